@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSL-1.0
+"""Sources with gradients of a given length. What is built prints how many nodes its graph has after backward."""
+
+
+def chain(steps):
+    """One value after the other, each used twice: h = tanh(h w + x), and now and then y = y h."""
+    body = ["auto h = x, y = x;"]
+    body += ["h = ct::tanh(h * w + x);" if k % 3 else "y = y * h, h = h + y;" for k in range(steps)]
+    return _source(["x", "w"], ["ct::tensor<double, 64>"] * 2, body, "ct::sum(h + y)", [0, 1])
+
+
+def wide(terms):
+    """A sum of terms which do not depend on each other."""
+    kinds = ["ct::exp(x * {})", "ct::sin(w + {})", "x * (w - {})", "ct::square(x) * {}"]
+    body = ["auto s = x * w;"]
+    body += ["s = s + " + kinds[k % 4].format((k + 1) / 64) + ";" for k in range(terms)]
+    return _source(["x", "w"], ["ct::tensor<double, 64>"] * 2, body, "ct::sum(s)", [0, 1])
+
+
+def digits(layers):
+    """The network of the digits example, 64-32-...-32-10 with a number of hidden layers."""
+    names, types, body, last = ["x", "labels"], ["ct::tensor<float, 50, 64>", "ct::tensor<std::int32_t, 50>"], [], "x"
+    for k in range(layers):
+        names += [f"w{k}", f"b{k}"]
+        types += [f"ct::tensor<float, {32 if k else 64}, 32>", "ct::tensor<float, 32>"]
+        body.append(f"auto h{k} = ct::tanh(ct::matmul({last}, w{k}) + b{k});")
+        last = f"h{k}"
+    names += ["w", "b"]
+    types += ["ct::tensor<float, 32, 10>", "ct::tensor<float, 10>"]
+    result = f"ct::mean(ct::cross_entropy(ct::matmul({last}, w) + b, labels))"
+    return _source(names, types, body, result, range(2, len(names)))
+
+
+def _source(names, types, body, result, positions):
+    parameters = ", ".join("auto " + name for name in names)
+    wanted = ", ".join(str(p) for p in positions)
+    variables = "".join(f"  {t} {n}{{}};\n" for t, n in zip(types, names))
+    return f"""\
+#include <cotangent/cotangent.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <tuple>
+
+namespace ct = cotangent;
+
+inline constexpr auto f = []({parameters}) {{
+  {(chr(10) + '  ').join(body)}
+  return {result};
+}};
+
+int main() {{
+{variables}  constexpr auto gradient = ct::value_and_grad<{wanted}>(f);
+  auto const result = gradient({', '.join(names)});
+  using program = ct::program<std::remove_const_t<decltype(gradient)>, {', '.join(types)}>;
+  std::printf("%d\\n", static_cast<int>(program::node_count));
+  return std::get<0>(result) == std::get<0>(result) ? 0 : 1;
+}}
+"""
+
+
+FAMILIES = {"chain": chain, "wide": wide, "digits": digits}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_ABI_HPP
+#define COTANGENT_CORE_ABI_HPP
+
+// COTANGENT_ABI names the inline namespace of everything whose code depends on compiler flags, so that translation
+// units with different -m flags link into one program without the linker merging their functions. It is spelt from
+// the instruction set, whether there is a fused multiply-add, and whether the arithmetic is -ffast-math's.
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#  define COTANGENT_ABI_SET avx512
+#  define COTANGENT_ABI_BYTES 64
+#elif defined(__AVX2__)
+#  define COTANGENT_ABI_SET avx2
+#  define COTANGENT_ABI_BYTES 32
+#elif defined(__AVX__)
+#  define COTANGENT_ABI_SET avx
+#  define COTANGENT_ABI_BYTES 32
+#elif defined(__SSE4_1__)
+#  define COTANGENT_ABI_SET sse4
+#  define COTANGENT_ABI_BYTES 16
+#elif defined(__SSE2__)
+#  define COTANGENT_ABI_SET sse2
+#  define COTANGENT_ABI_BYTES 16
+#elif defined(__aarch64__)
+#  define COTANGENT_ABI_SET neon
+#  define COTANGENT_ABI_BYTES 16
+#else
+#  define COTANGENT_ABI_SET generic
+#  define COTANGENT_ABI_BYTES 16
+#endif
+
+#if defined(__FMA__) || defined(__FMA4__) || defined(__AVX512F__) || defined(__aarch64__)
+#  define COTANGENT_ABI_FMA 1
+#  define COTANGENT_ABI_FMA_NAME fma
+#else
+#  define COTANGENT_ABI_FMA 0
+#  define COTANGENT_ABI_FMA_NAME nofma
+#endif
+
+// An instruction that rounds to an integer.
+#if defined(__SSE4_1__) || defined(__aarch64__)
+#  define COTANGENT_ABI_ROUNDS 1
+#else
+#  define COTANGENT_ABI_ROUNDS 0
+#endif
+
+#if defined(__FAST_MATH__)
+#  define COTANGENT_ABI_FAST 1
+#  define COTANGENT_ABI_FAST_NAME fast
+#else
+#  define COTANGENT_ABI_FAST 0
+#  define COTANGENT_ABI_FAST_NAME ieee
+#endif
+
+#define COTANGENT_ABI_PASTE(Set, Fma, Fast) abi_##Set##_##Fma##_##Fast
+#define COTANGENT_ABI_EXPAND(Set, Fma, Fast) COTANGENT_ABI_PASTE(Set, Fma, Fast)
+#define COTANGENT_ABI COTANGENT_ABI_EXPAND(COTANGENT_ABI_SET, COTANGENT_ABI_FMA_NAME, COTANGENT_ABI_FAST_NAME)
+
+// Functions over vectors are always inlined: a vector never crosses a call.
+#define COTANGENT_INLINE [[gnu::always_inline]] inline
+
+// A vector that is wider than the registers of the target would change the calling convention, which both compilers
+// warn about at every call, inlined or not. No such call survives here. The pragma stays on, since the calls stand
+// wherever a template over vectors is instantiated. (g++ adds a note for parameters by value, which no pragma
+// reaches: take vectors by reference to const.)
+#if COTANGENT_ABI_BYTES < 64
+#  pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+#endif

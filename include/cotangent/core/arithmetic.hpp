@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_ARITHMETIC_HPP
+#define COTANGENT_CORE_ARITHMETIC_HPP
+
+#include <cotangent/core/abi.hpp>
+#include <cotangent/core/exact.hpp>
+#include <cotangent/core/lanes.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+// Arithmetic over a value V, a scalar or a vector. What is written once over V gives the same bits in a constant
+// evaluation, in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>) are the language's
+// own; a product that is later added or subtracted is written fma(a, b, c) where it should fuse and mul(a, b) where it
+// must not.
+
+namespace cotangent::math {
+inline namespace COTANGENT_ABI {
+
+inline constexpr bool has_fma = COTANGENT_ABI_FMA != 0;
+inline constexpr bool is_fast = COTANGENT_ABI_FAST != 0; // -ffast-math: the compiler may reassociate
+
+/// x, hidden from the optimiser, so that neither contraction nor -ffast-math reaches through.
+template <class V>
+COTANGENT_INLINE constexpr V opaque(V const& x) {
+  if (std::is_constant_evaluated()) return x;
+  if constexpr (detail::wide<V>)
+    return bit_cast<V>(halves<V>{opaque(split(x).low), opaque(split(x).high)});
+  else if constexpr (is_vector<V> && sizeof(V) == sizeof(double))
+    return bit_cast<V>(opaque(bit_cast<double>(x)));
+  else {
+    V v = x;
+#if COTANGENT_ABI_BYTES == 64
+    asm("" : "+v"(v));
+#elif defined(__SSE2__)
+    asm("" : "+x"(v));
+#elif defined(__aarch64__)
+    asm("" : "+w"(v));
+#else
+    asm("" : "+m"(v));
+#endif
+    return v;
+  }
+}
+
+/// a * b, rounded, whatever is done with it next.
+template <class V>
+COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
+#if defined(__clang__)
+#  pragma clang fp contract(off)
+  constexpr bool barrier = has_fma && is_fast;
+#else
+  constexpr bool barrier = has_fma; // g++ contracts across statements and has no pragma against it
+#endif
+  if constexpr (barrier && is_floating<V>)
+    return opaque<V>(a * b);
+  else
+    return a * b;
+}
+
+namespace detail {
+
+struct do_fma {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& a, V const& b, V const& c) const;
+};
+
+struct do_sqrt {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& x) const;
+};
+
+} // namespace detail
+
+/// a * b + c: one rounding where the target has FMA, two where it has not; the same in a constant evaluation.
+template <class V>
+COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
+  if constexpr (!has_fma || !is_floating<V>)
+    return a * b + c;
+  else if constexpr (!is_vector<V>) {
+#if defined(__clang__)
+    if (std::is_constant_evaluated()) return exact::fma(a, b, c);
+#endif
+    if constexpr (sizeof(V) == sizeof(float))
+      return __builtin_fmaf(a, b, c);
+    else
+      return __builtin_fma(a, b, c);
+  } else if constexpr (native<V>::exists)
+    return native<V>::fma(a, b, c);
+  else {
+#if defined(__clang__)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return detail::lane_by_lane<V>(detail::do_fma{}, a, b, c);
+#endif
+  }
+}
+
+/// True where some lane, where every lane of a mask is true.
+template <class M>
+COTANGENT_INLINE constexpr bool any(M const& m) {
+  if constexpr (!is_vector<M>)
+    return m;
+  else if constexpr (native_any<sizeof(M)>::exists)
+    return native_any<sizeof(M)>::any(m);
+  else if constexpr (detail::wide<M>)
+    return any(split(m).low | split(m).high);
+  else {
+#if defined(__clang__)
+    return __builtin_reduce_or(m) != 0;
+#else
+    lane_t<M> r = 0;
+    for (int i = 0; i < lanes<M>; ++i) r = static_cast<lane_t<M>>(r | m[i]);
+    return r != 0;
+#endif
+  }
+}
+
+template <class M>
+COTANGENT_INLINE constexpr bool all(M const& m) {
+  return !any(logical_not(m));
+}
+
+/// True where x is NaN, with -ffast-math too.
+template <class V>
+COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
+  if constexpr (!is_floating<V>)
+    return x != x;
+  else if constexpr (!is_fast)
+    return x != x;
+  else {
+    using bits = bits_t<V>;
+    constexpr bool narrow = sizeof(lane_t<V>) == 4;
+    constexpr auto magnitude = std::numeric_limits<lane_t<bits>>::max();
+    constexpr auto infinity = static_cast<lane_t<bits>>(narrow ? 0x7f800000 : 0x7ff0000000000000);
+    return mask_cast<mask_t<V>>((bit_cast<bits>(x) & magnitude) > infinity);
+  }
+}
+
+/// The magnitude (of the lowest integer: itself).
+template <class V>
+COTANGENT_INLINE constexpr V abs(V const& x) {
+  if constexpr (!is_floating<V>)
+    return select(x < V{}, bit_cast<V>(bits_t<V>{} - x), x);
+  else if constexpr (is_vector<V>)
+    return bit_cast<V>(bit_cast<bits_t<V>>(x) & std::numeric_limits<lane_t<bits_t<V>>>::max());
+  else if constexpr (sizeof(V) == sizeof(float))
+    return __builtin_fabsf(x);
+  else
+    return __builtin_fabs(x);
+}
+
+/// The magnitude of x with the sign of y.
+template <class V>
+COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
+  if constexpr (is_vector<V>) {
+    using bits = bits_t<V>;
+    constexpr auto magnitude = std::numeric_limits<lane_t<bits>>::max();
+    return bit_cast<V>((bit_cast<bits>(x) & magnitude) | (bit_cast<bits>(y) & ~magnitude));
+  } else if constexpr (sizeof(V) == sizeof(float))
+    return __builtin_copysignf(x, y);
+  else
+    return __builtin_copysign(x, y);
+}
+
+/// The larger, the smaller value; NaN where either is NaN; b where they are equal.
+template <class V>
+COTANGENT_INLINE constexpr V max(V const& a, V const& b) {
+  if constexpr (is_floating<V>)
+    return select(logical_or<mask_t<V>>(a > b, is_nan(a)), a, b);
+  else
+    return select(a > b, a, b);
+}
+
+template <class V>
+COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
+  if constexpr (is_floating<V>)
+    return select(logical_or<mask_t<V>>(a < b, is_nan(a)), a, b);
+  else
+    return select(a < b, a, b);
+}
+
+/// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above need three.
+template <class V>
+COTANGENT_INLINE constexpr V at_most(V const& x, V const& limit) {
+  if constexpr (native<V>::exists)
+    return native<V>::at_most(x, limit);
+  else
+    return select(limit < x, limit, x);
+}
+
+template <class V>
+COTANGENT_INLINE constexpr V at_least(V const& x, V const& limit) {
+  if constexpr (native<V>::exists)
+    return native<V>::at_least(x, limit);
+  else
+    return select(limit > x, limit, x);
+}
+
+/// The square root, rounded once; NaN below zero.
+template <class V>
+COTANGENT_INLINE constexpr V sqrt(V const& x) {
+  if constexpr (!is_vector<V>) {
+    if (std::is_constant_evaluated()) {
+      if (!(x > 0) || x > std::numeric_limits<V>::max())
+        return x < 0 ? bit_cast<V>(static_cast<bits_t<V>>(sizeof(V) == 4 ? 0x7fc00000 : 0x7ff8000000000000)) : x;
+      return exact::sqrt(x);
+    }
+#if defined(__clang__)
+    return __builtin_elementwise_sqrt(x);
+#else
+    return sizeof(V) == sizeof(float) ? static_cast<V>(__builtin_sqrtf(static_cast<float>(x)))
+                                      : static_cast<V>(__builtin_sqrt(x));
+#endif
+  } else if constexpr (native<V>::exists)
+    return native<V>::sqrt(x);
+  else {
+#if defined(__clang__)
+    return __builtin_elementwise_sqrt(x);
+#else
+    return detail::lane_by_lane<V>(detail::do_sqrt{}, x);
+#endif
+  }
+}
+
+template <class V>
+COTANGENT_INLINE V detail::do_fma::operator()(V const& a, V const& b, V const& c) const {
+  return math::fma(a, b, c);
+}
+
+template <class V>
+COTANGENT_INLINE V detail::do_sqrt::operator()(V const& x) const {
+  return math::sqrt(x);
+}
+
+/// The nearest integer, ties to the even one; keeps the sign of zero, infinities and NaN.
+template <class V>
+COTANGENT_INLINE constexpr V round_to_even(V const& x) {
+  if constexpr (native<V>::rounds)
+    return native<V>::round_to_even(x);
+  else {
+#if defined(__clang__) && COTANGENT_ABI_ROUNDS
+    if (!std::is_constant_evaluated()) return __builtin_elementwise_roundeven(x);
+#endif
+    // adding 2^52 (2^23) leaves no bits for a fraction
+    V const big = broadcast<V>(static_cast<lane_t<V>>(sizeof(lane_t<V>) == 4 ? 8388608.0 : 4503599627370496.0));
+    V const sum = abs(x) + big;
+    V const rounded = (is_fast ? opaque(sum) : sum) - big;
+    return select(abs(x) < big, copysign(rounded, x), x);
+  }
+}
+
+/// The largest integer not above x.
+template <class V>
+COTANGENT_INLINE constexpr V floor(V const& x) {
+  if constexpr (native<V>::rounds)
+    return native<V>::floor(x);
+  else {
+#if defined(__clang__) && COTANGENT_ABI_ROUNDS
+    if (!std::is_constant_evaluated()) return __builtin_elementwise_floor(x);
+#endif
+    V const r = round_to_even(x);
+    return select(r > x, r - broadcast<V>(1), r);
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::math
+
+#endif

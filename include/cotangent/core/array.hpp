@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_ARRAY_HPP
+#define COTANGENT_CORE_ARRAY_HPP
+
+#if defined(_GLIBCXX_ASSERTIONS) && !defined(COTANGENT_ASSERTIONS)
+#  define COTANGENT_ASSERTIONS 1
+#endif
+
+namespace cotangent {
+
+namespace detail {
+// Reached only with assertions on; not constexpr, so that a constant evaluation stops here and names it.
+[[noreturn]] inline void index_is_out_of_range() { __builtin_trap(); }
+} // namespace detail
+
+/// A growable array for constant evaluations.
+///
+/// `std::vector` costs clang several of its constexpr steps for every element access, is no literal type
+/// under
+/// `_GLIBCXX_DEBUG`, and needs its header everywhere; this one has accessors of one statement. Elements are
+/// default constructible; their indices are ints, as everywhere in a graph. Bounds are checked with
+/// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS only.
+template <class T>
+class array {
+public:
+  using value_type = T;
+
+  constexpr array() = default;
+  constexpr explicit array(int size)
+      : first_(size > 0 ? new T[static_cast<unsigned>(size)]() : nullptr), size_(size), capacity_(size) {}
+  constexpr array(int size, T const& value) : array(size) {
+    for (int i = 0; i < size; ++i) first_[i] = value;
+  }
+  constexpr array(array const& other)
+      : first_(other.size_ > 0 ? new T[static_cast<unsigned>(other.size_)] : nullptr), size_(other.size_),
+        capacity_(other.size_) {
+    for (int i = 0; i < size_; ++i) first_[i] = other.first_[i];
+  }
+  constexpr array(array&& other) noexcept
+      : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
+    other.release();
+  }
+  constexpr array& operator=(array const& other) {
+    if (this != &other) {
+      clear();
+      reserve(other.size_);
+      for (int i = 0; i < other.size_; ++i) first_[i] = other.first_[i];
+      size_ = other.size_;
+    }
+    return *this;
+  }
+  constexpr array& operator=(array&& other) noexcept {
+    if (this != &other) {
+      delete[] first_;
+      first_ = other.first_;
+      size_ = other.size_;
+      capacity_ = other.capacity_;
+      other.release();
+    }
+    return *this;
+  }
+  constexpr ~array() { delete[] first_; }
+
+#ifdef COTANGENT_ASSERTIONS
+  constexpr T& operator[](int i) {
+    return first_[i < 0 || i >= size_ ? (detail::index_is_out_of_range(), 0) : i];
+  }
+  constexpr T const& operator[](int i) const {
+    return first_[i < 0 || i >= size_ ? (detail::index_is_out_of_range(), 0) : i];
+  }
+#else
+  constexpr T& operator[](int i) { return first_[i]; }
+  constexpr T const& operator[](int i) const { return first_[i]; }
+#endif
+  constexpr T& back() { return (*this)[size_ - 1]; }
+  constexpr T const& back() const { return (*this)[size_ - 1]; }
+
+  constexpr int size() const noexcept { return size_; }
+  constexpr int capacity() const noexcept { return capacity_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr T* data() noexcept { return first_; }
+  constexpr T const* data() const noexcept { return first_; }
+  constexpr T* begin() noexcept { return first_; }
+  constexpr T const* begin() const noexcept { return first_; }
+  constexpr T* end() noexcept { return first_ + size_; }
+  constexpr T const* end() const noexcept { return first_ + size_; }
+
+  /// Appends and returns the index of the new element. The argument is taken by value: it may live in this
+  /// array.
+  constexpr int push(T value) {
+    if (size_ == capacity_) grow(2 * capacity_ + 8);
+    first_[size_] = static_cast<T&&>(value);
+    return size_++;
+  }
+  /// Makes room for `count` more elements and returns where they go; they must be written before they are read.
+  constexpr T* extend(int count) {
+    if (size_ + count > capacity_) grow(2 * capacity_ + count + 8);
+    size_ += count;
+    return first_ + (size_ - count);
+  }
+  constexpr T pop() { return static_cast<T&&>(first_[--size_]); }
+  constexpr void clear() noexcept { size_ = 0; }
+  constexpr void reserve(int capacity) {
+    if (capacity > capacity_) grow(capacity);
+  }
+  /// New elements are value-initialised.
+  constexpr void resize(int size) {
+    reserve(size);
+    for (int i = size_; i < size; ++i) first_[i] = T();
+    size_ = size;
+  }
+  constexpr void assign(int size, T const& value) {
+    T const copy = value;
+    clear();
+    reserve(size);
+    for (int i = 0; i < size; ++i) first_[i] = copy;
+    size_ = size;
+  }
+  constexpr void swap(array& other) noexcept {
+    array kept(static_cast<array&&>(other));
+    other = static_cast<array&&>(*this);
+    *this = static_cast<array&&>(kept);
+  }
+
+  friend constexpr bool operator==(array const& a, array const& b) {
+    if (a.size_ != b.size_) return false;
+    for (int i = 0; i < a.size_; ++i)
+      if (!(a.first_[i] == b.first_[i])) return false;
+    return true;
+  }
+
+private:
+  T* first_ = nullptr;
+  int size_ = 0;
+  int capacity_ = 0;
+
+  constexpr void release() noexcept {
+    first_ = nullptr;
+    size_ = 0;
+    capacity_ = 0;
+  }
+  constexpr void grow(int capacity) {
+    T* const wider = new T[static_cast<unsigned>(capacity)];
+    for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
+    delete[] first_;
+    first_ = wider;
+    capacity_ = capacity;
+  }
+};
+
+} // namespace cotangent
+
+#endif

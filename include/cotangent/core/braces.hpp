@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_BRACES_HPP
+#define COTANGENT_CORE_BRACES_HPP
+
+#include <cotangent/core/refusal.hpp>
+
+#include <cotangent/core/names.hpp>
+#include <cotangent/core/well_formed.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
+namespace cotangent::refusals {
+
+COTANGENT_REFUSAL(brace_count, equal, values_in_braces, extent_of_axis,
+                  "cotangent: tensor: the values in the braces must be as many as the extent of their axis")
+COTANGENT_REFUSAL(
+    brace_depth, equal, depth_of_braces, rank_of_tensor,
+    "cotangent: tensor: the braces must nest as deep as the rank; run-time sizes go in parentheses, and only "
+    "names have them")
+COTANGENT_REFUSAL(number_of_sizes, equal, sizes_given, names_in_extents,
+                  "cotangent: tensor: there must be one size for each name in the extents")
+COTANGENT_REFUSAL_TYPES(
+    brace_element, is, values_in_braces_of, elements_of,
+    "cotangent: tensor: integers and bools cannot be made from floating values; convert them first")
+
+} // namespace cotangent::refusals
+
+namespace cotangent::detail {
+
+/// Stands for elements where braces are to be refused: it is a worse match than any element.
+struct any_value {
+  template <class T>
+    requires(std::is_arithmetic_v<T>)
+  constexpr any_value(T) noexcept {}
+};
+
+template <class Element>
+constexpr Element* copy_nested(Element* to, Element const& value) noexcept {
+  *to = value;
+  return to + 1;
+}
+template <class Element, class Row, std::size_t N>
+constexpr Element* copy_nested(Element* to, Row const (&rows)[N]) noexcept {
+  for (Row const& row : rows) to = copy_nested(to, row);
+  return to;
+}
+
+struct brace_sizes {
+  std::int64_t of[max_rank]{};
+};
+
+/// Where nested braces do not fit the extents: the number of values, and what it must be; {0, 0} if they do.
+struct brace_misfit {
+  std::int64_t given = 0;
+  std::int64_t wanted = 0;
+};
+
+constexpr brace_misfit find_misfit(shape const& extents, std::initializer_list<brace_sizes> rows) noexcept {
+  bindings known;
+  for (brace_sizes const& row : rows)
+    if (fit const f = bind_axes(known, extents, row.of); f.failed != fit::none)
+      return {row.of[f.axis], f.wanted};
+  return {};
+}
+
+} // namespace cotangent::detail
+
+#endif

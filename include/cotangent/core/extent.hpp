@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_EXTENT_HPP
+#define COTANGENT_CORE_EXTENT_HPP
+
+#include <cotangent/core/formula.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace cotangent {
+
+/// The size of one axis: a number, or a formula over names that are bound when the program runs.
+///
+/// `extent(3)`, `extent("n")` and `extent("2*n+m")` are made by the compiler from template arguments;
+/// `extent::of`, `extent::named` and `extent::anonymous` also work at run time. The members are public so
+/// that an extent can be a template argument; only this header writes to them.
+struct extent {
+  static constexpr std::int64_t symbolic = -1;
+  static constexpr std::int64_t negative = -2;  // `hash` holds the negative number
+  static constexpr std::int64_t too_large = -3; // does not fit 64 bits
+  static constexpr std::int64_t malformed =
+      -4; // neither a number nor a formula; `text` holds what was written
+  static constexpr std::int64_t mismatch = -5; // of a broadcast or a division that does not fit
+
+  std::int64_t number = 0;               // the size if >= 0, else one of the above
+  std::uint64_t hash = 0;                // of the formula as a polynomial; 0 for numbers
+  char text[detail::formula_capacity]{}; // the formula in its normal form; empty for numbers
+
+  constexpr extent() = default;
+
+  /// @private One statement less than assignment, which counts in constant evaluations.
+  constexpr extent(std::int64_t state, std::uint64_t value) noexcept : number(state), hash(value) {}
+
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  consteval extent(I n) : number(static_cast<std::int64_t>(n)) {
+    if (number >= 0) return;
+    hash = static_cast<std::uint64_t>(number);
+    number = n < I{} ? negative : too_large;
+  }
+
+  template <std::size_t N>
+  consteval extent(char const (&formula)[N]) {
+    *this = named(formula, static_cast<int>(N) - 1);
+  }
+
+  static constexpr extent of(std::int64_t n) noexcept {
+    return n >= 0 ? extent(n, 0) : extent(negative, static_cast<std::uint64_t>(n));
+  }
+
+  /// A name or a formula, read at run time; `is_valid()` says whether it was one.
+  static constexpr extent named(char const* formula, int length) noexcept;
+
+  /// The size of an axis of an argument that has no name: it meets only itself. Both numbers are below 26.
+  static constexpr extent anonymous(int position, int axis = 0) noexcept;
+
+  static constexpr extent refused(std::int64_t why) noexcept { return extent(why, 0); }
+
+  constexpr bool is_number() const noexcept { return number >= 0; }
+  constexpr bool is_symbol() const noexcept { return number == symbolic; }
+  constexpr bool is_valid() const noexcept { return number >= symbolic; }
+  constexpr bool is_anonymous() const noexcept { return text[0] == '?'; }
+
+  /// A formula that is too long to be kept: it can be compared, but its size can no longer be computed.
+  constexpr bool overflow() const noexcept { return text[0] == '#'; }
+
+  constexpr int text_length() const noexcept {
+    int length = 0;
+    while (text[length] != '\0') ++length;
+    return length;
+  }
+
+  friend constexpr bool operator==(extent const& a, extent const& b) noexcept {
+    return a.number == b.number && a.hash == b.hash &&
+           (a.number >= 0 || detail::compare_names(a.text, b.text) == 0);
+  }
+};
+
+namespace detail {
+
+constexpr std::uint64_t hash_name(char const* name) noexcept {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (; *name != '\0'; ++name) h = (h ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;
+  h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93u;
+  return (h ^ (h >> 29)) | 1u;
+}
+
+// The value of the polynomial (modulo 2^64) where every name stands for its hash. So sums and products of
+// hashes are the hashes of sums and products, also of formulas whose text was given up.
+constexpr std::uint64_t hash_formula(formula const& f) noexcept {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < f.count; ++i) {
+    auto product = static_cast<std::uint64_t>(f.terms[i].coefficient);
+    for (int k = 0; k < f.terms[i].degree; ++k) product *= hash_name(f.terms[i].names[k]);
+    sum += product;
+  }
+  return sum;
+}
+
+constexpr std::uint64_t hash_value(extent const& e) noexcept {
+  return e.number >= 0 ? static_cast<std::uint64_t>(e.number) : e.hash;
+}
+
+// The text of a formula that was given up must depend on the polynomial alone, not on how it was computed.
+constexpr extent unkept_extent(std::uint64_t hash) noexcept {
+  extent result;
+  result.number = extent::symbolic;
+  result.hash = hash;
+  result.text[0] = '#';
+  for (unsigned i = 0; i < 16; ++i) result.text[1 + i] = "0123456789abcdef"[(hash >> (60 - 4 * i)) & 15u];
+  return result;
+}
+
+constexpr extent to_extent(formula const& f) noexcept {
+  if (f.failed != formula::none)
+    return extent::refused(f.failed == formula::malformed ? extent::malformed : extent::too_large);
+  if (f.count == 0) return extent::of(0);
+  if (f.count == 1 && f.terms[0].degree == 0) return extent::of(f.terms[0].coefficient);
+  formula_writer const written = write_formula(f);
+  if (!written.fits) return unkept_extent(hash_formula(f));
+  extent result;
+  result.number = extent::symbolic;
+  result.hash = hash_formula(f);
+  for (int i = 0; i < written.length; ++i) result.text[i] = written.text[i];
+  return result;
+}
+
+constexpr formula to_formula(extent const& e) noexcept {
+  if (e.number < 0) return parse_formula(e.text, e.text_length());
+  formula result{};
+  formula_term constant{};
+  constant.coefficient = e.number;
+  append_term(result, constant);
+  return result;
+}
+
+// What most sizes are, a number times a name: without taking the formula apart. Not valid where it is more.
+constexpr extent scale(extent const& e, std::int64_t factor) noexcept {
+  extent result(extent::symbolic, e.hash * static_cast<std::uint64_t>(factor));
+  int at = 0;
+  for (std::int64_t had = 0; is_digit(e.text[at]); ++at) {
+    had = had * 10 + (e.text[at] - '0');
+    if (!is_digit(e.text[at + 1]) && __builtin_mul_overflow(had, factor, &factor))
+      return extent::refused(extent::too_large);
+  }
+  char digits[20]{};
+  int count = 0;
+  for (std::int64_t rest = factor; rest != 0; rest /= 10)
+    digits[count++] = static_cast<char>('0' + static_cast<int>(rest % 10));
+  int to = 0;
+  while (count > 0) result.text[to++] = digits[--count];
+  if (at == 0) result.text[to++] = '*';
+  for (; e.text[at] != '\0'; ++at) {
+    if (e.text[at] == '+' || e.text[at] == '-' || to == formula_capacity - 1)
+      return extent::refused(extent::mismatch);
+    result.text[to++] = e.text[at];
+  }
+  return result;
+}
+
+constexpr extent combine(extent const& a, extent const& b, char operation) noexcept {
+  if (!a.is_valid()) return a;
+  if (!b.is_valid()) return b;
+  if (b.number == (operation == '*' ? 1 : 0)) return a;
+  if (operation != '-' && a.number == (operation == '*' ? 1 : 0)) return b;
+  if (operation == '*' && (a.number == 0 || b.number == 0)) return extent::of(0);
+  if (operation == '-' && a == b) return extent::of(0);
+  if (operation == '*' && (a.number > 0 || b.number > 0) && !a.overflow() && !b.overflow()) {
+    extent const quick = a.number > 0 ? scale(b, a.number) : scale(a, b.number);
+    if (quick.number != extent::mismatch) return quick;
+  }
+  std::uint64_t const x = hash_value(a);
+  std::uint64_t const y = hash_value(b);
+  if (a.overflow() || b.overflow())
+    return unkept_extent(operation == '+' ? x + y : operation == '-' ? x - y : x * y);
+  formula const left = to_formula(a);
+  formula const right = to_formula(b);
+  return to_extent(operation == '+'   ? add(left, right, 1)
+                   : operation == '-' ? add(left, right, -1)
+                                      : multiply(left, right));
+}
+
+} // namespace detail
+
+constexpr extent extent::named(char const* formula, int length) noexcept {
+  extent result = detail::to_extent(detail::parse_formula(formula, length));
+  if (result.number == malformed)
+    for (int i = 0; i < length && i < detail::formula_capacity - 1; ++i) result.text[i] = formula[i];
+  return result;
+}
+
+constexpr extent extent::anonymous(int position, int axis) noexcept {
+  char name[5]{'?'};
+  int length = 1;
+  if (position >= 10) name[length++] = static_cast<char>('0' + position / 10);
+  name[length++] = static_cast<char>('0' + position % 10);
+  if (axis > 0) name[length++] = static_cast<char>('a' + axis);
+  return named(name, length);
+}
+
+constexpr extent operator+(extent const& a, extent const& b) noexcept {
+  if (std::int64_t sum = 0; a.number >= 0 && b.number >= 0)
+    return __builtin_add_overflow(a.number, b.number, &sum) ? extent::refused(extent::too_large)
+                                                            : extent::of(sum);
+  return detail::combine(a, b, '+');
+}
+
+constexpr extent operator-(extent const& a, extent const& b) noexcept {
+  if (a.number >= 0 && b.number >= 0) return extent::of(a.number - b.number);
+  return detail::combine(a, b, '-');
+}
+
+constexpr extent operator*(extent const& a, extent const& b) noexcept {
+  if (std::int64_t product = 0; a.number >= 0 && b.number >= 0)
+    return __builtin_mul_overflow(a.number, b.number, &product) ? extent::refused(extent::too_large)
+                                                                : extent::of(product);
+  return detail::combine(a, b, '*');
+}
+
+/// The quotient where `b` divides `a` exactly (as polynomials), else an extent that is not valid.
+constexpr extent divide(extent const& a, extent const& b) noexcept {
+  if (a.number >= 0 && b.number > 0)
+    return a.number % b.number == 0 ? extent::of(a.number / b.number) : extent::refused(extent::mismatch);
+  if (!a.is_valid()) return a;
+  if (!b.is_valid()) return b;
+  if (b.number == 0) return extent::refused(extent::mismatch);
+  if (b.number == 1) return a;
+  if (a == b) return extent::of(1);
+  if (a.overflow() || b.overflow()) return extent::refused(extent::mismatch);
+  detail::formula const quotient = detail::divide(detail::to_formula(a), detail::to_formula(b));
+  return quotient.failed != detail::formula::none ? extent::refused(extent::mismatch)
+                                                  : detail::to_extent(quotient);
+}
+
+/// What an axis of size `a` and one of size `b` make together, in NumPy's sense; not valid where they do not
+/// fit.
+constexpr extent broadcast_extents(extent const& a, extent const& b) noexcept {
+  if (b.number == 1 || a == b) return a;
+  if (a.number == 1) return b;
+  return extent::refused(extent::mismatch);
+}
+
+/// The size that the extent has where `lookup(char const* name, int length)` gives the sizes of names;
+/// negative where a name is unknown (the lookup gave a negative number), the formula was too long to be kept,
+/// its value is negative or does not fit 64 bits.
+template <class Lookup>
+constexpr std::int64_t evaluate(extent const& e, Lookup const& lookup) {
+  if (e.number >= 0) return e.number;
+  if (!e.is_symbol() || e.overflow()) return e.is_symbol() ? extent::too_large : e.number;
+  int plain = 0;
+  while (detail::is_letter(e.text[plain]) || e.text[plain] == '?' ||
+         (plain > 0 && detail::is_digit(e.text[plain])))
+    ++plain;
+  if (e.text[plain] == '\0') {
+    std::int64_t const size = lookup(e.text, plain);
+    return size < 0 ? extent::malformed : size;
+  }
+  detail::formula const f = detail::to_formula(e);
+  std::int64_t sum = 0;
+  for (int i = 0; i < f.count; ++i) {
+    std::int64_t product = f.terms[i].coefficient;
+    for (int k = 0; k < f.terms[i].degree; ++k) {
+      char const* const name = f.terms[i].names[k];
+      int length = 0;
+      while (name[length] != '\0') ++length;
+      std::int64_t const size = lookup(name, length);
+      if (size < 0) return extent::malformed;
+      if (__builtin_mul_overflow(product, size, &product)) return extent::too_large;
+    }
+    if (__builtin_add_overflow(sum, product, &sum)) return extent::too_large;
+  }
+  return sum < 0 ? extent::negative : sum;
+}
+
+} // namespace cotangent
+
+#endif

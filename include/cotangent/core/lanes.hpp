@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_LANES_HPP
+#define COTANGENT_CORE_LANES_HPP
+
+#include <cotangent/core/abi.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+// What a value of arithmetic is: a scalar, or a vector of the compiler (`vector_size`) with a power of two of lanes.
+
+namespace cotangent::math {
+inline namespace COTANGENT_ABI {
+
+namespace detail {
+
+template <class Lane, int W>
+struct vector_of {
+  using type __attribute__((vector_size(sizeof(Lane) * static_cast<std::size_t>(W)))) = Lane;
+};
+template <class Lane>
+struct vector_of<Lane, 1> {
+  using type = Lane;
+};
+
+template <std::size_t Bytes>
+struct integer_of;
+template <>
+struct integer_of<1> {
+  using type = std::int8_t;
+};
+template <>
+struct integer_of<2> {
+  using type = std::int16_t;
+};
+template <>
+struct integer_of<4> {
+  using type = std::int32_t;
+};
+template <>
+struct integer_of<8> {
+  using type = std::int64_t;
+};
+
+template <class V>
+concept indexed = !std::is_arithmetic_v<V> && !std::is_pointer_v<V> && !std::is_class_v<V> && !std::is_array_v<V> &&
+                  requires(V v) { v[0]; };
+
+} // namespace detail
+
+/// A vector of W lanes, a scalar where W is 1.
+template <class Lane, int W>
+using vector = typename detail::vector_of<Lane, W>::type;
+
+/// What there is to know about a value: its lanes, its masks, the integers of its width.
+template <class V>
+struct value_traits;
+
+template <class V>
+  requires std::is_arithmetic_v<V>
+struct value_traits<V> {
+  static constexpr bool is_vector = false;
+  static constexpr int lanes = 1;
+  using lane = V;
+  using mask = bool;
+  using bits = typename detail::integer_of<sizeof(V)>::type;
+};
+
+template <detail::indexed V>
+struct value_traits<V> {
+  static constexpr bool is_vector = true;
+  using lane = std::remove_cvref_t<decltype(std::declval<V&>()[0])>;
+  static constexpr int lanes = static_cast<int>(sizeof(V) / sizeof(lane));
+  using mask = std::remove_cvref_t<decltype(std::declval<V&>() < std::declval<V&>())>;
+  using bits = vector<typename detail::integer_of<sizeof(lane)>::type, lanes>;
+};
+
+template <class V>
+using lane_t = typename value_traits<std::remove_cvref_t<V>>::lane;
+template <class V>
+inline constexpr int lanes = value_traits<std::remove_cvref_t<V>>::lanes;
+/// What a comparison yields: bool, or a vector of integers of the lane's width, -1 where true (g++: of long, clang: of
+/// long long, so do not spell it).
+template <class V>
+using mask_t = typename value_traits<std::remove_cvref_t<V>>::mask;
+/// Signed integers of the lane's width.
+template <class V>
+using bits_t = typename value_traits<std::remove_cvref_t<V>>::bits;
+template <class V>
+inline constexpr bool is_vector = value_traits<std::remove_cvref_t<V>>::is_vector;
+/// The same number of lanes of another type.
+template <class V, class Lane>
+using with_lane = vector<Lane, lanes<V>>;
+template <class V>
+inline constexpr bool is_floating = std::is_floating_point_v<lane_t<V>>;
+
+/// The same bits as another type of the same size.
+template <class To, class From>
+  requires(sizeof(To) == sizeof(From))
+COTANGENT_INLINE constexpr To bit_cast(From const& x) {
+  return __builtin_bit_cast(To, x);
+}
+
+/// One lane's value in all lanes.
+template <class V>
+COTANGENT_INLINE constexpr V broadcast(lane_t<V> x) {
+  if constexpr (is_vector<V>)
+    return x - V{}; // exact for every x, -0 too; both compilers make one broadcast of it
+  else
+    return x;
+}
+
+/// Lane i.
+template <class V>
+COTANGENT_INLINE constexpr lane_t<V> get(V const& v, int i) {
+  if constexpr (is_vector<V>)
+    return v[i];
+  else
+    return static_cast<void>(i), v;
+}
+
+template <class V>
+struct halves {
+  vector<lane_t<V>, lanes<V> / 2> low, high;
+};
+
+template <class V>
+COTANGENT_INLINE constexpr halves<V> split(V const& v) {
+  return bit_cast<halves<V>>(v);
+}
+
+/// What the target's instructions offer for one vector type; kernels/simd.hpp specialises it. A vector without a
+/// specialisation is split in halves while it is wider than a register, then goes lane by lane.
+template <class V>
+struct native {
+  static constexpr bool exists = false, rounds = false;
+};
+
+/// The same for masks, by their size in bytes.
+template <std::size_t Bytes>
+struct native_any {
+  static constexpr bool exists = false;
+};
+
+namespace detail {
+
+template <class V>
+inline constexpr bool wide = is_vector<V> && sizeof(V) > COTANGENT_ABI_BYTES;
+
+template <class V, class F, class... Vs>
+COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
+  if constexpr (wide<V>)
+    return bit_cast<V>(halves<V>{f(split(v).low...), f(split(v).high...)});
+  else {
+    V r{};
+    for (int i = 0; i < lanes<V>; ++i) r[i] = f(v[i]...);
+    return r;
+  }
+}
+
+} // namespace detail
+
+/// mask ? a : b in each lane; any mask of V's lane width will do.
+template <class M, class V>
+COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
+  return mask ? a : b;
+}
+
+template <class M>
+COTANGENT_INLINE constexpr M logical_and(M const& a, M const& b) {
+  if constexpr (is_vector<M>)
+    return a & b;
+  else
+    return a && b;
+}
+
+template <class M>
+COTANGENT_INLINE constexpr M logical_or(M const& a, M const& b) {
+  if constexpr (is_vector<M>)
+    return a | b;
+  else
+    return a || b;
+}
+
+template <class M>
+COTANGENT_INLINE constexpr M logical_not(M const& a) {
+  if constexpr (is_vector<M>)
+    return ~a;
+  else
+    return !a;
+}
+
+/// A mask for lanes of another width; the number of lanes is equal.
+template <class M2, class M>
+COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
+  static_assert(lanes<M2> == lanes<M>, "cotangent: mask_cast: both masks must have the same number of lanes");
+  if constexpr (!is_vector<M>)
+    return static_cast<M2>(m);
+  else if constexpr (sizeof(M2) == sizeof(M))
+    return bit_cast<M2>(m);
+  else
+    return __builtin_convertvector(m, M2);
+}
+
+/// The values as another lane type, as static_cast does for a scalar: towards zero into integers, which must be able
+/// to hold them.
+template <class V2, class V>
+COTANGENT_INLINE constexpr V2 convert(V const& v) {
+  static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
+  if constexpr (is_vector<V>)
+    return __builtin_convertvector(v, V2);
+  else
+    return static_cast<V2>(v);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::math
+
+#endif

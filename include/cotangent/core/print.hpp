@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_PRINT_HPP
+#define COTANGENT_CORE_PRINT_HPP
+
+#include <cotangent/core/view.hpp>
+
+#include <cstdint>
+#include <ostream>
+#include <type_traits>
+
+// Output to streams, in the nested brackets of NumPy. The only header that knows of streams.
+
+namespace cotangent {
+
+inline std::ostream& operator<<(std::ostream& out, element e) { return out << name_of(e); }
+inline std::ostream& operator<<(std::ostream& out, extent const& e) { return out << message().put(e).text(); }
+inline std::ostream& operator<<(std::ostream& out, shape const& s) { return out << message().put(s).text(); }
+inline std::ostream& operator<<(std::ostream& out, message const& m) { return out << m.text(); }
+inline std::ostream& operator<<(std::ostream& out, status s) { return out << text_of(s); }
+
+namespace detail {
+
+inline constexpr std::int64_t printed_in_full = 1000; // elements; of more, the edges are printed
+inline constexpr std::int64_t printed_edge = 3;
+
+template <class Element>
+void print_axis(std::ostream& out, Element const* at, std::int64_t const* sizes, int axis, int rank,
+                bool in_full) {
+  if (axis == rank) {
+    if constexpr (std::is_same_v<std::remove_const_t<Element>, bool>) out << (*at ? "true" : "false");
+    else out << *at;
+    return;
+  }
+  std::int64_t step = 1;
+  for (int i = axis + 1; i < rank; ++i) step *= sizes[i];
+  out << '[';
+  for (std::int64_t i = 0; i < sizes[axis]; ++i) {
+    if (i != 0) {
+      out << (axis + 1 == rank ? ", " : ",\n");
+      for (int blank = 0; axis + 1 != rank && blank <= axis; ++blank) out << ' ';
+    }
+    if (!in_full && sizes[axis] > 2 * printed_edge && i == printed_edge) {
+      out << "...";
+      i = sizes[axis] - printed_edge - 1;
+    } else {
+      print_axis(out, at + i * step, sizes, axis + 1, rank, in_full);
+    }
+  }
+  out << ']';
+}
+
+template <class Derived, class Element, extent... Extents>
+std::ostream& print(std::ostream& out, accessible<Derived, Element, Extents...> const& values) {
+  constexpr int rank = sizeof...(Extents);
+  if (values.begin() == nullptr && values.size() != 0) return out << "(nothing)";
+  std::int64_t sizes[rank + 1]{};
+  for (int i = 0; i < rank; ++i) sizes[i] = values.extent(i);
+  print_axis(out, values.begin(), sizes, 0, rank, values.size() <= printed_in_full);
+  return out;
+}
+
+} // namespace detail
+
+template <class Element, extent... Extents>
+std::ostream& operator<<(std::ostream& out, tensor<Element, Extents...> const& values) {
+  return detail::print(out, values);
+}
+template <class Element, extent... Extents>
+std::ostream& operator<<(std::ostream& out, view<Element, Extents...> const& values) {
+  return detail::print(out, values);
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_REFUSAL_HPP
+#define COTANGENT_CORE_REFUSAL_HPP
+
+// Only macros stand here: g++ then leaves out six lines about how they expand. It does say through which
+// headers this one was included first: so headers with refusals include it before all others.
+#pragma GCC system_header
+
+#include <cotangent/core/speak.hpp>
+
+// Refusals in words.
+//
+//   namespace cotangent::refusals {
+//   COTANGENT_REFUSAL(matmul_inner, equal, columns_of_left, rows_of_right,
+//                     "cotangent: matmul: the columns of the left operand must equal the rows of the right")
+//   }
+//   if constexpr (!fits) refusals::matmul_inner::report<A, B>();
+//
+// makes the compiler say the sentence, then `equal<columns_of_left<4>, rows_of_right<5>>` (a name or a
+// formula shows as its characters), as its only error. At run time the same sentence is thrown:
+// `refusals::matmul_inner::text`. A macro, because `static_assert` wants a literal. The relations are in
+// core/speak.hpp; tags may be declared often.
+//
+// `report` is a function: a class whose static_assert fails is no constant for clang, which makes more errors
+// of it in a constant evaluation; an alias template with such parameters makes g++ 12 crash.
+
+// clang-format off: fewer lines here are fewer lines of each error.
+
+/// A refusal about two extents (or numbers): `report<extent, extent>()`.
+#define COTANGENT_REFUSAL(name_, relation_, left_, right_, sentence_)                                        \
+  template <auto...> struct left_;                                                                           \
+  template <auto...> struct right_;                                                                          \
+  struct name_ {                                                                                             \
+    static constexpr char const* text = sentence_;                                                           \
+    template <::cotangent::extent A, ::cotangent::extent B,                                                  \
+              class Left = typename ::cotangent::detail::speak<left_, A>::type,                              \
+              class Right = typename ::cotangent::detail::speak<right_, B>::type>                            \
+    static constexpr void report() noexcept {                                                                \
+      static_assert(::cotangent::refusals::relation_<Left, Right>, sentence_);                               \
+    }                                                                                                        \
+  };
+
+/// A refusal about two whole shapes: `report<shape, shape>()`.
+#define COTANGENT_REFUSAL_SHAPES(name_, relation_, left_, right_, sentence_)                                 \
+  template <class...> struct left_;                                                                          \
+  template <class...> struct right_;                                                                         \
+  struct name_ {                                                                                             \
+    static constexpr char const* text = sentence_;                                                           \
+    template <::cotangent::shape A, ::cotangent::shape B,                                                    \
+              class Left = typename ::cotangent::detail::speak_shape<left_, A>::type,                        \
+              class Right = typename ::cotangent::detail::speak_shape<right_, B>::type>                      \
+    static constexpr void report() noexcept {                                                                \
+      static_assert(::cotangent::refusals::relation_<Left, Right>, sentence_);                               \
+    }                                                                                                        \
+  };
+
+/// A refusal about two types: `report<Left, Right>()`.
+#define COTANGENT_REFUSAL_TYPES(name_, relation_, left_, right_, sentence_)                                  \
+  template <class...> struct left_;                                                                          \
+  template <class...> struct right_;                                                                         \
+  struct name_ {                                                                                             \
+    static constexpr char const* text = sentence_;                                                           \
+    template <class Left, class Right> static constexpr void report() noexcept {                             \
+      static_assert(::cotangent::refusals::relation_<left_<Left>, right_<Right>>, sentence_);                \
+    }                                                                                                        \
+  };
+
+/// A refusal that needs no numbers, only what it is about: `report<Subject>()` with any types.
+#define COTANGENT_REFUSAL_OF(name_, relation_, sentence_)                                                    \
+  struct name_ {                                                                                             \
+    static constexpr char const* text = sentence_;                                                           \
+    template <class... Subject> static constexpr void report() noexcept {                                    \
+      static_assert(::cotangent::refusals::relation_<Subject...>, sentence_);                                \
+    }                                                                                                        \
+  };
+
+// clang-format on
+
+#endif

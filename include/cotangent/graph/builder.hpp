@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_GRAPH_BUILDER_HPP
+#define COTANGENT_GRAPH_BUILDER_HPP
+
+#include <cotangent/graph/failure.hpp>
+#include <cotangent/graph/graph.hpp>
+#include <cotangent/graph/operation.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+
+namespace cotangent {
+
+class builder;
+
+/// What an operation's shape rule reads and writes: the operands stand in `graph().ids`-order in `operand`, the rule
+/// sets `type` and `shape`, or records a failure.
+struct inference {
+  builder& b;
+  symbol const* operand = nullptr;
+  int operand_count = 0;
+  std::int64_t const* attribute = nullptr;
+  int attribute_count = 0;
+  element type = element::float32;
+  std::int32_t shape = 0;
+
+  constexpr tensor_symbol const& tensor(int k) const noexcept;
+  constexpr dimensions const& dims(int k) const noexcept;
+  /// Takes element and shape of operand `k`.
+  constexpr void like(int k) noexcept;
+  constexpr void result(element e, dimensions const& d) noexcept;
+  template <class Refusal> constexpr void refuse(dimension a = 0, dimension b = 0) noexcept;
+};
+
+namespace detail {
+
+/// Open addressing over indices: 0 is free, i + 1 is the index i. Grows at half full, so a search stays short.
+class hash_index {
+  array<std::int32_t> slots_;
+  array<std::uint32_t> hashes_; // by index
+
+public:
+  constexpr int size() const noexcept { return hashes_.size(); }
+  /// The index with this hash for which `same(index)` holds, or none.
+  template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
+    std::int32_t const* const slots = slots_.data();
+    int const mask = slots_.size() - 1;
+    for (int p = static_cast<int>(hash >> 1) & mask; mask > 0 && slots[p] != 0; p = (p + 1) & mask)
+      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
+    return none;
+  }
+  /// Adds the next index, `size()`; `listed` says whether a search may find it.
+  constexpr void add(std::uint32_t hash, bool listed = true) {
+    hashes_.push(listed ? hash : 0);
+    if (2 * hashes_.size() > slots_.size())
+      grow();
+    else if (listed)
+      insert(hash, hashes_.size());
+  }
+
+private:
+  constexpr void insert(std::uint32_t hash, std::int32_t value) {
+    std::int32_t* const slots = slots_.data();
+    int const mask = slots_.size() - 1;
+    int p = static_cast<int>(hash >> 1) & mask;
+    while (slots[p] != 0) p = (p + 1) & mask;
+    slots[p] = value;
+  }
+  constexpr void grow() {
+    int const n = slots_.size() == 0 ? 64 : 4 * slots_.size();
+    slots_ = array<std::int32_t>(n);
+    for (int k = 0; k < hashes_.size(); ++k)
+      if (hashes_[k] != 0) insert(hashes_[k], k + 1);
+  }
+};
+
+constexpr std::uint32_t mix(std::uint32_t h, std::uint64_t v) noexcept {
+  std::uint64_t const x = (h ^ v) * 0x9E3779B97F4A7C15ull;
+  return static_cast<std::uint32_t>((x ^ (x >> 32)) * 0x85EBCA6Bu) ^ static_cast<std::uint32_t>(x >> 43);
+}
+
+} // namespace detail
+
+/// Fills a graph, merging nodes that are equal to one that stands already: the same operation on the same operands with
+/// the same attributes in the same region. The first mistake is kept in `failed()` and everything after it is ignored.
+class builder {
+  graph g_;
+  detail::hash_index nodes_, shapes_;
+  failure failed_;
+
+public:
+  std::int32_t region = 0;          // where nodes go
+  std::source_location place{};     // what in the user's source makes them
+
+  constexpr builder() { (void)shape(dimensions{}); }
+  /// Takes up a finished graph in order to append to it.
+  constexpr explicit builder(graph_view const& v) { append(v); }
+
+  constexpr graph const& get() const noexcept { return g_; }
+  constexpr graph& edit() noexcept { return g_; }
+  constexpr failure const& failed() const noexcept { return failed_; }
+  constexpr void fail(failure f) noexcept {
+    if (failed_.why == nullptr) failed_ = f;
+  }
+  template <class Refusal>
+  constexpr void refuse(dimension a = 0, dimension b = 0, std::source_location where = {}) noexcept {
+    fail({why<Refusal>(), extent_of(a), extent_of(b), none, where});
+  }
+
+  constexpr tensor_symbol const& tensor(symbol t) const noexcept { return g_.tensors[t]; }
+  constexpr dimensions const& dims(symbol t) const noexcept { return g_.shapes[g_.tensors[t].shape]; }
+  constexpr node const* producer(symbol t) const noexcept {
+    return g_.tensors[t].producer == none ? nullptr : &g_.nodes[g_.tensors[t].producer];
+  }
+
+  // ---- sizes
+
+  constexpr extent extent_of(dimension d) const noexcept {
+    if (d < 0) return g_.extents[static_cast<int>(-1 - d)];
+    extent e;
+    e.number = d;
+    return e;
+  }
+  constexpr dimension size(extent const& e) {
+    if (e.is_number()) return e.number;
+    for (std::int32_t k = 0; k < g_.extents.size(); ++k)
+      if (g_.extents[k] == e) return -1 - k;
+    g_.extents.push(e);
+    return -static_cast<dimension>(g_.extents.size());
+  }
+  constexpr dimension sum(dimension a, dimension b) {
+    return a >= 0 && b >= 0 ? a + b : size(extent_of(a) + extent_of(b));
+  }
+  constexpr dimension product(dimension a, dimension b) {
+    return a >= 0 && b >= 0 ? a * b : size(extent_of(a) * extent_of(b));
+  }
+  /// The number of elements.
+  constexpr dimension count(dimensions const& d) {
+    dimension n = 1;
+    for (int k = 0; k < d.rank; ++k) n = product(n, d.size[k]);
+    return n;
+  }
+  constexpr std::int32_t shape(dimensions const& d) {
+    std::uint32_t h = static_cast<std::uint32_t>(d.rank) + 2;
+    for (int k = 0; k < d.rank; ++k) h = detail::mix(h, static_cast<std::uint64_t>(d.size[k]));
+    if (std::int32_t const at = shapes_.find(h, [&](std::int32_t k) { return g_.shapes[k] == d; }); at != none)
+      return at;
+    shapes_.add(h);
+    g_.shapes.push(d);
+    return g_.shapes.size() - 1;
+  }
+
+  // ---- symbols and nodes
+
+  /// A symbol that nothing produces.
+  constexpr symbol symbol_of(element type, std::int32_t shape_id) {
+    g_.tensors.push({type, shape_id, none, none, none, region, none});
+    return g_.tensors.size() - 1;
+  }
+
+  constexpr symbol push(operation const* op, symbol const* operands, int operand_count,
+                        std::int64_t const* attributes = nullptr, int attribute_count = 0,
+                        std::source_location where = {}, bool merges = true) {
+    inference rule{*this, operands, operand_count, attributes, attribute_count};
+    op->infer(rule);
+    if (failed_.why != nullptr) {
+      if (failed_.where.line() == 0) failed_.where = where;
+      return refused();
+    }
+    return push(op, operands, operand_count, attributes, attribute_count, rule.type, rule.shape, where, merges);
+  }
+  constexpr symbol push(operation const* op, std::initializer_list<symbol> operands,
+                        std::initializer_list<std::int64_t> attributes = {}, std::source_location where = {}) {
+    return push(op, operands.begin(), static_cast<int>(operands.size()), attributes.begin(),
+                static_cast<int>(attributes.size()), where);
+  }
+  /// The same where the type of the result is known already.
+  constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
+                        int attribute_count, element type, std::int32_t shape_id, std::source_location where,
+                        bool merges = true) {
+    symbol* const x = g_.ids.extend(operand_count + 1);
+    for (int k = 0; k < operand_count; ++k) x[k] = operands[k];
+    if (op->commutative && x[0] > x[1]) {
+      x[0] = operands[1];
+      x[1] = operands[0];
+    }
+    std::uint32_t const h = hash_of(op, x, operand_count, attributes, attribute_count, type, shape_id, region);
+    auto const same = [&](std::int32_t i) {
+      node const& n = g_.nodes[i];
+      symbol const* const ids = g_.ids.data() + n.first;
+      tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
+      if (n.op != op || n.operand_count != operand_count || n.attribute_count != attribute_count ||
+          n.region != region || t.type != type || t.shape != shape_id)
+        return false;
+      for (int k = 0; k < operand_count; ++k)
+        if (ids[k] != x[k]) return false;
+      for (int k = 0; k < attribute_count; ++k)
+        if (g_.numbers[n.attribute + k] != attributes[k]) return false;
+      return true;
+    };
+    if (merges)
+      if (std::int32_t const at = nodes_.find(h, same); at != none) {
+        g_.ids.resize(g_.ids.size() - operand_count - 1);
+        return g_.ids[g_.nodes[at].first + g_.nodes[at].operand_count];
+      }
+    nodes_.add(h, merges);
+    std::int32_t const attribute = g_.numbers.size();
+    if (attribute_count > 0) {
+      std::int64_t* const numbers = g_.numbers.extend(attribute_count);
+      for (int k = 0; k < attribute_count; ++k) numbers[k] = attributes[k];
+    }
+    x[operand_count] = g_.tensors.push({type, shape_id, g_.nodes.size(), none, none, region, none});
+    g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
+                   where});
+    return g_.tensors.size() - 1;
+  }
+
+  /// A node whose results are symbols that stand already (`symbol_of`): any number of them; never merged.
+  constexpr std::int32_t assign(operation const* op, symbol const* operands, int operand_count, symbol const* results,
+                                int result_count, std::int64_t const* attributes, int attribute_count,
+                                std::source_location where = {}) {
+    nodes_.add(0, false);
+    std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
+                                           attribute_count, region, false, where});
+    for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
+    for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
+    for (int k = 0; k < result_count; ++k) {
+      g_.tensors[results[k]].producer = at;
+      g_.ids.push(results[k]);
+    }
+    return at;
+  }
+
+  /// What stands where a result would, after a failure: some symbol, so that building can go on.
+  constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
+
+  /// Names the inputs and outputs of a region, once.
+  constexpr void set_inputs(symbol const* s, int n, int r = 0) {
+    g_.regions[r].first_input = g_.ids.size();
+    g_.regions[r].input_count = n;
+    for (int k = 0; k < n; ++k) g_.ids.push(s[k]);
+  }
+  constexpr void set_outputs(symbol const* s, int n, int r = 0) {
+    g_.regions[r].first_output = g_.ids.size();
+    g_.regions[r].output_count = n;
+    for (int k = 0; k < n; ++k) g_.ids.push(s[k]);
+  }
+
+private:
+  static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
+                                         std::int64_t const* numbers, int number_count, element type,
+                                         std::int32_t shape, std::int32_t region) noexcept {
+    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ull;
+    std::uint64_t h = (static_cast<std::uint64_t>(op->code) << 32 | static_cast<std::uint32_t>(shape * 64 + region)) +
+                      static_cast<std::uint32_t>(type);
+    for (int k = 0; k < id_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(ids[k] + 1)) * odd;
+    for (int k = 0; k < number_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(numbers[k])) * odd;
+    h = (h ^ h >> 32) * odd;
+    return static_cast<std::uint32_t>(h >> 32) | 1u;
+  }
+  constexpr void append(graph_view const& v) {
+    g_.tensors.reserve(v.tensor_count);
+    for (std::int32_t k = 0; k < v.tensor_count; ++k) g_.tensors.push(v.tensors[k]);
+    for (std::int32_t k = 0; k < v.id_count; ++k) g_.ids.push(v.ids[k]);
+    for (std::int32_t k = 0; k < v.number_count; ++k) g_.numbers.push(v.numbers[k]);
+    for (std::int32_t k = 0; k < v.extent_count; ++k) g_.extents.push(v.extents[k]);
+    for (std::int32_t k = 0; k < v.name_count; ++k) g_.names.push(v.names[k]);
+    for (std::int32_t k = 0; k < v.shape_count; ++k) (void)shape(v.shapes[k]);
+    g_.regions.clear();
+    for (std::int32_t k = 0; k < v.region_count; ++k) g_.regions.push(v.regions[k]);
+    for (std::int32_t k = 0; k < v.node_count; ++k) {
+      node const& n = v.nodes[k];
+      tensor_symbol const& t = v.tensors[v.ids[n.first + n.operand_count]];
+      nodes_.add(hash_of(n.op, v.ids + n.first, n.operand_count, v.numbers + n.attribute, n.attribute_count, t.type,
+                         t.shape, n.region),
+                 n.merges);
+      g_.nodes.push(n);
+    }
+  }
+};
+
+constexpr tensor_symbol const& inference::tensor(int k) const noexcept { return b.tensor(operand[k]); }
+constexpr dimensions const& inference::dims(int k) const noexcept { return b.dims(operand[k]); }
+constexpr void inference::like(int k) noexcept {
+  type = tensor(k).type;
+  shape = tensor(k).shape;
+}
+constexpr void inference::result(element e, dimensions const& d) noexcept {
+  type = e;
+  shape = b.shape(d);
+}
+template <class Refusal> constexpr void inference::refuse(dimension a, dimension c) noexcept {
+  b.refuse<Refusal>(a, c);
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_GRAPH_FAILURE_HPP
+#define COTANGENT_GRAPH_FAILURE_HPP
+
+#include <cotangent/core/extent.hpp>
+#include <cotangent/core/refusal.hpp>
+#include <cotangent/graph/operation.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+namespace cotangent {
+
+/// A refusal as data: constexpr passes never throw (a throw inside a constant evaluation prints dozens of lines), they
+/// record why. At compile time `report` states it by one static_assert, at run time it becomes an exception.
+struct refusal {
+  char const* text = nullptr;
+};
+
+struct failure {
+  refusal const* why = nullptr;
+  extent left{};
+  extent right{};
+  std::int32_t node = -1;
+  std::source_location where{};
+};
+
+namespace detail {
+template <class Refusal> struct refusal_of {
+  static constexpr refusal info{Refusal::text};
+};
+} // namespace detail
+
+/// The record of a refusal struct (see COTANGENT_REFUSAL).
+template <class Refusal> constexpr refusal const* why() noexcept {
+  static_assert(detail::remember<Refusal, &detail::refusal_of<Refusal>::info>::done);
+  return &detail::refusal_of<Refusal>::info;
+}
+
+} // namespace cotangent
+
+#endif

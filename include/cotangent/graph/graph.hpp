@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_GRAPH_GRAPH_HPP
+#define COTANGENT_GRAPH_GRAPH_HPP
+
+#include <cotangent/core/array.hpp>
+#include <cotangent/core/element.hpp>
+#include <cotangent/core/extent.hpp>
+#include <cotangent/core/shape.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+namespace cotangent {
+
+struct operation;
+
+/// Index of a tensor symbol, a node, a shape, ... within its graph.
+using symbol = std::int32_t;
+inline constexpr symbol none = -1;
+
+/// The size of one axis inside a graph: a number, or `-1 - k` for the graph's k-th symbolic extent. Equal sizes have
+/// equal values, since symbolic extents are interned.
+using dimension = std::int64_t;
+
+/// The sizes of all axes of a tensor symbol, row-major.
+struct dimensions {
+  std::int32_t rank = 0;
+  dimension size[max_rank]{};
+
+  friend constexpr bool operator==(dimensions const& a, dimensions const& b) noexcept {
+    if (a.rank != b.rank) return false;
+    for (int k = 0; k < a.rank; ++k)
+      if (a.size[k] != b.size[k]) return false;
+    return true;
+  }
+};
+
+/// A value in the graph: what it is made of and its shape, never its memory. A view of another symbol has a `base` and
+/// a `window`: the position in `graph::numbers` of its offset followed by one stride for each axis.
+struct tensor_symbol {
+  element type = element::float32;
+  std::int32_t shape = 0;     // into graph::shapes
+  symbol producer = none;     // the node that assigns it, at most one; none for inputs of a region
+  symbol base = none;         // the symbol it is a view of, never itself a view
+  std::int32_t window = none; // into graph::numbers
+  std::int32_t region = 0;    // the sub-graph it lives in
+  std::int32_t name = none;   // into graph::names, zero terminated
+};
+
+/// One application of an operation. Its operands stand in `graph::ids`, results directly after them; an absent operand
+/// is `none`.
+struct node {
+  operation const* op = nullptr;
+  std::int32_t first = 0; // into graph::ids
+  std::int32_t operand_count = 0;
+  std::int32_t result_count = 1;
+  std::int32_t attribute = 0; // into graph::numbers
+  std::int32_t attribute_count = 0;
+  std::int32_t region = 0; // the sub-graph it lives in
+  bool merges = true;      // false: never merged with an equal node (effects, recomputed copies, user-marked)
+  std::source_location where{};
+};
+
+/// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,
+/// so a pass visits every node of every region in one sweep.
+struct region {
+  std::int32_t first_input = 0; // into graph::ids
+  std::int32_t input_count = 0;
+  std::int32_t first_output = 0; // into graph::ids
+  std::int32_t output_count = 0;
+  symbol owner = none; // the node of the parent region that runs it
+  std::int32_t parent = none;
+};
+
+/// A graph to read: what every pass takes. Made from a `graph` or from a frozen one; owns nothing.
+struct graph_view {
+  tensor_symbol const* tensors = nullptr;
+  node const* nodes = nullptr;
+  std::int32_t const* ids = nullptr;
+  std::int64_t const* numbers = nullptr;
+  dimensions const* shapes = nullptr;
+  extent const* extents = nullptr;
+  region const* regions = nullptr;
+  char const* names = nullptr;
+  std::int32_t tensor_count = 0, node_count = 0, id_count = 0, number_count = 0, shape_count = 0, extent_count = 0,
+               region_count = 0, name_count = 0;
+
+  constexpr symbol operand(node const& n, int k) const noexcept { return ids[n.first + k]; }
+  constexpr symbol result(node const& n, int k = 0) const noexcept { return ids[n.first + n.operand_count + k]; }
+  constexpr std::int64_t attribute(node const& n, int k = 0) const noexcept { return numbers[n.attribute + k]; }
+  constexpr dimensions const& shape(symbol t) const noexcept { return shapes[tensors[t].shape]; }
+  constexpr node const* producer(symbol t) const noexcept {
+    return tensors[t].producer == none ? nullptr : nodes + tensors[t].producer;
+  }
+  constexpr int input_count(int r = 0) const noexcept { return regions[r].input_count; }
+  constexpr int output_count(int r = 0) const noexcept { return regions[r].output_count; }
+  constexpr symbol input(int k, int r = 0) const noexcept { return ids[regions[r].first_input + k]; }
+  constexpr symbol output(int k, int r = 0) const noexcept { return ids[regions[r].first_output + k]; }
+  constexpr extent extent_of(dimension d) const noexcept {
+    if (d < 0) return extents[-1 - d];
+    extent e;
+    e.number = d;
+    return e;
+  }
+  constexpr char const* name(symbol t) const noexcept {
+    return tensors[t].name == none ? nullptr : names + tensors[t].name;
+  }
+};
+
+/// The graph: a plain regular value, made of arrays that refer to each other by index. Nodes stand in an order in which
+/// they can be run. The graph itself merges nothing and checks nothing: `builder` and `verify` do.
+struct graph {
+  array<tensor_symbol> tensors;
+  array<node> nodes;
+  array<std::int32_t> ids;
+  array<std::int64_t> numbers;
+  array<dimensions> shapes;
+  array<extent> extents;
+  array<region> regions;
+  array<char> names;
+
+  constexpr graph() { regions.push(region{}); }
+
+  constexpr operator graph_view() const noexcept {
+    return {tensors.data(), nodes.data(), ids.data(), numbers.data(), shapes.data(), extents.data(), regions.data(),
+            names.data(), tensors.size(), nodes.size(),
+            ids.size(), numbers.size(),
+            shapes.size(), extents.size(),
+            regions.size(), names.size()};
+  }
+};
+
+} // namespace cotangent
+
+#endif

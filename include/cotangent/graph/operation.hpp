@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_GRAPH_OPERATION_HPP
+#define COTANGENT_GRAPH_OPERATION_HPP
+
+#include <cotangent/core/element.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace cotangent {
+
+struct inference;
+struct adjoint_rule;
+struct tangent_rule;
+
+/// How an operation reads and writes its tensors: what fusing, planning and the executions need to know of it.
+enum class operation_kind : unsigned char {
+  input,       // the argument of a region; never a node
+  constant,    // one element for all positions: attribute 0 holds its bits
+  iota,        // the position; of rank 1
+  size,        // the number of elements along axes of a symbolic shape: a scalar
+  elementwise, // operands and result have one shape
+  reduction,   // over the axes in the bits of attribute 0, which the result lacks
+  arg_reduction, // the position of the chosen element along axis `attribute 0`, which the result lacks
+  broadcast,   // result axis `attribute k` is operand axis k; the other axes repeat
+  reshape,     // the same elements in the same order
+  permute,     // result axis k is operand axis `attribute k`
+  slice,       // attributes: start, step for each axis
+  pad,         // zeros around and between: attributes start, step for each axis; the adjoint of slice
+  concatenate, // along axis `attribute 0`
+  gather,      // rows of operand 0 chosen by operand 1 along axis 0
+  scatter_add, // rows of operand 0 added at the places in operand 1 to zeros
+  matmul,      // attributes: transpose the left, transpose the right
+  identity,    // the operand itself: a border for gradients
+  control,     // runs regions
+};
+
+enum class derivative_kind : unsigned char {
+  differentiable,
+  zero,  // almost everywhere: comparisons, positions, stop_gradient; cotangents end here
+  none_, // there is none: asking for it is an error that names the operation
+};
+
+/// A number of any element type, for constant folding and for the evaluation inside constant expressions.
+struct scalar {
+  element type = element::float64;
+  double real = 0;          // float and double
+  std::int64_t integer = 0; // int32, int64, bool
+
+  template <class T> constexpr T as() const noexcept {
+    if constexpr (std::is_floating_point_v<T>)
+      return is_floating(type) ? static_cast<T>(real) : static_cast<T>(integer);
+    else if constexpr (std::is_same_v<T, bool>)
+      return is_floating(type) ? real != 0 : integer != 0;
+    else
+      return is_floating(type) ? static_cast<T>(real) : static_cast<T>(integer);
+  }
+  template <class T> static constexpr scalar of(T v) noexcept {
+    if constexpr (std::is_floating_point_v<T>)
+      return {element_of<T>, static_cast<double>(v), 0};
+    else
+      return {element_of<T>, 0, static_cast<std::int64_t>(v)};
+  }
+};
+
+/// What a graph knows of an operation. One static object for each operation struct, made by `info_of`; its address is
+/// the identity of the operation.
+struct operation {
+  char const* name = "";
+  std::uint32_t code = 0; // a hash of the name: pointers cannot be hashed in a constant evaluation
+  operation_kind kind = operation_kind::elementwise;
+  std::int8_t arity = 0;    // -1: any number
+  bool commutative = false; // the first two operands may be exchanged without a change in bits
+  derivative_kind derivative = derivative_kind::differentiable;
+  float cost = 1; // of one element, in additions
+  void (*infer)(inference&) = nullptr;
+  void (*adjoint)(adjoint_rule&) = nullptr;
+  void (*tangent)(tangent_rule&) = nullptr;
+  /// Elementwise: the value at one position. Reductions: the combination of two values.
+  scalar (*evaluate)(scalar const*) = nullptr;
+  /// Reductions: the value of nothing.
+  scalar (*neutral)(element) = nullptr;
+};
+
+namespace detail {
+
+constexpr std::uint32_t hash_of(char const* s) noexcept {
+  std::uint32_t h = 2166136261u;
+  for (; *s != 0; ++s) h = (h ^ static_cast<unsigned char>(*s)) * 16777619u;
+  return h;
+}
+
+// From the address of an `operation` back to the struct that describes it. A friend that is declared for every address
+// and defined when the struct is first described: so user-made operations need no registry. (g++ warns of friends that
+// are no templates, which is what is meant here.)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wnon-template-friend"
+#endif
+template <auto const* Address> struct behind {
+  friend constexpr auto described_at(behind<Address>);
+};
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+template <class Described, auto const* Address> struct remember {
+  friend constexpr auto described_at(behind<Address>) { return std::type_identity<Described>{}; }
+  static constexpr bool done = true;
+};
+
+template <class Op> struct operation_of {
+  static constexpr operation info = Op::describe(std::type_identity<Op>{});
+};
+
+} // namespace detail
+
+/// The descriptor of an operation struct.
+template <class Op> constexpr operation const* info_of() noexcept {
+  static_assert(detail::remember<Op, &detail::operation_of<Op>::info>::done);
+  return &detail::operation_of<Op>::info;
+}
+
+/// The operation struct behind a descriptor.
+template <operation const* Info>
+using described_by = typename decltype(described_at(detail::behind<Info>{}))::type;
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_MATMUL_HPP
+#define COTANGENT_KERNELS_MATMUL_HPP
+
+#include <cotangent/kernels/matmul_panel.hpp>
+#include <cotangent/kernels/matmul_small.hpp>
+#include <cotangent/kernels/matmul_tile.hpp>
+#include <cotangent/kernels/matmul_vector.hpp>
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+namespace detail {
+
+/// Plain loops, for integers; overflow wraps.
+template <class T>
+void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
+                     std::int64_t ldc) {
+  using U = std::make_unsigned_t<T>;
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      U sum = 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        sum = static_cast<U>(sum + static_cast<U>(a.data[i * a.row + p * a.column]) *
+                                       static_cast<U>(b.data[p * b.row + j * b.column]));
+      c[i * ldc + j] = static_cast<T>(sum);
+    }
+}
+
+/// Chooses among the ways to make a product; the result has the same bits by all of them.
+template <class T>
+[[gnu::noinline]] void product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
+                               std::int64_t ldc, T* scratch) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) c[i * ldc + j] = T{};
+    return;
+  }
+  if (n == 1 && a.column == 1)
+    return detail::rows_times_vector<T>(m, k, a.data, a.row, {b.data, b.row}, {c, ldc});
+  if (n == 1) return detail::vector_times_rows<T>(m, k, a.data, a.column, {b.data, b.row}, {c, ldc});
+  if (m == 1 && b.column == 1)
+    return detail::vector_times_rows<T>(n, k, b.data, b.row, {a.data, a.column}, {c, 1});
+  if (m == 1) return detail::rows_times_vector<T>(n, k, b.data, b.column, {a.data, a.column}, {c, 1});
+
+  if (m * n * k <= 4096) // too little for a choice to pay
+    return detail::matrix_product<T>(m, n, k, a, b, c, ldc, nullptr);
+  bool const by_rows = a.column == 1;
+  std::int64_t const cost = k * tiles_cost<T>(m, n);
+  if (n <= turned_columns && detail::turned_cost<T>(m, n, k, by_rows) < cost)
+    return detail::turned_product<T>(m, n, k, a, b, c, ldc);
+  std::int64_t const rest = n % simd::width<T>, main = n - rest;
+  if (main > 0 && rest > 0) { // few columns beside whole vectors of them
+    std::int64_t const other = rest == 1 ? k * m : detail::turned_cost<T>(m, rest, k, by_rows);
+    if (rest <= turned_columns && k * tiles_cost<T>(m, main) + other + 400 < cost) {
+      detail::product<T>(m, main, k, a, b, c, ldc, scratch);
+      return detail::product<T>(m, rest, k, a, {b.data + main * b.column, b.row, b.column}, c + main, ldc, nullptr);
+    }
+  }
+  detail::matrix_product<T>(m, n, k, a, b, c, ldc, scratch);
+}
+
+} // namespace detail
+
+/// The bytes of `scratch` with which a product is fastest: none for small ones, never more than 256 KiB. (In any case
+/// a product takes 4 KiB of stack, 8 KiB with AVX, 18 KiB with AVX-512.)
+template <class T>
+constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (!std::is_floating_point_v<T> || !detail::pays_to_pack_left(m, n, k)) return 0;
+  constexpr std::int64_t r = detail::tile_rows, most = detail::packed_rows<T>;
+  return (m < most ? (m + r - 1) / r * r : most) * matmul_chain * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// c = op(a) op(b).
+/// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; a row of a, b, c begins lda, ldb, ldc elements after the one before
+///   it. TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap a or b.
+/// Value: each element is summed over k in chains of `matmul_chain` terms; a chain starts from +0 and goes
+///   `sum = fma(a, b, sum)` in the order of k (two roundings where the target has no fma); the chains' sums are added in
+///   order. So an element depends on its row, its column and k alone: not on where it stands, nor on m, n, strides,
+///   transposition or the width of the registers. With k == 0 c is zero. Integers wrap.
+/// Cost: 2 m n k flops; no allocation. `scratch` is null or holds matmul_scratch_bytes.
+/// Checked: tests/runtime/matmul.cpp
+template <bool TransposeLeft, bool TransposeRight, class T>
+void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda, T const* b, std::int64_t ldb,
+            T* c, std::int64_t ldc, T* scratch = nullptr) {
+  detail::matrix<T> const left{a, TransposeLeft ? 1 : lda, TransposeLeft ? lda : 1};
+  detail::matrix<T> const right{b, TransposeRight ? 1 : ldb, TransposeRight ? ldb : 1};
+  if constexpr (std::is_floating_point_v<T>)
+    detail::product<T>(m, n, k, left, right, c, ldc, scratch);
+  else
+    detail::integer_product<T>(m, n, k, left, right, c, ldc);
+}
+
+/// The same for sizes that are known: straight code where they are small.
+template <bool TransposeLeft, bool TransposeRight, int M, int N, int K, class T>
+COTANGENT_INLINE void matmul(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, std::int64_t ldc,
+                             T* scratch = nullptr) {
+  if constexpr (std::is_floating_point_v<T> && detail::is_small<T>(M, N, K))
+    detail::small_product<TransposeLeft, TransposeRight, M, N, K>(a, lda, b, ldb, c, ldc);
+  else
+    kernels::matmul<TransposeLeft, TransposeRight>(M, N, K, a, lda, b, ldb, c, ldc, scratch);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

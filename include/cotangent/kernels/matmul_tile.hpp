@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_MATMUL_TILE_HPP
+#define COTANGENT_KERNELS_MATMUL_TILE_HPP
+
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+// The inner part of a matrix product: a few rows of the left operand against one panel of columns of the right.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// How many terms of an element's sum follow each other before the next partial sum starts from zero.
+inline constexpr std::int64_t matmul_chain = 128;
+
+namespace detail {
+
+// As many accumulators as the registers hold beside the panel's vectors and one broadcast (two where a product needs
+// a register of its own).
+inline constexpr int tile_vectors = 2;
+inline constexpr int tile_rows = COTANGENT_ABI_BYTES == 64 ? 8 : simd::has_fma && COTANGENT_ABI_BYTES == 32 ? 6 : 4;
+
+template <class T>
+inline constexpr int panel_columns = tile_vectors * simd::width<T>;
+
+/// A matrix by its two strides; either may be 1.
+template <class T>
+struct matrix {
+  T const* data;
+  std::int64_t row, column;
+};
+
+/// The left operand of a panel: from one tile of rows to the next it is `tile` elements.
+template <class T>
+struct left_operand {
+  T const* data;
+  std::int64_t row, column, tile;
+};
+
+/// The part of the result that one panel makes.
+template <class T>
+struct panel_result {
+  T* data;
+  std::int64_t rows, row;
+  std::int64_t columns;
+  bool first; // assign, or add to what stands there
+};
+
+/// Rows x Vectors elements of the result, of which `rows` rows exist. A row that does not exist repeats the last one
+/// and is not stored: a smaller tile would wait for the latency of its few sums, and take as long.
+template <int Rows, int Vectors, class T>
+COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row, std::int64_t a_column,
+                           T const* b, std::int64_t b_row, panel_result<T> const& to, T* c) {
+  using V = simd::pack<T, simd::width<T>>;
+  constexpr int w = simd::width<T>;
+  T const* left[Rows];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) left[i] = a + (i < rows ? i : rows - 1) * a_row;
+  V sum[Rows][Vectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 16
+    for (int v = 0; v < Vectors; ++v) sum[i][v] = V{};
+  for (std::int64_t p = 0, at = 0; p < k; ++p, at += a_column, b += b_row) {
+    V right[Vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < Vectors; ++v) right[v] = simd::load<V>(b + v * w);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      V const x = math::broadcast<V>(left[i][at]);
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) sum[i][v] = math::fma(x, right[v], sum[i][v]);
+    }
+  }
+  std::int64_t const c_row = to.row, last = to.columns - (Vectors - 1) * w;
+  bool const whole = last == w, first = to.first;
+#pragma GCC unroll 16
+  for (int i = 0; i < Rows; ++i) {
+    if (i >= rows) break;
+#pragma GCC unroll 16
+    for (int v = 0; v < Vectors; ++v) {
+      T* const p = c + i * c_row + v * w;
+      if (v + 1 < Vectors || whole)
+        simd::store(p, first ? sum[i][v] : simd::load<V>(p) + sum[i][v]);
+      else
+        simd::store(p, first ? sum[i][v] : simd::load<V>(p, last) + sum[i][v], last);
+    }
+  }
+}
+
+/// One panel of Vectors vectors of columns, of which all can be read.
+template <int Vectors, class T>
+[[gnu::noinline]] void panel(std::int64_t k, left_operand<T> a, T const* b, std::int64_t b_row,
+                             panel_result<T> const& to) {
+  T* c = to.data;
+  std::int64_t rows = to.rows;
+  for (; rows > tile_rows / 2; rows -= tile_rows) {
+    detail::tile<tile_rows, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+    a.data += a.tile;
+    c += tile_rows * to.row;
+  }
+  if (rows > 0) detail::tile<tile_rows / 2, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+}
+
+} // namespace detail
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

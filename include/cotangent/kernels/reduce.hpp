@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_REDUCE_HPP
+#define COTANGENT_KERNELS_REDUCE_HPP
+
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+
+// Reductions over one axis, in a fixed order: an element of the result depends on the operand's elements and on how many
+// there are, never on where it stands. Op gives `combine(a, b)` over values and `neutral<T>()`.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// What is reduced: `kept` rows of the result (or columns, side by side), `reduced` elements for each.
+struct reduce_shape {
+  std::int64_t kept = 1, reduced = 1;
+  std::int64_t step = 0;      // in the operand: from row to row of what is kept; from element to element of a column
+  std::int64_t to_step = 1;   // in the result, from row to row
+  bool first = true;          // assign; else combine with what stands there
+  void const* self = nullptr; // what the maker of a table needs
+};
+
+using reduce_kernel = void (*)(void* result, void const* operand, reduce_shape const& s);
+
+namespace detail {
+
+template <class Op> struct combining {
+  template <class V> COTANGENT_INLINE V operator()(V const& a, V const& b) const { return Op::combine(a, b); }
+};
+
+/// n contiguous elements: four packs side by side, then one after another, then the lanes.
+template <class Op, class T>
+COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, simd::width<T>>;
+  V a = math::broadcast<V>(Op::template neutral<T>());
+  std::int64_t i = 0;
+  if (n >= 4 * w) {
+    V b = a, c = a, d = a;
+    for (; i + 4 * w <= n; i += 4 * w) {
+      a = Op::combine(a, simd::load<V>(x + i));
+      b = Op::combine(b, simd::load<V>(x + i + w));
+      c = Op::combine(c, simd::load<V>(x + i + 2 * w));
+      d = Op::combine(d, simd::load<V>(x + i + 3 * w));
+    }
+    a = Op::combine(V{Op::combine(a, b)}, V{Op::combine(c, d)});
+  }
+  for (; i + w <= n; i += w) a = Op::combine(a, simd::load<V>(x + i));
+  if (i < n) {
+    V const rest = Op::combine(a, simd::load<V>(x + i, n - i));
+    a = math::select(simd::first<math::mask_t<V>>(n - i), rest, a);
+  }
+  return simd::detail::fold(a, combining<Op>{});
+}
+
+/// Vectors packs of columns, all their rows.
+template <class Op, class T, int Vectors>
+COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s) {
+  constexpr int w = simd::width<T>;
+  using V = simd::pack<T, w>;
+  V a[Vectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v)
+    a[v] = s.first ? math::broadcast<V>(Op::template neutral<T>()) : simd::load<V>(to + v * w);
+  for (std::int64_t k = 0; k < s.reduced; ++k, x += s.step)
+#pragma GCC unroll 4
+    for (int v = 0; v < Vectors; ++v) a[v] = Op::combine(a[v], simd::load<V>(x + v * w));
+#pragma GCC unroll 4
+  for (int v = 0; v < Vectors; ++v) simd::store(to + v * w, a[v]);
+}
+
+} // namespace detail
+
+/// Rows of `reduced` contiguous elements, each to one element of the result.
+template <class Op, class T>
+void reduce_rows(void* result, void const* operand, reduce_shape const& s) {
+  T const* x = static_cast<T const*>(operand);
+  T* to = static_cast<T*>(result);
+  for (std::int64_t k = 0; k < s.kept; ++k, x += s.step, to += s.to_step) {
+    T const r = detail::reduce_run<Op, T>(x, s.reduced);
+    *to = s.first ? r : static_cast<T>(Op::combine(T{*to}, r));
+  }
+}
+
+/// `kept` contiguous columns, each of `reduced` elements, to as many contiguous elements of the result.
+template <class Op, class T>
+void reduce_columns(void* result, void const* operand, reduce_shape const& s) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, simd::width<T>>;
+  T const* x = static_cast<T const*>(operand);
+  T* to = static_cast<T*>(result);
+  std::int64_t left = s.kept;
+  for (; left >= 4 * w; left -= 4 * w, x += 4 * w, to += 4 * w) detail::reduce_block<Op, T, 4>(to, x, s);
+  for (; left >= w; left -= w, x += w, to += w) detail::reduce_block<Op, T, 1>(to, x, s);
+  if (left > 0) {
+    V a = s.first ? math::broadcast<V>(Op::template neutral<T>()) : simd::load<V>(to, left);
+    for (std::int64_t k = 0; k < s.reduced; ++k, x += s.step) a = Op::combine(a, simd::load<V>(x, left));
+    simd::store(to, a, left);
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_SIMD_HPP
+#define COTANGENT_KERNELS_SIMD_HPP
+
+#include <cotangent/core/abi.hpp>
+#include <cotangent/core/arithmetic.hpp>
+#include <cotangent/core/lanes.hpp>
+#include <cotangent/kernels/simd_native.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+// Packs: the vectors that fit the target's registers, and how they meet memory. Lanes are elements: a pack of one lane
+// is the element itself, and packs wider than a register work too (two registers or more).
+
+namespace cotangent::simd {
+inline namespace COTANGENT_ABI {
+
+using math::lane_t;
+using math::lanes;
+using math::mask_t;
+
+/// The bytes of a register.
+inline constexpr int bytes = COTANGENT_ABI_BYTES;
+inline constexpr bool has_fma = math::has_fma;
+
+/// W elements, the element itself where W is 1. A pack of bool is a vector of bytes, 0 or -1.
+template <class T, int W>
+using pack = math::vector<std::conditional_t<std::is_same_v<T, bool> && W != 1, std::int8_t, T>, W>;
+
+/// How many elements a register holds.
+template <class T>
+inline constexpr int width = bytes / static_cast<int>(sizeof(T));
+
+namespace detail {
+
+template <class V, int... I>
+COTANGENT_INLINE constexpr V counted(std::integer_sequence<int, I...>) {
+  return V{static_cast<lane_t<V>>(I)...};
+}
+
+} // namespace detail
+
+/// start, start + 1, ...
+template <class V>
+COTANGENT_INLINE constexpr V iota(lane_t<V> start) {
+  if constexpr (math::is_vector<V>)
+    return math::broadcast<V>(start) + detail::counted<V>(std::make_integer_sequence<int, lanes<V>>{});
+  else
+    return start;
+}
+
+/// The mask of the first `count` lanes.
+template <class M>
+COTANGENT_INLINE M first(std::ptrdiff_t count) {
+  if constexpr (!math::is_vector<M>)
+    return count > 0;
+  else {
+    using lane = lane_t<M>;
+    return math::mask_cast<M>(iota<M>(0) < math::broadcast<M>(static_cast<lane>(count < lanes<M> ? count : lanes<M>)));
+  }
+}
+
+/// A pack from W elements in memory.
+template <class V>
+COTANGENT_INLINE V load(lane_t<V> const* p) {
+  V v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+/// A pack from the first `count` elements, the rest zero; memory behind them is not touched.
+template <class V>
+COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
+  if constexpr (!math::is_vector<V>)
+    return count > 0 ? *p : V{};
+  else if constexpr (detail::masked_memory<V>)
+    return detail::masked_load<V>(p, count);
+  else if constexpr (math::detail::wide<V>) {
+    using half = math::vector<lane_t<V>, lanes<V> / 2>;
+    std::ptrdiff_t const low = count < lanes<half> ? count : lanes<half>;
+    return math::bit_cast<V>(math::halves<V>{load<half>(p, low), load<half>(p + low, count - low)});
+  } else {
+    V v{};
+    for (int i = 0; i < lanes<V>; ++i)
+      if (i < count) v[i] = p[i];
+    return v;
+  }
+}
+
+template <class V>
+COTANGENT_INLINE void store(lane_t<V>* p, V const& v) {
+  std::memcpy(p, &v, sizeof v);
+}
+
+/// The first `count` lanes into memory.
+template <class V>
+COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
+  if constexpr (!math::is_vector<V>) {
+    if (count > 0) *p = v;
+  } else if constexpr (detail::masked_memory<V>)
+    detail::masked_store(p, v, count);
+  else if constexpr (math::detail::wide<V>) {
+    auto const h = math::split(v);
+    std::ptrdiff_t const low = count < lanes<V> / 2 ? count : lanes<V> / 2;
+    store(p, h.low, low);
+    store(p + low, h.high, count - low);
+  } else {
+    for (int i = 0; i < lanes<V>; ++i)
+      if (i < count) p[i] = v[i];
+  }
+}
+
+/// A mask from bools in memory.
+template <class M>
+COTANGENT_INLINE M load_mask(bool const* p) {
+  if constexpr (!math::is_vector<M>)
+    return *p;
+  else {
+    math::with_lane<M, std::int8_t> b;
+    std::memcpy(&b, p, sizeof b);
+    return -__builtin_convertvector(b, M);
+  }
+}
+
+template <class M>
+COTANGENT_INLINE M load_mask(bool const* p, std::ptrdiff_t count) {
+  if (count >= lanes<M>) return load_mask<M>(p);
+  bool b[static_cast<std::size_t>(lanes<M>)] = {};
+  for (std::ptrdiff_t i = 0; i < count; ++i) b[i] = p[i];
+  return load_mask<M>(b);
+}
+
+template <class M>
+COTANGENT_INLINE void store_mask(bool* p, M const& m) {
+  if constexpr (!math::is_vector<M>)
+    *p = m;
+  else {
+    using byte_lanes = math::with_lane<M, std::int8_t>;
+    byte_lanes const b = __builtin_convertvector(m, byte_lanes) & math::broadcast<byte_lanes>(1);
+    std::memcpy(p, &b, sizeof b);
+  }
+}
+
+template <class M>
+COTANGENT_INLINE void store_mask(bool* p, M const& m, std::ptrdiff_t count) {
+  if (count >= lanes<M>) return store_mask(p, m);
+  bool b[static_cast<std::size_t>(lanes<M>)];
+  store_mask(b, m);
+  for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = b[i];
+}
+
+/// p[index] in each lane; Index has as many lanes, of int32 or int64.
+template <class V, class Index>
+COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
+  static_assert(lanes<V> == lanes<Index>, "cotangent: gather: the index must have as many lanes as the value");
+  if constexpr (!math::is_vector<V>)
+    return p[index];
+  else if constexpr (detail::gathers<V, Index>)
+    return detail::native_gather<V>(p, index);
+  else {
+    V v{};
+    for (int i = 0; i < lanes<V>; ++i) v[i] = p[index[i]];
+    return v;
+  }
+}
+
+/// p[0], p[stride], p[2 * stride], ...
+template <class V>
+COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride) {
+  if constexpr (!math::is_vector<V>)
+    return static_cast<void>(stride), *p;
+  else {
+    V v{};
+    for (int i = 0; i < lanes<V>; ++i) v[i] = p[i * stride];
+    return v;
+  }
+}
+
+template <class V>
+COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
+  if constexpr (!math::is_vector<V>)
+    return count > 0 ? *p : V{};
+  else {
+    V v{};
+    for (int i = 0; i < lanes<V>; ++i)
+      if (i < count) v[i] = p[i * stride];
+    return v;
+  }
+}
+
+namespace detail {
+
+struct do_sum {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& a, V const& b) const {
+    return a + b;
+  }
+};
+
+struct do_prod {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& a, V const& b) const {
+    return a * b;
+  }
+};
+
+struct do_max {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& a, V const& b) const {
+    return math::max(a, b);
+  }
+};
+
+struct do_min {
+  template <class V>
+  COTANGENT_INLINE V operator()(V const& a, V const& b) const {
+    return math::min(a, b);
+  }
+};
+
+template <class V, class F>
+COTANGENT_INLINE lane_t<V> fold(V const& v, F f) {
+  if constexpr (!math::is_vector<V>)
+    return v;
+  else {
+    auto const h = math::split(v);
+    return detail::fold(f(h.low, h.high), f);
+  }
+}
+
+} // namespace detail
+
+/// Over all lanes, as a tree that meets lane i with lane i + W / 2 first: the same order for every target.
+template <class V>
+COTANGENT_INLINE lane_t<V> sum(V const& v) {
+  return detail::fold(v, detail::do_sum{});
+}
+
+template <class V>
+COTANGENT_INLINE lane_t<V> prod(V const& v) {
+  return detail::fold(v, detail::do_prod{});
+}
+
+template <class V>
+COTANGENT_INLINE lane_t<V> max(V const& v) {
+  return detail::fold(v, detail::do_max{});
+}
+
+template <class V>
+COTANGENT_INLINE lane_t<V> min(V const& v) {
+  return detail::fold(v, detail::do_min{});
+}
+
+namespace detail {
+
+// Exchanges the lanes whose number has the bit Step set in a with those that have it clear in b.
+template <int Step, class V, int... I>
+COTANGENT_INLINE void exchange(V& a, V& b, std::integer_sequence<int, I...>) {
+  constexpr int w = lanes<V>;
+  V const low = __builtin_shufflevector(a, b, ((I & Step) ? w + I - Step : I)...);
+  V const high = __builtin_shufflevector(a, b, ((I & Step) ? w + I : I + Step)...);
+  a = low;
+  b = high;
+}
+
+template <int Step, class V>
+COTANGENT_INLINE void transpose_steps(V (&rows)[static_cast<std::size_t>(lanes<V>)]) {
+  for (int i = 0; i < lanes<V>; ++i)
+    if ((i & Step) == 0) detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes<V>>{});
+  if constexpr (Step > 1) detail::transpose_steps<Step / 2>(rows);
+}
+
+} // namespace detail
+
+/// Lane j of row i becomes lane i of row j.
+template <class V, std::size_t W>
+COTANGENT_INLINE void transpose(V (&rows)[W]) {
+  static_assert(W == static_cast<std::size_t>(lanes<V>), "cotangent: transpose: as many rows as lanes");
+  if constexpr (W > 1) detail::transpose_steps<lanes<V> / 2>(rows);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::simd
+
+#endif

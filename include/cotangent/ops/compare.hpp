@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_COMPARE_HPP
+#define COTANGENT_OPS_COMPARE_HPP
+
+#include <cotangent/ops/arithmetic.hpp>
+
+// Comparisons, logic on their results, choosing by them, and changing the element type.
+
+namespace cotangent {
+namespace op {
+
+struct comparison : extend::elementwise<2> {
+  static constexpr extend::takes operands = extend::takes::numbers;
+  static constexpr extend::yields result = extend::yields::boolean;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+};
+struct equal : comparison {
+  static constexpr char const* name = "equal";
+  static constexpr bool commutative = true;
+  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a == b; }
+};
+struct not_equal : comparison {
+  static constexpr char const* name = "not_equal";
+  static constexpr bool commutative = true;
+  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a != b; }
+};
+struct less : comparison {
+  static constexpr char const* name = "less";
+  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a < b; }
+};
+struct less_equal : comparison {
+  static constexpr char const* name = "less_equal";
+  template <class V> COTANGENT_INLINE static constexpr math::mask_t<V> apply(V const& a, V const& b) { return a <= b; }
+};
+
+struct logic : extend::elementwise<2> {
+  static constexpr extend::takes operands = extend::takes::booleans;
+  static constexpr bool commutative = true;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+};
+struct logical_and : logic {
+  static constexpr char const* name = "and";
+  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a, M const& b) { return math::logical_and(a, b); }
+};
+struct logical_or : logic {
+  static constexpr char const* name = "or";
+  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a, M const& b) { return math::logical_or(a, b); }
+};
+struct logical_not : extend::elementwise<1> {
+  static constexpr char const* name = "not";
+  static constexpr extend::takes operands = extend::takes::booleans;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  template <class M> COTANGENT_INLINE static constexpr M apply(M const& a) { return math::logical_not(a); }
+};
+
+/// The second operand where the first holds, else the third.
+struct select : extend::elementwise<3> {
+  static constexpr char const* name = "select";
+  static constexpr extend::takes operands = extend::takes::anything;
+  static constexpr bool condition_first = true;
+  template <class M, class V> COTANGENT_INLINE static constexpr V apply(M const& m, V const& a, V const& b) { return math::select(m, a, b); }
+  static constexpr void adjoint(adjoint_rule& r) {
+    term const zero = extend::constant_like(r.dy(), 0);
+    if (r.wanted(1)) r.give(1, detail::push(info_of<select>(), {r.x(0), r.dy(), zero}));
+    if (r.wanted(2)) r.give(2, detail::push(info_of<select>(), {r.x(0), zero, r.dy()}));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    if (!r.has(1) && !r.has(2)) return;
+    term const zero = extend::constant_like(r.has(1) ? r.dx(1) : r.dx(2), 0);
+    r.give(detail::push(info_of<select>(), {r.x(0), r.has(1) ? r.dx(1) : zero, r.has(2) ? r.dx(2) : zero}));
+  }
+};
+
+/// The same numbers as another element type (attribute 0), as a static_cast would give them; bool counts as 0 and 1.
+struct convert : extend::primitive<operation_kind::elementwise, 1> {
+  static constexpr char const* name = "convert";
+  static constexpr float cost = 1;
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    r.type = static_cast<element>(r.attribute[0]);
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    r.give(0, detail::push(info_of<convert>(), {r.dy()}, {static_cast<std::int64_t>(r.x().type())}));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    r.give(detail::push(info_of<convert>(), {r.dx()}, {r.attribute()}));
+  }
+};
+
+/// `x` itself with a border for gradients: what comes from here does not depend on `x`.
+struct stop_gradient : extend::primitive<operation_kind::identity, 1> {
+  static constexpr char const* name = "stop_gradient";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) { r.like(0); }
+};
+
+/// `x` under another name: the argument of a function that is differentiated inside another.
+struct identity : extend::primitive<operation_kind::identity, 1> {
+  static constexpr char const* name = "identity";
+  static constexpr void infer(inference& r) { r.like(0); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy()); }
+  static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }
+};
+
+} // namespace op
+} // namespace cotangent
+
+#endif

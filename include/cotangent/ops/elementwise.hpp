@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_ELEMENTWISE_HPP
+#define COTANGENT_OPS_ELEMENTWISE_HPP
+
+#include <cotangent/core/arithmetic.hpp>
+#include <cotangent/ops/rule.hpp>
+#include <cotangent/ops/source.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace cotangent {
+
+namespace op {
+struct multiply;
+struct add;
+} // namespace op
+
+namespace refusals {
+COTANGENT_REFUSAL_TYPES(elements_differ, is, element_of_left, element_of_right,
+                        "cotangent: both operands must have one element type; convert one with ct::convert<T>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_floating, is, element_of_operand, floating,
+                        "cotangent: this operation needs float or double; convert the operand with ct::convert<double>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_numeric, is, element_of_the_operand, numeric,
+                        "cotangent: this operation needs numbers; convert the operand with ct::convert<T>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean,
+                        "cotangent: the condition must be a bool expression, such as x > 0")
+} // namespace refusals
+
+namespace extend {
+
+/// The elements an elementwise operation takes.
+enum class takes : unsigned char { floating, numbers, booleans, anything };
+/// The element of its result.
+enum class yields : unsigned char { the_same, boolean };
+
+} // namespace extend
+
+namespace detail {
+
+constexpr bool accepts(extend::takes t, element e) noexcept {
+  using extend::takes;
+  return t == takes::floating  ? is_floating(e)
+         : t == takes::numbers ? e != element::boolean
+         : t == takes::booleans ? e == element::boolean
+                                : true;
+}
+
+template <class Op> constexpr void infer_elementwise(inference& r) {
+  r.like(r.operand_count - 1);
+  if (!accepts(Op::operands, r.type)) {
+    if constexpr (Op::operands == extend::takes::floating) return r.template refuse<refusals::element_not_floating>();
+    else if constexpr (Op::operands == extend::takes::booleans) return r.template refuse<refusals::element_not_boolean>();
+    else return r.template refuse<refusals::element_not_numeric>();
+  }
+  for (int k = Op::condition_first ? 1 : 0; k < r.operand_count - 1; ++k)
+    if (r.tensor(k).type != r.type) return r.template refuse<refusals::elements_differ>();
+  if (Op::condition_first && r.tensor(0).type != element::boolean)
+    return r.template refuse<refusals::element_not_boolean>();
+  if (Op::result == extend::yields::boolean) r.type = element::boolean;
+}
+
+template <class Op, class T, std::size_t... K>
+constexpr scalar evaluate_as(scalar const* x, std::index_sequence<K...>) {
+  if constexpr (Op::condition_first)
+    return scalar::of(Op::apply(x[0].template as<bool>(), x[K + 1].template as<T>()...));
+  else
+    return scalar::of(Op::template apply<T>(x[K].template as<T>()...));
+}
+
+template <class Op, element E> constexpr scalar evaluate_one(scalar const* x) {
+  if constexpr (accepts(Op::operands, E))
+    return evaluate_as<Op, element_t<E>>(x, std::make_index_sequence<Op::arity - (Op::condition_first ? 1 : 0)>{});
+  else
+    return x[0];
+}
+
+template <class Op> constexpr scalar evaluate_elementwise(scalar const* x) {
+  switch (x[Op::arity - 1].type) {
+  case element::float32: return evaluate_one<Op, element::float32>(x);
+  case element::float64: return evaluate_one<Op, element::float64>(x);
+  case element::int32: return evaluate_one<Op, element::int32>(x);
+  case element::int64: return evaluate_one<Op, element::int64>(x);
+  case element::boolean: return evaluate_one<Op, element::boolean>(x);
+  }
+  return x[0];
+}
+
+// Dependent on Op only to be looked up when the arithmetic is complete.
+template <class Op> using multiply_of = std::conditional_t<(sizeof(Op) > 0), op::multiply, Op>;
+template <class Op> using add_of = std::conditional_t<(sizeof(Op) > 0), op::add, Op>;
+
+/// dx_k = dy * partial_k.
+template <class Op> constexpr void adjoint_elementwise(adjoint_rule& r) {
+  if constexpr (requires { Op::adjoint(r); })
+    Op::adjoint(r);
+  else if constexpr (requires { Op::partial(r, 0); })
+    for (int k = 0; k < Op::arity; ++k)
+      if (r.wanted(k)) r.give(k, push(info_of<multiply_of<Op>>(), {r.dy(), Op::partial(r, k)}));
+}
+
+/// dy = sum of partial_k * dx_k.
+template <class Op> constexpr void tangent_elementwise(tangent_rule& r) {
+  if constexpr (requires { Op::tangent(r); })
+    Op::tangent(r);
+  else if constexpr (requires { Op::partial(r, 0); }) {
+    term sum;
+    for (int k = 0; k < Op::arity; ++k)
+      if (r.has(k)) {
+        term const t = push(info_of<multiply_of<Op>>(), {r.dx(k), Op::partial(r, k)});
+        sum = sum.present() ? push(info_of<add_of<Op>>(), {sum, t}) : t;
+      }
+    r.give(sum);
+  }
+}
+
+} // namespace detail
+
+namespace extend {
+
+/// The base of an elementwise operation. The operation gives
+///
+///     static constexpr char const* name = "softsign";
+///     template <class V> static constexpr V apply(V x);      // over a scalar, or a vector of lanes
+///     static constexpr term partial(rule const&, int k);     // d result / d operand k, by graph operations
+///
+/// and may give `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` where more direct forms exist. `operands`,
+/// `result`, `derivative`, `cost` and `commutative` may be overridden.
+template <int Arity> struct elementwise {
+  static constexpr int arity = Arity;
+  static constexpr takes operands = takes::floating;
+  static constexpr yields result = yields::the_same;
+  static constexpr bool condition_first = false; // operand 0 is a bool, apply takes its mask
+  static constexpr bool commutative = false;
+  static constexpr float cost = 1;
+  static constexpr derivative_kind derivative = derivative_kind::differentiable;
+
+  template <class Op> static consteval operation describe(std::type_identity<Op>) {
+    return {.name = Op::name,
+            .code = detail::hash_of(Op::name),
+            .kind = operation_kind::elementwise,
+            .arity = Op::arity,
+            .commutative = Op::commutative,
+            .derivative = Op::derivative,
+            .cost = Op::cost,
+            .infer = &detail::infer_elementwise<Op>,
+            .adjoint = &detail::adjoint_elementwise<Op>,
+            .tangent = &detail::tangent_elementwise<Op>,
+            .evaluate = &detail::evaluate_elementwise<Op>};
+  }
+};
+
+} // namespace extend
+} // namespace cotangent
+
+#endif

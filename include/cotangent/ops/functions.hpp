@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_FUNCTIONS_HPP
+#define COTANGENT_OPS_FUNCTIONS_HPP
+
+#include <cotangent/core/math/elementary.hpp>
+#include <cotangent/ops/broadcast.hpp>
+
+// Elementary functions of one or two operands, position by position.
+
+namespace cotangent {
+namespace op {
+
+/// exp(x). Adjoint: dy y. Domain: all; overflows to infinity, underflows to 0.
+struct exp : extend::elementwise<1> {
+  static constexpr char const* name = "exp";
+  static constexpr float cost = 12;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::exp(x); }
+  static constexpr term partial(rule const& r, int) { return r.y(); }
+};
+
+/// log(x). Adjoint: dy / x. Domain: x > 0; -infinity at 0, NaN below.
+struct log : extend::elementwise<1> {
+  static constexpr char const* name = "log";
+  static constexpr float cost = 14;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log(x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / r.x()); }
+  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / r.x()); }
+};
+
+/// sqrt(x). Adjoint: dy / (2 y), infinite at 0.
+struct sqrt : extend::elementwise<1> {
+  static constexpr char const* name = "sqrt";
+  static constexpr float cost = 5;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sqrt(x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, 0.5 * r.dy() / r.y()); }
+  static constexpr void tangent(tangent_rule& r) { r.give(0.5 * r.dx() / r.y()); }
+};
+
+/// x x. Adjoint: 2 x dy.
+struct square : extend::elementwise<1> {
+  static constexpr char const* name = "square";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::mul(x, x); }
+  static constexpr term partial(rule const& r, int) { return 2 * r.x(); }
+};
+
+/// 1 / x. Adjoint: -dy y y.
+struct reciprocal : extend::elementwise<1> {
+  static constexpr char const* name = "reciprocal";
+  static constexpr float cost = 4;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+    return static_cast<V>(math::broadcast<V>(1) / x);
+  }
+  static constexpr term partial(rule const& r, int) { return -(r.y() * r.y()); }
+};
+
+/// |x|. Adjoint: dy sign(x), 0 at 0.
+struct abs : extend::elementwise<1> {
+  static constexpr char const* name = "abs";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::abs(x); }
+  static constexpr term partial(rule const& r, int);
+};
+
+/// -1, 0 or 1, as x is negative, zero or positive; NaN gives NaN. Derivative: 0.
+struct sign : extend::elementwise<1> {
+  static constexpr char const* name = "sign";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+    V const zero{};
+    V const one = math::broadcast<V>(1);
+    return math::select(x > zero, one, math::select(x < zero, static_cast<V>(-one), x));
+  }
+};
+constexpr term abs::partial(rule const& r, int) { return detail::push(info_of<sign>(), {r.x()}); }
+
+/// The largest integer that is not above x. Derivative: 0.
+struct floor : extend::elementwise<1> {
+  static constexpr char const* name = "floor";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::floor(x); }
+};
+
+/// sin(x). Adjoint: dy cos(x).
+struct sin : extend::elementwise<1> {
+  static constexpr char const* name = "sin";
+  static constexpr float cost = 18;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sin(x); }
+  static constexpr term partial(rule const& r, int);
+};
+/// cos(x). Adjoint: -dy sin(x).
+struct cos : extend::elementwise<1> {
+  static constexpr char const* name = "cos";
+  static constexpr float cost = 18;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(x); }
+  static constexpr term partial(rule const& r, int) { return -detail::push(info_of<sin>(), {r.x()}); }
+};
+constexpr term sin::partial(rule const& r, int) { return detail::push(info_of<cos>(), {r.x()}); }
+
+/// tanh(x). Adjoint: dy (1 - y y).
+struct tanh : extend::elementwise<1> {
+  static constexpr char const* name = "tanh";
+  static constexpr float cost = 20;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::tanh(x); }
+  static constexpr term partial(rule const& r, int) { return 1 - r.y() * r.y(); }
+};
+
+/// 1 / (1 + exp(-x)). Adjoint: dy y (1 - y).
+struct sigmoid : extend::elementwise<1> {
+  static constexpr char const* name = "sigmoid";
+  static constexpr float cost = 18;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sigmoid(x); }
+  static constexpr term partial(rule const& r, int) { return r.y() * (1 - r.y()); }
+};
+
+/// log(1 + exp(x)), without overflow. Adjoint: dy sigmoid(x).
+struct softplus : extend::elementwise<1> {
+  static constexpr char const* name = "softplus";
+  static constexpr float cost = 26;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::softplus(x); }
+  static constexpr term partial(rule const& r, int) { return detail::push(info_of<sigmoid>(), {r.x()}); }
+};
+
+/// log(1 + x), exact near 0. Adjoint: dy / (1 + x).
+struct log1p : extend::elementwise<1> {
+  static constexpr char const* name = "log1p";
+  static constexpr float cost = 16;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log1p(x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / (1 + r.x())); }
+  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x())); }
+};
+
+/// exp(x) - 1, exact near 0. Adjoint: dy (y + 1).
+struct expm1 : extend::elementwise<1> {
+  static constexpr char const* name = "expm1";
+  static constexpr float cost = 14;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::expm1(x); }
+  static constexpr term partial(rule const& r, int) { return r.y() + 1; }
+};
+
+/// max(x, 0). Adjoint: dy where x > 0, else 0 (at 0 too). NaN stays NaN.
+struct relu : extend::elementwise<1> {
+  static constexpr char const* name = "relu";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::select(x < V{}, V{}, x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, chosen(r, r.dy())); }
+  static constexpr void tangent(tangent_rule& r) { r.give(chosen(r, r.dx())); }
+  // by the result, so that x need not be kept
+  static constexpr term chosen(rule const& r, term d) {
+    return extend::select(r.y() > 0, d, extend::constant_like(d, 0));
+  }
+};
+
+/// x to the power p. Adjoints: dy p x^(p-1), which is 0 for p = 0; dy y log(x), which is 0 for x = 0 and p > 0.
+struct pow : extend::elementwise<2> {
+  static constexpr char const* name = "pow";
+  static constexpr float cost = 40;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
+  static constexpr term partial(rule const& r, int k) {
+    term const x = r.x(0), p = r.x(1);
+    // where p is 0, p x^(p-1) would be 0 times infinity at x = 0
+    if (k == 0) return p * detail::push(info_of<pow>(), {x, extend::select(p == 0, extend::constant_like(p, 1), p - 1)});
+    return r.y() * detail::push(info_of<log>(), {extend::select(x == 0, extend::constant_like(x, 1), x)});
+  }
+};
+
+/// The larger. Adjoint: to the larger; ties share equally. NaN wins.
+struct max : extend::elementwise<2> {
+  static constexpr char const* name = "max";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  static constexpr bool commutative = true;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::max(a, b); }
+  static constexpr term partial(rule const& r, int k) {
+    term const a = r.x(k), b = r.x(1 - k);
+    return extend::select(a > b, extend::constant_like(a, 1),
+                          extend::select(a == b, extend::constant_like(a, 0.5), extend::constant_like(a, 0)));
+  }
+};
+/// The smaller. Adjoint: to the smaller; ties share equally. NaN wins.
+struct min : extend::elementwise<2> {
+  static constexpr char const* name = "min";
+  static constexpr extend::takes operands = extend::takes::numbers;
+  static constexpr bool commutative = true;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::min(a, b); }
+  static constexpr term partial(rule const& r, int k) {
+    term const a = r.x(k), b = r.x(1 - k);
+    return extend::select(a < b, extend::constant_like(a, 1),
+                          extend::select(a == b, extend::constant_like(a, 0.5), extend::constant_like(a, 0)));
+  }
+};
+
+} // namespace op
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_INDEXING_HPP
+#define COTANGENT_OPS_INDEXING_HPP
+
+#include <cotangent/ops/matmul.hpp>
+
+// Choosing by integers: gather and its adjoint scatter_add; one_hot, and the loss of a classifier.
+
+namespace cotangent {
+
+namespace refusals {
+COTANGENT_REFUSAL_TYPES(index_not_integer, is, element_of_indices, integer,
+                        "cotangent: indices must be int32 or int64")
+COTANGENT_REFUSAL(labels_shape, equal, extent_of_logits, extent_of_labels,
+                  "cotangent: cross_entropy: labels must have the shape of the logits without their last axis")
+COTANGENT_REFUSAL(gather_rank, at_least, rank_gathered, one,
+                  "cotangent: gather: the operand must have an axis to choose along")
+} // namespace refusals
+
+namespace detail {
+constexpr bool is_index(element e) { return e == element::int32 || e == element::int64; }
+} // namespace detail
+
+namespace op {
+
+/// Result row i is row `indices[i]` of operand 0, counted along axis 0. Indices beyond the axis are clamped, and the
+/// run reports them. Adjoint: scatter_add.
+struct gather : extend::primitive<operation_kind::gather, 2> {
+  static constexpr char const* name = "gather";
+  static constexpr float cost = 2;
+  static constexpr void infer(inference& r) {
+    dimensions const from = r.dims(0);
+    dimensions d = r.dims(1);
+    r.like(0);
+    if (!detail::is_index(r.tensor(1).type)) return r.refuse<refusals::index_not_integer>();
+    if (from.rank < 1) return r.refuse<refusals::gather_rank>(0, 1);
+    for (int k = 1; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
+    r.result(r.type, d);
+  }
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r) {
+    r.give(detail::push(info_of<gather>(), {r.dx(0), r.x(1)}));
+  }
+};
+
+/// Zeros, to whose row `indices[i]` row i of operand 0 is added. Adjoint: gather.
+struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
+  static constexpr char const* name = "scatter_add";
+  static constexpr float cost = 2;
+  static constexpr void adjoint(adjoint_rule& r) {
+    r.give(0, detail::push(info_of<gather>(), {r.dy(), r.x(1)}));
+  }
+  static constexpr void tangent(tangent_rule& r) { r.give(of(r.dx(0), r.x(1), r.y().shape_id())); }
+  static constexpr term of(term rows, term indices, std::int32_t shape) {
+    return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
+  }
+};
+constexpr void gather::adjoint(adjoint_rule& r) {
+  if (r.wanted(0)) r.give(0, scatter_add::of(r.dy(), r.x(1), r.x(0).shape_id()));
+}
+
+} // namespace op
+
+namespace extend {
+
+constexpr term gather(term x, term indices) { return detail::push(info_of<op::gather>(), {x, indices}); }
+
+/// True where the position along a new last axis of size `classes` equals the label.
+constexpr term hits(term labels, dimension classes) {
+  builder& b = *labels.b;
+  dimensions d = labels.dims();
+  std::uint32_t const mask = 1u << d.rank;
+  d.size[d.rank++] = classes;
+  std::int32_t const shape = b.shape(d);
+  return op::sum::repeat(iota(b, labels.type(), classes), shape, mask - 1) == op::sum::repeat(labels, shape, mask);
+}
+/// 1 where the position along a new last axis equals the label, else 0.
+constexpr term one_hot(term labels, dimension classes, element type) {
+  return detail::is_index(labels.type())
+             ? convert(hits(labels, classes), type)
+             : (labels.b->refuse<refusals::index_not_integer>(0, 0, labels.b->place), labels);
+}
+
+/// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis.
+constexpr term cross_entropy(term logits, term labels) {
+  dimensions const z = logits.dims(), l = labels.dims();
+  builder& b = *logits.b;
+  if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), logits;
+  if (l.rank + 1 != z.rank) return b.refuse<refusals::labels_shape>(z.rank - 1, l.rank, b.place), logits;
+  for (int k = 0; k < l.rank; ++k)
+    if (z.size[k] != l.size[k]) return b.refuse<refusals::labels_shape>(z.size[k], l.size[k], b.place), logits;
+  std::uint32_t const mask = 1u << l.rank;
+  // compared in integers as wide as the logits, so that both fill the same lanes
+  term const narrow = convert(labels, logits.type() == element::float32 ? element::int32 : element::int64);
+  term const chosen = select(hits(narrow, z.size[l.rank]), logits, constant_like(logits, 0));
+  return logsumexp(logits, mask) - sum(chosen, mask);
+}
+
+} // namespace extend
+} // namespace cotangent
+
+#endif

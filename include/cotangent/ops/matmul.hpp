@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_MATMUL_HPP
+#define COTANGENT_OPS_MATMUL_HPP
+
+#include <cotangent/ops/movement.hpp>
+
+namespace cotangent {
+
+namespace refusals {
+COTANGENT_REFUSAL(matmul_inner, equal, columns_of_left, rows_of_right,
+                  "cotangent: matmul: the columns of the left operand must equal the rows of the right")
+COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand,
+                  "cotangent: matmul: both operands must be matrices; give a vector an axis of size 1 with ct::reshape")
+} // namespace refusals
+
+namespace op {
+
+/// The product of two matrices. Attributes: the left operand is transposed, the right is.
+/// Adjoints: dA = dy B', dB = A' dy.
+struct matmul : extend::primitive<operation_kind::matmul, 2> {
+  static constexpr char const* name = "matmul";
+  static constexpr float cost = 100;
+  static constexpr void infer(inference& r) {
+    dimensions const a = r.dims(0), b = r.dims(1);
+    r.like(0);
+    if (r.tensor(1).type != r.type) return r.refuse<refusals::elements_differ>();
+    if (!is_floating(r.type)) return r.refuse<refusals::element_not_floating>();
+    if (a.rank != 2) return r.refuse<refusals::matmul_rank>(2, a.rank);
+    if (b.rank != 2) return r.refuse<refusals::matmul_rank>(2, b.rank);
+    int const ta = r.attribute[0] != 0, tb = r.attribute[1] != 0;
+    if (a.size[1 - ta] != b.size[tb]) return r.refuse<refusals::matmul_inner>(a.size[1 - ta], b.size[tb]);
+    dimensions d;
+    d.rank = 2;
+    d.size[0] = a.size[ta];
+    d.size[1] = b.size[1 - tb];
+    r.result(r.type, d);
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    bool const ta = r.attribute(0) != 0, tb = r.attribute(1) != 0;
+    if (r.wanted(0)) r.give(0, ta ? of(r.x(1), r.dy(), tb, true) : of(r.dy(), r.x(1), false, !tb));
+    if (r.wanted(1)) r.give(1, tb ? of(r.dy(), r.x(0), true, ta) : of(r.x(0), r.dy(), !ta, false));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    bool const ta = r.attribute(0) != 0, tb = r.attribute(1) != 0;
+    term const left = r.has(0) ? of(r.dx(0), r.x(1), ta, tb) : term{};
+    term const right = r.has(1) ? of(r.x(0), r.dx(1), ta, tb) : term{};
+    r.give(!right.present() ? left : !left.present() ? right : left + right);
+  }
+  static constexpr term of(term a, term b, bool ta, bool tb) {
+    return detail::push(info_of<matmul>(), {a, b}, {ta, tb});
+  }
+};
+
+} // namespace op
+
+namespace extend {
+constexpr term matmul(term a, term b) { return op::matmul::of(a, b, false, false); }
+} // namespace extend
+} // namespace cotangent
+
+#endif

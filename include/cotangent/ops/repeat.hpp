@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_REPEAT_HPP
+#define COTANGENT_OPS_REPEAT_HPP
+
+#include <cotangent/ops/compare.hpp>
+
+#include <cstdint>
+
+// Repeating along axes, its adjoint the sum over axes, and reshape: closed under differentiation.
+
+namespace cotangent {
+
+namespace refusals {
+COTANGENT_REFUSAL(axis_out_of_range, less_than, axis, rank_of_operand,
+                  "cotangent: an axis must be less than the rank of the operand")
+COTANGENT_REFUSAL(reshape_count, equal, elements_of_operand, elements_of_result,
+                  "cotangent: reshape: the result must have as many elements as the operand")
+} // namespace refusals
+
+namespace op {
+
+/// Result axis `attribute k` is operand axis k, of the same size or of size 1; the other axes repeat.
+/// Adjoint: the sum over the repeated axes.
+struct broadcast : extend::primitive<operation_kind::broadcast, 1> {
+  static constexpr char const* name = "broadcast";
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r);
+};
+
+/// The same elements in row-major order under another shape.
+struct reshape : extend::primitive<operation_kind::reshape, 1> {
+  static constexpr char const* name = "reshape";
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, of(r.dy(), r.x().shape_id())); }
+  static constexpr void tangent(tangent_rule& r) { r.give(of(r.dx(), r.y().shape_id())); }
+  static constexpr term of(term x, std::int32_t shape) {
+    return x.shape_id() == shape ? x : detail::push_as(info_of<reshape>(), *x.b, {x}, nullptr, 0, x.type(), shape);
+  }
+};
+
+/// The base of reductions over the axes in the bits of attribute 0. The operation gives `combine<V>(a, b)` and
+/// `neutral<T>()`, the value of nothing.
+struct reduction {
+  static constexpr float cost = 1;
+  static constexpr void infer(inference& r) {
+    std::uint32_t const mask = static_cast<std::uint32_t>(r.attribute[0]);
+    dimensions const from = r.dims(0);
+    dimensions d;
+    for (int k = 0; k < from.rank; ++k)
+      if ((mask >> k & 1u) == 0) d.size[d.rank++] = from.size[k];
+    r.result(r.tensor(0).type, d);
+    if (r.type == element::boolean) r.template refuse<refusals::element_not_numeric>();
+    if (mask >> from.rank != 0) r.template refuse<refusals::axis_out_of_range>(from.rank, from.rank);
+  }
+  template <class Op, element E> static constexpr scalar combine_one(scalar const* x) {
+    return scalar::of(Op::template combine<element_t<E>>(x[0].as<element_t<E>>(), x[1].as<element_t<E>>()));
+  }
+  template <class Op> static constexpr scalar evaluate(scalar const* x) {
+    switch (x[0].type) {
+    case element::float32: return combine_one<Op, element::float32>(x);
+    case element::float64: return combine_one<Op, element::float64>(x);
+    case element::int32: return combine_one<Op, element::int32>(x);
+    case element::int64: return combine_one<Op, element::int64>(x);
+    case element::boolean: break;
+    }
+    return x[0];
+  }
+  template <class Op> static constexpr scalar nothing(element e) {
+    switch (e) {
+    case element::float32: return scalar::of(Op::template neutral<float>());
+    case element::float64: return scalar::of(Op::template neutral<double>());
+    case element::int32: return scalar::of(Op::template neutral<std::int32_t>());
+    case element::int64: return scalar::of(Op::template neutral<std::int64_t>());
+    case element::boolean: break;
+    }
+    return {e};
+  }
+  template <class Op> static consteval operation describe(std::type_identity<Op>) {
+    return {.name = Op::name,
+            .code = detail::hash_of(Op::name),
+            .kind = operation_kind::reduction,
+            .arity = 1,
+            .cost = Op::cost,
+            .infer = &infer,
+            .adjoint = &Op::adjoint,
+            .tangent = &Op::tangent,
+            .evaluate = &evaluate<Op>,
+            .neutral = &nothing<Op>};
+  }
+};
+
+/// The sum over axes. Adjoint: dy repeated.
+struct sum : reduction {
+  static constexpr char const* name = "sum";
+  template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return static_cast<V>(a + b); }
+  template <class T> static constexpr T neutral() { return T{}; }
+  static constexpr void adjoint(adjoint_rule& r) {
+    r.give(0, repeat(r.dy(), r.x().shape_id(), static_cast<std::uint32_t>(r.attribute())));
+  }
+  static constexpr void tangent(tangent_rule& r) { r.give(detail::push(info_of<sum>(), {r.dx()}, {r.attribute()})); }
+
+  /// What a reduction over `mask` made small, repeated to the shape it came from.
+  static constexpr term repeat(term y, std::int32_t shape, std::uint32_t mask) {
+    std::int64_t axes[max_rank]{};
+    int n = 0;
+    for (int k = 0; k < y.b->get().shapes[shape].rank; ++k)
+      if ((mask >> k & 1u) == 0) axes[n++] = k;
+    return mask == 0 ? y : detail::push_as(info_of<broadcast>(), *y.b, {y}, axes, n, y.type(), shape);
+  }
+};
+
+constexpr void broadcast::adjoint(adjoint_rule& r) {
+  dimensions const from = r.x().dims(), to = r.y().dims();
+  std::uint32_t mask = (1u << to.rank) - 1;
+  for (int k = 0; k < from.rank; ++k)
+    if (from.size[k] == to.size[r.attribute(k)]) mask &= ~(1u << r.attribute(k));
+  term const s = mask == 0 ? r.dy() : detail::push(info_of<sum>(), {r.dy()}, {static_cast<std::int64_t>(mask)});
+  r.give(0, reshape::of(s, r.x().shape_id()));
+}
+constexpr void broadcast::tangent(tangent_rule& r) {
+  std::int64_t axes[max_rank]{};
+  for (int k = 0; k < r.at.attribute_count; ++k) axes[k] = r.attribute(k);
+  r.give(detail::push_as(info_of<broadcast>(), r.b, {r.dx()}, axes, r.at.attribute_count, r.dx().type(),
+                         r.y().shape_id()));
+}
+
+} // namespace op
+} // namespace cotangent
+
+#endif

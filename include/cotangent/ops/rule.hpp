@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_RULE_HPP
+#define COTANGENT_OPS_RULE_HPP
+
+#include <cotangent/ops/term.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace cotangent {
+
+/// One node as its derivative rules see it.
+struct rule {
+  builder& b;
+  node at;
+
+  constexpr int operand_count() const noexcept { return at.operand_count; }
+  constexpr term x(int k = 0) const noexcept { return {&b, b.get().ids[at.first + k]}; }
+  constexpr term y(int k = 0) const noexcept { return {&b, b.get().ids[at.first + at.operand_count + k]}; }
+  constexpr std::int64_t attribute(int k = 0) const noexcept { return b.get().numbers[at.attribute + k]; }
+};
+
+/// The cotangents of the results come in, those of the operands that are wanted go out: `give` adds a contribution.
+struct adjoint_rule : rule {
+  symbol const* cotangent;          // of the results, none where nothing arrived
+  bool const* wanted_operand;       // by position
+  symbol* given;                    // by position: what `give` was given
+  constexpr term dy(int k = 0) const noexcept { return {&b, cotangent[k]}; }
+  constexpr bool wanted(int k) const noexcept { return wanted_operand[k]; }
+  constexpr void give(int k, term dx) noexcept { given[k] = dx.id; }
+};
+
+/// The tangents of the operands come in (absent where zero), that of the result goes out.
+struct tangent_rule : rule {
+  symbol const* tangent;
+  symbol given = none;
+  constexpr bool has(int k) const noexcept { return tangent[k] != none; }
+  constexpr term dx(int k = 0) const noexcept { return {&b, tangent[k]}; }
+  constexpr void give(term dy) noexcept { given = dy.id; }
+};
+
+namespace extend {
+
+/// The base of operations that are not elementwise. The operation gives a name, `infer(inference&)`, and
+/// `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` unless `derivative` says that there are none.
+template <operation_kind Kind, int Arity> struct primitive {
+  static constexpr int arity = Arity;
+  static constexpr float cost = 0;
+  static constexpr derivative_kind derivative = derivative_kind::differentiable;
+  static constexpr void infer(inference&) {} // element and shape of the result are stated when it is made
+
+  template <class Op> static consteval operation describe(std::type_identity<Op>) {
+    operation o{.name = Op::name,
+                .code = detail::hash_of(Op::name),
+                .kind = Kind,
+                .arity = Arity,
+                .derivative = Op::derivative,
+                .cost = Op::cost,
+                .infer = &Op::infer};
+    if constexpr (requires { &Op::adjoint; }) o.adjoint = &Op::adjoint;
+    if constexpr (requires { &Op::tangent; }) o.tangent = &Op::tangent;
+    if constexpr (requires { &Op::evaluate; }) o.evaluate = &Op::evaluate;
+    return o;
+  }
+};
+
+} // namespace extend
+} // namespace cotangent
+
+#endif

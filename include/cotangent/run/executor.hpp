@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_EXECUTOR_HPP
+#define COTANGENT_RUN_EXECUTOR_HPP
+
+#include <cotangent/run/kernels.hpp>
+#include <cotangent/run/loops.hpp>
+
+#include <cstddef>
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// The static program of the graph that `Stage::view` is: its plan as code. Stateless; one workspace for each run that
+/// is under way.
+template <class Stage> struct executor {
+  static constexpr graph_view g = Stage::view;
+  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr int sizes = P.known_sizes + P.size.derived;
+  using context_type = context<P.size.buffers, sizes>;
+
+  static constexpr bool matmul_of(int k) {
+    nest const& n = P.nests.data[k];
+    return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::matmul;
+  }
+  /// m, n, k of a matrix product.
+  struct product_sizes {
+    dimension m, n, k;
+    element type;
+  };
+  static constexpr product_sizes product_of(int k) {
+    node const& n = g.nodes[P.nests.data[k].node];
+    dimensions const &c = g.shape(g.result(n)), &a = g.shape(g.operand(n, 0));
+    return {c.size[0], c.size[1], a.size[g.attribute(n, 0) != 0 ? 0 : 1], g.tensors[g.result(n)].type};
+  }
+  static constexpr std::int64_t scratch_elements(int k) {
+    product_sizes const s = product_of(k);
+    return s.m < 0 || s.n < 0 || s.k < 0 ? -1 : scratch_bytes(s.type, s.m, s.n, s.k);
+  }
+  static constexpr std::int64_t scratch_bytes(element e, std::int64_t m, std::int64_t n, std::int64_t k) {
+    return static_cast<std::int64_t>(e == element::float32 ? kernels::matmul_scratch_bytes<float>(m, n, k)
+                                                           : kernels::matmul_scratch_bytes<double>(m, n, k));
+  }
+
+  /// Are all sizes numbers?
+  static constexpr bool is_static = [] {
+    for (int k = 0; k < P.size.slots; ++k)
+      if (P.slots.data[k].count < 0) return false;
+    for (int k = 0; k < P.size.nests; ++k)
+      if (executor::matmul_of(k) && executor::scratch_elements(k) < 0) return false;
+    return true;
+  }();
+
+  /// Bytes of the workspace where all sizes are numbers.
+  static constexpr std::size_t workspace_bytes = [] {
+    if (!is_static) return std::size_t{0};
+    std::int64_t bytes = 0, scratch = 0;
+    if (P.size.slots > 0) {
+      slot const& last = P.slots.data[P.size.slots - 1];
+      bytes = last.offset + (last.count * last.bytes + 63) / 64 * 64;
+    }
+    for (int k = 0; k < P.size.nests; ++k)
+      if (executor::matmul_of(k) && executor::scratch_elements(k) > scratch) scratch = executor::scratch_elements(k);
+    return static_cast<std::size_t>(bytes + (scratch + 63) / 64 * 64);
+  }();
+
+  /// The same for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic extent.
+  static std::size_t workspace_for(std::int64_t const* known) noexcept {
+    context_type x;
+    return set_up(x, nullptr, known);
+  }
+
+  /// Runs on 64-byte aligned `workspace` of as many bytes as the functions above say.
+  static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) noexcept {
+    context_type x;
+    set_up(x, static_cast<char*>(workspace), known);
+    set_arguments(x, inputs, outputs);
+    status s = status::ok;
+    run_nests(x, s, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    copy_results(x, outputs);
+    return s;
+  }
+
+private:
+  COTANGENT_INLINE static std::size_t set_up(context_type& x, char* workspace, std::int64_t const* known) noexcept {
+    for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
+    for (int k = 0; k < P.size.derived; ++k) {
+      derived_size const& d = P.derived.data[k];
+      std::int64_t const a = x.value(d.a), b = x.value(d.b);
+      x.size[P.known_sizes + k] = d.product ? a * b : a + b;
+    }
+    std::int64_t offset = 0;
+    char* place[P.size.slots > 0 ? P.size.slots : 1]{};
+    for (int k = 0; k < P.size.slots; ++k) {
+      slot const& s = P.slots.data[k];
+      place[k] = workspace + offset;
+      offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
+    }
+    for (int k = 0; k < P.size.buffers; ++k) {
+      buffer const& b = P.buffers.data[k];
+      x.buffer[k] = b.where == residence::workspace && b.index != none ? place[b.index] : nullptr;
+    }
+    x.scratch = workspace + offset;
+    std::int64_t scratch = 0;
+    for (int k = 0; k < P.size.nests; ++k)
+      if (matmul_of(k)) {
+        product_sizes const s = product_of(k);
+        std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
+        if (bytes > scratch) scratch = bytes;
+      }
+    return static_cast<std::size_t>(offset + (scratch + 63) / 64 * 64);
+  }
+  COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
+    for (int k = 0; k < P.size.buffers; ++k) {
+      buffer const& b = P.buffers.data[k];
+      if (b.where == residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
+      if (b.where == residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
+    }
+  }
+
+  template <int K> COTANGENT_INLINE static void run_nest(context_type const& x, status& s) noexcept {
+    if constexpr (P.nests.data[K].kind == nest_kind::loops) loops<Stage, K, context_type>::run(x);
+    else if (status const k = kernel<Stage, K, context_type>::run(x); k != status::ok) s = k;
+  }
+  template <std::size_t... K>
+  COTANGENT_INLINE static void run_nests(context_type const& x, status& s, std::index_sequence<K...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(run_nest<static_cast<int>(K)>(x, s), 0)...});
+    static_cast<void>(s);
+  }
+
+  /// What two outputs share, or what is an argument, exists once: the others are copies.
+  COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
+    for (int k = 0; k < P.size.results; ++k) {
+      buffer const& b = P.buffers.data[P.results.data[k]];
+      if (b.where == residence::result && b.index == k) continue;
+      char const* const from = x.buffer[P.results.data[k]];
+      char* const to = static_cast<char*>(outputs[k]);
+      std::int64_t const bytes = x.value(b.count) * static_cast<std::int64_t>(size_of(b.type));
+      if (from != to) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+    }
+  }
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_EMIT_HPP
+#define COTANGENT_RUN_INTERPRETER_EMIT_HPP
+
+#include <cotangent/run/interpreter_tiles.hpp>
+
+#include <cstdint>
+
+// From planned steps to what runs: addresses, kernels, tiles.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// Code that exists only where an interpreter is made.
+struct step_table {
+  using runs = void (*)(program_data const&, std::int32_t, run_context&);
+  runs product[2]{};               // float, double
+  runs gather[2]{};                // by int32, int64
+  runs scatter_add[2][element_count]{};
+  runs arg_max[element_count]{};
+};
+
+class interpreter_emit {
+public:
+  program_data program;
+  std::int64_t scratch_bytes = 0;
+
+  interpreter_emit(interpreter_build& from, step_table const& t) : b_(from), p_(from.plan), steps_(t) {
+    tile_emit tiles(from, program);
+    for (std::int32_t const s : p_.order)
+      if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
+      else emit(s);
+    scratch_bytes = tiles.scratch_bytes;
+  }
+
+  void copy_to_output(strided const& v, int k) {
+    fill f = filled(v);
+    f.to = {base::first_argument + b_.g.input_count() + k, 0};
+    push(&run_fill_step, program.fills.push(f));
+  }
+
+private:
+  interpreter_build& b_;
+  plan_data const& p_;
+  step_table const& steps_;
+
+  void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
+
+  address at(strided const& v) const noexcept { return address_of(b_, v); }
+  address result(unit const& u) const noexcept { return address_of(b_, p_.roots[u.root]); }
+  fill filled(strided const& v) const noexcept { return filled_from(b_, v); }
+
+  void emit(std::int32_t s) {
+    planned_step const& step = p_.steps[s];
+    unit const& u = p_.units[step.first_unit];
+    if (u.node < 0) {
+      fill f = filled(p_.operand(u, 0));
+      f.to = result(u);
+      return push(&run_fill_step, program.fills.push(f));
+    }
+    switch (node const& n = b_.g.nodes[u.node]; n.op->kind) {
+    case operation_kind::reduction: return emit_reduction(u, n);
+    case operation_kind::matmul: return emit_matmul(u, n);
+    case operation_kind::pad: return emit_pad(u, n);
+    case operation_kind::concatenate: return emit_concatenate(u, n);
+    default: return emit_rows(u, n);
+    }
+  }
+
+  void emit_reduction(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    reduction_step r;
+    bool rows = false;
+    (void)arrange_reduction(x, static_cast<std::uint32_t>(b_.attribute(n, 0)), r, rows);
+    if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
+      r.kernel = (rows ? k->rows : k->columns)[static_cast<int>(x.type)];
+    if (r.kernel == nullptr) {
+      r.kernel = rows ? &reduce_each_row : &reduce_each_column;
+      r.signature = program.signatures.push(signature_of(b_, u));
+    }
+    r.from = at(x);
+    r.to = result(u);
+    push(&run_reduction, program.reductions.push(r));
+  }
+
+  void emit_matmul(unit const& u, node const& n) {
+    strided const &a = p_.operand(u, 0), &b = p_.operand(u, 1);
+    bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
+    matmul_step s;
+    s.m = a.size[ta ? 1 : 0];
+    s.k = a.size[ta ? 0 : 1];
+    s.n = b.size[tb ? 0 : 1];
+    (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
+    (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
+    s.left = at(a);
+    s.right = at(b);
+    s.to = result(u);
+    push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
+  }
+
+  /// Everything of `v` to strides of the result.
+  void emit_scatter(strided const& v, address to, std::int64_t const* to_stride, std::int64_t clear) {
+    scatter s;
+    s.from = s.to = v;
+    s.from.rank = 0;
+    for (int k = 0; k < v.rank; ++k) {
+      if (v.size[k] == 1) continue;
+      int const last = s.from.rank - 1;
+      if (last >= 0 && s.from.stride[last] == v.size[k] * v.stride[k] && s.to.stride[last] == v.size[k] * to_stride[k]) {
+        s.from.size[last] *= v.size[k];
+        s.from.stride[last] = v.stride[k];
+        s.to.stride[last] = to_stride[k];
+      } else {
+        s.from.size[s.from.rank] = v.size[k];
+        s.from.stride[s.from.rank] = v.stride[k];
+        s.to.stride[s.from.rank++] = to_stride[k];
+      }
+    }
+    s.memory = at(v);
+    s.to_memory = to;
+    s.clear_at = to;
+    s.clear_bytes = clear;
+    push(&run_scatter_step, program.scatters.push(s));
+  }
+
+  strided shape_of_result(node const& n) const {
+    strided y;
+    dimensions const& d = b_.g.shape(b_.g.result(n));
+    y.rank = d.rank;
+    y.type = b_.g.tensors[b_.g.result(n)].type;
+    for (int k = 0; k < d.rank; ++k) y.size[k] = b_.size(d.size[k]);
+    y.make_contiguous();
+    return y;
+  }
+
+  void emit_pad(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    strided const y = shape_of_result(n);
+    auto const bytes = static_cast<std::int64_t>(size_of(y.type));
+    std::int64_t to_stride[max_rank]{}, start = 0;
+    for (int k = 0; k < y.rank; ++k) {
+      start += b_.size(b_.attribute(n, 2 * k)) * y.stride[k];
+      to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
+    }
+    scatter clear;
+    clear.from.rank = 1; // nothing
+    clear.clear_at = result(u);
+    clear.clear_bytes = y.count() * bytes;
+    push(&run_scatter_step, program.scatters.push(clear));
+    address to = result(u);
+    to.offset += start * bytes;
+    emit_scatter(x, to, to_stride, 0);
+  }
+
+  void emit_concatenate(unit const& u, node const& n) {
+    strided const y = shape_of_result(n);
+    std::int64_t const axis = b_.attribute(n, 0);
+    address to = result(u);
+    for (int k = 0; k < u.count; ++k) {
+      strided const& x = p_.operand(u, k);
+      emit_scatter(x, to, y.stride, 0);
+      to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
+    }
+  }
+
+  void emit_rows(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    row_step s;
+    s.bytes = static_cast<std::int64_t>(size_of(x.type));
+    s.from = at(x);
+    s.to = result(u);
+    s.count = s.row = 1;
+    if (n.op->kind == operation_kind::arg_reduction) {
+      std::int64_t const axis = b_.attribute(n, 0);
+      for (int k = 0; k < x.rank; ++k) (k < axis ? s.count : k > axis ? s.row : s.axis) *= k == axis ? 0 : x.size[k];
+      s.axis = x.size[axis];
+      return push(steps_.arg_max[static_cast<int>(x.type)], program.rows.push(s));
+    }
+    strided const& index = p_.operand(u, 1);
+    bool const gathers = n.op->kind == operation_kind::gather;
+    int const by = index.type == element::int64 ? 1 : 0;
+    strided const whole = gathers ? x : shape_of_result(n);
+    s.index = at(index);
+    s.count = index.count();
+    s.axis = whole.size[0];
+    for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
+    push(gathers ? steps_.gather[by] : steps_.scatter_add[by][static_cast<int>(x.type)], program.rows.push(s));
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_KERNELS_HPP
+#define COTANGENT_RUN_INTERPRETER_KERNELS_HPP
+
+#include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/reduce.hpp>
+#include <cotangent/ops/ops.hpp>
+
+#include <cstdint>
+
+// How the interpreter finds the SIMD code of an operation: by a list of operation structs. An operation outside the list
+// runs too, element by element through its descriptor's `evaluate`; named to the interpreter, it runs as fast as the
+// library's own. (A descriptor cannot hold its kernels: it is one object for the whole program, and they depend on the
+// flags of the translation unit.)
+
+namespace cotangent {
+
+/// Operation structs, by name.
+template <class... Ops> struct operations {};
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+struct kernel_set {
+  operation const* op = nullptr;
+  kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
+  kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
+};
+
+struct kernel_table {
+  kernel_set const* first[2]{};
+  int count[2]{};
+  operation const* convert = nullptr;
+  kernels::elementwise_kernel const* conversions[element_count]{}; // by the element it comes from, then that it goes to
+
+  kernel_set const* find(operation const* op) const noexcept {
+    for (int t = 0; t < 2; ++t)
+      for (int k = 0; k < count[t]; ++k)
+        if (first[t][k].op == op) return first[t] + k;
+    return nullptr;
+  }
+};
+
+using library = operations<
+    op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square, op::reciprocal, op::sqrt,
+    op::abs, op::sign, op::floor, op::exp, op::log, op::sin, op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p,
+    op::expm1, op::relu, op::pow, op::max, op::min, op::equal, op::not_equal, op::less, op::less_equal, op::logical_and,
+    op::logical_or, op::logical_not, op::select, op::sum, op::reduce_max, op::reduce_min>;
+
+template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
+  using T = element_t<E>;
+  constexpr int at = static_cast<int>(E);
+  if constexpr (requires { Op::operands; }) {
+    if constexpr (accepts(Op::operands, E))
+      k.elementwise[at] =
+          &kernels::elementwise<Op, T, Op::arity, Op::result == extend::yields::boolean, Op::condition_first>;
+  } else if constexpr (E != element::boolean) {
+    k.rows[at] = &kernels::reduce_rows<Op, T>;
+    k.columns[at] = &kernels::reduce_columns<Op, T>;
+  }
+}
+
+template <class Op> constexpr kernel_set kernels_of() {
+  kernel_set k{info_of<Op>()};
+  add_kernels<Op, element::float32>(k);
+  add_kernels<Op, element::float64>(k);
+  add_kernels<Op, element::int32>(k);
+  add_kernels<Op, element::int64>(k);
+  add_kernels<Op, element::boolean>(k);
+  return k;
+}
+
+template <class List> struct kernels_of_list;
+template <class... Ops> struct kernels_of_list<operations<Ops...>> {
+  static constexpr int count = sizeof...(Ops);
+  static constexpr kernel_set sets[count + 1] = {kernels_of<Ops>()...};
+};
+
+template <class From> struct conversions_from {
+  static constexpr kernels::elementwise_kernel to[element_count] = {
+      &kernels::convert<From, float>, &kernels::convert<From, double>, &kernels::convert<From, std::int32_t>,
+      &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
+};
+
+/// The kernels of the library and of the user's operations.
+template <class List> kernel_table table_of() noexcept {
+  using own = kernels_of_list<library>;
+  using users = kernels_of_list<List>;
+  return {{own::sets, users::sets}, {own::count, users::count}, info_of<op::convert>(),
+          {conversions_from<float>::to, conversions_from<double>::to, conversions_from<std::int32_t>::to,
+           conversions_from<std::int64_t>::to, conversions_from<bool>::to}};
+}
+
+// ---- operations without kernels
+
+inline scalar read(element e, void const* p, std::int64_t i) noexcept {
+  switch (e) {
+  case element::float32: return scalar::of(static_cast<float const*>(p)[i]);
+  case element::float64: return scalar::of(static_cast<double const*>(p)[i]);
+  case element::int32: return scalar::of(static_cast<std::int32_t const*>(p)[i]);
+  case element::int64: return scalar::of(static_cast<std::int64_t const*>(p)[i]);
+  case element::boolean: return scalar::of(static_cast<bool const*>(p)[i]);
+  }
+  return {};
+}
+inline void write(element e, void* p, std::int64_t i, scalar const& v) noexcept {
+  switch (e) {
+  case element::float32: static_cast<float*>(p)[i] = v.as<float>(); break;
+  case element::float64: static_cast<double*>(p)[i] = v.as<double>(); break;
+  case element::int32: static_cast<std::int32_t*>(p)[i] = v.as<std::int32_t>(); break;
+  case element::int64: static_cast<std::int64_t*>(p)[i] = v.as<std::int64_t>(); break;
+  case element::boolean: static_cast<bool*>(p)[i] = v.as<bool>(); break;
+  }
+}
+
+/// An operation, with the elements it is applied to.
+struct signature {
+  operation const* op = nullptr;
+  element operand[8]{};
+  element result{};
+  int arity = 0;
+};
+
+inline void evaluate_each(void* result, void const* const* operands, std::int64_t count, unsigned fixed,
+                          void const* self) {
+  signature const& s = *static_cast<signature const*>(self);
+  for (std::int64_t i = 0; i < count; ++i) {
+    scalar x[8];
+    for (int k = 0; k < s.arity; ++k) x[k] = read(s.operand[k], operands[k], (fixed >> k & 1u) != 0 ? 0 : i);
+    write(s.result, result, i, s.op->evaluate(x));
+  }
+}
+
+inline void reduce_each(void* result, void const* operand, kernels::reduce_shape const& s, bool columns) {
+  signature const& self = *static_cast<signature const*>(s.self);
+  for (std::int64_t k = 0; k < s.kept; ++k) {
+    std::int64_t const to = columns ? k : k * s.to_step;
+    scalar sum[2]{s.first ? self.op->neutral(self.result) : read(self.result, result, to)};
+    for (std::int64_t i = 0; i < s.reduced; ++i) {
+      sum[1] = read(self.result, operand, columns ? k + i * s.step : k * s.step + i);
+      sum[0] = self.op->evaluate(sum);
+    }
+    write(self.result, result, to, sum[0]);
+  }
+}
+inline void reduce_each_row(void* result, void const* operand, kernels::reduce_shape const& s) {
+  reduce_each(result, operand, s, false);
+}
+inline void reduce_each_column(void* result, void const* operand, kernels::reduce_shape const& s) {
+  reduce_each(result, operand, s, true);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_STEPS_HPP
+#define COTANGENT_RUN_INTERPRETER_STEPS_HPP
+
+#include <cotangent/core/array.hpp>
+#include <cotangent/core/error.hpp>
+#include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/reduce.hpp>
+#include <cotangent/run/interpreter_kernels.hpp>
+#include <cotangent/run/interpreter_layout.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// What the interpreter does when it runs: a list of steps in which everything is known but the addresses of the
+// workspace, the arguments and the results.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// Memory, by the number of its base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
+struct address {
+  std::int32_t base = 0;
+  std::int64_t offset = 0; // bytes
+};
+
+struct run_context {
+  char** bases;
+  status state = status::ok;
+
+  char* at(address const& a) const noexcept { return bases[a.base] + a.offset; }
+};
+
+struct program_data;
+
+/// One step: what runs, and which of its kind.
+struct step {
+  void (*run)(program_data const&, std::int32_t, run_context&) = nullptr;
+  std::int32_t which = 0;
+};
+
+// ---- moving
+
+/// Elements of a strided view (or positions along its axes, where it has no memory) into contiguous memory.
+struct fill {
+  strided from; // joined; the offset is in `memory`, or is the first position
+  address memory, to;
+  bool positions = false;
+  bool repeats_one = false; // one element, repeated over 64 bytes
+};
+
+/// The same into strided memory.
+struct scatter {
+  strided from, to; // sizes in `from`
+  address memory, to_memory;
+  bool clear = false;
+  std::int64_t clear_bytes = 0;
+  address clear_at;
+};
+
+template <class T> void write_positions(void* to, std::int64_t n, std::int64_t start, std::int64_t step) noexcept {
+  T* const t = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i] = static_cast<T>(start + i * step);
+}
+
+inline void write_positions(element e, void* to, std::int64_t n, std::int64_t start, std::int64_t step) noexcept {
+  switch (e) {
+  case element::float32: return write_positions<float>(to, n, start, step);
+  case element::float64: return write_positions<double>(to, n, start, step);
+  case element::int32: return write_positions<std::int32_t>(to, n, start, step);
+  case element::int64: return write_positions<std::int64_t>(to, n, start, step);
+  case element::boolean: return write_positions<bool>(to, n, start, step);
+  }
+}
+
+/// Positions start, ..., start + count - 1 of the view, counted in row-major order, into contiguous memory.
+inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+  std::size_t const bytes = size_of(f.from.type);
+  char* to = c.at(f.to);
+  char const* const from = f.positions ? nullptr : c.at(f.memory);
+  if (f.repeats_one) return copy_line(to, 1, from, 0, static_cast<std::int64_t>(64 / bytes), bytes);
+  int const inner = f.from.rank - 1;
+  if (inner < 0) {
+    if (f.positions) write_positions(f.from.type, to, count, f.from.offset, 0);
+    else copy_line(to, 1, from, 0, count, bytes);
+    return;
+  }
+  // where `start` stands
+  odometer o;
+  std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
+  static constexpr std::int64_t none_[max_rank]{};
+  for (int k = inner; k >= 0; --k) {
+    o.index[k] = k == 0 ? rest : rest % f.from.size[k];
+    rest /= f.from.size[k];
+    at += o.index[k] * f.from.stride[k];
+  }
+  std::int64_t const step = f.from.stride[inner];
+  while (count > 0) {
+    std::int64_t const line = f.from.size[inner] - o.index[inner], n = line < count ? line : count;
+    if (f.positions) write_positions(f.from.type, to, n, at, step);
+    else copy_line(to, 1, from + at * static_cast<std::int64_t>(bytes), step, n, bytes);
+    to += n * static_cast<std::int64_t>(bytes);
+    count -= n;
+    at -= o.index[inner] * step;
+    o.index[inner] = 0;
+    (void)o.next(inner, f.from.size, f.from.stride, at, none_, unused);
+  }
+}
+
+inline void run_scatter(scatter const& s, run_context const& c) noexcept {
+  if (s.clear) std::memset(c.at(s.clear_at), 0, static_cast<std::size_t>(s.clear_bytes));
+  if (s.from.count() == 0) return;
+  auto const bytes = static_cast<std::int64_t>(size_of(s.from.type));
+  char* const to = c.at(s.to_memory);
+  char const* const from = c.at(s.memory);
+  int const inner = s.from.rank - 1;
+  if (inner < 0) return copy_line(to, 1, from, 1, 1, static_cast<std::size_t>(bytes));
+  odometer o;
+  std::int64_t a = 0, b = 0;
+  do
+    copy_line(to + b * bytes, s.to.stride[inner], from + a * bytes, s.from.stride[inner], s.from.size[inner],
+              static_cast<std::size_t>(bytes));
+  while (o.next(inner, s.from.size, s.from.stride, a, s.to.stride, b));
+}
+
+// ---- elementwise work, tile by tile
+
+struct tile_operand {
+  std::int32_t base = 0;
+  std::int32_t scale = 0; // bytes an element, 0 where the same memory serves every tile
+  std::int64_t offset = 0;
+};
+
+struct tile_work {
+  kernels::elementwise_kernel run = nullptr;
+  std::int32_t first = 0; // into operands: the result, then the operands
+  std::int32_t signature = 0;
+  std::int16_t arity = 0;
+  std::uint16_t fixed = 0;
+};
+
+struct range {
+  std::int32_t first = 0, count = 0;
+};
+
+/// The whole packs of a group, then what is left: there, what is in the memory of others passes through the workspace,
+/// since kernels read and write whole packs.
+struct tile_group {
+  std::int64_t size = 0;  // elements
+  std::int64_t tile = 0;  // elements a tile
+  std::int64_t whole = 0; // elements in whole packs
+  range once, each, work, rest_fills, rest_work, rest_copies;
+};
+
+struct copy_out {
+  address from, to;
+  std::int64_t bytes = 0;
+};
+
+// ---- the others
+
+struct reduction_step {
+  kernels::reduce_kernel kernel = nullptr;
+  kernels::reduce_shape inner;
+  std::int32_t signature = -1;
+  address from, to;
+  std::int64_t bytes = 0; // of an element
+  int kept = 0, reduced = 0; // axes outside the kernel
+  std::int64_t kept_size[max_rank]{}, kept_from[max_rank]{}, kept_to[max_rank]{};
+  std::int64_t reduced_size[max_rank]{}, reduced_from[max_rank]{};
+};
+
+struct matmul_step {
+  address left, right, to;
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t left_row = 0, right_row = 0; // from row to row as they lie
+  bool left_turned = false, right_turned = false;
+};
+
+/// gather, scatter_add, arg_max: contiguous operands and results.
+struct row_step {
+  std::int64_t bytes = 0; // of an element of `from`
+  address from, index, to;
+  std::int64_t count = 0; // indices; what stands before the axis of arg_max
+  std::int64_t axis = 0;  // rows to choose from
+  std::int64_t row = 0;   // elements a row
+};
+
+struct program_data {
+  array<step> steps;
+  array<fill> fills;
+  array<scatter> scatters;
+  array<copy_out> copies;
+  array<tile_operand> operands;
+  array<tile_work> work;
+  array<tile_group> groups;
+  array<signature> signatures;
+  array<reduction_step> reductions;
+  array<matmul_step> products;
+  array<row_step> rows;
+};
+
+inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+  for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w) {
+    tile_operand const* o = p.operands.data() + w->first;
+    void const* from[8];
+    char* const to = c.bases[o->base] + o->offset + start * o->scale;
+    for (int k = 0; k < w->arity; ++k) {
+      ++o;
+      from[k] = c.bases[o->base] + o->offset + start * o->scale;
+    }
+    w->run(to, from, count, w->fixed, p.signatures.data() + w->signature);
+  }
+}
+
+inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
+  tile_group const& g = p.groups[which];
+  for (int k = 0; k < g.once.count; ++k) run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
+  for (std::int64_t start = 0; start < g.whole; start += g.tile) {
+    std::int64_t const count = g.whole - start < g.tile ? g.whole - start : g.tile;
+    for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
+    run_work(p, g.work, c, start, count);
+  }
+  if (std::int64_t const rest = g.size - g.whole; rest > 0) {
+    for (int k = 0; k < g.rest_fills.count; ++k) run_fill(p.fills[g.rest_fills.first + k], c, g.whole, rest);
+    run_work(p, g.rest_work, c, g.whole, rest);
+    for (int k = 0; k < g.rest_copies.count; ++k) {
+      copy_out const& o = p.copies[g.rest_copies.first + k];
+      std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));
+    }
+  }
+}
+
+inline void run_fill_step(program_data const& p, std::int32_t which, run_context& c) {
+  run_fill(p.fills[which], c, 0, p.fills[which].from.count());
+}
+inline void run_scatter_step(program_data const& p, std::int32_t which, run_context& c) {
+  run_scatter(p.scatters[which], c);
+}
+
+inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {
+  reduction_step const& r = p.reductions[which];
+  kernels::reduce_shape s = r.inner;
+  if (r.signature >= 0) s.self = p.signatures.data() + r.signature;
+  char* const to = c.at(r.to);
+  char const* const from = c.at(r.from);
+  static constexpr std::int64_t none_[max_rank]{};
+  odometer kept;
+  std::int64_t at = 0, out = 0;
+  do {
+    odometer reduced;
+    std::int64_t inside = at, unused = 0;
+    s.first = true;
+    do {
+      r.kernel(to + out * r.bytes, from + inside * r.bytes, s);
+      s.first = false;
+    } while (reduced.next(r.reduced, r.reduced_size, r.reduced_from, inside, none_, unused));
+  } while (kept.next(r.kept, r.kept_size, r.kept_from, at, r.kept_to, out));
+}
+
+template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
+  kernels::matmul<Left, Right>(s.m, s.n, s.k, reinterpret_cast<T const*>(c.at(s.left)), s.left_row,
+                               reinterpret_cast<T const*>(c.at(s.right)), s.right_row,
+                               reinterpret_cast<T*>(c.at(s.to)), s.n);
+}
+
+template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
+  matmul_step const& s = p.products[which];
+  if (s.left_turned) s.right_turned ? run_product<T, true, true>(s, c) : run_product<T, true, false>(s, c);
+  else s.right_turned ? run_product<T, false, true>(s, c) : run_product<T, false, false>(s, c);
+}
+
+template <class Index> std::int64_t clamped(Index i, std::int64_t axis, run_context& c) noexcept {
+  if (i >= 0 && i < axis) return i;
+  c.state = status::index_out_of_range;
+  return i < 0 ? 0 : axis - 1;
+}
+
+template <class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
+  row_step const& s = p.rows[which];
+  std::int64_t const bytes = s.row * s.bytes;
+  auto const* const index = reinterpret_cast<Index const*>(c.at(s.index));
+  char* to = c.at(s.to);
+  for (std::int64_t i = 0; i < s.count; ++i, to += bytes) {
+    std::int64_t const from = clamped(index[i], s.axis, c);
+    if (from >= 0) std::memcpy(to, c.at(s.from) + from * bytes, static_cast<std::size_t>(bytes));
+    else std::memset(to, 0, static_cast<std::size_t>(bytes)); // there is no row at all
+  }
+}
+
+template <class T, class Index> void run_scatter_add(program_data const& p, std::int32_t which, run_context& c) {
+  row_step const& s = p.rows[which];
+  auto const* const index = reinterpret_cast<Index const*>(c.at(s.index));
+  auto const* from = reinterpret_cast<T const*>(c.at(s.from));
+  auto* const to = reinterpret_cast<T*>(c.at(s.to));
+  std::memset(c.at(s.to), 0, static_cast<std::size_t>(s.axis * s.row) * sizeof(T));
+  for (std::int64_t i = 0; i < s.count; ++i, from += s.row)
+    if (std::int64_t const at = clamped(index[i], s.axis, c); at >= 0)
+      for (std::int64_t j = 0; j < s.row; ++j) to[at * s.row + j] = static_cast<T>(to[at * s.row + j] + from[j]);
+}
+
+template <class T> void run_arg_max(program_data const& p, std::int32_t which, run_context& c) {
+  row_step const& s = p.rows[which];
+  auto const* from = reinterpret_cast<T const*>(c.at(s.from));
+  auto* to = reinterpret_cast<std::int64_t*>(c.at(s.to));
+  for (std::int64_t i = 0; i < s.count; ++i, from += s.axis * s.row)
+    for (std::int64_t j = 0; j < s.row; ++j) {
+      std::int64_t best = 0;
+      for (std::int64_t k = 1; k < s.axis; ++k) {
+        T const x = from[k * s.row + j], top = from[best * s.row + j];
+        if (!math::is_nan(top) && (x > top || math::is_nan(x))) best = k;
+      }
+      *to++ = best;
+    }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_NEST_SHAPE_HPP
+#define COTANGENT_RUN_NEST_SHAPE_HPP
+
+#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/run/registers.hpp>
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// The numbers of one nest that its code is made from: lanes, lists, how many registers of each kind.
+template <class Stage, int K> struct nest_shape {
+  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr nest N = P.nests.data[K];
+  static constexpr int first = N.first_instance;
+  using wide = element_t<N.widest == element::boolean ? element::int32 : N.widest>;
+
+  static constexpr instance const& at(int i) { return P.instances.data[i]; }
+
+  /// Positions along the lanes, -1 where only the call knows.
+  static constexpr std::int64_t inner_size = [] {
+    std::int64_t n = 1;
+    for (int k = N.split; k < N.rank; ++k) n = n < 0 || N.size[k] < 0 ? -1 : n * N.size[k];
+    return n;
+  }();
+  /// Lanes of a vector; short rows take shorter vectors.
+  static constexpr int W = [] {
+    int w = N.rank == 0 ? 1 : simd::bytes / static_cast<int>(sizeof(wide));
+    while (inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
+    return w;
+  }();
+  static constexpr int B = N.block;
+
+  // The instances of list `key` (see plan::lists).
+  static constexpr int begin(int key) { return P.lists.data[N.first_list + key]; }
+  static constexpr int size(int key) { return begin(key + 1) - begin(key); }
+  static constexpr int row_list(int stage) { return 1 + 2 * stage; }
+  static constexpr int lane_list(int stage) { return 2 + 2 * stage; }
+
+  static constexpr bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
+  static constexpr void see(register_count& c, instance const& v) {
+    int& n = c.of[static_cast<int>(v.type)];
+    if (v.place >= n) n = v.place + 1;
+  }
+  static constexpr register_count once_count = [] {
+    register_count c;
+    for (int i = begin(0); i < begin(1); ++i)
+      if (at(i).what != action::constant) see(c, at(i));
+    return c;
+  }();
+  static constexpr register_count row_count = [] {
+    register_count c;
+    for (int i = first; i < first + N.instance_count; ++i)
+      if (is_row(at(i))) see(c, at(i));
+    return c;
+  }();
+  static constexpr register_count lane_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (!is_row(at(i)) && at(i).what != action::accumulate) see(c, at(i));
+    return c;
+  }
+  /// Accumulators: reductions of one stage, and totals over all rows; numbered in the order of their instances.
+  static constexpr register_count reduce_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::reduce) ++c.of[static_cast<int>(at(i).type)];
+    return c;
+  }
+  static constexpr int ordinal(int i, action what, int from) {
+    int n = 0;
+    for (int k = from; k < i; ++k)
+      if (at(k).what == what && at(k).type == at(i).type) ++n;
+    return n;
+  }
+  static constexpr register_count total_count = [] {
+    register_count c;
+    for (int i = first; i < first + N.instance_count; ++i)
+      if (at(i).what == action::accumulate) ++c.of[static_cast<int>(at(i).type)];
+    return c;
+  }();
+
+  static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  /// Accumulates into one element, not along the lanes.
+  static constexpr bool is_total(instance const& v) {
+    return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
+  }
+
+  /// How many vectors of a stage run side by side, to keep more than one addition of its reductions under way.
+  static constexpr int unroll(int stage) {
+    float cost = 0;
+    bool reduces = false;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i) {
+      if (at(i).op != nullptr) cost += at(i).op->cost;
+      reduces = reduces || at(i).what == action::reduce;
+    }
+    return !reduces || N.split > 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+  }
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_CALLABLE_HPP
+#define COTANGENT_TRACE_CALLABLE_HPP
+
+#include <cotangent/trace/tree.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+// The user's function: whether it can be remade in a constant evaluation, and whether it takes what it is given.
+
+namespace cotangent::detail {
+
+template <class F> inline constexpr bool is_function = std::is_class_v<F> && !std::is_final_v<F>;
+
+/// Nothing is captured, or nothing that is captured is used (`[&]`): then the object is one byte without meaning.
+template <class F> inline constexpr bool is_captureless =
+    std::is_empty_v<F> && (std::is_default_constructible_v<F> || std::is_trivially_copyable_v<F>);
+
+template <class F> constexpr F remade() {
+  if constexpr (std::is_default_constructible_v<F>) return F{};
+  else return std::bit_cast<F>(char{});
+}
+
+struct no_such_call {};
+
+/// F, which can also be called with anything else: then it says that it cannot. Asking so instantiates the body of F only
+/// where it fits, and from the place that asks.
+template <class F> struct callable : F {
+  using F::operator();
+  no_such_call operator()(...) const;
+};
+
+struct anything {};
+template <std::size_t> struct anything_at : anything {};
+
+// A rival that is as good a match makes a call ambiguous: so a call shows whether F takes so many arguments without
+// instantiating its body.
+template <class F, class Indices> struct rivalled;
+template <class F, std::size_t... I> struct rivalled<F, std::index_sequence<I...>> : F {
+  using F::operator();
+  template <class... T>
+    requires(sizeof...(T) == sizeof...(I))
+  no_such_call operator()(T...) const;
+};
+template <class F> struct rivalled<F, std::index_sequence<0>> : F {
+  using F::operator();
+  template <class A> no_such_call operator()(A) const;
+};
+template <class F> struct rivalled<F, std::index_sequence<0, 1>> : F {
+  using F::operator();
+  template <class A, class B> no_such_call operator()(A, B) const;
+};
+template <class F> struct rivalled<F, std::index_sequence<0, 1, 2>> : F {
+  using F::operator();
+  template <class A, class B, class C> no_such_call operator()(A, B, C) const;
+};
+template <class F> struct rivalled<F, std::index_sequence<0, 1, 2, 3>> : F {
+  using F::operator();
+  template <class A, class B, class C, class D> no_such_call operator()(A, B, C, D) const;
+};
+template <class F, std::size_t N> consteval bool takes_as_many() {
+  return []<std::size_t... I>(std::index_sequence<I...> indices) {
+    return !requires(rivalled<F, decltype(indices)> const& f) { f(anything_at<I>{}...); };
+  }(std::make_index_sequence<N>{});
+}
+
+/// The number of parameters of F if it is a template and they are at most four, else -1. F was found not to take `given`.
+template <class F> consteval int count_parameters() {
+  if constexpr (takes_as_many<F, 1>()) return 1;
+  else if constexpr (takes_as_many<F, 2>()) return 2;
+  else if constexpr (takes_as_many<F, 3>()) return 3;
+  else if constexpr (takes_as_many<F, 4>()) return 4;
+  else return -1;
+}
+
+} // namespace cotangent::detail
+
+#endif

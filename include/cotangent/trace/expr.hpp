@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPR_HPP
+#define COTANGENT_TRACE_EXPR_HPP
+
+#include <cotangent/core/layout.hpp>
+#include <cotangent/ops/ops.hpp>
+#include <cotangent/trace/operators.hpp>
+#include <cotangent/trace/refusals.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <source_location>
+#include <type_traits>
+
+namespace cotangent {
+
+namespace detail {
+
+/// Where an expression stands: a symbol of a builder; or nowhere yet, as what it is made of.
+struct standing {
+  static constexpr symbol uniform = -2; // `payload`: the bits of one number
+  static constexpr symbol counted = -3; // payload + step * position along `axis`
+  static constexpr symbol broken = -4;  // an operation on values without operands that cannot be computed ahead
+  static constexpr symbol too_large = -5; // a literal that does not fit its element; `payload` is the largest
+
+  builder* b = nullptr;
+  symbol id = uniform;
+  std::int64_t payload = 0;
+  std::int64_t step = 0;
+};
+
+constexpr symbol attach(standing const& s, builder& b, element type, std::int32_t shape) {
+  if (s.id == standing::broken) {
+    b.refuse<refusals::detached_operation>(0, 0, b.place);
+    return b.refused();
+  }
+  if (s.id == standing::too_large) {
+    b.fail({why<refusals::literal_out_of_range>(), extent::of(s.step), extent::of(s.payload), none, b.place});
+    return b.refused();
+  }
+  std::int64_t const axis = 0;
+  auto const number = [&](std::int64_t bits) {
+    return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, type, shape, b.place);
+  };
+  if (s.id == standing::uniform) return number(s.payload);
+  term const at{&b, b.push(info_of<op::iota>(), nullptr, 0, &axis, 1, type, shape, b.place)};
+  scalar const one = is_floating(type) ? scalar{type, 1, 0} : scalar{type, 0, 1};
+  term const scaled = s.step == bits_of(one) ? at : at * term{&b, number(s.step)};
+  return (s.payload == 0 ? scaled : scaled + term{&b, number(s.payload)}).id;
+}
+
+/// The bits of a literal as an element of type T.
+template <class T, class L> constexpr std::int64_t literal_bits(L value) {
+  if constexpr (std::is_floating_point_v<T>) return bits_of(element_of<T>, static_cast<double>(value));
+  else return static_cast<std::int64_t>(static_cast<T>(value));
+}
+template <class T, class L> constexpr bool literal_fits(L value) {
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<L, bool> || std::is_same_v<T, bool>) return true;
+  else if (value < L{}) return std::is_signed_v<L> && static_cast<std::int64_t>(value) >= std::numeric_limits<T>::min();
+  else return static_cast<std::uint64_t>(value) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+}
+
+template <class T, class L> constexpr standing standing_of(L value) {
+  if (literal_fits<T>(value)) return {nullptr, standing::uniform, literal_bits<T>(value)};
+  return {nullptr, standing::too_large, static_cast<std::int64_t>(std::numeric_limits<T>::max()), static_cast<std::int64_t>(value)};
+}
+
+template <class T> struct index_list;
+
+} // namespace detail
+
+/// What stands where an expression would, after a refusal: it takes part in everything and says nothing, so that one
+/// mistake makes one error.
+class refused {
+public:
+  constexpr refused() = default;
+  template <class T>
+    requires(!std::is_same_v<T, refused>)
+  constexpr operator T() const {
+    if constexpr (std::is_default_constructible_v<T>) return T();
+    else __builtin_unreachable();
+  }
+  constexpr explicit operator bool() const { return true; }
+  template <class... Any> constexpr refused operator()(Any const&...) const { return {}; }
+  template <class Any> constexpr refused operator[](Any const&) const { return {}; }
+  constexpr refused* begin() const { return nullptr; }
+  constexpr refused* end() const { return nullptr; }
+  constexpr refused* data() const { return nullptr; }
+  constexpr std::int64_t size() const { return 0; }
+  constexpr std::int64_t extent(int) const { return 0; }
+
+  friend constexpr refused operator-(refused) { return {}; }
+  friend constexpr refused operator+(refused) { return {}; }
+  friend constexpr refused operator!(refused) { return {}; }
+#define COTANGENT_OPERATOR(SIGN)                                                                                       \
+  template <class Any> friend constexpr refused operator SIGN(refused, Any const&) { return {}; }                    \
+  template <class Any>                                                                                                 \
+    requires(!std::is_same_v<Any, refused>)                                                                            \
+  friend constexpr refused operator SIGN(Any const&, refused) {                                                        \
+    return {};                                                                                                         \
+  }
+  COTANGENT_OPERATOR(+)
+  COTANGENT_OPERATOR(-)
+  COTANGENT_OPERATOR(*)
+  COTANGENT_OPERATOR(/)
+  COTANGENT_OPERATOR(<)
+  COTANGENT_OPERATOR(>)
+  COTANGENT_OPERATOR(<=)
+  COTANGENT_OPERATOR(>=)
+  COTANGENT_OPERATOR(&&)
+  COTANGENT_OPERATOR(||)
+#undef COTANGENT_OPERATOR
+  template <class Any> friend constexpr bool operator==(refused, Any const&) { return true; }
+  template <class Any> constexpr refused& operator+=(Any const&) { return *this; }
+  template <class Any> constexpr refused& operator-=(Any const&) { return *this; }
+  template <class Any> constexpr refused& operator*=(Any const&) { return *this; }
+  template <class Any> constexpr refused& operator/=(Any const&) { return *this; }
+  template <class Stream>
+    requires requires(Stream& s) { s.flush(); }
+  friend Stream& operator<<(Stream& s, refused) {
+    return s;
+  }
+};
+
+/// A value in a graph under construction: what the functions and operators of this library take and return.
+///
+/// Its type says what the compiler checks, the element and the extents; its value where it stands in the graph. It is
+/// copied and assigned like a number: a copy is a new name for the same node. An expression made without operands
+/// (`ct::expr<double> s = 0.0`, `ct::zeros<3>()`) is detached and joins the graph where it first meets one.
+///
+/// Refuses: to be asked for its value (`if (x > 0)`); another element type without `ct::convert`.
+template <class T, extent... E> class expr : public detail::operators<expr<T, E...>> {
+  static_assert(detail::refuse_malformed<T, E...>());
+  detail::standing at_;
+
+public:
+  using value_type = T;
+  static constexpr element type = element_of<T>;
+  static constexpr int rank = sizeof...(E);
+  static constexpr shape extents = detail::usable_extents<E...>();
+
+  constexpr expr() = default;
+  template <detail::literal L>
+    requires(sizeof...(E) == 0)
+  constexpr expr(L value) : at_(detail::standing_of<T>(value)) {
+    if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>)
+      refusals::fractional_literal::report<L, T>();
+  }
+  /// What a tracer makes.
+  constexpr expr(builder& b, symbol id) : at_{&b, id} {}
+  constexpr explicit expr(detail::standing const& s) : at_(s) {}
+
+  constexpr detail::standing const& standing() const noexcept { return at_; }
+  /// The symbol in `b`: a detached value joins it.
+  constexpr symbol attach(builder& b) const {
+    if (at_.b != nullptr) return at_.id;
+    dimensions d;
+    ((d.size[d.rank++] = b.size(E)), ...);
+    return detail::attach(at_, b, type, b.shape(d));
+  }
+
+  /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>`
+  /// keeps a part. Axes that are left out are kept. Negative integers count from the end.
+  template <class A> constexpr auto operator()(A a, std::source_location where = std::source_location::current()) const {
+    return detail::index_list<expr>::take(where, *this, a);
+  }
+  template <class A, class B>
+  constexpr auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+    return detail::index_list<expr>::take(where, *this, a, b);
+  }
+  template <class A, class B, class C>
+  constexpr auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+    return detail::index_list<expr>::take(where, *this, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+    return detail::index_list<expr>::take(where, *this, a, b, c, d);
+  }
+
+  constexpr explicit operator bool() const {
+    refusals::no_truth::report<T>();
+    return false;
+  }
+};
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_LIFT_HPP
+#define COTANGENT_TRACE_LIFT_HPP
+
+#include <cotangent/trace/detached.hpp>
+#include <cotangent/trace/expr.hpp>
+#include <cotangent/trace/inferred.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+// How functions over terms, which know elements and shapes when they run, become functions over expressions, which know
+// them in their type: once for all of them.
+
+namespace cotangent::detail {
+
+template <class A>
+concept plain_memory = requires {
+  typename A::value_type;
+  A::extents;
+  A::is_static;
+} && !is_expr<A>;
+/// What the functions of this library can be asked about; everything that is no expression is refused in words.
+template <class A>
+concept operand = is_expr<A> || std::is_same_v<A, refused> || literal<A> || plain_memory<A>;
+
+template <class A>
+concept operand_of_expr = is_expr<A> || literal<A>;
+
+/// The element type that literals take among these operands.
+template <class First, class... Rest> consteval auto element_among() {
+  if constexpr (is_expr<First>) return std::type_identity<typename First::value_type>{};
+  else if constexpr (sizeof...(Rest) != 0 && (is_expr<Rest> || ...)) return element_among<Rest...>();
+  else if constexpr (std::is_same_v<First, bool>) return std::type_identity<bool>{};
+  else if constexpr (std::is_same_v<First, float>) return std::type_identity<float>{};
+  else if constexpr (std::is_floating_point_v<First>) return std::type_identity<double>{};
+  else return std::type_identity<std::int32_t>{};
+}
+
+/// One error for each way of calling an operation on what is no expression; then `true`.
+template <class... A> constexpr bool refused_operands() {
+  if constexpr ((std::is_same_v<A, refused> || ...)) return true;
+  else if constexpr ((plain_memory<A> || ...) && (is_expr<A> || ...)) {
+    refusals::tensor_meets_expression::report<std::conditional_t<plain_memory<A>, typename A::value_type, void>...>();
+    return true;
+  } else if constexpr (!(is_expr<A> || ...)) {
+    refusals::plain_operands::report<A...>();
+    return true;
+  } else return false;
+}
+
+/// An expression as it is; a literal as a detached expression of element T.
+template <class T, class A> constexpr auto as_expr(A const& a) {
+  if constexpr (is_expr<A>) return a;
+  else {
+    if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>) refusals::fractional_literal::report<A, T>();
+    return expr<T>(standing_of<T>(a));
+  }
+}
+
+template <class... X> constexpr builder* builder_of(X const&... x) {
+  builder* b = nullptr;
+  ((b = b == nullptr ? x.standing().b : b), ...);
+  return b;
+}
+
+/// An operation on detached values: computed where all elements are one number.
+template <class Result, class Fn, class... X> constexpr Result on_detached(Fn const& fn, X const&... x) {
+  builder b;
+  term const y = fn(term{&b, x.attach(b)}...);
+  uniform_number const n = b.failed().why == nullptr ? detail::uniform_value(b, y.id) : uniform_number{};
+  return Result(standing{nullptr, n.known ? standing::uniform : standing::broken, bits_of(n.value)});
+}
+
+/// `fn` of expressions: the element and the extents of the result come from running it once, for these types, on a
+/// builder for trial.
+template <class Fn, class... X>
+constexpr auto lift(std::source_location where, Fn const& fn, X const&... x) {
+  using result = typename inferred<Fn, X...>::type;
+  if constexpr (std::is_same_v<result, refused>) {
+    typename inferred<Fn, X...>::report_type();
+    return refused{};
+  } else {
+    builder* const b = builder_of(x...);
+    if (b == nullptr) return detail::on_detached<result>(fn, x...);
+    b->place = where;
+    return result(*b, fn(term{b, x.attach(*b)}...).id);
+  }
+}
+
+template <class Op> struct apply_fn {
+  template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
+};
+
+/// Lifts after turning literals into expressions and refusing what is no operand.
+template <class Fn, class... A>
+constexpr auto lift_operands(std::source_location where, Fn const& fn, A const&... a) {
+  if constexpr ((is_expr<A> && ...)) return detail::lift(where, fn, a...);
+  else if constexpr (refused_operands<A...>()) return refused{};
+  else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
+}
+
+// ---- the common cases, whose types need no trial
+
+template <class Op, class T> inline constexpr bool keeps_type =
+    requires { Op::operands; Op::result; } && Op::arity <= 2 && accepts(Op::operands, element_of<T>);
+
+template <class Op, class X> struct elementwise_result { using type = X; };
+template <class Op, class T, extent... E>
+  requires(Op::result == extend::yields::boolean)
+struct elementwise_result<Op, expr<T, E...>> { using type = expr<bool, E...>; };
+
+template <class Op, class A> constexpr auto unary(std::source_location where, A const& a) {
+  if constexpr (is_expr<A>) {
+    if constexpr (keeps_type<Op, typename A::value_type>) {
+      using result = typename elementwise_result<Op, A>::type;
+      standing const& s = a.standing();
+      if (s.b == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a);
+      return result(*s.b, s.b->push(info_of<Op>(), &s.id, 1, nullptr, 0, result::type,
+                                    s.b->get().tensors[s.id].shape, where));
+    } else return detail::lift(where, apply_fn<Op>{}, a);
+  } else if constexpr (std::is_floating_point_v<A>) return Op::template apply<A>(a);
+  else {
+    refused_operands<A>();
+    return refused{};
+  }
+}
+
+template <class Op, class X> constexpr symbol push_same(builder& b, symbol const (&ids)[2], std::source_location where) {
+  return b.push(info_of<Op>(), ids, 2, nullptr, 0, elementwise_result<Op, X>::type::type, b.get().tensors[ids[0]].shape, where);
+}
+
+/// Where in the user's source an expression was made.
+template <class A> constexpr std::source_location place_of(A const& a) {
+  builder const* const b = a.standing().b;
+  node const* const made = b == nullptr ? nullptr : b->producer(a.standing().id);
+  return made == nullptr ? std::source_location{} : made->where;
+}
+
+/// The symbol of a literal with the shape of `like`.
+template <class T, class L>
+constexpr symbol literal_like(builder& b, symbol like, L value, std::source_location where) {
+  std::int64_t const bits = literal_bits<T>(value);
+  if constexpr (!std::is_floating_point_v<T>)
+    if (!literal_fits<T>(value)) return detail::attach(standing_of<T>(value), b, element_of<T>, b.get().tensors[like].shape);
+  return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, element_of<T>, b.get().tensors[like].shape, where);
+}
+
+template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a, B const& b) {
+  if constexpr (is_expr<A> && std::is_same_v<A, B> && keeps_type<Op, typename decltype(element_among<A>())::type>) {
+    using result = typename elementwise_result<Op, A>::type;
+    builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;
+    if (g == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a, b);
+    symbol const ids[2]{a.attach(*g), b.attach(*g)};
+    return result(*g, push_same<Op, A>(*g, ids, where));
+  } else if constexpr ((is_expr<A> && literal<B>) || (literal<A> && is_expr<B>)) {
+    using X = std::conditional_t<is_expr<A>, A, B>;
+    using T = typename X::value_type;
+    using L = std::conditional_t<is_expr<A>, B, A>;
+    if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) {
+      refusals::fractional_literal::report<L, T>();
+      return refused{};
+    } else if constexpr (!keeps_type<Op, T>) return detail::lift_operands(where, apply_fn<Op>{}, a, b);
+    else {
+      using result = typename elementwise_result<Op, X>::type;
+      builder* g = nullptr;
+      if constexpr (is_expr<A>) g = a.standing().b;
+      else g = b.standing().b;
+      if (g == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, as_expr<T>(a), as_expr<T>(b));
+      symbol ids[2]{};
+      if constexpr (is_expr<A>) {
+        ids[0] = a.standing().id;
+        ids[1] = literal_like<T>(*g, ids[0], b, where);
+      } else {
+        ids[1] = b.standing().id;
+        ids[0] = literal_like<T>(*g, ids[1], a, where);
+      }
+      return result(*g, push_same<Op, X>(*g, ids, where));
+    }
+  } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>) return Op::template apply<A>(a, b);
+  else return detail::lift_operands(where, apply_fn<Op>{}, a, b);
+}
+
+} // namespace cotangent::detail
+
+#endif

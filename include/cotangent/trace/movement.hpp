@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_MOVEMENT_HPP
+#define COTANGENT_TRACE_MOVEMENT_HPP
+
+#include <cotangent/trace/reductions.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+// Functions that move elements or choose among them, and products of matrices.
+
+namespace cotangent {
+
+namespace detail {
+
+template <extent... E> constexpr std::int32_t shape_in(builder& b) {
+  dimensions d;
+  ((d.size[d.rank++] = b.size(E)), ...);
+  return b.shape(d);
+}
+
+template <extent... E> struct broadcast_to_fn {
+  constexpr term operator()(term x) const {
+    std::int32_t const to = shape_in<E...>(*x.b);
+    std::int32_t const both = extend::broadcast_shape(*x.b, x.shape_id(), to);
+    if (both == none) return x;
+    dimensions const wide = x.b->get().shapes[both], wanted = x.b->get().shapes[to];
+    for (int k = 1; k <= wide.rank; ++k) {
+      dimension const want = k <= wanted.rank ? wanted.size[wanted.rank - k] : 1;
+      if (wide.size[wide.rank - k] == want && k <= wanted.rank) continue;
+      x.b->refuse<refusals::shapes_do_not_broadcast>(wide.size[wide.rank - k], want, x.b->place);
+      return x;
+    }
+    return extend::broadcast_to(x, to);
+  }
+};
+template <extent... E> struct reshape_fn {
+  constexpr term operator()(term x) const {
+    std::int32_t const to = shape_in<E...>(*x.b);
+    dimension const before = x.b->count(x.dims()), after = x.b->count(x.b->get().shapes[to]);
+    if (before == after) return op::reshape::of(x, to);
+    x.b->refuse<refusals::reshape_count>(before, after, x.b->place);
+    return x;
+  }
+};
+struct flatten_fn {
+  constexpr term operator()(term x) const {
+    dimensions d;
+    d.rank = 1;
+    d.size[0] = x.b->count(x.dims());
+    return op::reshape::of(x, x.b->shape(d));
+  }
+};
+struct transpose_fn {
+  constexpr term operator()(term x) const { return extend::transpose(x); }
+};
+template <int... Axis> struct permute_fn {
+  constexpr term operator()(term x) const {
+    std::int64_t axes[sizeof...(Axis) + 1]{axis_of(x, Axis)...};
+    if (x.b->failed().why != nullptr) return x;
+    if (x.rank() == sizeof...(Axis)) return op::permute::of(x, axes);
+    x.b->refuse<refusals::permute_rank>(sizeof...(Axis), x.rank(), x.b->place);
+    return x;
+  }
+};
+template <int Axis> struct concatenate_fn {
+  template <class... Term> constexpr term operator()(term first, Term... rest) const {
+    symbol const ids[]{first.id, rest.id...};
+    std::int64_t const axis = axis_of(first, Axis);
+    if (first.b->failed().why != nullptr) return first;
+    return {first.b, first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
+  }
+};
+struct gather_fn {
+  constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
+};
+template <extent Rows> struct scatter_add_fn {
+  constexpr term operator()(term rows, term indices) const {
+    builder& b = *rows.b;
+    dimensions const from = rows.dims(), places = indices.dims();
+    if (!is_index(indices.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), rows;
+    for (int k = 0; k < places.rank; ++k)
+      if (k >= from.rank || from.size[k] != places.size[k])
+        return b.refuse<refusals::scatter_shapes>(k < from.rank ? from.size[k] : 1, places.size[k], b.place), rows;
+    dimensions d;
+    d.size[d.rank++] = b.size(Rows);
+    for (int k = places.rank; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
+    return op::scatter_add::of(rows, indices, b.shape(d));
+  }
+};
+template <extent Classes, element To> struct one_hot_fn {
+  constexpr term operator()(term labels) const { return extend::one_hot(labels, labels.b->size(Classes), To); }
+};
+struct matmul_fn {
+  constexpr term operator()(term a, term b) const { return extend::matmul(a, b); }
+};
+struct dot_fn {
+  constexpr term operator()(term a, term b) const {
+    for (term const& x : {a, b})
+      if (x.rank() != 1) return x.b->refuse<refusals::dot_ranks>(1, x.rank(), x.b->place), x;
+    term const y = a * b;
+    return y.b->failed().why != nullptr ? y : extend::sum(y, 1u);
+  }
+};
+
+} // namespace detail
+
+/// `x` repeated to these extents, aligned at the last axis.
+template <extent... E, detail::operand X>
+constexpr auto broadcast_to(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::broadcast_to_fn<E...>{}, x);
+}
+/// The same elements in the same order, row by row, under other extents.
+template <extent... E, detail::operand X>
+constexpr auto reshape(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::reshape_fn<E...>{}, x);
+}
+/// The same elements as one axis.
+template <detail::operand X>
+constexpr auto flatten(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::flatten_fn{}, x);
+}
+/// The axes in reverse order.
+template <detail::operand X>
+constexpr auto transpose(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::transpose_fn{}, x);
+}
+/// Result axis k is operand axis `Axis...[k]`.
+template <int... Axis, detail::operand X>
+constexpr auto permute(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::permute_fn<Axis...>{}, x);
+}
+
+/// The operands one after the other along an axis.
+template <int Axis, detail::operand A>
+constexpr auto concatenate(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a);
+}
+template <int Axis, detail::operand A, detail::operand B>
+constexpr auto concatenate(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a, b);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+constexpr auto concatenate(A const& a, B const& b, C const& c,
+                           std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a, b, c);
+}
+// A place in the source cannot follow a pack.
+template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D, detail::operand... X>
+constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
+  return detail::lift_operands({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
+}
+
+/// Rows of `x` chosen by integers: result row i is row `indices[i]`. Indices out of range are clamped and reported.
+template <detail::operand X, detail::operand I>
+constexpr auto gather(X const& x, I const& indices, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::gather_fn{}, x, indices);
+}
+/// `Rows` rows of zeros, to whose row `indices[i]` row i is added.
+template <extent Rows, detail::operand X, detail::operand I>
+constexpr auto scatter_add(X const& rows, I const& indices,
+                           std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::scatter_add_fn<Rows>{}, rows, indices);
+}
+/// 1 where the position along a new last axis equals the label, else 0.
+template <extent Classes, class T = float, detail::operand X>
+constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);
+}
+
+/// The product of two matrices.
+template <detail::operand A, detail::operand B>
+constexpr auto matmul(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::matmul_fn{}, a, b);
+}
+/// The sum of the products of two vectors.
+template <detail::operand A, detail::operand B>
+constexpr auto dot(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::dot_fn{}, a, b);
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_OPERATORS_HPP
+#define COTANGENT_TRACE_OPERATORS_HPP
+
+#include <cotangent/core/shape.hpp>
+#include <cotangent/ops/arithmetic.hpp>
+#include <cotangent/ops/compare.hpp>
+
+#include <concepts>
+#include <source_location>
+#include <type_traits>
+
+namespace cotangent {
+
+template <class T, extent... E> class expr;
+class refused;
+
+namespace detail {
+
+/// An operand and where in the user's source the operator stands: the conversion, written at the call, notes it.
+template <class X> struct located {
+  X value;
+  std::source_location where;
+  constexpr located(X const& x, std::source_location w = std::source_location::current()) : value(x), where(w) {}
+};
+
+template <class> inline constexpr bool is_expr = false;
+template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = true;
+
+template <class A>
+concept literal = std::is_arithmetic_v<A>;
+
+/// What may stand on the right of an operator whose left operand is an expression. Tensors may, in order to be refused.
+template <class B>
+concept right_operand = !std::same_as<B, refused>;
+
+/// A total order of expression types. `x == y` also looks for `y == x`: of two types only one may answer.
+template <class A, class B> consteval bool comes_before() {
+  if (A::type != B::type) return A::type < B::type;
+  if (A::rank != B::rank) return A::rank < B::rank;
+  for (int k = 0; k < A::rank; ++k)
+    if (std::uint64_t const a = hash_value(A::extents[k]), b = hash_value(B::extents[k]); a != b) return a < b;
+  return false;
+}
+template <class A, class B>
+concept answers_for = is_expr<B> && comes_before<A, B>();
+
+// In trace/lift.hpp and trace/update.hpp.
+template <class A> constexpr std::source_location place_of(A const& a);
+template <class Op, class A> constexpr auto unary(std::source_location where, A const& a);
+template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a, B const& b);
+template <class X> struct update;
+template <class Op, class X> constexpr X updated(X const& a, update<X> const& b);
+
+/// The operators of the expression type X, found by argument-dependent lookup only. The operand that is X is not
+/// deduced, so that it can be converted to `located`.
+template <class X> struct operators {
+  friend constexpr auto operator-(located<X> a) { return unary<op::negate>(a.where, a.value); }
+  friend constexpr auto operator+(located<X> a) { return a.value; }
+
+#define COTANGENT_OPERATOR(SIGN, OP, A, B)                                                                           \
+  template <right_operand R> friend constexpr auto operator SIGN(located<X> a, R const& b) {                         \
+    return binary<op::OP>(a.where, A, B);                                                                            \
+  }
+#define COTANGENT_OPERATOR_WITH_LITERAL(SIGN, OP, A, B)                                                              \
+  template <literal L> friend constexpr auto operator SIGN(L b, located<X> a) { return binary<op::OP>(a.where, A, B); }
+
+  COTANGENT_OPERATOR(+, add, a.value, b)
+  COTANGENT_OPERATOR(-, subtract, a.value, b)
+  COTANGENT_OPERATOR(*, multiply, a.value, b)
+  COTANGENT_OPERATOR(/, divide, a.value, b)
+  COTANGENT_OPERATOR(<, less, a.value, b)
+  COTANGENT_OPERATOR(>, less, b, a.value)
+  COTANGENT_OPERATOR(<=, less_equal, a.value, b)
+  COTANGENT_OPERATOR(>=, less_equal, b, a.value)
+  COTANGENT_OPERATOR(&&, logical_and, a.value, b)
+  COTANGENT_OPERATOR(||, logical_or, a.value, b)
+  COTANGENT_OPERATOR_WITH_LITERAL(+, add, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(-, subtract, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(*, multiply, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(/, divide, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(<, less, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(>, less, a.value, b)
+  COTANGENT_OPERATOR_WITH_LITERAL(<=, less_equal, b, a.value)
+  COTANGENT_OPERATOR_WITH_LITERAL(>=, less_equal, a.value, b)
+#undef COTANGENT_OPERATOR
+#undef COTANGENT_OPERATOR_WITH_LITERAL
+
+  // These also have built-in candidates, by way of `operator bool`, which only an exact match beats.
+  friend constexpr auto operator!(X const& a) { return unary<op::logical_not>(place_of(a), a); }
+  friend constexpr auto operator&&(X const& a, bool b) { return binary<op::logical_and>(place_of(a), a, b); }
+  friend constexpr auto operator&&(bool b, X const& a) { return binary<op::logical_and>(place_of(a), b, a); }
+  friend constexpr auto operator||(X const& a, bool b) { return binary<op::logical_or>(place_of(a), a, b); }
+  friend constexpr auto operator||(bool b, X const& a) { return binary<op::logical_or>(place_of(a), b, a); }
+
+  // Comparing for equality also looks for the reversed operator, which must not be found: so both operands of one type
+  // convert alike, of two expression types only one answers, and it answers to both orders.
+#define COTANGENT_EQUALITY(SIGN, OP)                                                                                 \
+  friend constexpr auto operator SIGN(located<X> a, located<X> b) {                                                  \
+    return binary<op::OP>(a.where, a.value, b.value);                                                                \
+  }                                                                                                                  \
+  template <right_operand R>                                                                                         \
+    requires(!is_expr<R>)                                                                                            \
+  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                                    \
+    return binary<op::OP>(a.where, a.value, b);                                                                      \
+  }                                                                                                                  \
+  template <literal L> friend constexpr auto operator SIGN(L a, located<X> b) {                                      \
+    return binary<op::OP>(b.where, a, b.value);                                                                      \
+  }                                                                                                                  \
+  template <class R>                                                                                                 \
+    requires answers_for<X, R>                                                                                       \
+  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                                    \
+    return binary<op::OP>(a.where, a.value, b);                                                                      \
+  }                                                                                                                  \
+  template <class R>                                                                                                 \
+    requires answers_for<X, R>                                                                                       \
+  friend constexpr auto operator SIGN(R const& a, located<X> b) {                                                    \
+    return binary<op::OP>(b.where, a, b.value);                                                                      \
+  }
+  COTANGENT_EQUALITY(==, equal)
+  COTANGENT_EQUALITY(!=, not_equal)
+#undef COTANGENT_EQUALITY
+
+  friend constexpr X& operator+=(X& a, update<X> b) { return a = updated<op::add>(a, b); }
+  friend constexpr X& operator-=(X& a, update<X> b) { return a = updated<op::subtract>(a, b); }
+  friend constexpr X& operator*=(X& a, update<X> b) { return a = updated<op::multiply>(a, b); }
+  friend constexpr X& operator/=(X& a, update<X> b) { return a = updated<op::divide>(a, b); }
+};
+
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_REDUCTIONS_HPP
+#define COTANGENT_TRACE_REDUCTIONS_HPP
+
+#include <cotangent/trace/lift.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+// Functions along axes: sums and their kin, softmax, the loss of a classifier.
+
+namespace cotangent {
+
+template <int...> struct axes_t {};
+/// Which axes: `ct::sum(x, ct::axes<0, 2>)`; negative ones count from the last.
+template <int... Axis> inline constexpr axes_t<Axis...> axes{};
+
+struct keep_t {};
+/// Reduced axes stay, with size 1.
+inline constexpr keep_t keep{};
+
+namespace detail {
+
+/// The axis counted from the first; after a refusal, 0.
+constexpr int axis_of(term x, int axis) {
+  int const rank = x.rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -axis - 1 : axis, rank, x.b->place);
+  return 0;
+}
+
+template <int... Axis> constexpr std::uint32_t mask_of(term x) {
+  if constexpr (sizeof...(Axis) == 0) return extend::all_axes(x);
+  else {
+    std::uint32_t mask = 0;
+    for (int const axis : {Axis...}) {
+      std::uint32_t const bit = 1u << axis_of(x, axis);
+      if ((mask & bit) != 0) x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
+      mask |= bit;
+    }
+    return mask;
+  }
+}
+
+struct sum_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::sum(x, mask, keep); }
+};
+struct mean_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::mean(x, mask, keep); }
+};
+struct max_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::max(x, mask, keep); }
+};
+struct min_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::min(x, mask, keep); }
+};
+struct logsumexp_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
+};
+template <class Kind, bool Keep, int... Axis> struct along_axes {
+  constexpr term operator()(term x) const {
+    std::uint32_t const mask = mask_of<Axis...>(x);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, mask, Keep);
+  }
+};
+
+struct softmax_fn {
+  static constexpr term of(term x, int axis) { return extend::softmax(x, axis); }
+};
+struct log_softmax_fn {
+  static constexpr term of(term x, int axis) { return extend::log_softmax(x, axis); }
+};
+struct argmax_fn {
+  static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
+};
+template <class Kind, int Axis> struct along_axis {
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, Axis);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+
+struct cross_entropy_fn {
+  constexpr term operator()(term logits, term labels) const { return extend::cross_entropy(logits, labels); }
+};
+
+} // namespace detail
+
+#define COTANGENT_REDUCTION(NAME)                                                                                    \
+  template <detail::operand X>                                                                                       \
+  constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
+    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, false>{}, x);                          \
+  }                                                                                                                  \
+  template <detail::operand X, int... Axis>                                                                          \
+  constexpr auto NAME(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {   \
+    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, false, Axis...>{}, x);                 \
+  }                                                                                                                  \
+  template <detail::operand X, int... Axis>                                                                          \
+  constexpr auto NAME(X const& x, axes_t<Axis...>, keep_t,                                                           \
+                      std::source_location where = std::source_location::current()) {                                \
+    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, true, Axis...>{}, x);                  \
+  }
+/// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`.
+COTANGENT_REDUCTION(sum)
+COTANGENT_REDUCTION(mean)
+COTANGENT_REDUCTION(max)
+COTANGENT_REDUCTION(min)
+/// log(sum(exp(x))), without overflow.
+COTANGENT_REDUCTION(logsumexp)
+#undef COTANGENT_REDUCTION
+
+#define COTANGENT_ALONG(NAME)                                                                                        \
+  template <int Axis = -1, detail::operand X>                                                                        \
+  constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
+    return detail::lift_operands(where, detail::along_axis<detail::NAME##_fn, Axis>{}, x);                           \
+  }
+/// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`.
+COTANGENT_ALONG(softmax)
+COTANGENT_ALONG(log_softmax)
+/// The position (int64) of the largest along the last axis, or another; the first of equals.
+COTANGENT_ALONG(argmax)
+#undef COTANGENT_ALONG
+
+/// The loss of each row of logits against its label, an integer: logsumexp(z) - z[label] over the last axis.
+template <detail::operand Logits, detail::operand Labels>
+constexpr auto cross_entropy(Logits const& logits, Labels const& labels,
+                             std::source_location where = std::source_location::current()) {
+  return detail::lift_operands(where, detail::cross_entropy_fn{}, logits, labels);
+}
+
+} // namespace cotangent
+
+#endif

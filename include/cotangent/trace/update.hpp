@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_UPDATE_HPP
+#define COTANGENT_TRACE_UPDATE_HPP
+
+#include <cotangent/trace/lift.hpp>
+
+#include <source_location>
+#include <type_traits>
+
+namespace cotangent::detail {
+
+/// The right operand of `x += y` with x of type X. Its own type is forgotten after it was checked, since the conversion
+/// that notes the place in the source cannot be deduced.
+template <class X> struct update {
+  detail::standing at;
+  symbol (*attach)(detail::standing const&, builder&) = nullptr; // null: refused
+  std::source_location where;
+
+  template <class Y>
+  constexpr update(Y const& y, std::source_location w = std::source_location::current()) : where(w) {
+    using T = typename X::value_type;
+    if constexpr (is_expr<Y> || literal<Y>) {
+      using E = decltype(as_expr<T>(y));
+      using result = typename inferred<apply_fn<op::add>, X, E>::type;
+      if constexpr (std::is_same_v<result, X>) {
+        at = as_expr<T>(y).standing();
+        attach = [](detail::standing const& s, builder& b) { return E(s).attach(b); };
+      } else if constexpr (std::is_same_v<result, refused>) {
+        typename inferred<apply_fn<op::add>, X, E>::report_type();
+      } else {
+        refusals::update_type::template report<X, result>();
+      }
+    } else refused_operands<X, Y>();
+  }
+};
+
+template <class Op, class X> constexpr X updated(X const& a, update<X> const& b) {
+  if (b.attach == nullptr) return a;
+  builder* g = a.standing().b != nullptr ? a.standing().b : b.at.b;
+  builder trial;
+  if (g == nullptr) g = &trial;
+  g->place = b.where;
+  term const y = extend::apply<Op>(term{g, a.attach(*g)}, term{g, b.attach(b.at, *g)});
+  if (g != &trial) return X(*g, y.id);
+  uniform_number const n = detail::uniform_value(trial, y.id);
+  return X(standing{nullptr, n.known ? standing::uniform : standing::broken, bits_of(n.value)});
+}
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_FUSE_HPP
+#define COTANGENT_TRANSFORM_FUSE_HPP
+
+#include <cotangent/ops/ops.hpp>
+#include <cotangent/transform/sizes.hpp>
+
+#include <algorithm>
+
+// Which nodes run in one nest of loops, and in which stage: the first half of planning.
+
+namespace cotangent::detail {
+
+/// What a symbol is to the planner.
+enum class place_kind : unsigned char {
+  unused,
+  argument,  // an input of the graph
+  immediate, // constant, iota, size: made where it is read
+  alias,     // a view of stored memory
+  repeated,  // a broadcast: read through distances of 0
+  lane,      // computed in the inner loop of its nest
+  row,       // computed once for each row
+  total,     // accumulated over rows: complete after its nest
+  kernel,    // computed by a kernel
+};
+
+/// A shape without its axes of size 1.
+struct domain {
+  std::int32_t rank = 0;
+  dimension size[max_rank]{};
+  std::int32_t split = none;     // axes from it on are lanes; none: nothing asks for one
+  std::int32_t least_split = 0;  // below it the lanes would not be one axis for every operand
+  std::int32_t row_split = none; // of its reductions over trailing axes
+  std::int32_t column_split = none;
+  bool total = false; // some reduction runs over all axes
+};
+
+struct symbol_plan {
+  place_kind kind = place_kind::unused;
+  bool must_store = false;
+  std::int32_t level = 0;
+  std::int32_t domain = 0; // of the nest that computes it
+  std::int32_t stage = 0;  // from which on it is there
+  std::int32_t nest = none;
+  std::int32_t view = none;   // of aliases, into views
+  std::int32_t demand = none; // head of a list
+  std::int32_t buffer = none;
+  float chain = 0; // additions to compute it again from what is stored
+};
+
+/// Memory seen through an alias, axis by axis of the alias.
+struct memory_view {
+  symbol root = none;
+  dimension offset = 0;
+  dimension stride[max_rank]{};
+};
+
+/// What an operand is in the nest that reads it: `base` after following broadcasts, `axis[k]` the nest axis of its k-th
+/// axis (none where it has size 1 or repeats).
+struct resolved {
+  symbol base = none;
+  std::int32_t axis[max_rank]{};
+  bool direct = true; // the base's axes are the first axes of the nest, in order
+};
+
+class fuser {
+public:
+  graph_view g;
+  plan p;
+  size_table sizes;
+  array<domain> domains;
+  array<std::int32_t> domain_of; // by shape
+  array<symbol_plan> at;         // by symbol
+  array<memory_view> views;
+
+  constexpr explicit fuser(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
+    p.known_sizes = g.extent_count;
+    make_domains();
+    classify();
+    for (int k = 0; k < g.output_count(); ++k) settle_output(g.output(k));
+    assign_levels();
+  }
+
+  // ---- shapes
+
+  constexpr void make_domains() {
+    domain_of.resize(g.shape_count);
+    hash_index index;
+    for (std::int32_t s = 0; s < g.shape_count; ++s) {
+      domain d;
+      std::uint32_t h = 1;
+      for (int k = 0; k < g.shapes[s].rank; ++k)
+        if (g.shapes[s].size[k] != 1) {
+          h = mix(h, static_cast<std::uint64_t>(g.shapes[s].size[k]));
+          d.size[d.rank++] = g.shapes[s].size[k];
+        }
+      std::int32_t const found = index.find(h, [&](std::int32_t i) {
+        for (int k = 0; k < d.rank; ++k)
+          if (domains[i].size[k] != d.size[k]) return false;
+        return domains[i].rank == d.rank;
+      });
+      domain_of[s] = found != none ? found : domains.size();
+      if (found != none) continue;
+      index.add(h);
+      domains.push(d);
+    }
+  }
+  constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
+  /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
+  constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
+    std::uint32_t m = 0, bit = 1;
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) {
+        if ((mask >> k & 1u) != 0) m |= bit;
+        bit <<= 1;
+      }
+    return m;
+  }
+  constexpr memory_view row_major(symbol t) {
+    memory_view v;
+    v.root = t;
+    dimensions const& d = g.shape(t);
+    dimension step = 1;
+    for (int k = d.rank - 1; k >= 0; --k) {
+      v.stride[k] = d.size[k] == 1 ? 0 : step;
+      step = sizes.product(step, d.size[k]);
+    }
+    return v;
+  }
+  constexpr memory_view view_of(symbol t) { return at[t].kind == place_kind::alias ? views[at[t].view] : row_major(t); }
+  constexpr bool contiguous(memory_view const& v, symbol t) {
+    memory_view const r = row_major(t);
+    for (int k = 0; k < g.shape(t).rank; ++k)
+      if (r.stride[k] != v.stride[k]) return false;
+    return true;
+  }
+
+  // ---- what each symbol is
+
+  constexpr void classify() {
+    for (int k = 0; k < g.input_count(); ++k) at[g.input(k)].kind = place_kind::argument;
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      symbol const y = g.result(n), x = n.operand_count > 0 ? g.operand(n, 0) : none;
+      place_kind& kind = at[y].kind;
+      switch (n.op->kind) {
+      case operation_kind::constant:
+      case operation_kind::iota:
+      case operation_kind::size: kind = place_kind::immediate; break;
+      case operation_kind::elementwise: kind = place_kind::lane; break;
+      case operation_kind::pad: classify_pad(n, y); break;
+      case operation_kind::broadcast: kind = place_kind::repeated; break;
+      case operation_kind::reshape:
+      case operation_kind::slice:
+      case operation_kind::permute:
+      case operation_kind::identity: make_alias(n, y, x); break;
+      case operation_kind::reduction: classify_reduction(n, y, x); break;
+      default: kind = place_kind::kernel; break;
+      }
+    }
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (at[g.result(g.nodes[i])].kind == place_kind::lane) constrain(g.nodes[i]);
+    for (domain& d : domains) {
+      d.split = d.row_split != none ? d.row_split : d.column_split != none ? d.column_split : d.total ? 0 : none;
+      if (d.split != none && d.split < d.least_split) d.split = d.least_split;
+    }
+  }
+
+  constexpr void classify_pad(node const& n, symbol y) {
+    at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
+    for (int k = 1; k < n.attribute_count; k += 2)
+      if (g.attribute(n, k) != 1) at[y].kind = place_kind::kernel;
+  }
+
+  /// Where the operands of a node forbid to join two axes of its nest, no lane axis may join them.
+  constexpr void constrain(node const& n) {
+    bool const reduces = n.op->kind == operation_kind::reduction;
+    domain& d = domains[domain_id(reduces ? g.operand(n, 0) : g.result(n))];
+    if (d.rank < 2) return;
+    bool const pads = n.op->kind == operation_kind::pad;
+    for (int k = 0; k < n.operand_count; ++k) {
+      resolved const r = resolve(g.operand(n, k));
+      if (at[r.base].kind == place_kind::immediate) {
+        if (g.producer(r.base)->op->kind == operation_kind::iota && r.axis[0] != none)
+          d.least_split = std::max(d.least_split, r.axis[0] + 1 < d.rank ? r.axis[0] + 1 : r.axis[0]);
+        continue;
+      }
+      if (pads) d.least_split = d.rank - 1;
+      if (r.direct && at[r.base].kind != place_kind::alias) { // its axes are the first ones
+        std::int32_t const axes = domains[domain_id(r.base)].rank;
+        if (axes > 0 && axes < d.rank) d.least_split = std::max(d.least_split, axes);
+        continue;
+      }
+      dimension stride[max_rank]{};
+      strides_of(r, stride);
+      for (int a = d.rank - 2; a >= d.least_split; --a)
+        if (!joins(stride[a], stride[a + 1], d.size[a + 1])) {
+          d.least_split = a + 1;
+          break;
+        }
+    }
+  }
+  constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
+    return outer == 0 ? inner == 0 : inner != 0 && outer == sizes.product(inner, inner_size);
+  }
+  /// The distances of an operand along the axes of its nest.
+  constexpr memory_view strides_of(resolved const& r, dimension* stride) {
+    memory_view const v = view_of(r.base);
+    for (int k = 0; k < g.shape(r.base).rank; ++k)
+      if (r.axis[k] != none) stride[r.axis[k]] = v.stride[k];
+    return v;
+  }
+
+  constexpr void classify_reduction(node const& n, symbol y, symbol x) {
+    std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n)));
+    if (mask == 0) return make_alias(n, y, x); // only axes of size 1 go
+    domain& d = domains[domain_id(x)];
+    std::uint32_t const all = (1u << d.rank) - 1;
+    at[y].kind = place_kind::lane; // which of lane, row, total, kernel it becomes is known with the split
+    if (mask == all) {
+      d.total = true;
+      return;
+    }
+    for (int k = 1; k < d.rank; ++k) {
+      if (mask == (all & ~((1u << k) - 1)) && k > d.row_split) d.row_split = k;
+      if (mask == (1u << k) - 1) d.column_split = k;
+    }
+  }
+
+  /// Stores what an alias looks at where the alias itself cannot look through.
+  constexpr void make_alias(node const& n, symbol y, symbol x) {
+    if (at[x].kind == place_kind::repeated) at[x].kind = place_kind::kernel;
+    if (at[x].kind == place_kind::immediate) at[x].kind = place_kind::lane;
+    memory_view from = view_of(x), v;
+    dimensions const &dx = g.shape(x), &dy = g.shape(y);
+    if (n.op->kind == operation_kind::permute) {
+      v = from;
+      for (int k = 0; k < dx.rank; ++k) v.stride[k] = from.stride[g.attribute(n, k)];
+    } else if (n.op->kind == operation_kind::slice) {
+      v = from;
+      for (int k = 0; k < dx.rank; ++k) {
+        v.offset = sizes.sum(v.offset, sizes.product(g.attribute(n, 2 * k), from.stride[k]));
+        v.stride[k] = dy.size[k] == 1 ? 0 : sizes.product(g.attribute(n, 2 * k + 1), from.stride[k]);
+      }
+    } else if (domain_of[g.tensors[x].shape] == domain_of[g.tensors[y].shape]) {
+      v.root = from.root;
+      v.offset = from.offset;
+      for (int k = 0, j = 0; k < dy.rank; ++k) {
+        if (dy.size[k] == 1) continue;
+        while (dx.size[j] == 1) ++j;
+        v.stride[k] = from.stride[j++];
+      }
+    } else {
+      if (!contiguous(from, x)) {
+        at[x].kind = place_kind::kernel;
+        from = row_major(x);
+      }
+      v = row_major(y);
+      v.root = from.root;
+      v.offset = from.offset;
+    }
+    at[y].kind = place_kind::alias;
+    at[y].view = views.push(v);
+  }
+
+  /// An output must stand in memory of its own.
+  constexpr void settle_output(symbol t) {
+    symbol_plan& a = at[t];
+    if (a.kind == place_kind::repeated || a.kind == place_kind::alias) a.kind = place_kind::kernel;
+    if (a.kind == place_kind::immediate) a.kind = place_kind::lane;
+    a.must_store = true;
+  }
+
+  // ---- operands
+
+  constexpr resolved resolve(symbol t, bool squeeze = true) {
+    resolved r;
+    dimensions const* d = &g.shape(t);
+    for (int k = 0, j = 0; k < d->rank; ++k) r.axis[k] = squeeze ? (d->size[k] == 1 ? none : j++) : k;
+    while (at[t].kind == place_kind::repeated) {
+      node const& n = *g.producer(t);
+      t = g.operand(n, 0);
+      std::int32_t axis[max_rank]{};
+      d = &g.shape(t);
+      for (int k = 0; k < d->rank; ++k) axis[k] = d->size[k] == 1 ? none : r.axis[g.attribute(n, k)];
+      for (int k = 0; k < d->rank; ++k) r.axis[k] = axis[k];
+    }
+    r.base = t;
+    for (int k = 0, j = 0; k < d->rank && r.direct; ++k)
+      if (d->size[k] != 1) r.direct = r.axis[k] == j++;
+    return r;
+  }
+  constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
+  /// The computed symbol that must be stored for a view, or none.
+  constexpr symbol stored_root(symbol t) const {
+    symbol const root = at[t].kind == place_kind::alias ? views[at[t].view].root : t;
+    return is_computed(root) ? root : none;
+  }
+  /// Is the value there without memory, in a nest over `d` at the level of the value?
+  constexpr bool within(resolved const& r, std::int32_t d) const {
+    symbol_plan const& a = at[r.base];
+    return r.direct && (a.kind == place_kind::lane || a.kind == place_kind::row) && a.domain == d;
+  }
+  /// The lowest level of a nest over `d` that reads `r`.
+  constexpr std::int32_t level_for(resolved const& r, std::int32_t d) const {
+    symbol const root = stored_root(r.base);
+    return root == none ? 0 : within(r, d) && root == r.base ? at[root].level : at[root].level + 1;
+  }
+
+  // ---- levels
+
+  constexpr void assign_levels() {
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      symbol const y = g.result(n);
+      if (!is_computed(y)) continue;
+      if (at[y].kind == place_kind::kernel) assign_kernel(n, y);
+      else if (n.op->kind == operation_kind::reduction) assign_reduction(n, y);
+      else assign_lane(n, y);
+    }
+  }
+
+  constexpr void assign_kernel(node const& n, symbol y) {
+    at[y].kind = place_kind::kernel;
+    at[y].must_store = true;
+    at[y].level = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol base = resolve(g.operand(n, k), false).base;
+      if (at[base].kind == place_kind::immediate) materialise(base);
+      if (n.op->kind == operation_kind::matmul && !is_matrix(g.operand(n, k))) {
+        base = g.operand(n, k);
+        assign_kernel(*g.producer(base), base); // a copy
+      }
+      symbol const root = stored_root(base);
+      if (root != none && at[root].level >= at[y].level) at[y].level = at[root].level + 1;
+    }
+  }
+
+  /// Can a matrix product read it as it stands: one axis with neighbours side by side?
+  constexpr bool is_matrix(symbol t) {
+    resolved const r = resolve(t, false);
+    dimension stride[max_rank]{};
+    strides_of(r, stride);
+    dimensions const& d = g.shape(t);
+    if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1))) return false;
+    return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
+  }
+
+  /// Stores a constant or positions, for a reader that needs memory. It has no operands: level 0 is always right.
+  constexpr void materialise(symbol t) {
+    at[t].kind = place_kind::lane;
+    assign_lane(*g.producer(t), t);
+  }
+
+  constexpr void assign_lane(node const& n, symbol y) {
+    symbol_plan& a = at[y];
+    std::int32_t const d = domain_id(y);
+    bool const whole = n.op->kind == operation_kind::pad; // its operand is read through a window
+    // in a nest over its own shape, or beside the row values it is made of
+    std::int32_t level = 0, rows = none, row_level = -1;
+    float chain = n.op->cost;
+    for (int k = 0; k < n.operand_count; ++k) {
+      resolved const r = resolve(g.operand(n, k));
+      symbol_plan const& b = at[r.base];
+      std::int32_t const l = whole ? (stored_root(r.base) == none ? 0 : at[stored_root(r.base)].level + 1) : level_for(r, d);
+      if (l > level) level = l;
+      chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
+      if (b.kind == place_kind::row && r.direct && domain_id(r.base) == d && b.level > row_level) {
+        rows = b.domain;
+        row_level = b.level;
+      }
+    }
+    a.chain = chain;
+    a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
+    a.domain = d;
+    a.level = level;
+    if (rows != none && rows != d && !whole) {
+      std::int32_t beside = 0;
+      for (int k = 0; k < n.operand_count; ++k) {
+        std::int32_t const l = level_for(resolve(g.operand(n, k)), rows);
+        if (l > beside) beside = l;
+      }
+      if (beside <= level) {
+        a.kind = place_kind::row;
+        a.domain = rows;
+        a.level = beside;
+      }
+    }
+    a.stage = stage_of(n, a);
+  }
+
+  /// The first stage of the nest in which all operands are there.
+  constexpr std::int32_t stage_of(node const& n, symbol_plan const& a) {
+    std::int32_t stage = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      resolved const r = resolve(g.operand(n, k));
+      symbol_plan const& b = at[r.base];
+      if (within(r, a.domain) && b.level == a.level && b.stage > stage) stage = b.stage;
+    }
+    return stage;
+  }
+
+  constexpr void assign_reduction(node const& n, symbol y) {
+    symbol_plan& a = at[y];
+    symbol const x = g.operand(n, 0);
+    resolved const r = resolve(x);
+    std::int32_t const dx = domain_id(x);
+    domain const& d = domains[dx];
+    std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
+    bool const of_rows = at[r.base].kind == place_kind::row && r.direct && domain_id(r.base) == dx && at[r.base].domain != dx;
+    a.chain = 1000; // never computed again
+    if (of_rows && mask == all) {
+      a = {place_kind::total, a.must_store, at[r.base].level, at[r.base].domain, at[r.base].stage};
+      a.chain = 1000;
+      return;
+    }
+    std::uint32_t const trailing = d.split == none ? 0 : all & ~((1u << d.split) - 1);
+    if (d.split == none || of_rows || (mask != all && mask != trailing && mask != (all & ~trailing)))
+      return assign_kernel(n, y);
+    a.domain = dx;
+    a.level = level_for(r, dx);
+    a.kind = mask == trailing ? place_kind::row : place_kind::total;
+    a.stage = stage_of(n, a) + (mask == trailing ? 1 : 0);
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

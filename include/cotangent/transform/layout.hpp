@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_LAYOUT_HPP
+#define COTANGENT_TRANSFORM_LAYOUT_HPP
+
+#include <cotangent/transform/schedule.hpp>
+
+#include <algorithm>
+
+// Puts a schedule in order: nests by level, axes joined, instances sorted into the order in which loops take them,
+// buffers into the workspace.
+
+namespace cotangent::detail {
+
+class layouter : public scheduler {
+  array<std::int32_t> order_;    // instances, nest after nest, operands before readers
+  array<std::int32_t> sorted_;   // the same, in the final order
+  int vector_bytes_;
+
+public:
+  constexpr layouter(graph_view const& graph, int vector_bytes) : scheduler(graph), vector_bytes_(vector_bytes) {
+    sort_nests();
+    for (std::int32_t k = 0; k < p.nests.size(); ++k)
+      if (p.nests[k].kind == nest_kind::loops) finish(k);
+    settle_instances();
+    find_lifetimes();
+    assign_slots();
+  }
+
+private:
+  /// A stable counting sort by level; nests all of whose values are computed elsewhere go.
+  constexpr void sort_nests() {
+    int const count = p.nests.size();
+    array<std::int32_t> instances(count + 1), level_start, position(count);
+    for (instance const& v : p.instances) ++instances[v.nest];
+    int levels = 0;
+    for (nest const& n : p.nests) levels = std::max(levels, n.level + 1);
+    level_start.resize(levels + 1);
+    for (int k = 0; k < count; ++k)
+      if (p.nests[k].kind == nest_kind::kernel || instances[k] != 0) ++level_start[p.nests[k].level + 1];
+    for (int k = 0; k < levels; ++k) level_start[k + 1] += level_start[k];
+    array<nest> nests(level_start[levels]);
+    for (int k = 0; k < count; ++k) {
+      if (p.nests[k].kind != nest_kind::kernel && instances[k] == 0) continue;
+      position[k] = level_start[p.nests[k].level]++;
+      nests[position[k]] = p.nests[k];
+    }
+    p.nests = static_cast<array<nest>&&>(nests);
+    // instances by nest; those made last come first, since demands were followed from readers to operands
+    array<std::int32_t> start(p.nests.size() + 1);
+    for (instance& v : p.instances) {
+      v.nest = position[v.nest];
+      ++start[v.nest + 1];
+    }
+    for (int k = 0; k < p.nests.size(); ++k) {
+      if (p.nests[k].kind == nest_kind::loops) {
+        p.nests[k].first_instance = start[k];
+        p.nests[k].instance_count = start[k + 1];
+      }
+      start[k + 1] += start[k];
+    }
+    order_.resize(p.instances.size());
+    sorted_.resize(p.instances.size());
+    for (int k = p.instances.size() - 1; k >= 0; --k) order_[start[p.instances[k].nest]++] = k;
+  }
+
+  constexpr bool is_structured(nest const& n) const {
+    for (int k = 0; k < n.instance_count; ++k) {
+      instance const& v = p.instances[order_[n.first_instance + k]];
+      if (v.what == action::reduce || v.what == action::accumulate || v.where == role::row) return true;
+    }
+    return false;
+  }
+
+  constexpr void finish(std::int32_t index) {
+    nest& n = p.nests[index];
+    bool const structured = is_structured(n);
+    join_axes(n, structured);
+    n.node = none;
+    // roles and stages
+    n.widest = element::boolean;
+    int widest = 0;
+    for (int k = 0; k < n.instance_count; ++k) {
+      instance& v = p.instances[order_[n.first_instance + k]];
+      if (v.what == action::load) v.where = role_of(p.accesses[v.access], n);
+      if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
+      n.stages = std::max(n.stages, v.stage + 1);
+      if (v.where == role::lane && v.op != nullptr) n.cost += v.op->cost;
+      int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
+      if ((v.where == role::lane || n.rank == 0) && weight > widest) {
+        widest = weight;
+        n.widest = v.type;
+      }
+    }
+    sort_instances(n);
+    choose_block(n);
+  }
+
+  /// Row values of as many rows as a vector has lanes are computed together, where their row buffers stay small.
+  constexpr void choose_block(nest& n) const {
+    if (n.split != 1 || n.rank > 2) return;
+    float cost = 0;
+    std::int64_t slots = 0;
+    for (int k = 0; k < n.instance_count; ++k) {
+      instance const& v = p.instances[sorted_[n.first_instance + k]];
+      if (v.where == role::row && v.op != nullptr) cost += v.op->cost;
+      if (v.slot != none) ++slots;
+    }
+    int const width = vector_bytes_ / std::max(4, static_cast<int>(size_of(n.widest)));
+    if (cost >= 2 && (slots == 0 || (n.size[1] >= 0 && n.size[1] * vector_bytes_ * slots <= 16384))) n.block = width;
+  }
+
+  constexpr role role_of(access const& a, nest const& n) const {
+    role r = role::once;
+    for (int k = 0; k < n.rank; ++k)
+      if (a.stride[k] != 0) r = k >= n.split ? role::lane : role::row;
+    return r;
+  }
+
+  /// Axes that every access walks through as one become one; what is left after the split is one axis.
+  constexpr void join_axes(nest& n, bool structured) {
+    bool joined[max_rank]{}; // axis k with axis k + 1
+    for (int k = 0; k + 1 < n.rank; ++k) joined[k] = !structured || k + 1 != n.split;
+    for (int i = 0; i < n.instance_count; ++i) {
+      instance const& v = p.instances[order_[n.first_instance + i]];
+      if (v.what == action::position && v.detail != none) {
+        joined[v.detail] = false;
+        if (v.detail > 0) joined[v.detail - 1] = false;
+      }
+      if (v.what == action::window)
+        for (int k = 0; k < n.rank; ++k) joined[k] = false;
+      if (v.access != none)
+        for (int k = 0; k + 1 < n.rank; ++k)
+          if (joined[k])
+            joined[k] = joins(p.accesses[v.access].stride[k], p.accesses[v.access].stride[k + 1], n.size[k + 1]);
+    }
+    if (!structured) {
+      n.split = n.rank > 0 ? n.rank - 1 : 0;
+      while (n.split > 0 && joined[n.split - 1]) --n.split;
+    }
+    std::int32_t to[max_rank]{}; // the new axis of each
+    std::int32_t rank = 0, split = n.split;
+    for (int k = 0; k < n.rank; ++k) {
+      if (k == n.split) split = rank;
+      to[k] = rank;
+      if (k + 1 == n.rank || !joined[k]) ++rank;
+    }
+    if (n.split == n.rank) split = rank;
+    if (rank != n.rank) {
+      dimension size[max_rank]{};
+      for (int k = 0; k < n.rank; ++k) size[to[k]] = size[to[k]] == 0 ? n.size[k] : sizes.product(size[to[k]], n.size[k]);
+      for (int k = 0; k < n.rank; ++k)
+        if (n.size[k] == 0) size[to[k]] = 0;
+      for (int i = 0; i < n.instance_count; ++i) {
+        instance& v = p.instances[order_[n.first_instance + i]];
+        if (v.what == action::position && v.detail != none) v.detail = to[v.detail];
+        if (v.access == none) continue;
+        access& a = p.accesses[v.access];
+        dimension stride[max_rank]{};
+        for (int k = 0; k < n.rank; ++k) stride[to[k]] = a.stride[k];
+        for (int k = 0; k < n.rank; ++k) a.stride[k] = k < rank ? stride[k] : 0;
+      }
+      for (int k = 0; k < n.rank; ++k) n.size[k] = k < rank ? size[k] : 0;
+      n.rank = rank;
+    }
+    n.split = split;
+  }
+
+  /// Once, then for each stage its row values and its lanes; in the order of dependence within each.
+  constexpr void sort_instances(nest& n) {
+    int const keys = 2 * n.stages + 1;
+    n.first_list = p.lists.size();
+    for (int k = 0; k <= keys; ++k) p.lists.push(0);
+    std::int32_t* const at_ = p.lists.data() + n.first_list;
+    for (int k = 0; k < n.instance_count; ++k) ++at_[key(p.instances[order_[n.first_instance + k]]) + 1];
+    at_[0] = n.first_instance;
+    for (int k = 0; k < keys; ++k) at_[k + 1] += at_[k];
+    for (int k = 0; k < n.instance_count; ++k) {
+      std::int32_t const i = order_[n.first_instance + k];
+      sorted_[at_[key(p.instances[i])]++] = i;
+    }
+    for (int k = keys; k > 0; --k) at_[k] = at_[k - 1];
+    at_[0] = n.first_instance;
+    // registers: lanes live for one stage, row values for one row, the rest for the nest
+    std::int32_t once[element_count]{}, row[element_count]{}, lane[element_count]{};
+    std::int32_t stage = 0;
+    for (int k = 0; k < n.instance_count; ++k) {
+      instance& v = p.instances[sorted_[n.first_instance + k]];
+      if (v.where == role::lane && v.stage != stage) {
+        for (std::int32_t& c : lane) c = 0;
+        stage = v.stage;
+      }
+      int const type = static_cast<int>(v.type);
+      v.place = v.what == action::reduce || v.where == role::row ? row[type]++
+                : v.where == role::lane                         ? lane[type]++
+                                                                : once[type]++;
+    }
+  }
+  static constexpr int key(instance const& v) {
+    return v.where == role::once ? 0 : v.where == role::row ? 1 + 2 * v.stage : 2 + 2 * v.stage;
+  }
+
+  constexpr void settle_instances() {
+    array<std::int32_t> position(p.instances.size());
+    array<instance> instances(p.instances.size());
+    for (int k = 0; k < sorted_.size(); ++k) {
+      position[sorted_[k]] = k;
+      instances[k] = p.instances[sorted_[k]];
+    }
+    for (std::int32_t& o : p.operands) o = o == none ? none : position[o];
+    p.instances = static_cast<array<instance>&&>(instances);
+  }
+
+  constexpr void touch(std::int32_t buffer, std::int32_t nest) {
+    struct buffer& b = p.buffers[buffer];
+    if (b.first_nest == none || nest < b.first_nest) b.first_nest = nest;
+    if (nest > b.last_nest) b.last_nest = nest;
+  }
+  constexpr void find_lifetimes() {
+    for (instance const& v : p.instances) {
+      if (v.access != none) touch(p.accesses[v.access].buffer, v.nest);
+      if (v.slot != none) make_row_buffer(v);
+    }
+    for (std::int32_t k = 0; k < p.nests.size(); ++k) {
+      nest const& n = p.nests[k];
+      if (n.kind != nest_kind::kernel) continue;
+      int const count = g.nodes[n.node].operand_count + 1;
+      for (int j = 0; j < count; ++j) touch(p.accesses[p.kernel_accesses[n.first_instance + j]].buffer, k);
+    }
+    for (std::int32_t b : p.results)
+      if (p.buffers[b].where == residence::workspace) p.buffers[b].last_nest = p.nests.size();
+  }
+  constexpr void make_row_buffer(instance const& v) {
+    nest const& n = p.nests[v.nest];
+    dimension lanes = vector_bytes_; // room for the last vector
+    dimension inner = 1;
+    for (int k = n.split; k < n.rank; ++k) inner = sizes.product(inner, n.size[k]);
+    lanes = sizes.product(sizes.sum(lanes, inner), n.block);
+    p.row_slots[v.slot].buffer = p.buffers.push({residence::workspace, v.type, none, lanes, v.nest, v.nest});
+  }
+
+  /// Walks over the nests with the slots that are free, by size: numbers by powers of two, others by equal sizes.
+  constexpr void assign_slots() {
+    int const nests = p.nests.size();
+    array<std::int32_t> first(nests + 2), last(nests + 2), by_first(p.buffers.size()), by_last(p.buffers.size());
+    for (buffer const& b : p.buffers)
+      if (b.where == residence::workspace && b.first_nest != none) {
+        ++first[b.first_nest + 1];
+        ++last[b.last_nest + 1];
+      }
+    for (int k = 0; k <= nests; ++k) {
+      first[k + 1] += first[k];
+      last[k + 1] += last[k];
+    }
+    array<std::int32_t> f = first, l = last;
+    for (int k = 0; k < p.buffers.size(); ++k) {
+      buffer const& b = p.buffers[k];
+      if (b.where != residence::workspace || b.first_nest == none) continue;
+      by_first[f[b.first_nest]++] = k;
+      by_last[l[b.last_nest]++] = k;
+    }
+    array<std::int32_t> free_head(64), free_next, free_symbolic;
+    for (std::int32_t& h : free_head) h = none;
+    for (int k = 0; k < nests; ++k) {
+      for (int i = first[k]; i < first[k + 1]; ++i) {
+        buffer& b = p.buffers[by_first[i]];
+        int const bytes = static_cast<int>(size_of(b.type));
+        if (b.count >= 0) {
+          std::int64_t const size = (b.count * bytes + 63) / 64 * 64;
+          int const c = size_class(size);
+          if (free_head[c] != none) {
+            b.index = free_head[c];
+            free_head[c] = free_next[b.index];
+            if (p.slots[b.index].count < size) p.slots[b.index].count = size;
+          } else
+            b.index = new_slot({size, 1}, free_next);
+        } else {
+          for (int j = 0; j < free_symbolic.size() && b.index == none; ++j)
+            if (p.slots[free_symbolic[j]].count == b.count && p.slots[free_symbolic[j]].bytes == bytes) {
+              b.index = free_symbolic[j];
+              free_symbolic[j] = free_symbolic.back();
+              free_symbolic.pop();
+            }
+          if (b.index == none) b.index = new_slot({b.count, bytes}, free_next);
+        }
+      }
+      for (int i = last[k]; i < last[k + 1]; ++i) {
+        std::int32_t const s = p.buffers[by_last[i]].index;
+        if (p.slots[s].count < 0) free_symbolic.push(s);
+        else {
+          int const c = size_class(p.slots[s].count);
+          free_next[s] = free_head[c];
+          free_head[c] = s;
+        }
+      }
+    }
+    std::int64_t offset = 0;
+    for (slot& s : p.slots) {
+      s.offset = offset;
+      if (s.count >= 0) offset += (s.count * s.bytes + 63) / 64 * 64;
+    }
+  }
+  constexpr std::int32_t new_slot(slot s, array<std::int32_t>& free_next) {
+    free_next.push(none);
+    return p.slots.push(s);
+  }
+  static constexpr int size_class(std::int64_t size) {
+    int c = 0;
+    for (std::int64_t s = 64; s < size; s *= 2) ++c;
+    return c;
+  }
+};
+
+} // namespace cotangent::detail
+
+namespace cotangent {
+
+/// Plans the execution of a graph with vectors of so many bytes.
+constexpr plan make_plan(graph_view const& g, int vector_bytes) { return detail::layouter(g, vector_bytes).p; }
+
+} // namespace cotangent
+
+#endif

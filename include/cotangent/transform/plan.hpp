@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_PLAN_HPP
+#define COTANGENT_TRANSFORM_PLAN_HPP
+
+#include <cotangent/graph/builder.hpp>
+
+#include <cstdint>
+
+// The plan of a program: what runs in which loop, and where every value lives.
+//
+// A *nest* runs over the axes of one shape (its domain), without axes of size 1, split into rows (the outer axes) and
+// lanes (the inner axes, collapsed into one). Inside a row there are *stages*: an inner loop each; a reduction over the
+// lanes ends a stage, its result is a row value of the next. An *instance* is one value in one stage of one nest: a
+// node, or a copy of it where computing again is cheaper than keeping, or a load.
+
+namespace cotangent {
+
+/// How often an instance is evaluated in its nest.
+enum class role : unsigned char { once, row, lane };
+
+/// What an instance does.
+enum class action : unsigned char {
+  constant,   // `bits`
+  position,   // iota: the index along nest axis `detail`
+  size,       // the product of the node's dimensions
+  load,       // through `access`
+  recall,     // from row buffer `detail`
+  compute,    // `op` on the operands
+  window,     // a pad: a load through `access` inside the window, zero outside
+  reduce,     // over the lanes: a row value
+  accumulate, // over rows too: into the memory of `access`, complete after the nest
+};
+
+struct instance {
+  operation const* op = nullptr;
+  action what = action::compute;
+  role where = role::lane;
+  element type = element::float32; // of its value
+  std::int32_t nest = 0;
+  std::int32_t stage = 0;
+  std::int32_t first_operand = 0; // into plan::operands: instances
+  std::int32_t operand_count = 0;
+  std::int32_t access = none; // what a load reads, where a compute stores, what accumulate adds to
+  std::int32_t slot = none;   // the row buffer it is kept in
+  std::int32_t detail = none; // by action
+  std::int32_t place = 0;     // its position among the values of its type and role in its nest and stage
+  std::int64_t bits = 0;
+  symbol value = none;        // of the graph
+};
+
+/// Where an instance reads or writes: a buffer, from `offset` on, with a distance for each axis of the nest (0: the
+/// same for all positions along it). Distances and offsets are dimensions: numbers, or derived sizes.
+struct access {
+  std::int32_t buffer = none;
+  dimension offset = 0;
+  dimension stride[max_rank]{};
+};
+
+/// The memory of a stored symbol: an argument, a result, or a part of the workspace.
+enum class residence : unsigned char { argument, result, workspace };
+struct buffer {
+  residence where = residence::workspace;
+  element type = element::float32;
+  std::int32_t index = 0; // of the argument, of the result, of the slot
+  dimension count = 0;    // elements
+  std::int32_t first_nest = 0, last_nest = 0;
+};
+
+/// A part of the workspace: its size in bytes is `count` elements of `bytes` each, and where it begins, if known.
+struct slot {
+  dimension count = 0;
+  std::int32_t bytes = 0;
+  std::int64_t offset = 0; // where all sizes are numbers
+};
+
+enum class nest_kind : unsigned char { loops, kernel };
+
+struct nest {
+  nest_kind kind = nest_kind::loops;
+  std::int32_t level = 0;
+  std::int32_t rank = 0;  // of the domain
+  std::int32_t split = 0; // axes before it are rows, from it on lanes
+  dimension size[max_rank]{};
+  std::int32_t stages = 1;
+  std::int32_t first_instance = 0, instance_count = 0;
+  std::int32_t first_list = 0; // into plan::lists: 2 stages + 2 offsets of (once, row 0, lane 0, row 1, ...)
+  std::int32_t row_slots = 0;
+  std::int32_t first_row_slot = 0; // into plan::row_slots
+  element widest = element::float32; // decides the number of lanes
+  bool rows_in_lanes = false;
+  std::int32_t block = 1; // rows whose row values are computed together
+  float cost = 0;         // of one position
+  std::int32_t node = none; // of a kernel
+};
+
+/// A row buffer: lanes of one type for `block` rows.
+struct row_slot {
+  element type = element::float32;
+  std::int32_t buffer = none; // workspace
+};
+
+/// The part of a nest in which a window is not zero: from `low` on, below `high`, along each axis.
+struct window {
+  dimension low[max_rank]{};
+  dimension high[max_rank]{};
+};
+
+/// A size computed when the program is called, from sizes before it.
+struct derived_size {
+  dimension a = 0, b = 0;
+  bool product = true; // else the sum
+};
+
+struct plan {
+  array<instance> instances;
+  array<std::int32_t> operands;
+  array<access> accesses;
+  array<std::int32_t> kernel_accesses; // operands, then results of kernels
+  array<buffer> buffers;
+  array<slot> slots;
+  array<nest> nests; // in the order in which they run
+  array<std::int32_t> lists;
+  array<row_slot> row_slots;
+  array<window> windows;
+  array<derived_size> derived;
+  array<std::int32_t> results; // for each output: the buffer that holds it
+  std::int32_t known_sizes = 0; // extents of the graph: derived size k is dimension -1 - (known_sizes + k)
+};
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SCHEDULE_HPP
+#define COTANGENT_TRANSFORM_SCHEDULE_HPP
+
+#include <cotangent/transform/fuse.hpp>
+
+// Which values each nest computes, loads, keeps: the second half of planning. Nodes are visited in reverse, so that all
+// readers of a value are known when it is decided whether it is stored, kept in a row buffer, or computed again.
+
+namespace cotangent::detail {
+
+/// Somebody reads a symbol: instance operand `operand` in one stage of a nest.
+struct demand {
+  std::int32_t nest = 0, stage = 0;
+  std::int32_t operand = none; // into plan::operands; none for kernels
+  std::int32_t access = none;  // how it would be loaded; none: it is there, in the same nest
+  std::int32_t axis = none;    // of positions
+  bool again = false;          // may be computed again in the reader's nest
+  std::int32_t next = none;
+};
+
+class scheduler : public fuser {
+  array<demand> demands_;
+  array<std::int32_t> providers_; // instances that serve the symbol at hand
+
+public:
+  static constexpr float cheap_lane = 4, cheap_scalar = 30;
+
+  constexpr explicit scheduler(graph_view const& graph) : fuser(graph) {
+    make_nests();
+    for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
+    for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
+    for (int k = 0; k < g.output_count(); ++k) settle_result(k);
+  }
+
+  constexpr void make_nests() {
+    hash_index index;
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      symbol const y = g.result(g.nodes[i]);
+      symbol_plan& a = at[y];
+      if (!is_computed(y)) continue;
+      if (a.kind == place_kind::kernel) {
+        a.nest = p.nests.push({nest_kind::kernel, a.level});
+        p.nests[a.nest].node = i;
+        index.add(0, false);
+        continue;
+      }
+      std::int32_t const found =
+          index.find(mix(static_cast<std::uint32_t>(a.level) + 7, static_cast<std::uint64_t>(a.domain)) | 1u, [&](std::int32_t k) {
+            return p.nests[k].kind == nest_kind::loops && p.nests[k].level == a.level && p.nests[k].node == a.domain;
+          });
+      a.nest = found;
+      if (found != none) continue;
+      index.add(mix(static_cast<std::uint32_t>(a.level) + 7, static_cast<std::uint64_t>(a.domain)) | 1u);
+      nest n{nest_kind::loops, a.level};
+      n.node = a.domain; // until the nests are finished
+      n.rank = domains[a.domain].rank;
+      n.split = domains[a.domain].split == none ? 0 : domains[a.domain].split;
+      for (int k = 0; k < n.rank; ++k) n.size[k] = domains[a.domain].size[k];
+      a.nest = p.nests.push(n);
+    }
+  }
+
+  // ---- reading
+
+  constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand, bool through_memory = false) {
+    resolved const r = resolve(t);
+    demand d{in, stage, operand};
+    symbol list = r.base;
+    std::int32_t const domain = p.nests[in].node;
+    if (at[r.base].kind == place_kind::immediate)
+      d.axis = g.shape(r.base).rank == 1 ? r.axis[0] : none;
+    else if (through_memory || !within(r, domain) || at[r.base].nest != in) {
+      access a;
+      memory_view const v = strides_of(r, a.stride);
+      a.offset = v.offset;
+      list = v.root;
+      d.access = p.accesses.push(a);
+      symbol_plan const& b = at[r.base];
+      d.again = !through_memory && r.direct &&
+                ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
+                  (domain_id(r.base) == domain || domains[domain_id(r.base)].rank == p.nests[in].split)) ||
+                 (b.kind == place_kind::row && domains[domain_id(r.base)].rank == 0 && b.chain <= cheap_scalar));
+    }
+    d.next = at[list].demand;
+    at[list].demand = demands_.push(d);
+  }
+
+  /// An instance of node `n` in a nest, and its demands on its operands.
+  constexpr std::int32_t compute(node const& n, symbol y, std::int32_t in, std::int32_t stage, role where) {
+    instance v;
+    v.op = n.op;
+    v.where = where;
+    v.type = g.tensors[y].type;
+    v.nest = in;
+    v.stage = stage;
+    v.value = y;
+    v.first_operand = p.operands.size();
+    v.operand_count = n.operand_count;
+    for (int k = 0; k < n.operand_count; ++k) p.operands.push(none);
+    for (int k = 0; k < n.operand_count; ++k)
+      want(g.operand(n, k), in, stage, v.first_operand + k, n.op->kind == operation_kind::pad);
+    if (n.op->kind == operation_kind::pad) make_window(n, y, v);
+    if (n.operand_count == 0) make_immediate(n, v, 0);
+    return p.instances.push(v);
+  }
+
+  constexpr void make_immediate(node const& n, instance& v, std::int32_t axis) const {
+    v.op = n.op;
+    v.what = n.op->kind == operation_kind::constant ? action::constant
+             : n.op->kind == operation_kind::iota   ? action::position
+                                                    : action::size;
+    if (v.what == action::constant) v.bits = g.attribute(n);
+    else v.detail = v.what == action::position ? axis : v.value;
+  }
+
+  /// A pad reads its operand at the position less the start of its window.
+  constexpr void make_window(node const& n, symbol y, instance& v) {
+    window w;
+    dimensions const &to = g.shape(y), &from = g.shape(g.operand(n, 0));
+    demand const& d = demands_.back();
+    access& a = p.accesses[d.access];
+    for (int k = 0, j = 0; k < to.rank; ++k) {
+      if (to.size[k] == 1) continue;
+      w.low[j] = g.attribute(n, 2 * k);
+      w.high[j] = sizes.sum(w.low[j], from.size[k]);
+      // an operand axis of size 1 has no nest axis of its own, and one value
+      a.offset = sizes.sum(a.offset, sizes.product(sizes.product(-1, w.low[j]), from.size[k] == 1 ? 0 : a.stride[j]));
+      ++j;
+    }
+    v.what = action::window;
+    v.detail = p.windows.push(w);
+  }
+
+  // ---- providing
+
+  constexpr void provide(node const& n, symbol y) {
+    symbol_plan const& a = at[y];
+    providers_.clear();
+    if (a.kind == place_kind::kernel) return provide_kernel(n, y);
+    if (a.kind == place_kind::immediate) return provide_immediate(n, y);
+    if (!is_computed(y)) return;
+    // who needs it in memory, who computes it again
+    bool stored = a.must_store, here = a.kind == place_kind::total;
+    bool const cheap = a.kind == place_kind::lane && a.chain <= cheap_lane;
+    for (std::int32_t k = a.demand; k != none; k = demands_[k].next) {
+      demand const& d = demands_[k];
+      if (d.access != none && !d.again) stored = true;
+      if (d.access == none && (a.kind == place_kind::row || d.stage == a.stage || !cheap)) here = true;
+    }
+    if (a.kind == place_kind::total) stored = true;
+    if (a.demand == none && !a.must_store) return;
+    std::int32_t own = none;
+    if (stored || here) own = make_own(n, y, stored);
+    for (std::int32_t k = a.demand; k != none; k = demands_[k].next) {
+      demand const d = demands_[k];
+      if (d.access == none && (a.kind == place_kind::row || d.stage == a.stage)) serve(d, own);
+      else if (d.access != none && stored) serve(d, load(y, d));
+      else if (d.access == none && stored) serve(d, load_own(y, d));
+      else if (d.access != none || cheap) serve(d, again(n, y, d));
+      else serve(d, recall(own, d));
+    }
+  }
+
+  constexpr void serve(demand const& d, std::int32_t by) {
+    if (d.operand != none) p.operands[d.operand] = by;
+  }
+
+  constexpr std::int32_t make_own(node const& n, symbol y, bool stored) {
+    symbol_plan const& a = at[y];
+    bool const reduces = n.op->kind == operation_kind::reduction;
+    std::int32_t const stage = a.stage - (reduces && a.kind == place_kind::row ? 1 : 0);
+    role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
+    std::int32_t const own = compute(n, y, a.nest, stage, where);
+    instance& v = p.instances[own];
+    if (reduces) {
+      v.what = a.kind == place_kind::row ? action::reduce : action::accumulate;
+      resolved const r = resolve(g.operand(n, 0));
+      if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest && r.direct)
+        v.where = role::row;
+    }
+    if (stored) {
+      v.access = own_access(n, y);
+      p.accesses[v.access].buffer = buffer_of(y);
+    }
+    return own;
+  }
+
+  /// Where the value of a lane, a row or a total stands, along the axes of its nest.
+  constexpr std::int32_t own_access(node const& n, symbol y) {
+    access a;
+    memory_view const v = row_major(y);
+    dimensions const& d = g.shape(y);
+    bool const column = at[y].kind == place_kind::total && d.rank != 0;
+    int j = column ? domains[at[y].domain].rank - domains[domain_id(y)].rank : 0;
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) a.stride[j++] = v.stride[k];
+    static_cast<void>(n);
+    return p.accesses.push(a);
+  }
+
+  constexpr std::int32_t buffer_of(symbol y) {
+    if (at[y].buffer == none) {
+      dimension count = 1;
+      for (int k = 0; k < g.shape(y).rank; ++k) count = sizes.product(count, g.shape(y).size[k]);
+      at[y].buffer = p.buffers.push({residence::workspace, g.tensors[y].type, none, count, none, none});
+    }
+    return at[y].buffer;
+  }
+
+  constexpr std::int32_t load(symbol root, demand const& d) {
+    p.accesses[d.access].buffer = buffer_of(root);
+    if (d.operand == none) return none;
+    for (int k = providers_.size() - 1; k >= 0; --k) {
+      instance const& v = p.instances[providers_[k]];
+      if (v.what == action::load && v.nest == d.nest && v.stage == d.stage &&
+          same(p.accesses[v.access], p.accesses[d.access], p.nests[d.nest].rank))
+        return providers_[k];
+    }
+    instance v;
+    v.what = action::load;
+    v.type = g.tensors[root].type;
+    v.nest = d.nest;
+    v.stage = d.stage;
+    v.access = d.access;
+    v.value = root;
+    std::int32_t const at_ = p.instances.push(v);
+    providers_.push(at_);
+    return at_;
+  }
+  constexpr std::int32_t load_own(symbol y, demand d) {
+    access a = p.accesses[own_access(*g.producer(y), y)];
+    d.access = p.accesses.push(a);
+    return load(y, d);
+  }
+  static constexpr bool same(access const& a, access const& b, int rank) {
+    for (int k = 0; k < rank; ++k)
+      if (a.stride[k] != b.stride[k]) return false;
+    return a.offset == b.offset && a.buffer == b.buffer;
+  }
+
+  constexpr std::int32_t again(node const& n, symbol y, demand const& d) {
+    for (int k = providers_.size() - 1; k >= 0; --k) {
+      instance const& v = p.instances[providers_[k]];
+      if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once)) return providers_[k];
+    }
+    role const where = domains[domain_id(y)].rank == 0               ? role::once
+                       : domain_id(y) == p.nests[d.nest].node ? role::lane
+                                                              : role::row;
+    std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
+    providers_.push(at_);
+    return at_;
+  }
+
+  constexpr std::int32_t recall(std::int32_t own, demand const& d) {
+    instance& v = p.instances[own];
+    if (v.slot == none) {
+      v.slot = p.row_slots.push({v.type, none});
+      providers_.clear();
+    }
+    for (int k = providers_.size() - 1; k >= 0; --k)
+      if (p.instances[providers_[k]].stage == d.stage) return providers_[k];
+    instance r;
+    r.what = action::recall;
+    r.type = v.type;
+    r.nest = d.nest;
+    r.stage = d.stage;
+    r.detail = v.slot;
+    r.value = v.value;
+    std::int32_t const at_ = p.instances.push(r);
+    providers_.push(at_);
+    return at_;
+  }
+
+  constexpr void provide_immediate(node const& n, symbol y) {
+    for (std::int32_t k = at[y].demand; k != none; k = demands_[k].next) {
+      demand const d = demands_[k];
+      std::int32_t found = none;
+      for (int j = providers_.size() - 1; j >= 0 && found == none; --j) {
+        instance const& v = p.instances[providers_[j]];
+        if (v.nest == d.nest && (v.what != action::position || (v.stage == d.stage && v.detail == d.axis))) found = providers_[j];
+      }
+      if (found == none) {
+        instance v;
+        v.where = role::once;
+        v.type = g.tensors[y].type;
+        v.nest = d.nest;
+        v.value = y;
+        make_immediate(n, v, d.axis);
+        if (v.what == action::position) v.stage = d.stage;
+        found = p.instances.push(v);
+        providers_.push(found);
+      }
+      serve(d, found);
+    }
+  }
+
+  constexpr void provide_kernel(node const& n, symbol y) {
+    for (std::int32_t k = at[y].demand; k != none; k = demands_[k].next) serve(demands_[k], load(y, demands_[k]));
+    nest& own = p.nests[at[y].nest];
+    own.first_instance = p.kernel_accesses.size();
+    for (int k = 0; k < n.operand_count; ++k) {
+      resolved const r = resolve(g.operand(n, k), false);
+      access a;
+      memory_view const v = strides_of(r, a.stride);
+      a.offset = v.offset;
+      demand d{at[y].nest, 0, none, p.accesses.push(a)};
+      p.kernel_accesses.push(d.access);
+      d.next = at[v.root].demand;
+      at[v.root].demand = demands_.push(d);
+    }
+    access result;
+    memory_view const v = row_major(y);
+    for (int k = 0; k < g.shape(y).rank; ++k) result.stride[k] = v.stride[k];
+    result.buffer = buffer_of(y);
+    p.kernel_accesses.push(p.accesses.push(result));
+  }
+
+  constexpr void provide_argument(symbol x, int position) {
+    providers_.clear();
+    bool const first = at[x].buffer == none;
+    std::int32_t const b = buffer_of(x);
+    if (first) {
+      p.buffers[b].where = residence::argument;
+      p.buffers[b].index = position;
+    }
+    for (std::int32_t k = at[x].demand; k != none; k = demands_[k].next) serve(demands_[k], load(x, demands_[k]));
+  }
+
+  /// Results are written where the caller wants them; what two outputs share, or is an argument, is copied at the end.
+  constexpr void settle_result(int k) {
+    std::int32_t const b = buffer_of(g.output(k));
+    p.results.push(b);
+    if (p.buffers[b].where != residence::workspace) return;
+    p.buffers[b].where = residence::result;
+    p.buffers[b].index = k;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

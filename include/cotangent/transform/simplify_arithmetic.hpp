@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SIMPLIFY_ARITHMETIC_HPP
+#define COTANGENT_TRANSFORM_SIMPLIFY_ARITHMETIC_HPP
+
+#include <cotangent/transform/simplify_movement.hpp>
+
+#include <cstdint>
+
+// Rewrites of elementwise operations. What each of them changes is written down in docs/explanation/rewrites.md.
+
+namespace cotangent::detail {
+
+class arithmetic_rules : public movement_rules {
+  int nested_ = 0; // regrouping stops where products nest in ways in which it never ends soon
+
+  struct product {
+    symbol large = none, small = none;
+  };
+  /// A product of a tensor and a small one.
+  constexpr product product_of(symbol t) const {
+    if (op_of(t) != the<op::multiply>) return {};
+    symbol const p = operand(t, 0), q = operand(t, 1);
+    if (varies(q) >= 0) return {p, q};
+    if (varies(p) >= 0) return {q, p};
+    return {};
+  }
+  /// Whether the product of two small tensors is small.
+  constexpr bool meet(symbol s, symbol t) const {
+    return (is_constant(s) && is_constant(t)) || (varies(s) | varies(t)) != long_axes(shape_of(s));
+  }
+  constexpr bool is_small(symbol t) const { return varies(t) >= 0; }
+  constexpr symbol both(operation const* op, symbol x, symbol y) {
+    symbol const pair[2]{x, y};
+    return plain(op, pair, 2, nullptr, 0, type_of(x), shape_of(x));
+  }
+
+public:
+  using movement_rules::movement_rules;
+
+  constexpr symbol elementwise(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                               element type, std::int32_t shape) {
+    switch (op->code) {
+    case code_of<op::add>:
+      if (op == the<op::add>) return add(x[0], x[1]);
+      break;
+    case code_of<op::subtract>:
+      if (op == the<op::subtract>) return subtract(x[0], x[1]);
+      break;
+    case code_of<op::multiply>:
+      if (op == the<op::multiply>) return multiply(x[0], x[1]);
+      break;
+    case code_of<op::divide>:
+      if (op == the<op::divide>) return divide(x[0], x[1]);
+      break;
+    case code_of<op::negate>:
+      if (op == the<op::negate>) return negate(x[0]);
+      break;
+    case code_of<op::square>:
+      if (op == the<op::square>) return multiply(x[0], x[0]);
+      break;
+    case code_of<op::pow>:
+      if (op == the<op::pow> && is_constant(x[1]))
+        if (symbol const y = power(x[0], number(x[1]).real); y != none) return y;
+      break;
+    case code_of<op::select>:
+      if (op == the<op::select>) return select(x, type, shape);
+      break;
+    case code_of<op::convert>:
+      if (op == the<op::convert> && type_of(x[0]) == type) return x[0];
+      break;
+    case code_of<op::logical_not>:
+      if (op == the<op::logical_not> && op_of(x[0]) == op) return operand(x[0]);
+      break;
+    default: break;
+    }
+    return plain(op, x, n, attributes, count, type, shape);
+  }
+
+  constexpr symbol add(symbol x, symbol y) {
+    if (x == y) return multiply(x, constant_like(x, 2));
+    operation const *const p = op_of(x), *const q = op_of(y);
+    if (q == the<op::constant> && is(y, 0)) return x;
+    if (p == the<op::constant> && is(x, 0)) return y;
+    if (q == the<op::negate>) return subtract(x, operand(y));
+    if (p == the<op::negate>) return subtract(y, operand(x));
+    return both(the<op::add>, x, y);
+  }
+
+  constexpr symbol subtract(symbol x, symbol y) {
+    operation const *const p = op_of(x), *const q = op_of(y);
+    if (q == the<op::constant> && is(y, 0)) return x;
+    if (p == the<op::constant> && is(x, 0)) return negate(y);
+    if (q == the<op::negate>) return add(x, operand(y));
+    if (p == the<op::negate> && single(x)) return negate(add(operand(x), y));
+    return both(the<op::subtract>, x, y);
+  }
+
+  constexpr symbol negate(symbol x) {
+    operation const* const op = op_of(x);
+    if (op == the<op::negate>) return operand(x);
+    if (op == the<op::subtract> && single(x)) return subtract(operand(x, 1), operand(x, 0));
+    if (op == the<op::multiply> && single(x))
+      if (product const p = product_of(x); p.small != none) return multiply(p.large, negate(p.small));
+    return plain(the<op::negate>, &x, 1, nullptr, 0, type_of(x), shape_of(x));
+  }
+
+  constexpr symbol multiply(symbol x, symbol y) {
+    operation const *p = op_of(x), *q = op_of(y);
+    if (p == the<op::constant> && q != the<op::constant>) {
+      symbol const kept = x;
+      operation const* const kept_op = p;
+      x = y, y = kept, p = q, q = kept_op;
+    }
+    if (q == the<op::constant>) {
+      if (is(y, 1)) return x;
+      if (is(y, 0)) return y;
+      if (is(y, -1)) return negate(x);
+    }
+    if (p == the<op::negate> || q == the<op::negate>)
+      if (symbol const r = multiply_negated(x, y, p == the<op::negate>, q == the<op::negate>); r != none) return r;
+    if (p == the<op::multiply> || q == the<op::multiply>)
+      if (symbol const r = regrouped(x, y); r != none) return r;
+    return both(the<op::multiply>, x, y);
+  }
+
+  constexpr symbol divide(symbol x, symbol y) {
+    operation const *const p = op_of(x), *const q = op_of(y);
+    if (q == the<op::constant>) {
+      scalar const c = number(y);
+      double const limit = c.type == element::float32 ? 1e30 : 1e290, size = c.real < 0 ? -c.real : c.real;
+      if (p != the<op::constant> && size <= limit && size * limit >= 1) {
+        if (size == 1) return c.real < 0 ? negate(x) : x;
+        return multiply(x, reciprocal(y));
+      }
+    } else if (q == the<op::broadcast> || q == the<op::size>) {
+      return is_small(x) && meet(x, y) ? both(the<op::divide>, x, y) : multiply(x, reciprocal(y));
+    }
+    if (p == the<op::constant> && q != the<op::constant>) {
+      if (is(x, 0)) return x;
+      if (is(x, 1)) return reciprocal(y);
+    }
+    if (p == the<op::negate> && single(x)) return negate(divide(operand(x), y));
+    if (q == the<op::negate>) return negate(divide(x, operand(y)));
+    if (p == the<op::multiply> && single(x))
+      if (product const of = product_of(x); of.small != none) return multiply(divide(of.large, y), of.small);
+    if (q == the<op::multiply> && single(y))
+      if (product const of = product_of(y); of.small != none)
+        return multiply(divide(x, of.large), reciprocal(of.small));
+    return both(the<op::divide>, x, y);
+  }
+
+  constexpr symbol reciprocal(symbol x) {
+    return plain(the<op::reciprocal>, &x, 1, nullptr, 0, type_of(x), shape_of(x));
+  }
+
+  constexpr symbol power(symbol x, double exponent) {
+    if (exponent == 2) return multiply(x, x);
+    if (exponent == 1) return x;
+    if (exponent == 3) return multiply(multiply(x, x), x);
+    if (exponent == 0) return constant_like(x, 1);
+    if (exponent == -1) return reciprocal(x);
+    if (exponent == 0.5) return plain(the<op::sqrt>, &x, 1, nullptr, 0, type_of(x), shape_of(x));
+    return none;
+  }
+
+  constexpr symbol select(symbol const* x, element type, std::int32_t shape) {
+    symbol of[3]{x[0], x[1], x[2]};
+    operation const* op = op_of(of[0]);
+    if (op == the<op::logical_not>) {
+      of[0] = operand(x[0]), of[1] = x[2], of[2] = x[1];
+      op = op_of(of[0]);
+    }
+    if (op == the<op::constant>) return of[is(of[0], 0) ? 2 : 1];
+    if (of[1] == of[2]) return of[1];
+    return plain(the<op::select>, of, 3, nullptr, 0, type, shape);
+  }
+
+  /// An operation without a rewrite of its own: on constants it is done here, on small tensors before they repeat.
+  constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                         element type, std::int32_t shape) {
+    bool small = n > 0;
+    int constants = 0;
+    for (int k = 0; k < n && small; ++k) {
+      operation const* const p = op_of(x[k]);
+      constants += p == the<op::constant>;
+      small = p == the<op::constant> || p == the<op::broadcast> || p == the<op::size>;
+    }
+    if (small) {
+      if (constants == n)
+        if (symbol const y = folded(op, x, n, attributes, type, shape); y != none) return y;
+      if (symbol const y = hoisted(op, x, n, attributes, count, type, shape); y != none) return y;
+    }
+    return make(op, x, n, attributes, count, type, shape);
+  }
+
+  /// A small tensor along fewer axes: those of the mask `kept`, which it may vary along.
+  constexpr symbol narrowed(symbol t, std::int32_t kept, std::int32_t shape) {
+    if (op_of(t) != the<op::broadcast>) return restated(t, shape);
+    std::int64_t axes[max_rank]{};
+    int const n = attribute_count(t);
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < attribute(t, k); ++j) axes[k] += kept >> j & 1;
+    return broadcast(operand(t), axes, shape);
+  }
+
+private:
+  /// Small operands that do not vary along every axis between them: work on what varies, then repeat.
+  constexpr symbol hoisted(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                           element type, std::int32_t shape) {
+    std::int32_t mask = 0;
+    for (int k = 0; k < n; ++k) mask |= varies(x[k]);
+    if (mask == long_axes(shape)) return none;
+    std::int32_t const less = shape_without(shape, ~static_cast<std::uint32_t>(mask));
+    symbol on[8]{};
+    if (n > 8) return none;
+    for (int k = 0; k < n; ++k) on[k] = narrowed(x[k], mask, less);
+    std::int64_t axes[max_rank]{};
+    int rank = 0;
+    for (int k = 0; k < max_rank; ++k)
+      if ((mask >> k & 1) != 0) axes[rank++] = k;
+    return broadcast(elementwise(op, on, n, attributes, count, type, less), axes, shape);
+  }
+
+  /// Signs move outwards, into small factors where there are any.
+  constexpr symbol multiply_negated(symbol x, symbol y, bool left, bool right) {
+    if (left && right) return multiply(operand(x), operand(y));
+    if (left && is_small(y)) return multiply(operand(x), negate(y));
+    if (right && is_small(x)) return multiply(negate(x), operand(y));
+    if (left && single(x)) return negate(multiply(operand(x), y));
+    if (right && single(y)) return negate(multiply(x, operand(y)));
+    return none;
+  }
+
+  /// Small factors meet each other first; where there is one, it comes last.
+  constexpr symbol regrouped(symbol x, symbol y) {
+    if (nested_ >= 8) return none;
+    product const p = product_of(x), q = product_of(y);
+    ++nested_;
+    symbol r = none;
+    if (is_small(y)) {
+      if (p.small != none && meet(p.small, y)) r = multiply(p.large, multiply(p.small, y));
+    } else if (is_small(x)) {
+      if (q.small != none && meet(q.small, x)) r = multiply(q.large, multiply(q.small, x));
+    } else {
+      int const readers = x == y ? 2 : 1;
+      bool const left = p.small != none && single(x, readers), right = q.small != none && single(y, readers);
+      if (left && right && meet(p.small, q.small))
+        r = multiply(multiply(p.large, q.large), multiply(p.small, q.small));
+      else if (left)
+        r = multiply(multiply(p.large, y), p.small);
+      else if (right)
+        r = multiply(multiply(x, q.large), q.small);
+    }
+    --nested_;
+    return r;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SIMPLIFY_REWRITING_HPP
+#define COTANGENT_TRANSFORM_SIMPLIFY_REWRITING_HPP
+
+#include <cotangent/transform/simplify_compact.hpp>
+
+#include <bit>
+#include <cstdint>
+
+// What the rewrites of simplify have in common: looking at the graph that is being rebuilt, and folding constants.
+
+namespace cotangent::detail {
+
+template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
+
+/// The graph being rebuilt. Every symbol in it is simplified already, so a rewrite looks one or two producers deep.
+class rewriting {
+  struct origin {
+    operation const* op = nullptr; // what made it; null for inputs
+    std::int32_t readers = 0;      // how many it had before; what a rewrite made counts none
+  };
+  array<origin> origins_; // by symbol, with room ahead: asked for more often than anything else
+  origin* origin_ = nullptr;
+
+public:
+  builder b;
+
+  /// `expected`: about how many symbols there will be.
+  constexpr explicit rewriting(int expected) : origins_(expected), origin_(origins_.data()) {}
+
+  constexpr operation const* op_of(symbol t) const noexcept { return origin_[t].op; }
+  constexpr origin& origin_of(symbol t) {
+    if (t >= origins_.size()) {
+      array<origin> more(2 * t + 64);
+      for (int k = 0; k < origins_.size(); ++k) more[k] = origin_[k];
+      origins_ = static_cast<array<origin>&&>(more);
+      origin_ = origins_.data();
+    }
+    return origin_[t];
+  }
+  constexpr bool is_constant(symbol t) const noexcept { return op_of(t) == the<op::constant>; }
+  constexpr symbol operand(symbol t, int k = 0) const noexcept {
+    return b.get().ids[b.get().nodes[b.tensor(t).producer].first + k];
+  }
+  constexpr int attribute_count(symbol t) const noexcept { return b.get().nodes[b.tensor(t).producer].attribute_count; }
+  constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
+    return b.get().numbers[b.get().nodes[b.tensor(t).producer].attribute + k];
+  }
+  constexpr element type_of(symbol t) const noexcept { return b.tensor(t).type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return b.tensor(t).shape; }
+  /// Nobody but the node that is being rewritten reads it.
+  constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
+
+  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                        element type, std::int32_t shape) {
+    symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
+    origin_of(y).op = op;
+    return y;
+  }
+  template <class Op> constexpr symbol make(symbol x, symbol y = none) {
+    symbol const both[2]{x, y};
+    return make(the<Op>, both, y == none ? 1 : 2, nullptr, 0, type_of(x), shape_of(x));
+  }
+
+  // ---- constants
+
+  constexpr symbol constant(element type, std::int32_t shape, std::int64_t bits) {
+    return make(the<op::constant>, nullptr, 0, &bits, 1, type, shape);
+  }
+  constexpr symbol constant_like(symbol t, double value) {
+    return constant(type_of(t), shape_of(t), bits_of(type_of(t), value));
+  }
+  /// The number behind a constant.
+  constexpr scalar number(symbol t) const noexcept { return scalar_of(type_of(t), attribute(t)); }
+  constexpr bool is(symbol constant_symbol, double value) const noexcept {
+    return number(constant_symbol).as<double>() == value;
+  }
+  /// Magnitudes between which arithmetic neither overflows nor is undefined, so that it can be done when compiling.
+  static constexpr bool modest(scalar const& s) noexcept {
+    double const limit = s.type == element::float32 ? 1e15 : s.type == element::float64 ? 1e150
+                         : s.type == element::int32 ? 46340 : 3e9;
+    double const v = s.as<double>();
+    return v <= limit && v >= -limit;
+  }
+  /// The value of an elementwise operation on constants, or none where it is left to the program.
+  constexpr symbol folded(operation const* op, symbol const* x, int n, std::int64_t const* attributes, element type,
+                          std::int32_t shape) {
+    if (n < 1 || n > 3) return none;
+    scalar value[3]{};
+    for (int k = 0; k < n; ++k) {
+      value[k] = number(x[k]);
+      if (!modest(value[k])) return none;
+    }
+    double const last = value[n - 1].as<double>();
+    if (op == the<op::convert>) {
+      double const limit = is_floating(type) ? 1e15 : 2e9;
+      if (last > limit || last < -limit) return none;
+      return constant(type, shape, attributes[0] == static_cast<int>(element::boolean) ? last != 0
+                                   : is_floating(type) || is_floating(value[0].type)   ? bits_of(type, last)
+                                                                                       : value[0].integer);
+    }
+    if (op->evaluate == nullptr) return none;
+    if (last == 0 && (op == the<op::divide> || op == the<op::reciprocal>)) return none;
+    if (op == the<op::pow> && value[0].real <= 0) return none;
+    return constant(type, shape, bits_of(op->evaluate(value)));
+  }
+
+  // ---- small tensors: constants, sizes and what a broadcast repeats
+
+  /// The axes along which `t` varies, as far as its producer tells; -1 where that is all of them.
+  constexpr std::int32_t varies(symbol t) const noexcept {
+    operation const* const op = op_of(t);
+    if (op == the<op::constant> || op == the<op::size>) return 0;
+    if (op != the<op::broadcast>) return -1;
+    std::int32_t mask = 0;
+    int const n = attribute_count(t);
+    for (int k = 0; k < n; ++k) mask |= 1 << attribute(t, k);
+    return mask;
+  }
+  /// The axes that have more (or, named, may have more) than one position.
+  constexpr std::int32_t long_axes(std::int32_t shape) const noexcept {
+    dimensions const& d = b.get().shapes[shape];
+    std::int32_t mask = 0;
+    for (int k = 0; k < d.rank; ++k) mask |= d.size[k] == 1 ? 0 : 1 << k;
+    return mask;
+  }
+  /// The same constant or size with another shape.
+  constexpr symbol restated(symbol t, std::int32_t shape) {
+    if (shape_of(t) == shape) return t;
+    std::int64_t kept[max_rank + 1]{}; // a push may move the numbers of the graph
+    int const n = attribute_count(t);
+    for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
+    return make(op_of(t), nullptr, 0, kept, n, type_of(t), shape);
+  }
+  constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
+    dimensions const d = b.get().shapes[shape];
+    dimensions r;
+    for (int k = 0; k < d.rank; ++k)
+      if ((mask >> k & 1u) == 0) r.size[r.rank++] = d.size[k];
+    return b.shape(r);
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

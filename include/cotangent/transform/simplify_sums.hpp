@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SIMPLIFY_SUMS_HPP
+#define COTANGENT_TRANSFORM_SIMPLIFY_SUMS_HPP
+
+#include <cotangent/transform/simplify_arithmetic.hpp>
+
+#include <cstdint>
+
+// Rewrites of reductions: what does not vary along the reduced axes leaves them.
+
+namespace cotangent::detail {
+
+class sum_rules : public arithmetic_rules {
+public:
+  using arithmetic_rules::arithmetic_rules;
+
+  constexpr symbol sum(symbol x, std::uint32_t mask) {
+    if (mask == 0) return x;
+    std::uint32_t const longs = static_cast<std::uint32_t>(long_axes(shape_of(x)));
+    std::int32_t const shape = shape_without(shape_of(x), mask);
+    if ((mask & longs) == 0) return reshape(x, shape);
+    operation const* const op = op_of(x);
+    if (op == the<op::constant>) return times_count(restated(x, shape), shape_of(x), mask);
+    if (op == the<op::negate>) return negate(sum(operand(x), mask));
+    if (op == the<op::sum>) return sum(operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask));
+    if (op == the<op::broadcast>) return of_broadcast(the<op::sum>, x, mask, shape);
+    if (op == the<op::multiply>) {
+      symbol const p = operand(x, 0), q = operand(x, 1);
+      if (constant_along(q, mask)) return multiply(sum(p, mask), without(q, mask, shape));
+      if (constant_along(p, mask)) return multiply(sum(q, mask), without(p, mask, shape));
+    }
+    if (op == the<op::reshape>) {
+      std::uint32_t before = 0;
+      if (same_but_ones(operand(x), x, mask, before)) return reshape(sum(operand(x), before), shape);
+    }
+    return reduce(the<op::sum>, x, mask, shape);
+  }
+
+  /// The largest and the smallest, and whatever users add.
+  constexpr symbol reduction(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
+    bool const extreme = op == the<op::reduce_max> || op == the<op::reduce_min>;
+    if (!extreme) return reduce(op, x, mask, shape);
+    if (mask == 0) return x;
+    if ((mask & static_cast<std::uint32_t>(long_axes(shape_of(x)))) == 0) return reshape(x, shape);
+    operation const* const p = op_of(x);
+    if (p == op) return reduction(op, operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask), shape);
+    if (p == the<op::constant> && nowhere_empty(shape_of(x), mask)) return restated(x, shape);
+    if (p == the<op::broadcast> && nowhere_empty(shape_of(x), mask)) return of_broadcast(op, x, mask, shape);
+    return reduce(op, x, mask, shape);
+  }
+
+private:
+  constexpr symbol reduce(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
+    std::int64_t const axes = mask;
+    return make(op, &x, 1, &axes, 1, type_of(x), shape);
+  }
+  constexpr bool constant_along(symbol t, std::uint32_t mask) {
+    std::int32_t const v = varies(t);
+    return v >= 0 && (static_cast<std::uint32_t>(v) & mask) == 0;
+  }
+  /// A small tensor that does not vary along `mask`, without those axes.
+  constexpr symbol without(symbol t, std::uint32_t mask, std::int32_t shape) {
+    return narrowed(t, static_cast<std::int32_t>(~mask), shape);
+  }
+  /// First the axes in `inner` go, then those of what is left in `outer`: the same at once.
+  static constexpr std::uint32_t merged(std::uint32_t inner, std::uint32_t outer) {
+    std::uint32_t all = inner;
+    for (int k = 0, left = 0; k < max_rank; ++k)
+      if ((inner >> k & 1u) == 0) all |= (outer >> left++ & 1u) << k;
+    return all;
+  }
+  constexpr bool nowhere_empty(std::int32_t shape, std::uint32_t mask) {
+    dimensions const& d = b.get().shapes[shape];
+    for (int k = 0; k < d.rank; ++k)
+      if ((mask >> k & 1u) != 0 && d.size[k] <= 0) return false;
+    return true;
+  }
+
+  /// `y` times the number of elements that a sum over the axes `mask` of `from` combines.
+  constexpr symbol times_count(symbol y, std::int32_t from, std::uint32_t mask) {
+    dimensions const d = b.get().shapes[from];
+    dimension number = 1;
+    std::int64_t factors[max_rank + 1]{};
+    int named = 0;
+    for (int k = 0; k < d.rank; ++k)
+      if ((mask >> k & 1u) != 0) {
+        if (d.size[k] >= 0) number *= d.size[k];
+        else factors[named++] = d.size[k];
+      }
+    if (named == 0) return multiply(y, constant_like(y, static_cast<double>(number)));
+    if (is_constant(y) && is(y, 0)) return y;
+    if (number != 1) factors[named++] = number;
+    return multiply(y, make(the<op::size>, nullptr, 0, factors, named, type_of(y), shape_of(y)));
+  }
+
+  /// What repeats is not reduced but, in a sum, counted.
+  constexpr symbol of_broadcast(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
+    std::uint32_t const live = static_cast<std::uint32_t>(varies(x));
+    std::int64_t axes[max_rank]{};
+    std::uint32_t inner = 0;
+    int const n = attribute_count(x);
+    int rank = 0;
+    for (int k = 0; k < n; ++k) {
+      std::int64_t const axis = attribute(x, k);
+      if ((mask >> axis & 1u) != 0) {
+        inner |= 1u << k;
+        continue;
+      }
+      for (int j = 0; j < axis; ++j) axes[rank] += (mask >> j & 1u) == 0;
+      ++rank;
+    }
+    if ((mask & ~live & static_cast<std::uint32_t>(long_axes(shape_of(x)))) == 0) // nothing that repeats goes
+      return reduce(op, x, mask, shape);
+    symbol const source = operand(x);
+    symbol const y = op == the<op::sum> ? times_count(sum(source, inner), shape_of(x), mask & ~live)
+                                        : reduction(op, source, inner, shape_without(shape_of(source), inner));
+    return broadcast(y, axes, shape);
+  }
+
+  /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
+  constexpr bool same_but_ones(symbol x, symbol y, std::uint32_t mask, std::uint32_t& before) {
+    dimensions const from = b.dims(x), to = b.dims(y);
+    int k = 0;
+    for (int j = 0; j < to.rank; ++j) {
+      if (to.size[j] == 1) continue;
+      while (k < from.rank && from.size[k] == 1) ++k;
+      if (k == from.rank || from.size[k] != to.size[j]) return false;
+      before |= (mask >> j & 1u) << k++;
+    }
+    while (k < from.rank && from.size[k] == 1) ++k;
+    return k == from.rank;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

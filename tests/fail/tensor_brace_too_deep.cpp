@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: tensor: the braces must nest as deep as the rank
+// EXPECT: depth_of_braces<2>
+// EXPECT: rank_of_tensor<1>
+// ERRORS: 1
+#include <cotangent/core/tensor.hpp>
+
+#ifdef REFUSED
+cotangent::tensor<double, 2> x{{1, 2}, {3, 4}};
+#else
+cotangent::tensor<double, 2> x{1, 2};
+#endif

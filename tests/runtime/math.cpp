@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "../catch.hpp"
+
+#include <cotangent/core/math/elementary.hpp>
+#include <cotangent/kernels/simd.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+
+namespace math = cotangent::math;
+namespace simd = cotangent::simd;
+
+namespace {
+
+using reference = long double (*)(long double);
+
+// How far a value is from a reference that is better than it, in units of the last place of the reference. By bits and
+// frexp only, so that it holds with -ffast-math.
+template <class T>
+double ulps_between(T value, long double expected) {
+  int exponent = 0;
+  std::frexp(expected, &exponent);
+  int const last = std::max(exponent, std::numeric_limits<T>::min_exponent) - std::numeric_limits<T>::digits;
+  return static_cast<double>(std::fabs(static_cast<long double>(value) - expected) / std::ldexp(1.0L, last));
+}
+
+template <class T>
+bool same_bits(T a, T b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+// By bits: clang refuses the usual names with -ffast-math.
+template <class T>
+constexpr T infinity = math::detail::infinity<T>;
+template <class T>
+constexpr T not_a_number = math::detail::nan<T>;
+
+template <class T>
+bool is_nan_by_bits(T x) {
+  auto const magnitude = math::bit_cast<math::bits_t<T>>(x) & std::numeric_limits<math::bits_t<T>>::max();
+  return magnitude > math::bit_cast<math::bits_t<T>>(infinity<T>);
+}
+
+// The numbers between two limits, in the order of their bits: every exponent comes as often as any other.
+template <class T>
+struct numbers {
+  T low, high;
+  std::mt19937_64 random{7};
+
+  static std::int64_t order(T x) {
+    auto const bits = static_cast<std::int64_t>(math::bit_cast<math::bits_t<T>>(x < 0 ? -x : x));
+    return x < 0 ? -bits : bits;
+  }
+  T by_bits() {
+    std::int64_t const o = std::uniform_int_distribution<std::int64_t>(order(low), order(high))(random);
+    auto const x = math::bit_cast<T>(static_cast<math::bits_t<T>>(o < 0 ? -o : o));
+    return o < 0 ? -x : x;
+  }
+  T by_value() { return static_cast<T>(std::uniform_real_distribution<double>(low, high)(random)); }
+};
+
+struct worst {
+  double ulps = 0;
+  double at = 0;
+};
+
+// The largest error over two sweeps, and whether every lane gave the bits of the scalar function.
+template <class T, class F>
+worst sweep(F f, reference expected, T low, T high, bool& equal_bits) {
+  using V = simd::pack<T, simd::width<T>>;
+  constexpr int w = simd::width<T>;
+  numbers<T> source{low, high};
+  worst r;
+  std::array<T, static_cast<std::size_t>(w)> x{}, y{};
+  for (int i = 0; i < 6000; ++i) {
+    for (auto& e : x) e = i % 2 == 0 ? source.by_bits() : source.by_value();
+    simd::store(y.data(), V(f(simd::load<V>(x.data()))));
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      double const ulps = ulps_between(y[k], expected(x[k]));
+      if (!(ulps <= r.ulps)) r = {ulps, static_cast<double>(x[k])};
+      equal_bits = equal_bits && same_bits(y[k], f(x[k]));
+    }
+  }
+  return r;
+}
+
+template <class T, class F>
+void expect(char const* name, F f, reference expected, double low, double high, double limit) {
+  bool equal_bits = true;
+  // -ffast-math divides by approximate reciprocals and sums in any order
+  double const allowed = math::is_fast ? 2 * limit + 2 : limit;
+  worst const r = sweep<T>(f, expected, static_cast<T>(low), static_cast<T>(high), equal_bits);
+  INFO(name << (sizeof(T) == 4 ? " of float" : " of double") << " at " << r.at);
+  CHECK(r.ulps <= allowed);
+  CHECK((equal_bits || math::is_fast));
+}
+
+template <class T>
+constexpr bool is_double = sizeof(T) == 8;
+
+// Through a pointer that the compiler cannot see through: -ffast-math would put x87 instructions with a smaller domain.
+template <reference F>
+long double apart(long double x) {
+  static reference volatile f = F;
+  return f(x);
+}
+
+long double logistic_reference(long double x) { return 1 / (1 + apart<expl>(-x)); }
+long double softplus_reference(long double x) { return x > 60 ? x : apart<log1pl>(apart<expl>(x)); }
+
+#define COTANGENT_FUNCTION(Name) [](auto const& x) { return math::Name(x); }
+
+} // namespace
+
+TEMPLATE_TEST_CASE("exponentials are exact to two units in the last place", "[math]", float, double) {
+  constexpr bool d = is_double<TestType>;
+  double const low = math::is_fast ? (d ? -690 : -70) : d ? -745 : -103;
+  expect<TestType>("exp", COTANGENT_FUNCTION(exp), apart<expl>, low, d ? 709.7 : 88.7, 1.2);
+  expect<TestType>("exp", COTANGENT_FUNCTION(exp), apart<expl>, -1, 1, 1.2);
+  expect<TestType>("expm1", COTANGENT_FUNCTION(expm1), apart<expm1l>, 0.001, d ? 709.7 : 88.7, 2);
+  expect<TestType>("expm1", COTANGENT_FUNCTION(expm1), apart<expm1l>, d ? -60 : -30, -0.001, 2);
+  if (!math::is_fast) expect<TestType>("expm1", COTANGENT_FUNCTION(expm1), apart<expm1l>, -1, 1, 2);
+}
+
+TEMPLATE_TEST_CASE("logarithms are exact to two units in the last place", "[math]", float, double) {
+  double const low = math::is_fast ? std::numeric_limits<TestType>::min() : std::numeric_limits<TestType>::denorm_min();
+  double const high = std::numeric_limits<TestType>::max();
+  expect<TestType>("log", COTANGENT_FUNCTION(log), apart<logl>, low, high, 1.2);
+  expect<TestType>("log", COTANGENT_FUNCTION(log), apart<logl>, 0.5, 2, 1.2);
+  expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, 0.001, high, 1.6);
+  expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -0.999, -0.001, 1.6);
+  if (!math::is_fast) expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -1 + 1e-7, high, 1.6);
+}
+
+TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for every angle", "[math]", float, double) {
+  constexpr bool d = is_double<TestType>;
+  double const far = d ? 1e9 : 1e5, largest = std::numeric_limits<TestType>::max();
+  double const limit = math::has_fma ? 1.7 : 2.6;
+  for (double const to : {10.0, far, largest / 2}) {
+    double const from = math::is_fast ? 0.001 : -to;
+    expect<TestType>("sin", COTANGENT_FUNCTION(sin), apart<sinl>, from, to, limit);
+    expect<TestType>("cos", COTANGENT_FUNCTION(cos), apart<cosl>, from, to, limit);
+  }
+  expect<TestType>("tan", COTANGENT_FUNCTION(tan), apart<tanl>, 0.001, 100, 4);
+}
+
+TEMPLATE_TEST_CASE("hyperbolic functions are exact to three units in the last place", "[math]", float, double) {
+  constexpr bool d = is_double<TestType>;
+  double const low = math::is_fast ? 0.001 : -1, far = d ? 710.4 : 89.4, largest = std::numeric_limits<TestType>::max();
+  expect<TestType>("tanh", COTANGENT_FUNCTION(tanh), apart<tanhl>, low, 1, 3);
+  expect<TestType>("tanh", COTANGENT_FUNCTION(tanh), apart<tanhl>, -40, -0.001, 3);
+  expect<TestType>("sinh", COTANGENT_FUNCTION(sinh), apart<sinhl>, low, 1, 3);
+  expect<TestType>("sinh", COTANGENT_FUNCTION(sinh), apart<sinhl>, -far, -0.001, 3);
+  expect<TestType>("cosh", COTANGENT_FUNCTION(cosh), apart<coshl>, -1, 1, 3);
+  expect<TestType>("cosh", COTANGENT_FUNCTION(cosh), apart<coshl>, -far, far, 3);
+  expect<TestType>("asinh", COTANGENT_FUNCTION(asinh), apart<asinhl>, low, 2, 3);
+  expect<TestType>("asinh", COTANGENT_FUNCTION(asinh), apart<asinhl>, -largest, -0.001, 3);
+}
+
+TEMPLATE_TEST_CASE("logistic functions are exact to three units in both tails", "[math]", float, double) {
+  constexpr bool d = is_double<TestType>;
+  double const low = math::is_fast ? (d ? -690 : -70) : d ? -745 : -103;
+  expect<TestType>("sigmoid", COTANGENT_FUNCTION(sigmoid), logistic_reference, low, 50, 2.5);
+  expect<TestType>("sigmoid", COTANGENT_FUNCTION(sigmoid), logistic_reference, -3, 3, 2.5);
+  expect<TestType>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference, low, 1000, 2.5);
+  expect<TestType>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference, -3, 3, 2.5);
+}
+
+TEMPLATE_TEST_CASE("the arc tangent is exact to two units in the last place", "[math]", float, double) {
+  double const largest = std::numeric_limits<TestType>::max();
+  expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -largest, largest, 2);
+  expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -3, 3, 2);
+}
+
+namespace {
+
+long double exponent = 0;
+long double power_reference(long double x) {
+  static long double (*volatile f)(long double, long double) = powl;
+  return f(x, exponent);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("powers are exact to two units in the last place", "[math]", float, double) {
+  using T = TestType;
+  for (double const wanted : {2.7, 0.5, -1.3, 3.0, -7.0, 100.3, 1e-3, -250.5}) {
+    T const y = static_cast<T>(wanted);
+    exponent = y;
+    // where the result is a normal number
+    double const range = (is_double<T> ? 1020 : 125) / std::max(std::fabs(wanted), 1.0);
+    expect<T>("pow", [y](auto const& x) { return math::pow(x, math::broadcast<std::remove_cvref_t<decltype(x)>>(y)); },
+              power_reference, std::exp2(-range), std::exp2(range), 1.5);
+  }
+}
+
+TEMPLATE_TEST_CASE("powers end in the limits that C gives", "[math]", float, double) {
+  if (math::is_fast) return;
+  using T = TestType;
+  using V = simd::pack<T, simd::width<T>>;
+  T const inf = infinity<T>, nan = not_a_number<T>;
+  T const largest = std::numeric_limits<T>::max(), tiny = std::numeric_limits<T>::denorm_min();
+  T const all[] = {0,  -T(0), 1,    -1,    2,       -2,       3,    -3,      T(0.5), -T(0.5),
+                   inf, -inf, nan, largest, -largest, tiny, -tiny, T(1e5), T(-1e5 - 1), T(2.5), T(-2.5)};
+  for (T const x : all)
+    for (T const y : all) {
+      INFO(x << " to the " << y);
+      T const expected = static_cast<T>(std::pow(static_cast<double>(x), static_cast<double>(y)));
+      T const scalar = math::pow(x, y);
+      T const lane = math::get(math::pow(math::broadcast<V>(x), math::broadcast<V>(y)), simd::width<T> - 1);
+      CHECK(is_nan_by_bits(scalar) == is_nan_by_bits(expected));
+      if (!is_nan_by_bits(expected)) {
+        CHECK(scalar == Approx(expected));
+        CHECK(std::signbit(scalar) == std::signbit(expected));
+        CHECK(same_bits(scalar, lane));
+      }
+    }
+}
+
+namespace {
+
+template <class T, class F>
+void expect_limits(char const* name, F f, reference expected) {
+  using V = simd::pack<T, simd::width<T>>;
+  using limits = std::numeric_limits<T>;
+  T const special[] = {0, -T(0), infinity<T>, -infinity<T>, not_a_number<T>, limits::denorm_min(),
+                       -limits::denorm_min(), limits::min(), -limits::min(), limits::min() / 3, limits::max(),
+                       limits::lowest(), 1, -1, T(0.5), 2, -2, 100, -100, 750, -750};
+  for (T const x : special) {
+    INFO(name << (sizeof(T) == 4 ? " of float " : " of double ") << x);
+    T const scalar = f(x), lane = math::get(V(f(math::broadcast<V>(x))), simd::width<T> - 1);
+    long double const value = expected(x);
+    T const rounded = static_cast<T>(value);
+    CHECK(is_nan_by_bits(scalar) == is_nan_by_bits(rounded));
+    CHECK(is_nan_by_bits(lane) == is_nan_by_bits(rounded));
+    if (is_nan_by_bits(rounded)) continue;
+    CHECK(same_bits(scalar, lane));
+    CHECK(std::signbit(scalar) == std::signbit(rounded));
+    if (std::fabs(rounded) <= limits::max())
+      CHECK(ulps_between(scalar, value) <= 3);
+    else
+      CHECK(scalar == rounded);
+  }
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals come out as they should", "[math]", float, double) {
+  if (math::is_fast) return;
+  using T = TestType;
+  expect_limits<T>("exp", COTANGENT_FUNCTION(exp), expl);
+  expect_limits<T>("expm1", COTANGENT_FUNCTION(expm1), expm1l);
+  expect_limits<T>("log", COTANGENT_FUNCTION(log), logl);
+  expect_limits<T>("log1p", COTANGENT_FUNCTION(log1p), log1pl);
+  expect_limits<T>("sin", COTANGENT_FUNCTION(sin), sinl);
+  expect_limits<T>("cos", COTANGENT_FUNCTION(cos), cosl);
+  expect_limits<T>("tan", COTANGENT_FUNCTION(tan), tanl);
+  expect_limits<T>("tanh", COTANGENT_FUNCTION(tanh), tanhl);
+  expect_limits<T>("sinh", COTANGENT_FUNCTION(sinh), sinhl);
+  expect_limits<T>("cosh", COTANGENT_FUNCTION(cosh), coshl);
+  expect_limits<T>("asinh", COTANGENT_FUNCTION(asinh), asinhl);
+  expect_limits<T>("sigmoid", COTANGENT_FUNCTION(sigmoid), logistic_reference);
+  expect_limits<T>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference);
+  expect_limits<T>("atan", COTANGENT_FUNCTION(atan), atanl);
+}
+
+TEST_CASE("the measure of errors sees an error", "[math]") {
+  CHECK(ulps_between(1.0, 1.0L) == 0);
+  CHECK(ulps_between(std::nextafter(1.5, 2.0), 1.5L) == 1);
+  CHECK(ulps_between(std::nextafter(1.5f, 2.0f), 1.5L) == 1);
+  CHECK(ulps_between(std::numeric_limits<double>::min(), static_cast<long double>(std::numeric_limits<double>::min()) * 2) > 1e9);
+  bool equal_bits = true;
+  auto const wrong = [](auto const& x) { return x * 1.001f; };
+  CHECK(sweep<float>(wrong, [](long double x) { return x; }, 1.0f, 2.0f, equal_bits).ulps > 1000);
+  auto const lanes_differ = [](auto const& x) { return math::is_vector<decltype(x)> ? x + x : x; };
+  sweep<float>(lanes_differ, [](long double x) { return x; }, 1.0f, 2.0f, equal_bits);
+  CHECK(!equal_bits);
+}

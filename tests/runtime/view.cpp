@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/core/argument.hpp>
+
+#include <array>
+#include <concepts>
+#include <span>
+#include <vector>
+
+namespace ct = cotangent;
+
+namespace {
+
+// A type of a user's, which says itself how its elements lie.
+struct grid {
+  std::vector<float> cells;
+  std::int64_t rows = 0;
+};
+
+double sum(ct::view<double const, "n"> x) {
+  double s = 0;
+  for (double e : x) s += e;
+  return s;
+}
+
+} // namespace
+
+template <> struct cotangent::extend::memory<grid> {
+  using element = float;
+  static constexpr ct::shape extents = ct::shape_of<ct::extent::anonymous(0), ct::extent::anonymous(0, 1), 2>;
+  static constexpr bool owns = true;
+  static float* data(grid& g) { return g.cells.data(); }
+  static float const* data(grid const& g) { return g.cells.data(); }
+  static void sizes(grid const& g, std::int64_t* to) {
+    to[0] = g.rows;
+    to[1] = g.rows == 0 ? 0 : static_cast<std::int64_t>(g.cells.size()) / g.rows / 2;
+    to[2] = 2;
+  }
+};
+
+TEST_CASE("a view writes where its memory lies") {
+  std::vector<double> v(12);
+  ct::view<double, "n", 3> x(v);
+  CHECK(x.extent(0) == 4);
+  x(1, 2) = 5;
+  CHECK(v[5] == 5);
+  x.fill(x(1, 2));
+  CHECK(v[11] == 5);
+  auto const copy = x;
+  CHECK(copy.data() == v.data());
+  copy(0, 0) = 7;
+  CHECK(v[0] == 7);
+}
+
+TEST_CASE("a view is made of whatever lies row by row") {
+  std::array<double, 6> flat{1, 2, 3, 4, 5, 6};
+  std::array<std::array<double, 3>, 2> nested{{{1, 2, 3}, {4, 5, 6}}};
+  double c[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  std::vector<std::array<double, 3>> rows{{1, 2, 3}, {4, 5, 6}};
+  ct::tensor<double, 2, 3> t{{1, 2, 3}, {4, 5, 6}};
+  CHECK(ct::view<double, 2, 3>(flat)(1, 0) == 4);
+  CHECK(ct::view<double, 2, 3>(nested)(1, 0) == 4);
+  CHECK(ct::view<double, 2, 3>(c)(1, 0) == 4);
+  CHECK(ct::view<double, "n", 3>(rows)(1, 0) == 4);
+  CHECK(ct::view<double, 2, 3>(t)(1, 0) == 4);
+  CHECK(ct::view<double, "a", "b">(t).extent(1) == 3);
+  CHECK(ct::view<double const, "n">(std::span<double const>(flat))(5) == 6);
+  CHECK(ct::view<double const, 6>(std::span<double, 6>(flat))(5) == 6);
+  CHECK(ct::view<double, 2, 3>(flat.data())(1, 0) == 4);
+  CHECK(ct::view<double const, "n", "m">(flat.data(), 3, 2)(2, 1) == 6);
+  CHECK(ct::view<double const, "n", "m">(flat, 3, 2)(2, 1) == 6);
+  CHECK(ct::view<double, "n", "m", 1>(rows, 3, 2)(2, 1, 0) == 6);
+  double value = 3;
+  CHECK(ct::view<double const>(value)() == 3);
+  CHECK(ct::view<double>(value) + 1 == 4);
+}
+
+TEST_CASE("a view of the same extents is made silently") {
+  ct::tensor<double, "n"> x{1, 2, 3};
+  ct::tensor<double, "n"> const y{1, 2};
+  CHECK(sum(x) == 6);
+  CHECK(sum(y) == 3);
+  CHECK(sum(ct::view<double, "n">(x)) == 6);
+}
+
+TEST_CASE("a tensor can be made from a view, and is a copy") {
+  std::vector<double> v{1, 2, 3};
+  ct::tensor<double, "n"> x(ct::view<double const, "n">{v});
+  v[0] = 5;
+  CHECK(x(0) == 1);
+  CHECK(x.size() == 3);
+}
+
+TEST_CASE("a view of nothing has no elements") {
+  ct::view<double, 3> nothing;
+  CHECK(nothing.data() == nullptr);
+  CHECK(nothing.begin() == nothing.end());
+  CHECK(ct::view<double, "n">().empty());
+  CHECK(ct::tensor<double, 3>(nothing) == ct::tensor<double, 3>());
+  std::vector<std::array<double, 3>> none;
+  CHECK(ct::view<double, "n", 3>(none).size() == 0);
+}
+
+TEST_CASE("an argument's extents without a name are called after its position") {
+  using vector = ct::argument_traits<std::vector<double>, 2>;
+  STATIC_REQUIRE(std::same_as<vector::view_type, ct::view<double const, "?2">>);
+  using span = ct::argument_traits<std::span<float const, 5>, 1>;
+  STATIC_REQUIRE(std::same_as<span::view_type, ct::view<float const, 5>>);
+  using rows = ct::argument_traits<std::vector<std::array<float, 3>>, 1>;
+  STATIC_REQUIRE(std::same_as<rows::view_type, ct::view<float const, "?1", 3>>);
+  using tensor = ct::argument_traits<ct::tensor<std::int32_t, "n", 5>, 0>;
+  STATIC_REQUIRE(std::same_as<tensor::view_type, ct::view<std::int32_t const, "n", 5>>);
+  STATIC_REQUIRE(std::same_as<ct::argument_traits<double, 0>::view_type, ct::view<double const>>);
+  STATIC_REQUIRE(!ct::argument_type<std::vector<bool>>);
+  STATIC_REQUIRE(!ct::argument_type<std::vector<std::vector<double>>>);
+  STATIC_REQUIRE(!ct::argument_type<char const*>);
+
+  std::vector<double> const v{1, 2, 3};
+  std::int64_t size = 0;
+  vector::sizes(v, &size);
+  CHECK(size == 3);
+  CHECK(vector::view_of(v)(2) == 3);
+  CHECK(vector::data(v) == v.data());
+}
+
+TEST_CASE("a user's type says how it is seen") {
+  grid g{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3};
+  using traits = ct::argument_traits<grid, 4>;
+  STATIC_REQUIRE(std::same_as<traits::view_type, ct::view<float const, "?4", "?4b", 2>>);
+  CHECK(traits::view_of(g)(2, 1, 1) == 12);
+  ct::view<float, "n", "m", 2> x(g);
+  x(0, 1, 0) = 0;
+  CHECK(g.cells[2] == 0);
+}
+
+TEST_CASE("names are bound over several arguments, formulas compared when all are known") {
+  ct::bindings known;
+  std::int64_t const first[]{12, 3}, second[]{4}, third[]{5};
+  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::fit::none);
+  CHECK(ct::bind_axes(known, ct::shape_of<"n">, second).failed == ct::fit::none);
+  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first, true).failed == ct::fit::none);
+  CHECK(ct::bind_axes(known, ct::shape_of<"n">, third).wanted == 4);
+  std::int64_t const wrong[]{13, 3};
+  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, wrong, true).wanted == 12);
+}
+
+#if COTANGENT_EXCEPTIONS
+TEST_CASE("memory that does not fit is refused, naming both sizes") {
+  std::vector<double> v(12);
+  CHECK_THROWS_WITH((ct::view<double, 3>(v)),
+                    "cotangent: view: the size 12 of axis 0 must equal the extent 3; the extents are [3]");
+  CHECK_THROWS_WITH((ct::view<double, "n", 5>(v)),
+                    "cotangent: view: the memory has 12 elements, which do not make the extents [n, 5]");
+  CHECK_THROWS_AS((ct::view<double, 2, 5>(v)), ct::shape_error);
+  CHECK_THROWS_AS((ct::view<double, "n", "m">(v, 5, 2)), ct::shape_error);
+  CHECK_THROWS_AS((ct::view<double, "n", 0>(v)), ct::shape_error);
+  CHECK_THROWS_AS((ct::view<double, "n">(v.data(), -1)), ct::shape_error);
+  ct::tensor<double, "n", "m"> t(3, 4);
+  CHECK_THROWS_WITH(
+      (ct::view<double, "k", "k">(t)),
+      "cotangent: view: the size 4 of axis 1 must equal the extent k, which is 3; the extents are [k, k]");
+}
+#else
+TEST_CASE("memory that does not fit makes a view of nothing") {
+  std::vector<double> v(12);
+  CHECK(ct::view<double, 3>(v).data() == nullptr);
+  CHECK(ct::view<double, "n", 5>(v).data() == nullptr);
+  CHECK(ct::view<double, "n", "m">(v, 5, 2).empty());
+  CHECK(ct::tensor<double, "n">(-1).empty());
+}
+#endif

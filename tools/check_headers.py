@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSL-1.0
+"""Hold the headers to the order of the layers: includes point one way, never in a circle, and name their path in full;
+what is foreign stays where it belongs. Also the first lines that every header has.
+
+usage: check_headers.py INCLUDE_FOLDER
+       check_headers.py --self-test
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# What stands directly under each layer. A layer may include what it reaches from here, and itself.
+UNDER = {
+    "core": [],
+    "graph": ["core"],
+    "ops": ["graph"],
+    "transform": ["ops"],
+    "kernels": ["core"],
+    "run": ["transform", "kernels"],
+    "trace": ["run"],
+    "dynamic": ["run"],
+    "io": ["transform"],
+    "check": ["trace", "dynamic"],
+    "interop": ["trace"],
+}
+UMBRELLA = "cotangent/cotangent.hpp"
+INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
+
+
+def reach(layer):
+    return {layer}.union(*map(reach, UNDER[layer]))
+
+
+def layer_of(header):
+    return header.split("/")[1]
+
+
+def complaints_of_includes(header, text):
+    layer = layer_of(header)
+    for style, target in re.findall(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.M):
+        if target.startswith("cotangent/"):
+            if style != "<":
+                yield f'includes "{target}"; write <{target}>'
+            if target == UMBRELLA:
+                yield "includes the header that includes everything"
+            elif header != UMBRELLA and layer_of(target) not in reach(layer):
+                yield f"{layer} must not include {layer_of(target)} ({target})"
+        elif style == '"':
+            yield f'includes "{target}"; write the whole path from cotangent/, in angle brackets'
+        elif target == "boost/hana.hpp":
+            yield "includes the whole of Boost.Hana; name the parts"
+        elif re.search(r"intrin\.h$|^arm_(neon|sve)\.h$", target) and not header.startswith(INSTRUCTION_SETS):
+            yield f"includes {target}; instruction sets are named in {INSTRUCTION_SETS}*.hpp alone"
+        elif layer != "interop" and re.search(r"[/.]", target) and not target.startswith("boost/hana/") \
+                and not re.search(r"intrin\.h$|^arm_(neon|sve)\.h$", target):
+            yield f"includes {target}; foreign headers stay in interop/"
+
+
+def complaints_of_form(header, text):
+    guard = re.sub(r"[/.]", "_", header).upper()
+    if not text.startswith("// SPDX-License-Identifier: BSL-1.0\n"):
+        yield "the first line must be // SPDX-License-Identifier: BSL-1.0"
+    if header == UMBRELLA:
+        guard = "COTANGENT_COTANGENT_HPP"
+    if f"#ifndef {guard}\n#define {guard}\n" not in text:
+        yield f"the include guard must be {guard}"
+
+
+def circles(includes):
+    """One complaint for each circle of includes, found by going down from every header once."""
+    path, done = [], set()
+
+    def down(header):
+        if header in path:
+            yield f"{header}: includes itself: " + " -> ".join(path[path.index(header):] + [header])
+        elif header not in done and header in includes:
+            path.append(header)
+            for target in includes[header]:
+                yield from down(target)
+            path.pop()
+            done.add(header)
+
+    for header in sorted(includes):
+        yield from down(header)
+
+
+def check(root):
+    found, includes = [], {}
+    for path in sorted(root.rglob("*.hpp")):
+        header, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        if header != UMBRELLA and (header.count("/") < 2 or layer_of(header) not in UNDER):
+            found.append(f"{header}: lies in no layer; the layers are {', '.join(UNDER)}")
+            continue
+        found += [f"{header}: {what}" for what in complaints_of_form(header, text)]
+        found += [f"{header}: {what}" for what in complaints_of_includes(header, text)]
+        includes[header] = re.findall(r"#[ \t]*include[ \t]*<(cotangent/[^>]+)>", text)
+    if not includes:
+        found.append(f"{root}: holds no headers")
+    return found + list(circles(includes))
+
+
+def self_test():
+    """Wrong trees, each with what must be said about it, and a right one."""
+    def header(name, *lines):
+        guard = re.sub(r"[/.]", "_", name).upper()
+        return "\n".join(["// SPDX-License-Identifier: BSL-1.0", f"#ifndef {guard}", f"#define {guard}", *lines, "#endif\n"])
+
+    base, tape = "cotangent/core/base.hpp", "cotangent/run/tape.hpp"
+    cases = [
+        ([], {base: [], tape: [f"#include <{base}>", "#include <cstddef>", "#include <boost/hana/tuple.hpp>"]}),
+        (["core must not include run"], {base: [f"#include <{tape}>"], tape: []}),
+        (["trace must not include dynamic"],
+         {"cotangent/trace/a.hpp": ["#include <cotangent/dynamic/b.hpp>"], "cotangent/dynamic/b.hpp": []}),
+        (["kernels must not include graph"],
+         {"cotangent/kernels/a.hpp": ["#  include <cotangent/graph/b.hpp>"], "cotangent/graph/b.hpp": []}),
+        (["includes itself"], {base: ["#include <cotangent/core/b.hpp>"],
+                               "cotangent/core/b.hpp": ["#include <cotangent/core/c.hpp>"],
+                               "cotangent/core/c.hpp": [f"#include <{base}>"]}),
+        (["the header that includes everything"], {base: ["#include <cotangent/cotangent.hpp>"]}),
+        (["write the whole path"], {base: ['#include "other.hpp"']}),
+        (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),
+        (["stay in interop"], {base: ["#include <Eigen/Core>"]}),
+        (["named in cotangent/kernels/simd*.hpp alone"], {base: ["#include <immintrin.h>"]}),
+        (["lies in no layer"], {"cotangent/misc/a.hpp": [], base: []}),
+        (["holds no headers"], {}),
+    ]
+    for expected, tree in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, lines in tree.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(header(name, *lines))
+            said = check(root)
+            if len(said) != len(expected) or not all(e in s for e, s in zip(expected, said)):
+                return [f"expected {expected}, but it said {said}"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / base
+        path.parent.mkdir(parents=True)
+        path.write_text("#pragma once\n")
+        if len(check(pathlib.Path(folder))) != 2:
+            return ["a header without licence and guard was not noticed"]
+    return []
+
+
+if __name__ == "__main__":
+    wrong = self_test() if sys.argv[1:] == ["--self-test"] else check(pathlib.Path(sys.argv[1]))
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    sys.exit(1 if wrong else 0)
