@@ -53,7 +53,7 @@ int main() {{
 {variables}  constexpr auto gradient = ct::value_and_grad<{wanted}>(f);
   auto const result = gradient({', '.join(names)});
   using program = ct::program<std::remove_const_t<decltype(gradient)>, {', '.join(types)}>;
-  std::printf("%d\\n", static_cast<int>(program::node_count));
+  std::printf("%d\\n", static_cast<int>(program::graph.node_count));
   return std::get<0>(result) == std::get<0>(result) ? 0 : 1;
 }}
 """

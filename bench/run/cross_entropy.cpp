@@ -236,6 +236,10 @@ void loops(T const* z, label const* labels, T* value, T* dz, std::ptrdiff_t rows
   *value = static_cast<T>(loss) / static_cast<T>(rows);
 }
 
+inline constexpr auto loss_of_rows = [](auto z, auto labels) {
+  return ct::mean(ct::cross_entropy(z, labels));
+};
+
 template <class T, std::ptrdiff_t R, std::ptrdiff_t C>
 void measure(bench::suite& suite) {
   bench::buffer<T> z(R * C), dz(R * C), value(1);
@@ -261,6 +265,8 @@ void measure(bench::suite& suite) {
     c.hand.push_back(bench::named("tiled", [=] { tiled<T, R, C>(pz, pl, pv, pd); }));
   }
   c.loops = {bench::named("loops", [=] { loops(pz, pl, pv, pd, R, C); })};
+  c.ours = {bench::ours(ct::value_and_grad<0>(loss_of_rows), bench::into(*pv, ct::view<T, R, C>(pd)),
+                        ct::view<T const, R, C>(pz), ct::view<label const, R>(pl))};
   suite.run(c);
 }
 

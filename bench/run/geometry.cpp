@@ -16,11 +16,11 @@ using namespace bench::hand;
 template <class T>
 struct vec {
   T x, y, z;
-  friend vec operator+(vec a, vec b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-  friend vec operator-(vec a, vec b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-  friend vec operator*(vec a, T s) { return {a.x * s, a.y * s, a.z * s}; }
-  friend T dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-  friend vec cross(vec a, vec b) {
+  friend constexpr vec operator+(vec a, vec b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+  friend constexpr vec operator-(vec a, vec b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+  friend constexpr vec operator*(vec a, T s) { return {a.x * s, a.y * s, a.z * s}; }
+  friend constexpr T dot(vec a, vec b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+  friend constexpr vec cross(vec a, vec b) {
     return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
   }
 };
@@ -247,6 +247,34 @@ struct plain {
   }
 };
 
+// As a user writes them, with the same little vector, of expressions.
+inline constexpr auto point = [](auto const& p) { return vec{p(0), p(1), p(2)}; };
+
+inline constexpr auto dihedral_energy = [](auto a, auto b, auto c, auto d) {
+  auto const u = point(b) - point(a), v = point(c) - point(b), w = point(d) - point(c);
+  auto const m = cross(u, v), n = cross(v, w);
+  return 1.0 - dot(m, n) / ct::sqrt(dot(m, m) * dot(n, n));
+};
+
+inline constexpr auto surface_and_volume = [](auto a, auto b, auto c, auto d) {
+  auto const u = point(b) - point(a), v = point(c) - point(a), w = point(d) - point(a);
+  auto const area = [](auto const& p, auto const& q) {
+    auto const n = cross(p, q);
+    return 0.5 * ct::sqrt(dot(n, n));
+  };
+  auto const volume = dot(u, cross(v, w)) / 6.0;
+  return area(u, v) + area(v, w) + area(w, u) + area(v - u, w - u) + volume * volume;
+};
+
+template <class T, class F>
+bench::contestant ours_of(F f, T const* p, T* value, T* dp) {
+  using input = ct::view<T const, 3>;
+  using output = ct::view<T, 3>;
+  return bench::ours(ct::value_and_grad<0, 1, 2, 3>(f),
+                     bench::into(*value, output(dp), output(dp + 3), output(dp + 6), output(dp + 9)),
+                     input(p), input(p + 3), input(p + 6), input(p + 9));
+}
+
 template <class T>
 struct tetrahedron_buffers {
   bench::buffer<T> p{12}, dp{12}, value{1};
@@ -270,6 +298,7 @@ void measure_dihedral(bench::suite& suite) {
   c.hand = {bench::named("scalars", [=] { dihedral_by_hand(pp, pv, pd); }),
             bench::named("scalars, one division", [=] { dihedral_one_division(pp, pv, pd); }),
             bench::named("a vector in lanes", [=] { dihedral_in_lanes(pp, pv, pd); })};
+  c.ours = {ours_of(dihedral_energy, pp, pv, pd)};
   c.loops = {bench::named("loops", [=] { plain<T>::dihedral(pp, pv, pd); })};
   suite.run(c);
 }
@@ -282,6 +311,7 @@ void measure_tetrahedron(bench::suite& suite) {
   c.hand = {bench::named("scalars", [=] { tetrahedron_by_hand(pp, pv, pd); }),
             bench::named("roots in lanes", [=] { tetrahedron_roots_in_lanes(pp, pv, pd); }),
             bench::named("faces in lanes", [=] { tetrahedron_faces_in_lanes(pp, pv, pd); })};
+  c.ours = {ours_of(surface_and_volume, pp, pv, pd)};
   c.loops = {bench::named("loops", [=] { plain<T>::tetrahedron(pp, pv, pd); })};
   suite.run(c);
 }

@@ -108,9 +108,15 @@ void loops(arrays<T> const& g, std::ptrdiff_t rows, std::ptrdiff_t columns) {
   }
 }
 
+inline constexpr auto layer_norm = [](auto x, auto gamma, auto beta, auto dy) {
+  auto const centred = x - ct::mean(x, ct::axes<1>, ct::keep);
+  auto const variance = ct::mean(ct::square(centred), ct::axes<1>, ct::keep);
+  return ct::sum(dy * (gamma * (centred / ct::sqrt(variance + epsilon)) + beta));
+};
+
 template <class T, std::ptrdiff_t R, std::ptrdiff_t C>
 void measure(bench::suite& suite) {
-  bench::buffer<T> x(R * C), dy(R * C), gamma(C), dx(R * C), dgamma(C), dbeta(C);
+  bench::buffer<T> x(R * C), dy(R * C), gamma(C), beta(C), dx(R * C), dgamma(C), dbeta(C);
   bench::numbers random;
   random.fill(x, T(-2), T(3)), random.fill(dy, T(-1), T(1)), random.fill(gamma, T(0.5), T(1.5));
   arrays<T> const g{x.data(), gamma.data(), dy.data(), dx.data(), dgamma.data(), dbeta.data()};
@@ -128,6 +134,11 @@ void measure(bench::suite& suite) {
             bench::named("two rows", [=] { by_hand<2, T, R, C>(g); }),
             bench::named("four rows", [=] { by_hand<4, T, R, C>(g); })};
   c.loops = {bench::named("loops", [=] { loops(g, R, C); })};
+  c.ours = {
+      bench::ours(ct::grad<0, 1, 2>(layer_norm),
+                  bench::into(ct::view<T, R, C>(g.dx), ct::view<T, C>(g.dgamma), ct::view<T, C>(g.dbeta)),
+                  ct::view<T const, R, C>(g.x), ct::view<T const, C>(g.gamma),
+                  ct::view<T const, C>(beta.data()), ct::view<T const, R, C>(g.dy))};
   suite.run(c);
 }
 

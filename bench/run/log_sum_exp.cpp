@@ -150,9 +150,7 @@ void loops(T const* x, T* value, T* dx, std::ptrdiff_t n) {
   for (std::ptrdiff_t i = 0; i < n; ++i) dx[i] /= static_cast<T>(s);
 }
 
-#if BENCH_OURS
-inline constexpr auto lse = [](auto x) { return ct::logsumexp(x); };
-#endif
+inline constexpr auto log_sum_exp = [](auto x) { return ct::logsumexp(x); };
 
 template <class T>
 void measure(bench::suite& suite) {
@@ -168,9 +166,8 @@ void measure(bench::suite& suite) {
       c.hand.push_back(bench::named("exp twice", [=] { recomputed(px, pv, pd, n); }));
     }
     c.loops = {bench::named("loops", [=] { loops(px, pv, pd, n); })};
-#if BENCH_OURS
-    c.ours = {bench::ours<lse, 0>(pv, std::tuple(pd), bench::vector<T>(px, n))};
-#endif
+    c.ours = {bench::ours(ct::value_and_grad<0>(log_sum_exp), bench::into(*pv, ct::view<T, "n">(pd, n)),
+                          ct::view<T const, "n">(px, n))};
     suite.run(c);
   }
 }

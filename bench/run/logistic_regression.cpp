@@ -82,6 +82,11 @@ void loops(T const* x, T const* y, T const* w, T* value, T* dw, std::ptrdiff_t n
   *value = static_cast<T>(loss) / static_cast<T>(n);
 }
 
+inline constexpr auto logistic_loss = [](auto x, auto y, auto w) {
+  auto const z = ct::flatten(ct::matmul(x, ct::reshape<64, 1>(w)));
+  return ct::mean(ct::softplus(z) - y * z);
+};
+
 template <class T>
 void measure(bench::suite& suite) {
   for (std::ptrdiff_t n : suite.quick() ? std::vector<std::ptrdiff_t>{64, 1000}
@@ -97,6 +102,9 @@ void measure(bench::suite& suite) {
     c.hand = {bench::named("blocks of a register", [=] { blocks<T, 1>(px, py, pw, pv, pd, n); }),
               bench::named("blocks of two", [=] { blocks<T, 2>(px, py, pw, pv, pd, n); })};
     c.loops = {bench::named("loops", [=] { loops(px, py, pw, pv, pd, n); })};
+    c.ours = {bench::ours(ct::value_and_grad<2>(logistic_loss), bench::into(*pv, ct::view<T, 64>(pd)),
+                          ct::view<T const, "n", 64>(px, n), ct::view<T const, "n">(py, n),
+                          ct::view<T const, 64>(pw))};
     suite.run(c);
   }
 }

@@ -63,6 +63,11 @@ void loops(T const* x, T const* mu, T const* sigma, gradient<T> const& g, std::p
   *g.value = static_cast<T>(value), *g.dmu = static_cast<T>(dmu), *g.dsigma = static_cast<T>(dsigma);
 }
 
+inline constexpr auto normal_log_density = [](auto x, auto mu, auto sigma) {
+  auto const z = (x - mu) / sigma;
+  return ct::sum(-0.5 * z * z - ct::log(sigma) - half_log_two_pi);
+};
+
 template <class T>
 void measure(bench::suite& suite) {
   for (std::ptrdiff_t n : suite.sizes()) {
@@ -79,6 +84,9 @@ void measure(bench::suite& suite) {
                  bench::written("dmu", g.dmu, 1, 25 * n), bench::written("dsigma", g.dsigma, 1, 25 * n)};
     c.hand = {bench::named("one pass", [=] { one_pass(px, mu, sigma, g, n); })};
     c.loops = {bench::named("loops", [=] { loops(px, mu, sigma, g, n); })};
+    c.ours = {bench::ours(ct::value_and_grad<0, 1, 2>(normal_log_density),
+                          bench::into(*g.value, ct::view<T, "n">(g.dx, n), *g.dmu, *g.dsigma),
+                          ct::view<T const, "n">(px, n), *mu, *sigma)};
     suite.run(c);
   }
 }

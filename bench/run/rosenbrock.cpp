@@ -120,6 +120,20 @@ void loops(T const* x, T* value, T* dx, std::ptrdiff_t n) {
   *value = static_cast<T>(s);
 }
 
+template <std::int64_t N>
+struct rosenbrock {
+  constexpr auto operator()(auto x) const {
+    auto const here = x(ct::range<0, N - 1>), after = x(ct::range<1, N>);
+    return ct::sum(100.0 * ct::square(after - ct::square(here)) + ct::square(1.0 - here));
+  }
+};
+
+template <class T, std::int64_t N>
+bench::contestant ours_of(T const* x, T* value, T* dx) {
+  return bench::ours(ct::value_and_grad<0>(rosenbrock<N>()), bench::into(*value, ct::view<T, N>(dx)),
+                     ct::view<T const, N>(x));
+}
+
 template <class T>
 void measure(bench::suite& suite) {
   for (std::ptrdiff_t n : suite.sizes()) {
@@ -131,6 +145,13 @@ void measure(bench::suite& suite) {
     c.hand = {bench::named("three loads", [=] { three_loads(px, pv, pd, n); }),
               bench::named("shifted registers", [=] { shifted_registers(px, pv, pd, n); })};
     c.loops = {bench::named("loops", [=] { loops(px, pv, pd, n); })};
+    if (n == 8) c.ours = {ours_of<T, 8>(px, pv, pd)};
+    if (n == 64) c.ours = {ours_of<T, 64>(px, pv, pd)};
+    if (n == 100) c.ours = {ours_of<T, 100>(px, pv, pd)};
+    if (n == 1000) c.ours = {ours_of<T, 1000>(px, pv, pd)};
+    if (n == 4096) c.ours = {ours_of<T, 4096>(px, pv, pd)};
+    if (n == 65536) c.ours = {ours_of<T, 65536>(px, pv, pd)};
+    if (n == 1000000) c.ours = {ours_of<T, 1000000>(px, pv, pd)};
     suite.run(c);
   }
 }
@@ -145,6 +166,7 @@ void measure_eight(bench::suite& suite) {
   c.hand = {bench::named("one register", [=] { eight(px, pv, pd); }),
             bench::named("unrolled", [=] { unrolled<8>(px, pv, pd); })};
   c.loops = {bench::named("loops", [=] { loops(px, pv, pd, 8); })};
+  c.ours = {ours_of<T, 8>(px, pv, pd)};
   suite.run(c);
 }
 

@@ -59,6 +59,9 @@ void dot_by_hand(T const* x, T const* y, T* value, T* dx, T* dy, std::ptrdiff_t 
   *value = simd::sum<V>(s[0]);
 }
 
+inline constexpr auto sum_of_squares = [](auto x) { return ct::sum(x * x); };
+inline constexpr auto dot_product = [](auto x, auto y) { return ct::sum(x * y); };
+
 template <class T>
 void measure_squares(bench::suite& suite) {
   for (std::ptrdiff_t n : suite.sizes()) {
@@ -73,6 +76,8 @@ void measure_squares(bench::suite& suite) {
       for (std::ptrdiff_t i = 0; i < n; ++i) s += px[i] * px[i], pd[i] = 2 * px[i];
       *pv = static_cast<T>(s);
     })};
+    c.ours = {bench::ours(ct::value_and_grad<0>(sum_of_squares), bench::into(*pv, ct::view<T, "n">(pd, n)),
+                          ct::view<T const, "n">(px, n))};
     suite.run(c);
   }
 }
@@ -93,6 +98,9 @@ void measure_dot(bench::suite& suite) {
       for (std::ptrdiff_t i = 0; i < n; ++i) s += px[i] * py[i], pdx[i] = py[i], pdy[i] = px[i];
       *pv = static_cast<T>(s);
     })};
+    c.ours = {bench::ours(ct::value_and_grad<0, 1>(dot_product),
+                          bench::into(*pv, ct::view<T, "n">(pdx, n), ct::view<T, "n">(pdy, n)),
+                          ct::view<T const, "n">(px, n), ct::view<T const, "n">(py, n))};
     suite.run(c);
   }
 }

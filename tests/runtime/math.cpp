@@ -177,6 +177,11 @@ TEMPLATE_TEST_CASE("the arc tangent is exact to two units in the last place", "[
   expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -3, 3, 2);
 }
 
+TEMPLATE_TEST_CASE("the error function is exact to two units in the last place", "[math]", float, double) {
+  expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, math::is_fast ? 0.001 : -7, 7, 2);
+  expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, -1, -0.001, 2);
+}
+
 namespace {
 
 long double exponent = 0;
@@ -267,6 +272,7 @@ TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals come out as they shoul
   expect_limits<T>("sigmoid", COTANGENT_FUNCTION(sigmoid), logistic_reference);
   expect_limits<T>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference);
   expect_limits<T>("atan", COTANGENT_FUNCTION(atan), atanl);
+  expect_limits<T>("erf", COTANGENT_FUNCTION(erf), erfl);
 }
 
 TEST_CASE("the measure of errors sees an error", "[math]") {

@@ -39,7 +39,8 @@ T in_chains(int64_t k, Left left, Right right) {
   T total{};
   for (int64_t p0 = 0; p0 < k; p0 += kernels::matmul_chain) {
     T sum{};
-    for (int64_t p = p0; p < k && p < p0 + kernels::matmul_chain; ++p) sum = math::fma(left(p), right(p), sum);
+    for (int64_t p = p0; p < k && p < p0 + kernels::matmul_chain; ++p)
+      sum = math::fma(left(p), right(p), sum);
     total = p0 == 0 ? sum : total + sum;
   }
   return total;
@@ -74,7 +75,8 @@ int64_t wrong(int64_t m, int64_t n, int64_t k, layout how, std::mt19937& random)
         size += std::abs(term);
       }
       auto const bound = size * static_cast<long double>(k) * std::numeric_limits<T>::epsilon();
-      count += !(std::abs(static_cast<long double>(x) - exact) <= bound) || (!math::is_fast && !same_bits(x, y));
+      count +=
+          !(std::abs(static_cast<long double>(x) - exact) <= bound) || (!math::is_fast && !same_bits(x, y));
       c.at(i, j) = T(7);
     }
   return count + !(c.all == before.all);
@@ -88,7 +90,8 @@ int64_t wrong(int64_t m, int64_t n, int64_t k, layout how, std::mt19937& random)
 
 } // namespace
 
-TEMPLATE_TEST_CASE("matmul has the promised bits for every small size, layout and alignment", "", float, double) {
+TEMPLATE_TEST_CASE("matmul has the promised bits for every small size, layout and alignment", "", float,
+                   double) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int64_t> size(0, 33), gap(0, 3), shift(0, 17);
   for (int trial = 0; trial < 600; ++trial) {
@@ -109,11 +112,13 @@ TEMPLATE_TEST_CASE("matmul has the promised bits where a size is 1", "", float, 
     }
 }
 
-TEMPLATE_TEST_CASE("matmul has the promised bits beyond one chain, one panel and one cache", "", float, double) {
+TEMPLATE_TEST_CASE("matmul has the promised bits beyond one chain, one panel and one cache", "", float,
+                   double) {
   std::mt19937 random(3);
-  int64_t const sizes[][3] = {{64, 32, 64},  {50, 10, 32},    {32, 10, 100},   {64, 32, 127},   {20, 34, 128},
-                              {9, 65, 129},  {33, 2, 260},    {40, 3, 300},    {70, 17, 256},   {65, 33, 257},
-                              {40, 600, 40}, {100, 300, 135}, {200, 192, 193}, {261, 195, 192}, {520, 192, 192}, {200, 4, 9}};
+  int64_t const sizes[][3] = {{64, 32, 64},    {50, 10, 32},    {32, 10, 100},   {64, 32, 127},
+                              {20, 34, 128},   {9, 65, 129},    {33, 2, 260},    {40, 3, 300},
+                              {70, 17, 256},   {65, 33, 257},   {40, 600, 40},   {100, 300, 135},
+                              {200, 192, 193}, {261, 195, 192}, {520, 192, 192}, {200, 4, 9}};
   for (auto const& [m, n, k] : sizes)
     for (bool scratch : {false, true}) {
       CAPTURE(m, n, k, scratch);
@@ -123,7 +128,8 @@ TEMPLATE_TEST_CASE("matmul has the promised bits beyond one chain, one panel and
   REQUIRE(wrong<false, false, TestType>(193, 192, 1024, {0, 0, true}, random) == 0);
 }
 
-TEMPLATE_TEST_CASE("matmul of nothing writes nothing, and sums of no terms are zero", "", float, double, std::int32_t) {
+TEMPLATE_TEST_CASE("matmul of nothing writes nothing, and sums of no terms are zero", "", float, double,
+                   std::int32_t) {
   using T = TestType;
   T const a[4] = {1, 2, 3, 4};
   T c[6] = {7, 7, 7, 7, 7, 7};
@@ -143,9 +149,9 @@ TEMPLATE_TEST_CASE("matmul lets nan and infinity through, and only where they be
       int64_t const k = 131;
       std::vector<T> a(static_cast<std::size_t>(m * k), 1), b(static_cast<std::size_t>(k * n), 1),
           c(static_cast<std::size_t>(m * n));
-      a[static_cast<std::size_t>((m - 1) * k + 130)] = nan;   // the last row
-      b[static_cast<std::size_t>(129 * n + n / 2)] = inf;     // a column
-      a[static_cast<std::size_t>(m / 2 * k + 129)] = 0;       // meets it in one element
+      a[static_cast<std::size_t>((m - 1) * k + 130)] = nan; // the last row
+      b[static_cast<std::size_t>(129 * n + n / 2)] = inf;   // a column
+      a[static_cast<std::size_t>(m / 2 * k + 129)] = 0;     // meets it in one element
       kernels::matmul<false, false>(m, n, k, a.data(), k, b.data(), n, c.data(), n);
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
@@ -198,15 +204,17 @@ template <bool TA, bool TB, int M, int N, int K, class T>
 bool fixed_agrees() {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> uniform(-1, 1);
-  std::vector<T> a(M * K), b(K * N), c(M * N, T(7)), d(M * N, T(8));
+  T a[M * K + 1], b[K * N + 1], c[M * N + 1], d[M * N + 1];
   for (T& x : a) x = static_cast<T>(uniform(random));
   for (T& x : b) x = static_cast<T>(uniform(random));
-  kernels::matmul<TA, TB, M, N, K>(a.data(), TA ? M : K, b.data(), TB ? K : N, c.data(), N);
-  kernels::matmul<TA, TB>(M, N, K, a.data(), TA ? M : K, b.data(), TB ? K : N, d.data(), N);
-  if (!math::is_fast) return std::memcmp(c.data(), d.data(), c.size() * sizeof(T)) == 0;
-  for (std::size_t i = 0; i < c.size(); ++i)
+  for (T& x : c) x = T(7);
+  for (T& x : d) x = T(7);
+  kernels::matmul<TA, TB, M, N, K>(a, TA ? M : K, b, TB ? K : N, c, N);
+  kernels::matmul<TA, TB>(M, N, K, a, TA ? M : K, b, TB ? K : N, d, N);
+  if (!math::is_fast) return std::memcmp(c, d, sizeof c) == 0;
+  for (int i = 0; i < M * N; ++i)
     if (!(std::abs(c[i] - d[i]) <= 8 * K * std::numeric_limits<T>::epsilon())) return false;
-  return true;
+  return c[M * N] == T(7);
 }
 
 template <int M, int N, int K, class T>
@@ -225,7 +233,14 @@ TEMPLATE_TEST_CASE("straight code for known sizes gives the bits of the loops", 
   REQUIRE(fixed_agree<3, 1, 3, TestType>());
   REQUIRE(fixed_agree<2, 15, 3, TestType>());
   REQUIRE(fixed_agree<8, 8, 8, TestType>());
-  REQUIRE(fixed_agree<12, 7, 5, TestType>()); // not small
+  REQUIRE(fixed_agree<0, 2, 3, TestType>());
+  REQUIRE(fixed_agree<3, 2, 0, TestType>());
+  REQUIRE(fixed_agree<12, 7, 5, TestType>()); // no straight code from here on
+  REQUIRE(fixed_agree<1, 40, 20, TestType>());
+  REQUIRE(fixed_agree<40, 1, 20, TestType>());
+  REQUIRE(fixed_agree<64, 10, 32, TestType>());
+  REQUIRE(fixed_agree<32, 10, 50, TestType>());
+  REQUIRE(fixed_agree<64, 33, 40, TestType>());
 }
 
 TEST_CASE("matmul of integers wraps") {

@@ -25,8 +25,8 @@ inline constexpr bool is_fast = COTANGENT_ABI_FAST != 0; // -ffast-math: the com
 template <class V>
 COTANGENT_INLINE constexpr V opaque(V const& x) {
   if (std::is_constant_evaluated()) return x;
-  if constexpr (detail::wide<V>)
-    return bit_cast<V>(halves<V>{opaque(split(x).low), opaque(split(x).high)});
+  if constexpr (is_wide<V>)
+    return join<V>(opaque(split(x).low), opaque(split(x).high));
   else if constexpr (is_vector<V> && sizeof(V) == sizeof(double))
     return bit_cast<V>(opaque(bit_cast<double>(x)));
   else {
@@ -79,9 +79,7 @@ COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
   if constexpr (!has_fma || !is_floating<V>)
     return a * b + c;
   else if constexpr (!is_vector<V>) {
-#if defined(__clang__)
     if (std::is_constant_evaluated()) return exact::fma(a, b, c);
-#endif
     if constexpr (sizeof(V) == sizeof(float))
       return __builtin_fmaf(a, b, c);
     else
@@ -104,7 +102,7 @@ COTANGENT_INLINE constexpr bool any(M const& m) {
     return m;
   else if constexpr (native_any<sizeof(M)>::exists)
     return native_any<sizeof(M)>::any(m);
-  else if constexpr (detail::wide<M>)
+  else if constexpr (is_wide<M>)
     return any(split(m).low | split(m).high);
   else {
 #if defined(__clang__)
@@ -141,9 +139,10 @@ COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
 /// The magnitude (of the lowest integer: itself).
 template <class V>
 COTANGENT_INLINE constexpr V abs(V const& x) {
-  if constexpr (!is_floating<V>)
-    return select(x < V{}, bit_cast<V>(bits_t<V>{} - x), x);
-  else if constexpr (is_vector<V>)
+  if constexpr (!is_floating<V>) {
+    using wrapping = with_lane<V, std::make_unsigned_t<lane_t<V>>>;
+    return select(x < V{}, bit_cast<V>(wrapping{} - bit_cast<wrapping>(x)), x);
+  } else if constexpr (is_vector<V>)
     return bit_cast<V>(bit_cast<bits_t<V>>(x) & std::numeric_limits<lane_t<bits_t<V>>>::max());
   else if constexpr (sizeof(V) == sizeof(float))
     return __builtin_fabsf(x);
@@ -164,21 +163,35 @@ COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
     return __builtin_copysign(x, y);
 }
 
+namespace detail {
+
+// take_first ? a : b, and NaN where either is NaN. With -ffast-math a comparison or a choice of numbers has no value
+// where one is NaN: there integers decide.
+template <class M, class V>
+COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b) {
+  if constexpr (!is_floating<V>)
+    return select(take_first, a, b);
+  else if constexpr (!is_fast)
+    return select(logical_or<M>(take_first, is_nan(a)), a, b);
+  else {
+    using bits = bits_t<V>;
+    bits const first = bit_cast<bits>(a), second = bit_cast<bits>(b);
+    bits const number = select(take_first, first, second);
+    return bit_cast<V>(select(is_nan(a), first, select(is_nan(b), second, number)));
+  }
+}
+
+} // namespace detail
+
 /// The larger, the smaller value; NaN where either is NaN; b where they are equal.
 template <class V>
 COTANGENT_INLINE constexpr V max(V const& a, V const& b) {
-  if constexpr (is_floating<V>)
-    return select(logical_or<mask_t<V>>(a > b, is_nan(a)), a, b);
-  else
-    return select(a > b, a, b);
+  return detail::choose(a > b, a, b);
 }
 
 template <class V>
 COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
-  if constexpr (is_floating<V>)
-    return select(logical_or<mask_t<V>>(a < b, is_nan(a)), a, b);
-  else
-    return select(a < b, a, b);
+  return detail::choose(a < b, a, b);
 }
 
 /// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above need three.

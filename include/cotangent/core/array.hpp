@@ -85,11 +85,10 @@ public:
   constexpr T* end() noexcept { return first_ + size_; }
   constexpr T const* end() const noexcept { return first_ + size_; }
 
-  /// Appends and returns the index of the new element. The argument is taken by value: it may live in this
-  /// array.
-  constexpr int push(T value) {
-    if (size_ == capacity_) grow(2 * capacity_ + 8);
-    first_[size_] = static_cast<T&&>(value);
+  /// Appends and returns the index of the new element. The argument may live in this array.
+  constexpr int push(T const& value) {
+    if (size_ == capacity_) return push_grown(value);
+    first_[size_] = value; // one copy: they are what a constant evaluation spends its time on
     return size_++;
   }
   /// Makes room for `count` more elements and returns where they go; they must be written before they are read.
@@ -130,6 +129,11 @@ public:
   }
 
 private:
+  constexpr int push_grown(T value) {
+    grow(2 * capacity_ + 32);
+    first_[size_] = static_cast<T&&>(value);
+    return size_++;
+  }
   T* first_ = nullptr;
   int size_ = 0;
   int capacity_ = 0;

@@ -5,7 +5,8 @@
 #include <cfloat>
 #include <type_traits>
 
-// fma and sqrt with one rounding, for constant evaluations: clang cannot evaluate its builtins there.
+// fma and sqrt with one rounding, for constant evaluations: clang does not evaluate its builtins there, g++ not where the
+// result is subnormal.
 
 namespace cotangent::math::exact {
 

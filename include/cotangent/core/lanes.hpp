@@ -131,11 +131,28 @@ COTANGENT_INLINE constexpr halves<V> split(V const& v) {
   return bit_cast<halves<V>>(v);
 }
 
+/// The vector whose halves these are.
+template <class V, class Half>
+COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
+  return bit_cast<V>(halves<V>{low, high});
+}
+
+/// Wider than a register. g++ takes comparisons and choices of such vectors apart, lane by lane, so functions work on
+/// their halves.
+template <class V>
+inline constexpr bool is_wide = is_vector<V> && sizeof(V) > COTANGENT_ABI_BYTES;
+
 /// What the target's instructions offer for one vector type; kernels/simd.hpp specialises it. A vector without a
 /// specialisation is split in halves while it is wider than a register, then goes lane by lane.
 template <class V>
 struct native {
   static constexpr bool exists = false, rounds = false;
+};
+
+/// The same for conversions.
+template <class V2, class V>
+struct native_convert {
+  static constexpr bool exists = false;
 };
 
 /// The same for masks, by their size in bytes.
@@ -146,13 +163,10 @@ struct native_any {
 
 namespace detail {
 
-template <class V>
-inline constexpr bool wide = is_vector<V> && sizeof(V) > COTANGENT_ABI_BYTES;
-
 template <class V, class F, class... Vs>
 COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
-  if constexpr (wide<V>)
-    return bit_cast<V>(halves<V>{f(split(v).low...), f(split(v).high...)});
+  if constexpr (is_wide<V>)
+    return join<V>(f(split(v).low...), f(split(v).high...));
   else {
     V r{};
     for (int i = 0; i < lanes<V>; ++i) r[i] = f(v[i]...);
@@ -165,7 +179,11 @@ COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
 /// mask ? a : b in each lane; any mask of V's lane width will do.
 template <class M, class V>
 COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
-  return mask ? a : b;
+  if constexpr (is_wide<V>)
+    return join<V>(select(split(mask).low, split(a).low, split(b).low),
+                   select(split(mask).high, split(a).high, split(b).high));
+  else
+    return mask ? a : b;
 }
 
 template <class M>
@@ -200,6 +218,10 @@ COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
     return static_cast<M2>(m);
   else if constexpr (sizeof(M2) == sizeof(M))
     return bit_cast<M2>(m);
+  else if constexpr (is_wide<M> || is_wide<M2>) {
+    using half = decltype(halves<M2>::low);
+    return join<M2>(mask_cast<half>(split(m).low), mask_cast<half>(split(m).high));
+  }
   else
     return __builtin_convertvector(m, M2);
 }
@@ -209,7 +231,12 @@ COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
 template <class V2, class V>
 COTANGENT_INLINE constexpr V2 convert(V const& v) {
   static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
-  if constexpr (is_vector<V>)
+  if constexpr (is_wide<V> || is_wide<V2>) {
+    using half = decltype(halves<V2>::low);
+    return join<V2>(convert<half>(split(v).low), convert<half>(split(v).high));
+  } else if constexpr (native_convert<V2, V>::exists)
+    return native_convert<V2, V>::convert(v);
+  else if constexpr (is_vector<V>)
     return __builtin_convertvector(v, V2);
   else
     return static_cast<V2>(v);

@@ -39,38 +39,55 @@ namespace detail {
 class hash_index {
   array<std::int32_t> slots_;
   array<std::uint32_t> hashes_; // by index
+  int mask_ = -1;               // one less than there are slots
 
 public:
   constexpr int size() const noexcept { return hashes_.size(); }
   /// The index with this hash for which `same(index)` holds, or none.
   template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
     std::int32_t const* const slots = slots_.data();
-    int const mask = slots_.size() - 1;
-    for (int p = static_cast<int>(hash >> 1) & mask; mask > 0 && slots[p] != 0; p = (p + 1) & mask)
+    for (int p = static_cast<int>(hash >> 1) & mask_; mask_ > 0 && slots[p] != 0; p = (p + 1) & mask_)
       if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
+    return none;
+  }
+  /// The same, but what was not found is added: the next index then is its.
+  template <class Same> constexpr std::int32_t find_or_add(std::uint32_t hash, Same same) {
+    int const n = hashes_.push(hash) + 1;
+    if (2 * n > mask_) grow(n - 1);
+    std::int32_t* const slots = slots_.data();
+    int p = static_cast<int>(hash >> 1) & mask_;
+    for (; slots[p] != 0; p = (p + 1) & mask_)
+      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) {
+        (void)hashes_.pop();
+        return slots[p] - 1;
+      }
+    slots[p] = n;
     return none;
   }
   /// Adds the next index, `size()`; `listed` says whether a search may find it.
   constexpr void add(std::uint32_t hash, bool listed = true) {
-    hashes_.push(listed ? hash : 0);
-    if (2 * hashes_.size() > slots_.size())
-      grow();
-    else if (listed)
-      insert(hash, hashes_.size());
+    int const n = hashes_.push(listed ? hash : 0) + 1;
+    if (2 * n > mask_) grow(n);
+    else if (listed) insert(hash, n);
+  }
+  constexpr void reserve(int count) {
+    hashes_.reserve(count);
+    if (2 * count > mask_) grow(hashes_.size(), count);
   }
 
 private:
   constexpr void insert(std::uint32_t hash, std::int32_t value) {
     std::int32_t* const slots = slots_.data();
-    int const mask = slots_.size() - 1;
-    int p = static_cast<int>(hash >> 1) & mask;
-    while (slots[p] != 0) p = (p + 1) & mask;
+    int p = static_cast<int>(hash >> 1) & mask_;
+    while (slots[p] != 0) p = (p + 1) & mask_;
     slots[p] = value;
   }
-  constexpr void grow() {
-    int const n = slots_.size() == 0 ? 64 : 4 * slots_.size();
+  constexpr void grow(int count, int wanted = 0) {
+    int n = mask_ < 0 ? 64 : 4 * (mask_ + 1);
+    while (n <= 2 * wanted) n *= 2;
     slots_ = array<std::int32_t>(n);
-    for (int k = 0; k < hashes_.size(); ++k)
+    mask_ = n - 1;
+    for (int k = 0; k < count; ++k)
       if (hashes_[k] != 0) insert(hashes_[k], k + 1);
   }
 };
@@ -96,6 +113,14 @@ public:
   constexpr builder() { (void)shape(dimensions{}); }
   /// Takes up a finished graph in order to append to it.
   constexpr explicit builder(graph_view const& v) { append(v); }
+
+  /// Room for about so many more.
+  constexpr void reserve(int tensors, int nodes, int ids) {
+    g_.tensors.reserve(g_.tensors.size() + tensors);
+    g_.nodes.reserve(g_.nodes.size() + nodes);
+    g_.ids.reserve(g_.ids.size() + ids);
+    nodes_.reserve(g_.nodes.size() + nodes);
+  }
 
   constexpr graph const& get() const noexcept { return g_; }
   constexpr graph& edit() noexcept { return g_; }
@@ -144,9 +169,8 @@ public:
   constexpr std::int32_t shape(dimensions const& d) {
     std::uint32_t h = static_cast<std::uint32_t>(d.rank) + 2;
     for (int k = 0; k < d.rank; ++k) h = detail::mix(h, static_cast<std::uint64_t>(d.size[k]));
-    if (std::int32_t const at = shapes_.find(h, [&](std::int32_t k) { return g_.shapes[k] == d; }); at != none)
+    if (std::int32_t const at = shapes_.find_or_add(h, [&](std::int32_t k) { return g_.shapes[k] == d; }); at != none)
       return at;
-    shapes_.add(h);
     g_.shapes.push(d);
     return g_.shapes.size() - 1;
   }
@@ -199,21 +223,21 @@ public:
         if (g_.numbers[n.attribute + k] != attributes[k]) return false;
       return true;
     };
-    if (merges)
-      if (std::int32_t const at = nodes_.find(h, same); at != none) {
-        g_.ids.resize(g_.ids.size() - operand_count - 1);
-        return g_.ids[g_.nodes[at].first + g_.nodes[at].operand_count];
-      }
-    nodes_.add(h, merges);
+    if (!merges) {
+      nodes_.add(h, false);
+    } else if (std::int32_t const at = nodes_.find_or_add(h, same); at != none) {
+      g_.ids.resize(g_.ids.size() - operand_count - 1);
+      return g_.ids[g_.nodes[at].first + g_.nodes[at].operand_count];
+    }
     std::int32_t const attribute = g_.numbers.size();
     if (attribute_count > 0) {
       std::int64_t* const numbers = g_.numbers.extend(attribute_count);
       for (int k = 0; k < attribute_count; ++k) numbers[k] = attributes[k];
     }
-    x[operand_count] = g_.tensors.push({type, shape_id, g_.nodes.size(), none, none, region, none});
+    symbol const y = x[operand_count] = g_.tensors.push({type, shape_id, g_.nodes.size(), none, none, region, none});
     g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
                    where});
-    return g_.tensors.size() - 1;
+    return y;
   }
 
   /// A node whose results are symbols that stand already (`symbol_of`): any number of them; never merged.
@@ -260,7 +284,10 @@ private:
     return static_cast<std::uint32_t>(h >> 32) | 1u;
   }
   constexpr void append(graph_view const& v) {
-    g_.tensors.reserve(v.tensor_count);
+    // what is appended, mostly adjoints, is about as much again
+    g_.tensors.reserve(2 * v.tensor_count + 64);
+    g_.nodes.reserve(2 * v.node_count + 64);
+    g_.ids.reserve(3 * v.id_count + 64);
     for (std::int32_t k = 0; k < v.tensor_count; ++k) g_.tensors.push(v.tensors[k]);
     for (std::int32_t k = 0; k < v.id_count; ++k) g_.ids.push(v.ids[k]);
     for (std::int32_t k = 0; k < v.number_count; ++k) g_.numbers.push(v.numbers[k]);

@@ -48,27 +48,43 @@ template <class T>
     return detail::vector_times_rows<T>(n, k, b.data, b.row, {a.data, a.column}, {c, 1});
   if (m == 1) return detail::rows_times_vector<T>(n, k, b.data, b.column, {a.data, a.column}, {c, 1});
 
-  if (m * n * k <= 4096) // too little for a choice to pay
-    return detail::matrix_product<T>(m, n, k, a, b, c, ldc, nullptr);
-  bool const by_rows = a.column == 1;
-  std::int64_t const cost = k * tiles_cost<T>(m, n);
-  if (n <= turned_columns && detail::turned_cost<T>(m, n, k, by_rows) < cost)
-    return detail::turned_product<T>(m, n, k, a, b, c, ldc);
-  std::int64_t const rest = n % simd::width<T>, main = n - rest;
-  if (main > 0 && rest > 0) { // few columns beside whole vectors of them
-    std::int64_t const other = rest == 1 ? k * m : detail::turned_cost<T>(m, rest, k, by_rows);
-    if (rest <= turned_columns && k * tiles_cost<T>(m, main) + other + 400 < cost) {
-      detail::product<T>(m, main, k, a, b, c, ldc, scratch);
-      return detail::product<T>(m, rest, k, a, {b.data + main * b.column, b.row, b.column}, c + main, ldc, nullptr);
-    }
-  }
-  detail::matrix_product<T>(m, n, k, a, b, c, ldc, scratch);
+  way const best = detail::choose<T>(m, n, k, a.column == 1);
+  if (best == way::turned) return detail::turned_product<T>(m, n, k, a, b, c, ldc);
+  std::int64_t const rest = best == way::split ? n % simd::width<T> : 0, main = n - rest;
+  detail::matrix_product<T>(m, main, k, a, b, c, ldc, scratch);
+  if (rest > 0)
+    detail::product<T>(m, rest, k, a, {b.data + main * b.column, b.row, b.column}, c + main, ldc, nullptr);
+}
+
+/// The same choice for sizes that are known; what is not chosen is not compiled.
+template <bool TransposeLeft, bool TransposeRight, int M, int N, int K, class T>
+COTANGENT_INLINE void fixed_product(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c,
+                                    std::int64_t ldc, T* scratch) {
+  matrix<T> const left{a, TransposeLeft ? 1 : lda, TransposeLeft ? lda : 1};
+  matrix<T> const right{b, TransposeRight ? 1 : ldb, TransposeRight ? ldb : 1};
+  constexpr way best = detail::choose<T>(M, N, K, !TransposeLeft);
+  if constexpr (detail::is_small<T>(M, N, K))
+    detail::small_product<TransposeLeft, TransposeRight, M, N, K>(a, lda, b, ldb, c, ldc);
+  else if constexpr (M <= 0 || N <= 0 || K <= 0) detail::product<T>(M, N, K, left, right, c, ldc, nullptr);
+  else if constexpr (N == 1 && !TransposeLeft)
+    detail::rows_times_vector<T>(M, K, a, lda, {b, right.row}, {c, ldc});
+  else if constexpr (N == 1) detail::vector_times_rows<T>(M, K, a, lda, {b, right.row}, {c, ldc});
+  else if constexpr (M == 1 && !TransposeRight)
+    detail::vector_times_rows<T>(N, K, b, ldb, {a, left.column}, {c, 1});
+  else if constexpr (M == 1) detail::rows_times_vector<T>(N, K, b, ldb, {a, left.column}, {c, 1});
+  else if constexpr (best == way::turned) detail::turned_product<T>(M, N, K, left, right, c, ldc);
+  else if constexpr (best == way::split) {
+    constexpr int rest = N % simd::width<T>, main = N - rest;
+    detail::matrix_product<T>(M, main, K, left, right, c, ldc, scratch);
+    detail::fixed_product<TransposeLeft, TransposeRight, M, rest, K>(a, lda, b + main * right.column, ldb,
+                                                                     c + main, ldc, scratch);
+  } else detail::matrix_product<T>(M, N, K, left, right, c, ldc, scratch);
 }
 
 } // namespace detail
 
-/// The bytes of `scratch` with which a product is fastest: none for small ones, never more than 256 KiB. (In any case
-/// a product takes 4 KiB of stack, 8 KiB with AVX, 18 KiB with AVX-512.)
+/// The bytes of `scratch` with which a product is fastest: none for small ones, never more than 256 KiB. (In
+/// any case a product takes 4 KiB of stack, 8 KiB with AVX, 18 KiB with AVX-512.)
 template <class T>
 constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (!std::is_floating_point_v<T> || !detail::pays_to_pack_left(m, n, k)) return 0;
@@ -77,33 +93,31 @@ constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std:
 }
 
 /// c = op(a) op(b).
-/// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; a row of a, b, c begins lda, ldb, ldc elements after the one before
-///   it. TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap a or b.
+/// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; a row of a, b, c begins lda, ldb, ldc elements after the
+///   one before it. TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap
+///   a or b.
 /// Value: each element is summed over k in chains of `matmul_chain` terms; a chain starts from +0 and goes
-///   `sum = fma(a, b, sum)` in the order of k (two roundings where the target has no fma); the chains' sums are added in
-///   order. So an element depends on its row, its column and k alone: not on where it stands, nor on m, n, strides,
-///   transposition or the width of the registers. With k == 0 c is zero. Integers wrap.
+///   `sum = fma(a, b, sum)` in the order of k (two roundings where the target has no fma); the chains' sums
+///   are added in order. So an element depends on its row, its column and k alone: not on where it stands,
+///   nor on m, n, strides, transposition or the width of the registers. With k == 0 c is zero. Integers wrap.
 /// Cost: 2 m n k flops; no allocation. `scratch` is null or holds matmul_scratch_bytes.
 /// Checked: tests/runtime/matmul.cpp
 template <bool TransposeLeft, bool TransposeRight, class T>
-void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda, T const* b, std::int64_t ldb,
-            T* c, std::int64_t ldc, T* scratch = nullptr) {
+void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda, T const* b,
+            std::int64_t ldb, T* c, std::int64_t ldc, T* scratch = nullptr) {
   detail::matrix<T> const left{a, TransposeLeft ? 1 : lda, TransposeLeft ? lda : 1};
   detail::matrix<T> const right{b, TransposeRight ? 1 : ldb, TransposeRight ? ldb : 1};
-  if constexpr (std::is_floating_point_v<T>)
-    detail::product<T>(m, n, k, left, right, c, ldc, scratch);
-  else
-    detail::integer_product<T>(m, n, k, left, right, c, ldc);
+  if constexpr (std::is_floating_point_v<T>) detail::product<T>(m, n, k, left, right, c, ldc, scratch);
+  else detail::integer_product<T>(m, n, k, left, right, c, ldc);
 }
 
 /// The same for sizes that are known: straight code where they are small.
 template <bool TransposeLeft, bool TransposeRight, int M, int N, int K, class T>
-COTANGENT_INLINE void matmul(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, std::int64_t ldc,
-                             T* scratch = nullptr) {
-  if constexpr (std::is_floating_point_v<T> && detail::is_small<T>(M, N, K))
-    detail::small_product<TransposeLeft, TransposeRight, M, N, K>(a, lda, b, ldb, c, ldc);
-  else
-    kernels::matmul<TransposeLeft, TransposeRight>(M, N, K, a, lda, b, ldb, c, ldc, scratch);
+COTANGENT_INLINE void matmul(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c,
+                             std::int64_t ldc, T* scratch = nullptr) {
+  if constexpr (std::is_floating_point_v<T>)
+    detail::fixed_product<TransposeLeft, TransposeRight, M, N, K>(a, lda, b, ldb, c, ldc, scratch);
+  else kernels::matmul<TransposeLeft, TransposeRight>(M, N, K, a, lda, b, ldb, c, ldc);
 }
 
 } // namespace COTANGENT_ABI

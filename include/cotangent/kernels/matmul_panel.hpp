@@ -17,7 +17,8 @@ namespace detail {
 
 /// Copies k rows of a panel side by side, whole vectors wide, filled up with zeros.
 template <class T>
-[[gnu::noinline]] void pack_panel(std::int64_t k, std::int64_t columns, matrix<T> b, T* to, std::int64_t to_row) {
+[[gnu::noinline]] void pack_panel(std::int64_t k, std::int64_t columns, matrix<T> b, T* to,
+                                  std::int64_t to_row) {
   using V = simd::pack<T, simd::width<T>>;
   constexpr std::int64_t w = simd::width<T>;
   if (b.column != 1) {
@@ -28,7 +29,8 @@ template <class T>
   } else
     for (std::int64_t p = 0; p < k; ++p, b.data += b.row, to += to_row)
       for (std::int64_t j = 0; j < to_row; j += w)
-        simd::store(to + j, columns - j >= w ? simd::load<V>(b.data + j) : simd::load<V>(b.data + j, columns - j));
+        simd::store(to + j,
+                    columns - j >= w ? simd::load<V>(b.data + j) : simd::load<V>(b.data + j, columns - j));
 }
 
 /// Copies rows of the left operand so that the elements of a tile follow each other in the order of use.
@@ -42,17 +44,16 @@ template <class T>
     else if (a.row == 1)
       for (std::int64_t p = 0; p < k; ++p)
         for (std::int64_t i = 0; i < m; ++i) to[p * r + i] = a.data[i + p * a.column];
-    else
-      kernels::transpose(m < r ? m : r, k, a.data, a.row, to, r);
+    else kernels::transpose(m < r ? m : r, k, a.data, a.row, to, r);
 }
 
 /// How many rows of the left operand are copied at a time, at most.
 template <class T>
-inline constexpr std::int64_t packed_rows = 256 * 1024 / static_cast<std::int64_t>(sizeof(T)) / matmul_chain /
-                                            tile_rows * tile_rows;
+inline constexpr std::int64_t packed_rows =
+    256 * 1024 / static_cast<std::int64_t>(sizeof(T)) / matmul_chain / tile_rows * tile_rows;
 
-/// From this size on, a copy of the left operand pays where its rows lie one beside the other, or so far apart that
-/// they all fall into the same few lines of a cache.
+/// From this size on, a copy of the left operand pays where its rows lie one beside the other, or so far
+/// apart that they all fall into the same few lines of a cache.
 constexpr bool pays_to_pack_left(std::int64_t m, std::int64_t n, std::int64_t k) {
   return m >= 192 && n >= 192 && k >= 192;
 }
@@ -62,22 +63,24 @@ constexpr bool collides(std::int64_t stride) {
   return stride == 1 || stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
 }
 
-/// Where a panel's rows are so far apart that they do not stay in the first cache together, a copy is read faster.
+/// Where a panel's rows are so far apart that they do not stay in the first cache together, a copy is read
+/// faster.
 template <class T>
 constexpr bool pays_to_pack(std::int64_t m, std::int64_t k, std::int64_t b_row) {
   return m >= 4 * tile_rows && k * b_row * static_cast<std::int64_t>(sizeof(T)) > 32768;
 }
 
 template <class T>
-[[gnu::noinline]] void matrix_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
-                                      std::int64_t ldc, T* scratch) {
+[[gnu::noinline]] void matrix_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a,
+                                      matrix<T> b, T* c, std::int64_t ldc, T* scratch) {
   constexpr std::int64_t w = simd::width<T>, wide = panel_columns<T>;
   alignas(64) T packed[static_cast<std::size_t>(matmul_chain * wide)];
   bool const tiles = scratch != nullptr && pays_to_pack_left(m, n, k) && collides<T>(a.row);
   std::int64_t const most = tiles ? packed_rows<T> : m;
   for (std::int64_t p0 = 0; p0 < k; p0 += matmul_chain)
     for (std::int64_t i0 = 0; i0 < m; i0 += most) {
-      std::int64_t const terms = k - p0 < matmul_chain ? k - p0 : matmul_chain, rows = m - i0 < most ? m - i0 : most;
+      std::int64_t const terms = k - p0 < matmul_chain ? k - p0 : matmul_chain,
+                         rows = m - i0 < most ? m - i0 : most;
       left_operand<T> left{a.data + i0 * a.row + p0 * a.column, a.row, a.column, tile_rows * a.row};
       if (tiles) {
         detail::pack_tiles<T>(rows, terms, {left.data, a.row, a.column}, scratch);
@@ -93,27 +96,25 @@ template <class T>
           right_row = padded;
         }
         panel_result<T> const to{c + i0 * ldc + j0, rows, ldc, columns, p0 == 0};
-        if (padded == wide)
-          detail::panel<tile_vectors>(terms, left, right, right_row, to);
-        else
-          detail::panel<1>(terms, left, right, right_row, to);
+        if (padded == wide) detail::panel<tile_vectors>(terms, left, right, right_row, to);
+        else detail::panel<1>(terms, left, right, right_row, to);
       }
     }
 }
 
-/// The transpose of the product of the transposed operands: a result with few columns then fills the lanes with its
-/// rows. At most `turned_columns` columns.
+/// The transpose of the product of the transposed operands: a result with few columns then fills the lanes
+/// with its rows. At most `turned_columns` columns.
 inline constexpr std::int64_t turned_columns = 2 * tile_rows;
 
 template <class T>
-[[gnu::noinline]] void turned_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
-                                      std::int64_t ldc) {
+[[gnu::noinline]] void turned_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a,
+                                      matrix<T> b, T* c, std::int64_t ldc) {
   constexpr std::int64_t wide = panel_columns<T>;
   alignas(64) T part[static_cast<std::size_t>(turned_columns * wide)];
   for (std::int64_t i0 = 0; i0 < m; i0 += wide) {
     std::int64_t const rows = m - i0 < wide ? m - i0 : wide;
-    detail::matrix_product<T>(n, rows, k, {b.data, b.column, b.row}, {a.data + i0 * a.row, a.column, a.row}, part,
-                              wide, nullptr);
+    detail::matrix_product<T>(n, rows, k, {b.data, b.column, b.row}, {a.data + i0 * a.row, a.column, a.row},
+                              part, wide, nullptr);
     kernels::transpose(n, rows, part, wide, c + i0 * ldc, ldc);
   }
 }
@@ -127,10 +128,24 @@ constexpr std::int64_t tiles_cost(std::int64_t m, std::int64_t n) {
   return tall * (4 * r * wide + 3 * r * narrow) + half * 2 * r * (wide + narrow);
 }
 
-/// The same for the turned product; a left operand by rows is turned on the way.
+/// The same for all terms of the turned product; a left operand by rows is turned on the way.
 template <class T>
 constexpr std::int64_t turned_cost(std::int64_t m, std::int64_t n, std::int64_t k, bool by_rows) {
   return k * (tiles_cost<T>(n, m) + (by_rows ? m : 0)) + 2 * m * n;
+}
+
+enum class way { tiles, turned, split };
+
+/// The fastest way to a result of at least two rows and columns: as it stands, turned, or with the columns
+/// that do not fill a vector made by themselves.
+template <class T>
+constexpr way choose(std::int64_t m, std::int64_t n, std::int64_t k, bool by_rows) {
+  if (m * n * k <= 4096) return way::tiles; // too little for a choice to pay
+  std::int64_t const cost = k * tiles_cost<T>(m, n), rest = n % simd::width<T>;
+  if (n <= turned_columns && turned_cost<T>(m, n, k, by_rows) < cost) return way::turned;
+  if (rest == n || rest == 0 || rest > turned_columns) return way::tiles;
+  std::int64_t const other = rest == 1 ? k * m : turned_cost<T>(m, rest, k, by_rows);
+  return k * tiles_cost<T>(m, n - rest) + other + 400 < cost ? way::split : way::tiles;
 }
 
 } // namespace detail

@@ -45,10 +45,8 @@ COTANGENT_INLINE void small_product(T const* a, std::int64_t lda, T const* b, st
 #pragma GCC unroll 128
   for (int p = 0; p < K; ++p) {
     V right;
-    if constexpr (TransposeRight)
-      right = simd::load_strided<V>(b + p, ldb);
-    else
-      right = simd::load<V>(b + p * ldb);
+    if constexpr (TransposeRight) right = simd::load_strided<V>(b + p, ldb);
+    else right = simd::load<V>(b + p * ldb);
 #pragma GCC unroll 8
     for (int i = 0; i < M; ++i)
       sum[i] = math::fma(math::broadcast<V>(a[TransposeLeft ? p * lda + i : i * lda + p]), right, sum[i]);
@@ -56,8 +54,8 @@ COTANGENT_INLINE void small_product(T const* a, std::int64_t lda, T const* b, st
 #pragma GCC unroll 8
   for (int i = 0; i < M; ++i) simd::store(c + i * ldc, sum[i]);
   if constexpr (w < N)
-    detail::small_product<TransposeLeft, TransposeRight, M, N - w, K>(a, lda, b + w * (TransposeRight ? ldb : 1), ldb,
-                                                                      c + w, ldc);
+    detail::small_product<TransposeLeft, TransposeRight, M, N - w, K>(
+        a, lda, b + w * (TransposeRight ? ldb : 1), ldb, c + w, ldc);
 }
 
 } // namespace detail

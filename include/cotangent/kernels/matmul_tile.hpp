@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The inner part of a matrix product: a few rows of the left operand against one panel of columns of the right.
+// The inner part of a matrix product: a few rows of the left operand against one panel of columns of the
+// right.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
@@ -17,10 +18,12 @@ inline constexpr std::int64_t matmul_chain = 128;
 
 namespace detail {
 
-// As many accumulators as the registers hold beside the panel's vectors and one broadcast (two where a product needs
-// a register of its own).
+// As many accumulators as the registers hold beside the panel's vectors and one broadcast (two where a
+// product needs a register of its own).
 inline constexpr int tile_vectors = 2;
-inline constexpr int tile_rows = COTANGENT_ABI_BYTES == 64 ? 8 : simd::has_fma && COTANGENT_ABI_BYTES == 32 ? 6 : 4;
+inline constexpr int tile_rows = COTANGENT_ABI_BYTES == 64                    ? 8
+                                 : simd::has_fma && COTANGENT_ABI_BYTES == 32 ? 6
+                                                                              : 4;
 
 template <class T>
 inline constexpr int panel_columns = tile_vectors * simd::width<T>;
@@ -48,11 +51,26 @@ struct panel_result {
   bool first; // assign, or add to what stands there
 };
 
-/// Rows x Vectors elements of the result, of which `rows` rows exist. A row that does not exist repeats the last one
-/// and is not stored: a smaller tile would wait for the latency of its few sums, and take as long.
+/// Sums of a tile into the result where that is not simply to store them.
+template <int Vectors, class T, class V>
+[[gnu::noinline]] void put_rows(std::int64_t rows, V const* sum, panel_result<T> const& to, T* c) {
+  constexpr int w = simd::width<T>;
+  std::int64_t const last = to.columns - (Vectors - 1) * w;
+  for (; rows > 0; --rows, c += to.row) {
+    for (int v = 0; v + 1 < Vectors; ++v, ++sum)
+      simd::store(c + v * w, to.first ? *sum : simd::load<V>(c + v * w) + *sum);
+    T* const p = c + (Vectors - 1) * w;
+    simd::store(p, to.first ? *sum : simd::load<V>(p, last) + *sum, last);
+    ++sum;
+  }
+}
+
+/// Rows x Vectors elements of the result, of which `rows` rows exist. A row that does not exist repeats the
+/// last one and is not stored: a smaller tile would wait for the latency of its few sums, and take as long.
 template <int Rows, int Vectors, class T>
-COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row, std::int64_t a_column,
-                           T const* b, std::int64_t b_row, panel_result<T> const& to, T* c) {
+COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row,
+                           std::int64_t a_column, T const* b, std::int64_t b_row, panel_result<T> const& to,
+                           T* c) {
   using V = simd::pack<T, simd::width<T>>;
   constexpr int w = simd::width<T>;
   T const* left[Rows];
@@ -74,19 +92,20 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
       for (int v = 0; v < Vectors; ++v) sum[i][v] = math::fma(x, right[v], sum[i][v]);
     }
   }
-  std::int64_t const c_row = to.row, last = to.columns - (Vectors - 1) * w;
-  bool const whole = last == w, first = to.first;
+  if (to.first && to.columns == Vectors * w) {
 #pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i) {
-    if (i >= rows) break;
+    for (int i = 0; i < Rows; ++i) {
+      if (i >= rows) break;
 #pragma GCC unroll 16
-    for (int v = 0; v < Vectors; ++v) {
-      T* const p = c + i * c_row + v * w;
-      if (v + 1 < Vectors || whole)
-        simd::store(p, first ? sum[i][v] : simd::load<V>(p) + sum[i][v]);
-      else
-        simd::store(p, first ? sum[i][v] : simd::load<V>(p, last) + sum[i][v], last);
+      for (int v = 0; v < Vectors; ++v) simd::store(c + i * to.row + v * w, sum[i][v]);
     }
+  } else {
+    V part[Rows][Vectors];
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v) part[i][v] = sum[i][v];
+    detail::put_rows<Vectors>(rows < Rows ? rows : Rows, &part[0][0], to, c);
   }
 }
 

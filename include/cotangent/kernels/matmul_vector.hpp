@@ -24,12 +24,13 @@ struct strided {
 };
 
 template <class T, class V>
-COTANGENT_INLINE void store_lanes(strided<T> y, V const& v, std::int64_t count) {
-  if (y.stride == 1)
-    count >= simd::lanes<V> ? simd::store(y.data, v) : simd::store(y.data, v, count);
-  else
-    for (int i = 0; i < simd::lanes<V>; ++i)
-      if (i < count) y[i] = v[i];
+COTANGENT_INLINE void store_lanes(strided<T> y, V const& v) {
+  if (y.stride == 1) simd::store(y.data, v);
+  else {
+    T lane[static_cast<std::size_t>(simd::lanes<V>)];
+    simd::store(lane, v);
+    for (int i = 0; i < simd::lanes<V>; ++i) y[i] = lane[i];
+  }
 }
 
 /// The sum of x[p] * y[p]. One chain waits for itself, so eight run side by side.
@@ -54,82 +55,76 @@ template <class T>
   return total;
 }
 
-/// Groups x W rows of the next function, or `count` of them where Rows stands for fewer than W.
-template <int Groups, class Rows, class T>
-COTANGENT_INLINE void rows_in_lanes(std::int64_t count, std::int64_t k, T const* m, std::int64_t m_row,
-                                    strided<T const> x, strided<T> y) {
-  constexpr int w = simd::width<T>, n = turned<T>;
-  using V = simd::pack<T, w>;
-  Rows const rows(m_row, count);
-  V total[Groups], sum[Groups];
-#pragma GCC unroll 4
-  for (int g = 0; g < Groups; ++g) total[g] = V{};
+/// Groups x W rows of the next function, of at least `turned` terms.
+template <int Groups, int W, class T>
+[[gnu::noinline]] void rows_in_lanes(std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
+                                     strided<T> y) {
+  constexpr int n = turned<T>;
+  using V = simd::pack<T, W>;
+  V total[Groups] = {}, sum[Groups];
   for (std::int64_t p0 = 0; p0 < k; p0 += matmul_chain) {
     std::int64_t const end = k - p0 < matmul_chain ? k : p0 + matmul_chain;
 #pragma GCC unroll 4
     for (int g = 0; g < Groups; ++g) sum[g] = V{};
-    std::int64_t p = p0;
-    V column[static_cast<std::size_t>(n)];
-    for (; p + n <= end; p += n) {
+    for (std::int64_t p = p0; p < end; p += n) {
+      std::int64_t const at =
+          p + n <= end ? p : end - n; // the last columns overlap those before, which are left out
+      V column[Groups][static_cast<std::size_t>(n)];
 #pragma GCC unroll 4
-      for (int g = 0; g < Groups; ++g) {
-        detail::turn(column, rows, m + g * w * m_row + p);
+      for (int g = 0; g < Groups; ++g) detail::turn(column[g], m + g * W * m_row + at, m_row);
 #pragma GCC unroll 4
-        for (int q = 0; q < n; ++q) sum[g] = math::fma(column[q], math::broadcast<V>(x[p + q]), sum[g]);
+      for (int q = 0; q < n; ++q) {
+        if (at + q < p) continue;
+        V const factor = math::broadcast<V>(x[at + q]);
+#pragma GCC unroll 4
+        for (int g = 0; g < Groups; ++g) sum[g] = math::fma(column[g][q], factor, sum[g]);
       }
     }
-    if (p < end)
-#pragma GCC unroll 4
-      for (int g = 0; g < Groups; ++g) {
-        detail::turn(column, rows, m + g * w * m_row + p, end - p);
-#pragma GCC unroll 4
-        for (int q = 0; q < n; ++q) // 0 * -0 added leaves every sum as it is, -0 too
-          sum[g] = math::fma(column[q], math::broadcast<V>(p + q < end ? x[p + q] : T(-0.0)), sum[g]);
-      }
 #pragma GCC unroll 4
     for (int g = 0; g < Groups; ++g) total[g] = p0 == 0 ? sum[g] : total[g] + sum[g];
   }
 #pragma GCC unroll 4
   for (int g = 0; g < Groups; ++g)
-    detail::store_lanes(strided<T>{y.data + g * w * y.stride, y.stride}, total[g], count - g * w);
+    detail::store_lanes(strided<T>{y.data + g * W * y.stride, y.stride}, total[g]);
+}
+
+/// All rows by blocks, of which the last overlaps the one before it. Two groups, for a sum to wait while the
+/// other goes on.
+template <int W, class T>
+void rows_by(std::int64_t rows, std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
+             strided<T> y) {
+  auto const blocks = [&](std::int64_t block, auto const& make) {
+    for (std::int64_t i = 0; i < rows; i += block) {
+      if (rows - i < block) i = rows - block;
+      make(k, m + i * m_row, m_row, x, strided<T>{y.data + i * y.stride, y.stride});
+    }
+  };
+  if (rows >= 2 * W) blocks(2 * W, detail::rows_in_lanes<2, W, T>);
+  else if constexpr (W > turned<T>) detail::rows_by<W / 2, T>(rows, k, m, m_row, x, y);
+  else if (rows >= W) blocks(W, detail::rows_in_lanes<1, W, T>);
+  else
+    for (std::int64_t i = 0; i < rows; ++i) y[i] = detail::dot<T>(k, {m + i * m_row, 1}, x);
 }
 
 /// y[i] = the sum of m(i, p) * x[p], where the rows of m are contiguous: rows go into lanes.
 template <class T>
 [[gnu::noinline]] void rows_times_vector(std::int64_t rows, std::int64_t k, T const* m, std::int64_t m_row,
                                          strided<T const> x, strided<T> y) {
-  constexpr std::int64_t w = simd::width<T>;
-  if (rows == 1)
-    y[0] = detail::dot<T>(k, {m, 1}, x);
-  else if (rows < w)
-    detail::rows_in_lanes<1, few_rows<T>>(rows, k, m, m_row, x, y);
-  else
-    for (std::int64_t i = 0; i < rows;) {
-      // two groups, for a sum to wait for while the other goes on; the last one may overlap the one before it
-      if (rows - i >= 2 * w) {
-        detail::rows_in_lanes<2, row_block<T>>(2 * w, k, m + i * m_row, m_row, x, {y.data + i * y.stride, y.stride});
-        i += 2 * w;
-      } else {
-        if (rows - i < w) i = rows - w;
-        detail::rows_in_lanes<1, row_block<T>>(w, k, m + i * m_row, m_row, x, {y.data + i * y.stride, y.stride});
-        i += w;
-      }
-    }
+  if constexpr (turns<T>)
+    if (rows > 1 && k >= turned<T>) return detail::rows_by<simd::width<T>, T>(rows, k, m, m_row, x, y);
+  for (std::int64_t i = 0; i < rows; ++i) y[i] = detail::dot<T>(k, {m + i * m_row, 1}, x);
 }
 
-/// Vectors x W columns of the next function; the vectors lie at `at`, and overlap where there are fewer columns.
-template <int Vectors, class T>
-COTANGENT_INLINE void combine(std::int64_t k, strided<T const> x, T const* m, std::int64_t m_row,
-                              std::int64_t columns, strided<T> y) {
-  constexpr int w = simd::width<T>;
-  using V = simd::pack<T, w>;
+/// Vectors x W columns of the next function; the vectors lie at `at`, and overlap where there are fewer
+/// columns.
+template <int Vectors, int W, class T>
+[[gnu::noinline]] void combine(std::int64_t k, strided<T const> x, T const* m, std::int64_t m_row,
+                               std::int64_t columns, strided<T> y) {
+  using V = simd::pack<T, W>;
   std::int64_t at[Vectors];
-  V total[Vectors], sum[Vectors];
+  V total[Vectors] = {}, sum[Vectors];
 #pragma GCC unroll 8
-  for (int v = 0; v < Vectors; ++v) {
-    at[v] = (v + 1) * w <= columns ? v * w : columns - w;
-    total[v] = V{};
-  }
+  for (int v = 0; v < Vectors; ++v) at[v] = (v + 1) * W <= columns ? v * W : columns - W;
   for (std::int64_t p0 = 0; p0 < k; p0 += matmul_chain) {
     std::int64_t const end = k - p0 < matmul_chain ? k : p0 + matmul_chain;
 #pragma GCC unroll 8
@@ -143,7 +138,18 @@ COTANGENT_INLINE void combine(std::int64_t k, strided<T const> x, T const* m, st
     for (int v = 0; v < Vectors; ++v) total[v] = p0 == 0 ? sum[v] : total[v] + sum[v];
   }
 #pragma GCC unroll 8
-  for (int v = 0; v < Vectors; ++v) detail::store_lanes(strided<T>{y.data + at[v] * y.stride, y.stride}, total[v], w);
+  for (int v = 0; v < Vectors; ++v)
+    detail::store_lanes(strided<T>{y.data + at[v] * y.stride, y.stride}, total[v]);
+}
+
+/// Fewer columns than a register has lanes.
+template <int W, class T>
+void few_columns(std::int64_t columns, std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
+                 strided<T> y) {
+  if constexpr (W < turned<T> || W == 1)
+    for (std::int64_t j = 0; j < columns; ++j) y[j] = detail::dot<T>(k, x, {m + j, m_row});
+  else if (columns >= W) detail::combine<2, W>(k, x, m, m_row, columns, y);
+  else detail::few_columns<W / 2, T>(columns, k, m, m_row, x, y);
 }
 
 /// y[j] = the sum of x[p] * m(p, j), where the rows of m are contiguous.
@@ -151,31 +157,16 @@ template <class T>
 [[gnu::noinline]] void vector_times_rows(std::int64_t columns, std::int64_t k, T const* m, std::int64_t m_row,
                                          strided<T const> x, strided<T> y) {
   constexpr int w = simd::width<T>;
-  using V = simd::pack<T, w>;
-  if (columns == 1)
-    y[0] = detail::dot<T>(k, x, {m, m_row});
-  else if (columns < w) {
-    V total{};
-    for (std::int64_t p0 = 0; p0 < k; p0 += matmul_chain) {
-      std::int64_t const end = k - p0 < matmul_chain ? k : p0 + matmul_chain;
-      V sum{};
-      for (std::int64_t p = p0; p < end; ++p)
-        sum = math::fma(math::broadcast<V>(x[p]), simd::load<V>(m + p * m_row, columns), sum);
-      total = p0 == 0 ? sum : total + sum;
-    }
-    detail::store_lanes(y, total, columns);
-  } else
-    while (columns > 0) {
-      // what remains is never narrower than a vector
-      std::int64_t const part = columns <= 8 * w ? columns : columns < 9 * w ? 7 * w : 8 * w;
-      if (part > 4 * w)
-        detail::combine<8>(k, x, m, m_row, part, y);
-      else
-        detail::combine<4>(k, x, m, m_row, part, y);
-      columns -= part;
-      m += part;
-      y.data += part * y.stride;
-    }
+  if (columns < w) return detail::few_columns<w / 2, T>(columns, k, m, m_row, x, y);
+  while (columns > 0) {
+    // what remains is never narrower than a vector
+    std::int64_t const part = columns <= 8 * w ? columns : columns < 9 * w ? 7 * w : 8 * w;
+    if (part > 4 * w) detail::combine<8, w>(k, x, m, m_row, part, y);
+    else detail::combine<4, w>(k, x, m, m_row, part, y);
+    columns -= part;
+    m += part;
+    y.data += part * y.stride;
+  }
 }
 
 } // namespace detail

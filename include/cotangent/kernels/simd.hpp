@@ -78,7 +78,7 @@ COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
     return count > 0 ? *p : V{};
   else if constexpr (detail::masked_memory<V>)
     return detail::masked_load<V>(p, count);
-  else if constexpr (math::detail::wide<V>) {
+  else if constexpr (math::is_wide<V>) {
     using half = math::vector<lane_t<V>, lanes<V> / 2>;
     std::ptrdiff_t const low = count < lanes<half> ? count : lanes<half>;
     return math::bit_cast<V>(math::halves<V>{load<half>(p, low), load<half>(p + low, count - low)});
@@ -102,7 +102,7 @@ COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
     if (count > 0) *p = v;
   } else if constexpr (detail::masked_memory<V>)
     detail::masked_store(p, v, count);
-  else if constexpr (math::detail::wide<V>) {
+  else if constexpr (math::is_wide<V>) {
     auto const h = math::split(v);
     std::ptrdiff_t const low = count < lanes<V> / 2 ? count : lanes<V> / 2;
     store(p, h.low, low);

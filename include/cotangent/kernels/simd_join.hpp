@@ -30,8 +30,8 @@ COTANGENT_INLINE auto join(V const& a, V const& b) {
 #  if COTANGENT_ABI_BYTES == 64
   else if constexpr (sizeof(V) == 32)
     // (the unmasked form it calls uninitialised: its bug 105593)
-    return reinterpret_cast<wide>(_mm512_maskz_insertf64x4(0xff, _mm512_castpd256_pd512(reinterpret_cast<__m256d>(a)),
-                                                           reinterpret_cast<__m256d>(b), 1));
+    return reinterpret_cast<wide>(_mm512_maskz_insertf64x4(
+        0xff, _mm512_castpd256_pd512(reinterpret_cast<__m256d>(a)), reinterpret_cast<__m256d>(b), 1));
 #  endif
   else
 #endif

@@ -78,6 +78,15 @@ COTANGENT_NATIVE(float, __m512, _mm512, ps);
 #  undef COTANGENT_SQRT
 #  undef COTANGENT_BOTH
 
+// g++ 12 converts the two lanes one after the other.
+template <>
+struct native_convert<vector<double, 2>, vector<float, 2>> {
+  static constexpr bool exists = true;
+  COTANGENT_INLINE static vector<double, 2> convert(vector<float, 2> const& v) {
+    return reinterpret_cast<vector<double, 2>>(_mm_cvtps_pd(_mm_castpd_ps(_mm_set_sd(bit_cast<double>(v)))));
+  }
+};
+
 template <>
 struct native_any<16> {
   static constexpr bool exists = true;

@@ -16,7 +16,10 @@ template <int Buffers, int Sizes> struct context {
   std::int64_t size[Sizes > 0 ? Sizes : 1];
   char* scratch;
 
-  COTANGENT_INLINE std::int64_t value(dimension d) const noexcept { return d >= 0 ? d : size[-1 - d]; }
+  COTANGENT_INLINE std::int64_t value(dimension d) const noexcept {
+    if constexpr (Sizes == 0) return d; // else g++ -O3 sees a size that nothing set
+    else return d >= 0 ? d : size[-1 - d];
+  }
 };
 
 } // inline namespace COTANGENT_ABI

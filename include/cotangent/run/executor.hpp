@@ -54,10 +54,7 @@ template <class Stage> struct executor {
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
     std::int64_t bytes = 0, scratch = 0;
-    if (P.size.slots > 0) {
-      slot const& last = P.slots.data[P.size.slots - 1];
-      bytes = last.offset + (last.count * last.bytes + 63) / 64 * 64;
-    }
+    for (int k = 0; k < P.size.slots; ++k) bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
     for (int k = 0; k < P.size.nests; ++k)
       if (executor::matmul_of(k) && executor::scratch_elements(k) > scratch) scratch = executor::scratch_elements(k);
     return static_cast<std::size_t>(bytes + (scratch + 63) / 64 * 64);

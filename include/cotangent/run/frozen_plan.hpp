@@ -25,7 +25,15 @@ struct plan_capacity {
   /// Room for the plan of most graphs of that size.
   static constexpr plan_capacity guess(graph_view const& g) noexcept {
     int const n = g.node_count + g.input_count() + g.output_count();
-    return {2 * n + 16, 3 * n + 16, 2 * n + 16, n + 8, n + 8, n + 8, n + 4, 6 * n + 16, n + 4, n + 1, 16, g.output_count()};
+    return {n + n / 2 + 16, 2 * n + 16, n + 16, n / 2 + 8, n + 8, 0, n / 2 + 8, 0, n / 2 + 4, n / 2 + 1, 16, g.output_count()};
+  }
+  /// The same after layout, from the size of the schedule.
+  static constexpr plan_capacity laid_out(plan_capacity c) noexcept {
+    c.buffers += c.row_slots;
+    c.slots = c.buffers;
+    c.lists = 12 * c.nests + 32;
+    c.derived += 8;
+    return c;
   }
 };
 
@@ -69,21 +77,54 @@ template <plan_capacity C> constexpr frozen_plan<C> freeze_plan(plan const& p) {
   return f;
 }
 
-template <class Stage, int VectorBytes, plan_capacity C> struct planned_with {
-  static constexpr frozen_plan<C> value = freeze_plan<C>(make_plan(Stage::view, VectorBytes));
+template <class T, int N> constexpr array<T> thaw(pool<T, N> const& from, int count) {
+  array<T> to(count);
+  for (int k = 0; k < count; ++k) to[k] = from.data[k];
+  return to;
+}
+/// What a schedule fills, as it was.
+template <plan_capacity C> constexpr plan thaw_schedule(frozen_plan<C> const& f) {
+  plan p;
+  p.instances = thaw(f.instances, f.size.instances);
+  p.operands = thaw(f.operands, f.size.operands);
+  p.accesses = thaw(f.accesses, f.size.accesses);
+  p.kernel_accesses = thaw(f.kernel_accesses, f.size.kernel_accesses);
+  p.buffers = thaw(f.buffers, f.size.buffers);
+  p.nests = thaw(f.nests, f.size.nests);
+  p.row_slots = thaw(f.row_slots, f.size.row_slots);
+  p.windows = thaw(f.windows, f.size.windows);
+  p.derived = thaw(f.derived, f.size.derived);
+  p.results = thaw(f.results, f.size.results);
+  p.known_sizes = f.known_sizes;
+  return p;
+}
+
+/// The plan that `Make::make()` builds, frozen: evaluated once where the guess has room for it.
+template <class Make, plan_capacity C> struct frozen_plan_with {
+  static constexpr frozen_plan<C> value = freeze_plan<C>(Make::make());
+};
+template <class Make, plan_capacity Guess> struct frozen_plan_of {
+  static constexpr auto const& value = []() -> auto const& {
+    if constexpr (Guess.holds(frozen_plan_with<Make, Guess>::value.size))
+      return frozen_plan_with<Make, Guess>::value;
+    else
+      return frozen_plan_with<Make, frozen_plan_with<Make, Guess>::value.size>::value;
+  }();
 };
 
 } // namespace detail
 
-/// The plan of the graph that `Stage::view` is, frozen: evaluated once where the guess has room for it.
+/// The plan of the graph that `Stage::view` is. Two constant evaluations, so that each stays within a compiler's limit.
 template <class Stage, int VectorBytes> struct planned {
-  static constexpr plan_capacity guess = plan_capacity::guess(Stage::view);
-  static constexpr auto const& value = []() -> auto const& {
-    if constexpr (guess.holds(detail::planned_with<Stage, VectorBytes, guess>::value.size))
-      return detail::planned_with<Stage, VectorBytes, guess>::value;
-    else
-      return detail::planned_with<Stage, VectorBytes, detail::planned_with<Stage, VectorBytes, guess>::value.size>::value;
-  }();
+  struct schedule {
+    static constexpr plan make() { return make_schedule(Stage::view); }
+  };
+  using scheduled = detail::frozen_plan_of<schedule, plan_capacity::guess(Stage::view)>;
+  struct layout {
+    static constexpr plan make() { return make_plan(Stage::view, detail::thaw_schedule(scheduled::value), VectorBytes); }
+  };
+  static constexpr auto const& value =
+      detail::frozen_plan_of<layout, plan_capacity::laid_out(scheduled::value.size)>::value;
 };
 
 } // namespace cotangent

@@ -9,22 +9,22 @@
 #include <cstdint>
 
 namespace cotangent {
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
+template <class F, class D, class I, class L, class B> step_table steps_for() noexcept {
+  return {{&run_matmul<F>, &run_matmul<D>},
+          {&run_gather<I>, &run_gather<L>},
+          {{&run_scatter_add<F, I>, &run_scatter_add<D, I>, &run_scatter_add<I, I>, &run_scatter_add<L, I>, nullptr},
+           {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>, nullptr}},
+          {&run_arg_max<F>, &run_arg_max<D>, &run_arg_max<I>, &run_arg_max<L>, &run_arg_max<B>}};
+}
 template <class List> step_table steps_of() noexcept {
-  return {{&run_matmul<float>, &run_matmul<double>},
-          {&run_gather<std::int32_t>, &run_gather<std::int64_t>},
-          {{&run_scatter_add<float, std::int32_t>, &run_scatter_add<double, std::int32_t>,
-            &run_scatter_add<std::int32_t, std::int32_t>, &run_scatter_add<std::int64_t, std::int32_t>, nullptr},
-           {&run_scatter_add<float, std::int64_t>, &run_scatter_add<double, std::int64_t>,
-            &run_scatter_add<std::int32_t, std::int64_t>, &run_scatter_add<std::int64_t, std::int64_t>, nullptr}},
-          {&run_arg_max<float>, &run_arg_max<double>, &run_arg_max<std::int32_t>, &run_arg_max<std::int64_t>,
-           &run_arg_max<bool>}};
+  return steps_for<typename later<float, List>::type, double, std::int32_t, std::int64_t, bool>();
 }
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 
 inline namespace COTANGENT_ABI {
 
@@ -41,7 +41,7 @@ public:
   /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`.
   template <class... UserOps>
   explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {}) {
-    prepare(g, sizes, detail::table_of<operations<UserOps...>>(), detail::steps_of<operations<UserOps...>>());
+    prepare(g, sizes, detail::interpret::table_of<operations<UserOps...>>(), detail::interpret::steps_of<operations<UserOps...>>());
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -62,11 +62,11 @@ public:
       return status::workspace_too_small;
     auto** const bases = static_cast<char**>(workspace);
     char* const memory = static_cast<char*>(workspace) + table_bytes_;
-    bases[detail::base::scratch] = memory;
-    bases[detail::base::constants] =
+    bases[detail::interpret::base::scratch] = memory;
+    bases[detail::interpret::base::constants] =
         const_cast<char*>(reinterpret_cast<char const*>(constants_.data())); // never written
-    bases[detail::base::roots] = memory + scratch_bytes_;
-    char** next = bases + detail::base::first_argument;
+    bases[detail::interpret::base::roots] = memory + scratch_bytes_;
+    char** next = bases + detail::interpret::base::first_argument;
     for (int k = 0; k < input_count(); ++k) {
       if (inputs[k] == nullptr && input_elements_[k] != 0) return status::null_argument;
       *next++ = const_cast<char*>(static_cast<char const*>(inputs[k])); // never written
@@ -75,35 +75,35 @@ public:
       if (outputs[k] == nullptr && output_elements_[k] != 0) return status::null_argument;
       *next++ = static_cast<char*>(outputs[k]);
     }
-    detail::run_context context{bases};
-    for (detail::step const& s : program_.steps) s.run(program_, s.which, context);
+    detail::interpret::run_context context{bases};
+    for (detail::interpret::step const& s : program_.steps) s.run(program_, s.which, context);
     return context.state;
   }
 
 private:
-  detail::program_data program_;
-  array<detail::constant_line> constants_;
+  detail::interpret::program_data program_;
+  array<detail::interpret::constant_line> constants_;
   array<std::int64_t> input_elements_, output_elements_;
   std::int64_t workspace_bytes_ = 0, table_bytes_ = 0, scratch_bytes_ = 0;
   failure failed_;
 
-  void prepare(graph_view const& g, std::int64_t const* sizes, detail::kernel_table const& kernels,
-               detail::step_table const& steps) {
-    detail::interpreter_build b(g, sizes, kernels);
+  void prepare(graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_table const& kernels,
+               detail::interpret::step_table const& steps) {
+    detail::interpret::interpreter_build b(g, sizes, kernels);
     failed_ = b.failed;
     if (failed_.why != nullptr) return;
-    detail::order_steps(b.plan);
+    detail::interpret::order_steps(b.plan);
     array<bool> const direct = place_outputs(b);
-    std::int64_t const roots = detail::place_roots(b.plan);
-    detail::interpreter_emit e(b, steps);
+    std::int64_t const roots = detail::interpret::place_roots(b.plan);
+    detail::interpret::interpreter_emit e(b, steps);
     for (int k = 0; k < g.output_count(); ++k) {
       if (!direct[k]) e.copy_to_output(b.outputs[k], k);
       output_elements_.push(b.outputs[k].count());
     }
     for (int k = 0; k < g.input_count(); ++k) input_elements_.push(b.plan.roots[b.input_roots[k]].elements);
-    program_ = static_cast<detail::program_data&&>(e.program);
-    constants_ = static_cast<array<detail::constant_line>&&>(b.constants);
-    table_bytes_ = detail::rounded(8 * static_cast<std::int64_t>(detail::base::first_argument + g.input_count() + g.output_count()));
+    program_ = static_cast<detail::interpret::program_data&&>(e.program);
+    constants_ = static_cast<array<detail::interpret::constant_line>&&>(b.constants);
+    table_bytes_ = detail::interpret::rounded(8 * static_cast<std::int64_t>(detail::interpret::base::first_argument + g.input_count() + g.output_count()));
     scratch_bytes_ = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
     workspace_bytes_ = table_bytes_ + scratch_bytes_ + roots + 64;
@@ -111,21 +111,21 @@ private:
 
   /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is
   /// still read; the others are copied at the end.
-  static array<bool> place_outputs(detail::interpreter_build& b) {
-    detail::plan_data& p = b.plan;
+  static array<bool> place_outputs(detail::interpret::interpreter_build& b) {
+    detail::interpret::plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);
-    array<detail::reads_in_step> reads(p.roots.size());
+    array<detail::interpret::reads_in_step> reads(p.roots.size());
     for (int k = 0; k < b.outputs.size(); ++k) {
-      detail::strided const& v = b.outputs[k];
-      detail::memory_root& r = p.roots[v.root];
+      detail::interpret::strided const& v = b.outputs[k];
+      detail::interpret::memory_root& r = p.roots[v.root];
       r.outside = true;
-      direct[k] = r.kind == detail::home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
+      direct[k] = r.kind == detail::interpret::home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k]) {
         std::int32_t const position = p.steps[r.step].position;
         bool const elementwise = p.steps[r.step].shape >= 0;
-        if (elementwise) detail::note_reads(p, r.step, reads);
+        if (elementwise) detail::interpret::note_reads(p, r.step, reads);
         for (std::int32_t const i : b.input_roots) {
-          detail::memory_root const& in = p.roots[i];
+          detail::interpret::memory_root const& in = p.roots[i];
           bool const read_later = in.last > position;
           bool const read_here = in.last == position && !(elementwise && reads[i].step == r.step &&
                                                           reads[i].pointwise && reads[i].last_unit <= r.unit);
@@ -133,7 +133,7 @@ private:
         }
       }
       if (direct[k]) {
-        r.kind = detail::home::output;
+        r.kind = detail::interpret::home::output;
         r.which = k;
       } else
         r.last = p.order.size();

@@ -25,7 +25,7 @@ COTANGENT_REFUSAL_OF(interpreter_sizes, allowed,
                      "cotangent: interpreter: every extent of the graph must have a size when it is prepared")
 } // namespace refusals
 
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 struct alignas(64) constant_line {
@@ -331,7 +331,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 } // namespace cotangent
 
 #endif

@@ -9,7 +9,7 @@
 // From planned steps to what runs: addresses, kernels, tiles.
 
 namespace cotangent {
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 /// Code that exists only where an interpreter is made.
@@ -31,7 +31,8 @@ public:
     for (std::int32_t const s : p_.order)
       if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
       else emit(s);
-    scratch_bytes = tiles.scratch_bytes;
+    if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
+    scratch_bytes = rounded(scratch_bytes);
   }
 
   void copy_to_output(strided const& v, int k) {
@@ -96,6 +97,11 @@ private:
     s.left = at(a);
     s.right = at(b);
     s.to = result(u);
+    std::int64_t const scratch = a.type == element::float64
+                                     ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
+                                     : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
+    s.scratch = scratch > 0;
+    if (scratch_bytes < scratch) scratch_bytes = scratch;
     push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
   }
 
@@ -144,6 +150,7 @@ private:
       to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
     }
     scatter clear;
+    clear.clear = true;
     clear.from.rank = 1; // nothing
     clear.clear_at = result(u);
     clear.clear_bytes = y.count() * bytes;
@@ -190,7 +197,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 } // namespace cotangent
 
 #endif

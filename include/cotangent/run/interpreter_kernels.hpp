@@ -18,7 +18,7 @@ namespace cotangent {
 /// Operation structs, by name.
 template <class... Ops> struct operations {};
 
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 struct kernel_set {
@@ -82,13 +82,23 @@ template <class From> struct conversions_from {
       &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
 };
 
+/// T, of which nothing is made before the template that names it so is.
+template <class T, class> struct later {
+  using type = T;
+};
+
 /// The kernels of the library and of the user's operations.
 template <class List> kernel_table table_of() noexcept {
-  using own = kernels_of_list<library>;
+  using own = kernels_of_list<typename later<library, List>::type>;
   using users = kernels_of_list<List>;
-  return {{own::sets, users::sets}, {own::count, users::count}, info_of<op::convert>(),
-          {conversions_from<float>::to, conversions_from<double>::to, conversions_from<std::int32_t>::to,
-           conversions_from<std::int64_t>::to, conversions_from<bool>::to}};
+  return {{own::sets, users::sets},
+          {own::count, users::count},
+          info_of<typename later<op::convert, List>::type>(),
+          {conversions_from<typename later<float, List>::type>::to,
+           conversions_from<typename later<double, List>::type>::to,
+           conversions_from<typename later<std::int32_t, List>::type>::to,
+           conversions_from<typename later<std::int64_t, List>::type>::to,
+           conversions_from<typename later<bool, List>::type>::to}};
 }
 
 // ---- operations without kernels
@@ -151,7 +161,7 @@ inline void reduce_each_column(void* result, void const* operand, kernels::reduc
 }
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 } // namespace cotangent
 
 #endif

@@ -12,7 +12,7 @@
 // Where the elements of a value stand: a piece of memory seen through strides. Reshape, permute, slice and broadcast are
 // changes of this, not work.
 
-namespace cotangent::detail {
+namespace cotangent::detail::interpret {
 
 /// Counted in elements. The memory (`root`) is a number whose meaning the holder knows.
 struct strided {
@@ -148,6 +148,6 @@ inline void copy_line(char* to, std::int64_t to_stride, char const* from, std::i
     copy_strided<1>(to, to_stride, from, from_stride, n);
 }
 
-} // namespace cotangent::detail
+} // namespace cotangent::detail::interpret
 
 #endif

@@ -10,7 +10,7 @@
 
 // What the interpreter decides once: which nodes run together, in which order, and where their results live.
 
-namespace cotangent::detail {
+namespace cotangent::detail::interpret {
 
 enum class home : unsigned char { workspace, input, output, constant, positions };
 
@@ -218,6 +218,6 @@ inline std::int64_t place_roots(plan_data& p) {
   return blocks.size();
 }
 
-} // namespace cotangent::detail
+} // namespace cotangent::detail::interpret
 
 #endif

@@ -17,7 +17,7 @@
 // workspace, the arguments and the results.
 
 namespace cotangent {
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 /// Memory, by the number of its base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
@@ -81,6 +81,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
   char* to = c.at(f.to);
   char const* const from = f.positions ? nullptr : c.at(f.memory);
   if (f.repeats_one) return copy_line(to, 1, from, 0, static_cast<std::int64_t>(64 / bytes), bytes);
+  if (count <= 0) return;
   int const inner = f.from.rank - 1;
   if (inner < 0) {
     if (f.positions) write_positions(f.from.type, to, count, f.from.offset, 0);
@@ -177,6 +178,7 @@ struct matmul_step {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t left_row = 0, right_row = 0; // from row to row as they lie
   bool left_turned = false, right_turned = false;
+  bool scratch = false;
 };
 
 /// gather, scatter_add, arg_max: contiguous operands and results.
@@ -263,7 +265,8 @@ inline void run_reduction(program_data const& p, std::int32_t which, run_context
 template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
   kernels::matmul<Left, Right>(s.m, s.n, s.k, reinterpret_cast<T const*>(c.at(s.left)), s.left_row,
                                reinterpret_cast<T const*>(c.at(s.right)), s.right_row,
-                               reinterpret_cast<T*>(c.at(s.to)), s.n);
+                               reinterpret_cast<T*>(c.at(s.to)), s.n,
+                               s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr);
 }
 
 template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
@@ -317,7 +320,7 @@ template <class T> void run_arg_max(program_data const& p, std::int32_t which, r
 }
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 } // namespace cotangent
 
 #endif

@@ -5,13 +5,12 @@
 #include <cotangent/run/interpreter_build.hpp>
 
 #include <cstdint>
-#include <numeric>
 
 // A step of elementwise nodes becomes work on tiles that stay in the first cache: what is read at other positions than
 // the tile's own is brought into order first, what nobody else reads never leaves the tile.
 
 namespace cotangent {
-namespace detail {
+namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 /// Numbers of the bases of addresses.
@@ -55,6 +54,15 @@ inline signature signature_of(interpreter_build const& b, unit const& u) noexcep
   return s;
 }
 
+inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) noexcept {
+  while (b != 0) {
+    std::int64_t const rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 class tile_emit {
 public:
   std::int64_t scratch_bytes = 0;
@@ -70,6 +78,7 @@ public:
     g.tile = tile_length(g.size);
     slot_bytes_ = rounded((g.size < g.tile ? g.size : g.tile) * largest_);
     fixed_count_ = top_ = 0;
+    free_.clear();
     for (outer& o : outer_) classify(o, g.tile);
     if (g.size == 0) return to_.groups.push(g);
     g.once.first = to_.fills.size();
@@ -78,7 +87,6 @@ public:
       else if (o.periodic && g.whole > 0) push_fill(o, slot(take()), false);
     }
     g.once.count = to_.fills.size() - g.once.first;
-    free_.clear();
     std::int32_t const kept = top_;
     if (g.whole > 0) emit_phase(true, g.each, g.work);
     free_.clear();
@@ -188,7 +196,7 @@ private:
     for (outer const& o : outer_) {
       std::int64_t const p = period(o.v);
       if (p < 1 || p >= count) continue;
-      std::int64_t const both = std::lcm(multiple, p);
+      std::int64_t const both = p / common_divisor(multiple, p) * multiple;
       if (both <= 2048) multiple = both;
     }
     return multiple > usual ? multiple : usual / multiple * multiple;
@@ -308,7 +316,7 @@ private:
 };
 
 } // namespace COTANGENT_ABI
-} // namespace detail
+} // namespace detail::interpret
 } // namespace cotangent
 
 #endif

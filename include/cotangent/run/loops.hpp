@@ -17,7 +17,7 @@ inline namespace COTANGENT_ABI {
 
 template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K> {
   using shape = nest_shape<Stage, K>;
-  using shape::at, shape::B, shape::first, shape::N, shape::P, shape::W;
+  using shape::at, shape::B, shape::first, shape::N, shape::P, shape::turned, shape::W;
   using wide = typename shape::wide;
 
   static constexpr int lane_axis = N.rank > N.split ? N.rank - 1 : 0;
@@ -33,6 +33,8 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   registers<B, wide, shape::row_count> row_values;
   registers<B, wide, shape::total_count> row_totals;
   registers<W, wide, shape::total_count> lane_totals;
+  registers<W, wide, shape::total_count> column_totals[shape::columns > 0 ? shape::columns : 1]; // of turned rows
+  alignas(64) char tiles[shape::tiles > 0 ? shape::tiles * shape::columns * W * 8 : 1];
 
   COTANGENT_INLINE explicit loops(Context const& context) noexcept : x(context) {
     if constexpr (N.rank > N.split) lanes = x.value(N.size[lane_axis]);
@@ -56,40 +58,52 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   }
   template <int Slot, class T> COTANGENT_INLINE T* row_buffer(std::int64_t c) const noexcept {
     return reinterpret_cast<T*>(x.buffer[P.row_slots.data[Slot].buffer]) +
-           (B > 1 ? sub * (lanes + simd::bytes) : 0) + c;
+           (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
   }
 
   // ---- operands
 
-  /// The value of instance `J` in a lane loop with registers `r`.
-  template <int J, class Registers> COTANGENT_INLINE auto in_lanes(Registers& r) const noexcept {
-    constexpr instance u = at(J);
-    using V = lane_value<u.type>;
-    if constexpr (u.what == action::constant) return constant_value<u.type, V>(u.bits);
-    else if constexpr (shape::is_row(u)) {
-      if constexpr (B == 1) return spread<u.type, V>(row_values.template at<u.type>(u.place));
-      else return spread<u.type, V>(static_cast<element_t<u.type>>(row_values.template at<u.type>(u.place)[sub]));
-    } else if constexpr (u.where == role::once) return spread<u.type, V>(once.template at<u.type>(u.place));
-    else return V(r.template at<u.type>(u.place));
+  /// Where an operand comes from.
+  enum class source { constant, once, row, lane };
+  static constexpr source source_of(instance const& u) {
+    return u.what == action::constant ? source::constant
+           : shape::is_row(u)         ? source::row
+           : u.where == role::once    ? source::once
+                                      : source::lane;
   }
-  template <int J> COTANGENT_INLINE auto in_rows() const noexcept {
-    constexpr instance u = at(J);
-    using V = row_value<u.type>;
-    if constexpr (u.what == action::constant) return constant_value<u.type, V>(u.bits);
-    else if constexpr (u.where == role::once) return spread<u.type, V>(once.template at<u.type>(u.place));
-    else return V(row_values.template at<u.type>(u.place));
+  static constexpr instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
+
+  // One function for each kind of source and element, not for each operand: a program has thousands of these.
+  template <source S, element E, class Registers>
+  COTANGENT_INLINE auto in_lanes(Registers& r, int place, std::int64_t bits) const noexcept {
+    using V = lane_value<E>;
+    if constexpr (S == source::constant) return constant_value<E, V>(bits);
+    else if constexpr (S == source::once) return spread<E, V>(once.template at<E>(place));
+    else if constexpr (S == source::lane) return V(r.template at<E>(place));
+    else if constexpr (turned) return V(row_values.template at<E>(place));
+    else if constexpr (B == 1) return spread<E, V>(row_values.template at<E>(place));
+    else return spread<E, V>(static_cast<element_t<E>>(row_values.template at<E>(place)[sub]));
   }
-  template <int J> COTANGENT_INLINE auto in_once() const noexcept {
-    constexpr instance u = at(J);
-    if constexpr (u.what == action::constant) return constant_value<u.type, element_t<u.type>>(u.bits);
-    else return element_t<u.type>(once.template at<u.type>(u.place));
+  template <source S, element E> COTANGENT_INLINE auto in_rows(int place, std::int64_t bits) const noexcept {
+    using V = row_value<E>;
+    if constexpr (S == source::constant) return constant_value<E, V>(bits);
+    else if constexpr (S == source::once) return spread<E, V>(once.template at<E>(place));
+    else return V(row_values.template at<E>(place));
   }
-  static constexpr int operand(int i, int k) { return P.operands.data[at(i).first_operand + k]; }
+  template <source S, element E> COTANGENT_INLINE auto in_once(int place, std::int64_t bits) const noexcept {
+    if constexpr (S == source::constant) return constant_value<E, element_t<E>>(bits);
+    else return element_t<E>(once.template at<E>(place));
+  }
+
+  /// The number of an accumulator among those of its type: over all rows, or in one stage.
+  template <int I> static constexpr int total_index = shape::ordinal(I, action::accumulate, first);
+  template <int I, int S>
+  static constexpr int sum_index = shape::ordinal(I, action::reduce, shape::begin(shape::lane_list(S)));
 
   // ---- once
 
   template <int I> COTANGENT_INLINE void step_once() noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     if constexpr (v.what == action::constant) return;
     else {
@@ -108,20 +122,21 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     return static_cast<T>(count);
   }
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_once(std::index_sequence<O...>) const noexcept {
-    constexpr instance v = at(I);
-    return apply_to<described_by<v.op>, v.type, V, at(operand(I, O)).type...>(in_once<operand(I, O)>()...);
+    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+        in_once<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
   }
 
   // ---- rows
 
   template <int I> COTANGENT_INLINE void step_row() noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     using V = row_value<v.type>;
     if constexpr (v.what == action::accumulate) {
       using Op = described_by<v.op>;
-      V& total = row_totals.template at<v.type>(shape::ordinal(I, v.what, first));
-      V y = in_rows<operand(I, 0)>();
+      V& total = row_totals.template at<v.type>(total_index<I>);
+      constexpr auto const& u = operand(I, 0);
+      V y = in_rows<source_of(u), u.type>(u.place, u.bits);
       if constexpr (B > 1)
         y = math::select(simd::first<math::mask_t<V>>(active), y, math::broadcast<V>(Op::template neutral<T>()));
       total = Op::combine(total, y);
@@ -150,8 +165,8 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     else store_value(p, y, x.value(shape::stride(at(I), 0)), active);
   }
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_row(std::index_sequence<O...>) const noexcept {
-    constexpr instance v = at(I);
-    return apply_to<described_by<v.op>, v.type, V, at(operand(I, O)).type...>(in_rows<operand(I, O)>()...);
+    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+        in_rows<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
   }
 
   // ---- lanes
@@ -159,61 +174,76 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   /// One instance at the positions from `c` on: all lanes where `Full`, else `count` of them.
   template <int I, int S, bool Full, class Registers, class Sums>
   COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, std::int64_t c, std::int64_t count) noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     using V = lane_value<v.type>;
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
-      V& sum = sums.template at<v.type>(shape::ordinal(I, v.what, shape::begin(shape::lane_list(S))));
+      V& sum = sums.template at<v.type>(sum_index<I, S>);
       sum = Op::combine(sum, counted<I, Full, V, T, Op>(r, count));
     } else if constexpr (v.what == action::accumulate) {
       using Op = described_by<v.op>;
       if constexpr (shape::is_total(v)) {
-        V& total = lane_totals.template at<v.type>(shape::ordinal(I, v.what, first));
-        total = Op::combine(total, counted<I, Full, V, T, Op>(r, count));
+        V& total = lane_totals.template at<v.type>(total_index<I>);
+        total = Op::combine(total, counted<I, Full && !turned, V, T, Op>(r, turned ? active : count));
+      } else if constexpr (turned) {
+        V& total = column_totals[c].template at<v.type>(total_index<I>);
+        total = Op::combine(total, counted<I, false, V, T, Op>(r, active));
       } else {
         T* const p = pointer<I, T>(sub) + c;
-        V const y = in_lanes<operand(I, 0)>(r);
+        constexpr auto const& u = operand(I, 0);
+        V const y = in_lanes<source_of(u), u.type>(r, u.place, u.bits);
         if constexpr (Full) store_value(p, V(Op::combine(load_value<V>(p), y)));
         else store_value(p, V(Op::combine(load_value<V>(p, count), y)), count);
       }
     } else {
       V& y = r.template at<v.type>(v.place);
       if constexpr (v.what == action::load) y = load_lanes<I, Full, V, T const>(c, count);
+      else if constexpr (v.what == action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == action::position) y = simd::iota<V>(static_cast<T>(c));
       else if constexpr (v.what == action::recall) y = load_value<V>(row_buffer<v.detail, T const>(c));
       else if constexpr (v.what == action::window) y = load_window<I, V, T const>(c, Full ? W : count);
-      else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
+      else if constexpr (v.operand_count == 1) {
+        constexpr auto const& a = operand(I, 0);
+        y = apply_to<described_by<v.op>, v.type, V, a.type>(in_lanes<source_of(a), a.type>(r, a.place, a.bits));
+      } else if constexpr (v.operand_count == 2) {
+        constexpr auto const &a = operand(I, 0), &b = operand(I, 1);
+        y = apply_to<described_by<v.op>, v.type, V, a.type, b.type>(
+            in_lanes<source_of(a), a.type>(r, a.place, a.bits), in_lanes<source_of(b), b.type>(r, b.place, b.bits));
+      } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
       if constexpr (v.slot != none) store_value(row_buffer<v.slot, T>(c), y);
       if constexpr (v.what == action::compute && v.access != none) store_lanes<I, Full, V, T>(y, c, count);
     }
   }
   template <int I, class V, class Registers, std::size_t... O>
   COTANGENT_INLINE V compute_lane(Registers& r, std::index_sequence<O...>) const noexcept {
-    constexpr instance v = at(I);
-    return apply_to<described_by<v.op>, v.type, V, at(operand(I, O)).type...>(in_lanes<operand(I, O)>(r)...);
+    return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
+        in_lanes<source_of(operand(I, O)), operand(I, O).type>(r, operand(I, O).place, operand(I, O).bits)...);
   }
   /// The operand of a reduction, neutral beyond the end.
   template <int I, bool Full, class V, class T, class Op, class Registers>
   COTANGENT_INLINE V counted(Registers& r, std::int64_t count) const noexcept {
-    if constexpr (Full) return in_lanes<operand(I, 0)>(r);
-    else if constexpr (W == 1) return count > 0 ? in_lanes<operand(I, 0)>(r) : Op::template neutral<T>();
-    else
-      return math::select(simd::first<math::mask_t<V>>(count), in_lanes<operand(I, 0)>(r),
-                          math::broadcast<V>(Op::template neutral<T>()));
+    constexpr auto const& u = operand(I, 0);
+    V const y = in_lanes<source_of(u), u.type>(r, u.place, u.bits);
+    if constexpr (Full) return y;
+    else if constexpr (W == 1) return count > 0 ? y : Op::template neutral<T>();
+    else return math::select(simd::first<math::mask_t<V>>(count), y, math::broadcast<V>(Op::template neutral<T>()));
   }
   template <int I, bool Full, class V, class T> COTANGENT_INLINE V load_lanes(std::int64_t c, std::int64_t count) const noexcept {
     T* const p = pointer<I, T>(sub);
-    if constexpr (lane_stride<I>() != 1) {
+    if constexpr (shape::has_tile(I)) return load_value<V>(reinterpret_cast<T*>(tiles + tile_at<I>) + c * W);
+    else if constexpr (turned) return spread<at(I).type, V>(p[c * x.value(lane_stride<I>())]);
+    else if constexpr (lane_stride<I>() != 1) {
       std::int64_t const stride = x.value(lane_stride<I>());
       return load_value<V>(p + c * stride, stride, Full ? W : count);
     } else if constexpr (Full) return load_value<V>(p + c);
     else return load_value<V>(p + c, count);
   }
   template <int I, bool Full, class V, class T>
-  COTANGENT_INLINE void store_lanes(V const& y, std::int64_t c, std::int64_t count) const noexcept {
+  COTANGENT_INLINE void store_lanes(V const& y, std::int64_t c, std::int64_t count) noexcept {
     T* const p = pointer<I, T>(sub);
-    if constexpr (lane_stride<I>() != 1) {
+    if constexpr (shape::has_tile(I)) store_value(reinterpret_cast<T*>(tiles + tile_at<I>) + c * W, y);
+    else if constexpr (lane_stride<I>() != 1) {
       std::int64_t const stride = x.value(lane_stride<I>());
       store_value(p + c * stride, y, stride, Full ? W : count);
     } else if constexpr (Full) store_value(p + c, y);
@@ -235,6 +265,59 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     return load_value<V>(static_cast<T*>(lane));
   }
 
+  // ---- turned rows
+
+  template <int I> static constexpr int tile_at = shape::tile(I) * shape::columns * W * 8;
+  template <class T> static constexpr bool turns_in_registers =
+      !std::is_same_v<T, bool> && W * static_cast<int>(sizeof(T)) == simd::bytes;
+
+  /// Brings the rows of the block into a tile, columns first.
+  template <int I> COTANGENT_INLINE void load_tile() noexcept {
+    if constexpr (shape::has_tile(I)) {
+      if constexpr (at(I).what == action::load && shape::tile_owner(I) == I) {
+        using T = element_t<at(I).type>;
+        T const* const p = pointer<I, T const>(0);
+        std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());
+        T* const to = reinterpret_cast<T*>(tiles + tile_at<I>);
+        if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
+          using V = math::vector<T, W>;
+          for (int c = 0; c < shape::columns; c += W) {
+            V rows_[W];
+            for (int k = 0; k < W; ++k)
+              rows_[k] = k < active ? simd::load<V>(p + k * step + c, shape::columns - c < W ? shape::columns - c : W) : V{};
+            simd::transpose(rows_);
+            for (int k = 0; k < W && c + k < shape::columns; ++k) simd::store(to + (c + k) * W, rows_[k]);
+          }
+        } else
+          for (int c = 0; c < shape::columns; ++c)
+            for (int k = 0; k < W; ++k) to[c * W + k] = k < active ? p[k * step + c * across_step] : T{};
+      }
+    }
+  }
+  /// Writes a tile to the rows of the block.
+  template <int I> COTANGENT_INLINE void store_tile() noexcept {
+    if constexpr (shape::has_tile(I)) {
+      if constexpr (at(I).what != action::load) {
+        using T = element_t<at(I).type>;
+        T* const p = pointer<I, T>(0);
+        std::int64_t const step = x.value(shape::stride(at(I), 0)), across_step = x.value(lane_stride<I>());
+        T const* const from = reinterpret_cast<T const*>(tiles + tile_at<I>);
+        if constexpr (turns_in_registers<T> && lane_stride<I>() == 1) {
+          using V = math::vector<T, W>;
+          for (int c = 0; c < shape::columns; c += W) {
+            V rows_[W];
+            for (int k = 0; k < W; ++k) rows_[k] = c + k < shape::columns ? simd::load<V>(from + (c + k) * W) : V{};
+            simd::transpose(rows_);
+            for (int k = 0; k < W && k < active; ++k)
+              simd::store(p + k * step + c, rows_[k], shape::columns - c < W ? shape::columns - c : W);
+          }
+        } else
+          for (int k = 0; k < active; ++k)
+            for (int c = 0; c < shape::columns; ++c) p[k * step + c * across_step] = from[c * W + k];
+      }
+    }
+  }
+
   // ---- loops
 
   template <int S, bool Full, class Sums, std::size_t... I>
@@ -246,27 +329,33 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   }
 
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     if constexpr (v.what == action::reduce)
-      sums.template at<v.type>(shape::ordinal(I, v.what, shape::begin(shape::lane_list(S)))) =
+      sums.template at<v.type>(sum_index<I, S>) =
           math::broadcast<lane_value<v.type>>(described_by<v.op>::template neutral<element_t<v.type>>());
   }
   /// Combines what ran side by side, then the lanes: a fixed order.
   template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums (&sums)[U]) noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
       using V = lane_value<v.type>;
-      constexpr int k = shape::ordinal(I, v.what, shape::begin(shape::lane_list(S)));
+      constexpr int k = sum_index<I, S>;
       V sum = sums[0].template at<v.type>(k);
       if constexpr (U == 4)
         sum = Op::combine(V(Op::combine(sum, sums[1].template at<v.type>(k))),
                           V(Op::combine(sums[2].template at<v.type>(k), sums[3].template at<v.type>(k))));
       else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<v.type>(k));
+      if constexpr (turned) {
+        row_values.template at<v.type>(v.place) = sum;
+        if constexpr (v.access != none) store_rows<I, V, element_t<v.type>>(sum);
+        return;
+      }
       element_t<v.type> const y = across<Op>(sum);
-      if constexpr (B == 1) row_values.template at<v.type>(v.place) = y;
+      if constexpr (turned) return;
+      else if constexpr (B == 1) row_values.template at<v.type>(v.place) = y;
       else row_values.template at<v.type>(v.place)[sub] = y;
-      if constexpr (v.access != none) *pointer<I, element_t<v.type>>(sub) = y;
+      if constexpr (v.access != none && !turned) *pointer<I, element_t<v.type>>(sub) = y;
     }
   }
   template <class Op, class V> COTANGENT_INLINE static auto across(V const& v) noexcept {
@@ -283,7 +372,9 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     for (int u = 0; u < U; ++u)
       static_cast<void>(std::initializer_list<int>{(start_sum<from + static_cast<int>(I), S>(sums[u]), 0)...});
     std::int64_t c = 0;
-    if constexpr (once_made) {
+    if constexpr (turned) {
+      for (; c < shape::columns; ++c) body<S, true>(sums[0], c, W, list);
+    } else if constexpr (once_made) {
       for (; c < lanes; c += W) body<S, false>(sums[0], c, lanes - c < W ? lanes - c : W, list);
     } else {
       if constexpr (U == 4) {
@@ -321,7 +412,7 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     row_steps<S>(std::make_index_sequence<shape::size(shape::row_list(S))>{});
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
-      if constexpr (B == 1) lane_loop<S>(std::make_index_sequence<shape::size(list)>{});
+      if constexpr (B == 1 || turned) lane_loop<S>(std::make_index_sequence<shape::size(list)>{});
       else
         for (sub = 0; sub < active; ++sub) lane_loop<S>(std::make_index_sequence<shape::size(list)>{});
       sub = 0;
@@ -329,28 +420,39 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   }
 
   template <int I> COTANGENT_INLINE void start_total() noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     if constexpr (v.what == action::accumulate) {
       using T = element_t<v.type>;
       constexpr T nothing = described_by<v.op>::template neutral<T>();
-      constexpr int k = shape::ordinal(I, v.what, first);
+      constexpr int k = total_index<I>;
       if constexpr (v.where == role::row) row_totals.template at<v.type>(k) = math::broadcast<row_value<v.type>>(nothing);
       else if constexpr (shape::is_total(v))
         lane_totals.template at<v.type>(k) = math::broadcast<lane_value<v.type>>(nothing);
+      else if constexpr (turned)
+        for (auto& column : column_totals) column.template at<v.type>(k) = math::broadcast<lane_value<v.type>>(nothing);
       else
         for (std::int64_t c = 0; c < lanes; ++c) pointer<I, T>(0)[c] = nothing;
     }
   }
   template <int I> COTANGENT_INLINE void finish_total() noexcept {
-    constexpr instance v = at(I);
+    constexpr auto const& v = at(I);
     if constexpr (v.what == action::accumulate) {
       using T = element_t<v.type>;
       using Op = described_by<v.op>;
-      constexpr int k = shape::ordinal(I, v.what, first);
+      constexpr int k = total_index<I>;
       row = 0;
       if constexpr (v.where == role::row) *pointer<I, T>(0) = across<Op>(row_totals.template at<v.type>(k));
       else if constexpr (shape::is_total(v)) *pointer<I, T>(0) = across<Op>(lane_totals.template at<v.type>(k));
+      else if constexpr (turned)
+        for (int c = 0; c < shape::columns; ++c) pointer<I, T>(0)[c] = across<Op>(column_totals[c].template at<v.type>(k));
     }
+  }
+
+  template <std::size_t... I> COTANGENT_INLINE void turn_in(std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(load_tile<first + static_cast<int>(I)>(), 0)...});
+  }
+  template <std::size_t... I> COTANGENT_INLINE void turn_out(std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(store_tile<first + static_cast<int>(I)>(), 0)...});
   }
 
   template <std::size_t... S, std::size_t... I>
@@ -366,7 +468,9 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
           rest /= x.value(N.size[k]);
         }
       }
+      turn_in(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
       static_cast<void>(std::initializer_list<int>{(stage<static_cast<int>(S)>(), 0)...});
+      turn_out(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
     }
     for (int k = 0; k < max_rank; ++k) index[k] = 0;
     static_cast<void>(std::initializer_list<int>{(finish_total<first + static_cast<int>(I)>(), 0)...});

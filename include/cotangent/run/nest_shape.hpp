@@ -26,10 +26,15 @@ template <class Stage, int K> struct nest_shape {
   /// Lanes of a vector; short rows take shorter vectors.
   static constexpr int W = [] {
     int w = N.rank == 0 ? 1 : simd::bytes / static_cast<int>(sizeof(wide));
-    while (inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
+    while (!N.rows_in_lanes && inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
     return w;
   }();
   static constexpr int B = N.block;
+
+  /// Rows in lanes: the loop runs over columns, a vector holds as many rows; memory is turned tile by tile.
+  static constexpr bool turned = N.rows_in_lanes;
+  static constexpr int columns = turned ? static_cast<int>(inner_size) : 0;
+  static_assert(!turned || W == B);
 
   // The instances of list `key` (see plan::lists).
   static constexpr int begin(int key) { return P.lists.data[N.first_list + key]; }
@@ -86,6 +91,34 @@ template <class Stage, int K> struct nest_shape {
     return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
   }
 
+  /// The first instance that reads or writes the same memory through a tile.
+  static constexpr int tile_owner(int i) {
+    access const& a = P.accesses.data[at(i).access];
+    for (int k = first; k < i; ++k)
+      if (has_tile(k) && at(k).what == action::load && at(i).what == action::load) {
+        access const& c = P.accesses.data[at(k).access];
+        if (c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1]) return k;
+      }
+    return i;
+  }
+  static constexpr bool has_tile(int i) {
+    instance const& v = at(i);
+    return turned && v.where == role::lane && v.access != none && v.what != action::reduce &&
+           v.what != action::accumulate && stride(v, 0) != 0;
+  }
+  static constexpr int tile(int i) {
+    int n = 0;
+    for (int k = first; k < tile_owner(i); ++k)
+      if (has_tile(k) && tile_owner(k) == k) ++n;
+    return n;
+  }
+  static constexpr int tiles = [] {
+    int n = 0;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (has_tile(k) && tile_owner(k) == k) ++n;
+    return n;
+  }();
+
   /// How many vectors of a stage run side by side, to keep more than one addition of its reductions under way.
   static constexpr int unroll(int stage) {
     float cost = 0;
@@ -94,7 +127,7 @@ template <class Stage, int K> struct nest_shape {
       if (at(i).op != nullptr) cost += at(i).op->cost;
       reduces = reduces || at(i).what == action::reduce;
     }
-    return !reduces || N.split > 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    return !reduces || turned ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
   }
 };
 

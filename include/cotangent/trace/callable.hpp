@@ -38,32 +38,26 @@ template <std::size_t> struct anything_at : anything {};
 
 // A rival that is as good a match makes a call ambiguous: so a call shows whether F takes so many arguments without
 // instantiating its body.
-template <class F, class Indices> struct rivalled;
-template <class F, std::size_t... I> struct rivalled<F, std::index_sequence<I...>> : F {
-  using F::operator();
-  template <class... T>
-    requires(sizeof...(T) == sizeof...(I))
-  no_such_call operator()(T...) const;
-};
-template <class F> struct rivalled<F, std::index_sequence<0>> : F {
-  using F::operator();
+template <std::size_t N> struct rival;
+template <> struct rival<1> {
   template <class A> no_such_call operator()(A) const;
 };
-template <class F> struct rivalled<F, std::index_sequence<0, 1>> : F {
-  using F::operator();
+template <> struct rival<2> {
   template <class A, class B> no_such_call operator()(A, B) const;
 };
-template <class F> struct rivalled<F, std::index_sequence<0, 1, 2>> : F {
-  using F::operator();
+template <> struct rival<3> {
   template <class A, class B, class C> no_such_call operator()(A, B, C) const;
 };
-template <class F> struct rivalled<F, std::index_sequence<0, 1, 2, 3>> : F {
-  using F::operator();
+template <> struct rival<4> {
   template <class A, class B, class C, class D> no_such_call operator()(A, B, C, D) const;
 };
+template <class F, std::size_t N> struct rivalled : F, rival<N> {
+  using F::operator();
+  using rival<N>::operator();
+};
 template <class F, std::size_t N> consteval bool takes_as_many() {
-  return []<std::size_t... I>(std::index_sequence<I...> indices) {
-    return !requires(rivalled<F, decltype(indices)> const& f) { f(anything_at<I>{}...); };
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return !requires(rivalled<F, N> const& f) { f(anything_at<I>{}...); };
   }(std::make_index_sequence<N>{});
 }
 

@@ -65,6 +65,17 @@ template <class T, class L> constexpr standing standing_of(L value) {
   return {nullptr, standing::too_large, static_cast<std::int64_t>(std::numeric_limits<T>::max()), static_cast<std::int64_t>(value)};
 }
 
+// These stand in exception specifications, which compilers look at where a function is used, not when its body is made:
+// so what they say is said close to the user's line.
+template <class T> constexpr bool refuse_truth() {
+  refusals::no_truth::report<T>();
+  return true;
+}
+template <class L, class T> constexpr bool literal_meets() {
+  if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) refusals::fractional_literal::report<L, T>();
+  return true;
+}
+
 template <class T> struct index_list;
 
 } // namespace detail
@@ -142,10 +153,7 @@ public:
   constexpr expr() = default;
   template <detail::literal L>
     requires(sizeof...(E) == 0)
-  constexpr expr(L value) : at_(detail::standing_of<T>(value)) {
-    if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>)
-      refusals::fractional_literal::report<L, T>();
-  }
+  constexpr expr(L value) noexcept(detail::literal_meets<L, T>()) : at_(detail::standing_of<T>(value)) {}
   /// What a tracer makes.
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s) : at_(s) {}
@@ -177,10 +185,7 @@ public:
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
   }
 
-  constexpr explicit operator bool() const {
-    refusals::no_truth::report<T>();
-    return false;
-  }
+  constexpr explicit operator bool() const noexcept(detail::refuse_truth<T>()) { return false; }
 };
 
 } // namespace cotangent

@@ -65,7 +65,7 @@ constexpr auto select(C const& condition, A const& a, B const& b,
     using T = typename decltype(detail::element_among<A, B>())::type;
     return detail::lift(where, detail::select_fn{}, condition, detail::as_expr<T>(a), detail::as_expr<T>(b));
   } else {
-    detail::refused_operands<C, A, B>();
+    detail::refuse_operands<C, A, B>();
     return refused{};
   }
 }
@@ -74,14 +74,14 @@ constexpr auto select(C const& condition, A const& a, B const& b,
 template <class T, detail::operand X>
 constexpr auto convert(X const& x, std::source_location where = std::source_location::current()) {
   if constexpr (detail::literal<X>) return static_cast<T>(x);
-  else return detail::lift_operands(where, detail::convert_fn<element_of<T>>{}, x);
+  else return detail::lift(where, detail::convert_fn<element_of<T>>{}, x);
 }
 
 /// `x` itself, but no gradient goes through it.
 template <detail::operand X>
 constexpr auto stop_gradient(X const& x, std::source_location where = std::source_location::current()) {
   if constexpr (detail::literal<X>) return x;
-  else return detail::lift_operands(where, detail::stop_fn{}, x);
+  else return detail::lift(where, detail::stop_fn{}, x);
 }
 
 namespace extend {
@@ -90,13 +90,13 @@ namespace extend {
 template <class Op, detail::operand... X> constexpr auto apply(std::source_location where, X const&... x) {
   if constexpr (sizeof...(X) == 1) return detail::unary<Op>(where, x...);
   else if constexpr (sizeof...(X) == 2) return detail::binary<Op>(where, x...);
-  else return detail::lift_operands(where, detail::apply_fn<Op>{}, x...);
+  else return detail::lift(where, detail::apply_fn<Op>{}, x...);
 }
 
 /// A function over terms of yours, on expressions. `Fn` can be made without arguments and gives for operands of equal
 /// elements and shapes results of equal element and shape.
 template <class Fn, detail::operand... X> constexpr auto lift(std::source_location where, Fn const& fn, X const&... x) {
-  return detail::lift_operands(where, fn, x...);
+  return detail::lift(where, fn, x...);
 }
 
 } // namespace extend

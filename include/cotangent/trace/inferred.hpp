@@ -38,10 +38,6 @@ template <class Fn, class... X> constexpr inference_result infer() {
 
 // ---- from the record of a refusal to its static_assert
 
-template <template <extent, extent> class> struct of_extents;
-template <template <shape, shape> class> struct of_shapes;
-template <template <class, class> class> struct of_types;
-
 template <class... X> struct first_of;
 template <class First, class... Rest> struct first_of<First, Rest...> { using type = First; };
 template <class... X> struct last_of;
@@ -84,16 +80,9 @@ template <class... X> struct sides<refusals::index_not_integer, X...> {
   using right = refusals::wanted;
 };
 
-template <class Refusal, auto const& Failed, class... X> consteval auto report_of() {
-  if constexpr (requires { typename of_extents<Refusal::template report>; })
-    return std::type_identity<typename Refusal::template report<Failed.left, Failed.right>>{};
-  else if constexpr (requires { typename of_shapes<Refusal::template report>; })
-    return std::type_identity<typename Refusal::template report<first_of<X...>::type::extents, last_of<X...>::type::extents>>{};
-  else if constexpr (requires { typename of_types<Refusal::template report>; })
-    return std::type_identity<typename Refusal::template report<typename sides<Refusal, X...>::left,
-                                                                typename sides<Refusal, X...>::right>>{};
-  else return std::type_identity<typename Refusal::template report<typename X::value_type...>>{};
-}
+/// How a refusal is to be said. (Naming a report does not make it.)
+template <class Refusal> concept says_extents = requires { &Refusal::template report<extent{}, extent{}>; };
+template <class Refusal> concept says_shapes = requires { &Refusal::template report<shape{}, shape{}>; };
 
 template <refusal const* Why> using refusal_behind = typename decltype(described_at(behind<Why>{}))::type;
 
@@ -102,7 +91,7 @@ template <inference_result const& R, std::size_t... I> struct expr_of<R, std::in
   using type = expr<element_t<R.type>, R.extents.extents[I]...>;
 };
 
-/// The type of Fn(X...): an expression, or `refused` and the report to make.
+/// The type of Fn(X...): an expression, or `refused`, and then what has to be said.
 template <class Fn, class... X> struct inferred {
   static constexpr inference_result value = infer<Fn, X...>();
   static consteval auto find() {
@@ -110,12 +99,15 @@ template <class Fn, class... X> struct inferred {
     else return expr_of<value, std::make_index_sequence<value.extents.rank>>{};
   }
   using type = typename decltype(find())::type;
-  static consteval auto find_report() {
-    if constexpr (value.why == nullptr) return std::type_identity<refused>{};
-    else return report_of<refusal_behind<value.why>, value, X...>();
-  }
-  using report_type = typename decltype(find_report())::type;
+  static constexpr bool refuses = value.why != nullptr;
 };
+
+template <class Inferred, class... X> constexpr void report() {
+  using why = refusal_behind<Inferred::value.why>;
+  if constexpr (says_extents<why>) why::template report<Inferred::value.left, Inferred::value.right>();
+  else if constexpr (says_shapes<why>) why::template report<first_of<X...>::type::extents, last_of<X...>::type::extents>();
+  else why::template report<typename sides<why, X...>::left, typename sides<why, X...>::right>();
+}
 
 } // namespace cotangent::detail
 

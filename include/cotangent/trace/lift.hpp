@@ -38,16 +38,14 @@ template <class First, class... Rest> consteval auto element_among() {
   else return std::type_identity<std::int32_t>{};
 }
 
-/// One error for each way of calling an operation on what is no expression; then `true`.
-template <class... A> constexpr bool refused_operands() {
-  if constexpr ((std::is_same_v<A, refused> || ...)) return true;
-  else if constexpr ((plain_memory<A> || ...) && (is_expr<A> || ...)) {
-    refusals::tensor_meets_expression::report<std::conditional_t<plain_memory<A>, typename A::value_type, void>...>();
-    return true;
-  } else if constexpr (!(is_expr<A> || ...)) {
-    refusals::plain_operands::report<A...>();
-    return true;
-  } else return false;
+/// Whether there is an expression, and nothing that cannot meet one.
+template <class... A> inline constexpr bool are_operands = (is_expr<A> || ...) && (operand_of_expr<A> && ...);
+
+/// Says why not, unless it was said.
+template <class... A> constexpr void refuse_operands() {
+  if constexpr ((std::is_same_v<A, refused> || ...)) return;
+  else if constexpr ((is_expr<A> || ...)) refusals::tensor_meets_expression::report<A...>();
+  else refusals::plain_operands::report<A...>();
 }
 
 /// An expression as it is; a literal as a detached expression of element T.
@@ -73,32 +71,39 @@ template <class Result, class Fn, class... X> constexpr Result on_detached(Fn co
   return Result(standing{nullptr, n.known ? standing::uniform : standing::broken, bits_of(n.value)});
 }
 
-/// `fn` of expressions: the element and the extents of the result come from running it once, for these types, on a
-/// builder for trial.
-template <class Fn, class... X>
-constexpr auto lift(std::source_location where, Fn const& fn, X const&... x) {
-  using result = typename inferred<Fn, X...>::type;
-  if constexpr (std::is_same_v<result, refused>) {
-    typename inferred<Fn, X...>::report_type();
-    return refused{};
-  } else {
-    builder* const b = builder_of(x...);
-    if (b == nullptr) return detail::on_detached<result>(fn, x...);
-    b->place = where;
-    return result(*b, fn(term{b, x.attach(*b)}...).id);
-  }
-}
-
 template <class Op> struct apply_fn {
   template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
 };
 
-/// Lifts after turning literals into expressions and refusing what is no operand.
-template <class Fn, class... A>
-constexpr auto lift_operands(std::source_location where, Fn const& fn, A const&... a) {
-  if constexpr ((is_expr<A> && ...)) return detail::lift(where, fn, a...);
-  else if constexpr (refused_operands<A...>()) return refused{};
-  else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
+template <class Result, class Fn, class... X>
+constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x) {
+  builder* const b = builder_of(x...);
+  if (b == nullptr) return detail::on_detached<Result>(fn, x...);
+  b->place = where;
+  return Result(*b, fn(term{b, x.attach(*b)}...).id);
+}
+
+// A macro, so that it adds no line of its own to an error.
+#define COTANGENT_REPORT(TRIAL, ...)                                                                                 \
+  using why = refusal_behind<TRIAL::value.why>;                                                                      \
+  if constexpr (says_extents<why>) why::template report<TRIAL::value.left, TRIAL::value.right>();                    \
+  else if constexpr (says_shapes<why>)                                                                               \
+    why::template report<first_of<__VA_ARGS__>::type::extents, last_of<__VA_ARGS__>::type::extents>();               \
+  else why::template report<typename sides<why, __VA_ARGS__>::left, typename sides<why, __VA_ARGS__>::right>();
+
+/// `fn` of expressions and literals. The element and the extents of the result come from running it once, for these
+/// types, on a builder for trial.
+template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
+  if constexpr ((is_expr<A> && ...)) {
+    using trial = inferred<Fn, A...>;
+    if constexpr (trial::refuses) {
+      COTANGENT_REPORT(trial, A...)
+      return refused{};
+    } else return detail::lift_as<typename trial::type>(where, fn, a...);
+  } else if constexpr (!are_operands<A...>) {
+    detail::refuse_operands<A...>();
+    return refused{};
+  } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
 }
 
 // ---- the common cases, whose types need no trial
@@ -119,10 +124,16 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
       if (s.b == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a);
       return result(*s.b, s.b->push(info_of<Op>(), &s.id, 1, nullptr, 0, result::type,
                                     s.b->get().tensors[s.id].shape, where));
-    } else return detail::lift(where, apply_fn<Op>{}, a);
+    } else {
+      using trial = inferred<apply_fn<Op>, A>;
+      if constexpr (trial::refuses) {
+        COTANGENT_REPORT(trial, A)
+        return refused{};
+      } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a);
+    }
   } else if constexpr (std::is_floating_point_v<A>) return Op::template apply<A>(a);
   else {
-    refused_operands<A>();
+    detail::refuse_operands<A>();
     return refused{};
   }
 }
@@ -161,7 +172,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) {
       refusals::fractional_literal::report<L, T>();
       return refused{};
-    } else if constexpr (!keeps_type<Op, T>) return detail::lift_operands(where, apply_fn<Op>{}, a, b);
+    } else if constexpr (!keeps_type<Op, T>) return detail::lift(where, apply_fn<Op>{}, a, b);
     else {
       using result = typename elementwise_result<Op, X>::type;
       builder* g = nullptr;
@@ -179,8 +190,20 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
       return result(*g, push_same<Op, X>(*g, ids, where));
     }
   } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>) return Op::template apply<A>(a, b);
-  else return detail::lift_operands(where, apply_fn<Op>{}, a, b);
+  else if constexpr (is_expr<A> && is_expr<B>) {
+    // as `lift`, but with less between an error and the line that made it
+    using trial = inferred<apply_fn<Op>, A, B>;
+    if constexpr (trial::refuses) {
+      COTANGENT_REPORT(trial, A, B)
+      return refused{};
+    } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a, b);
+  } else {
+    detail::refuse_operands<A, B>();
+    return refused{};
+  }
 }
+
+#undef COTANGENT_REPORT
 
 } // namespace cotangent::detail
 

@@ -108,75 +108,75 @@ struct dot_fn {
 /// `x` repeated to these extents, aligned at the last axis.
 template <extent... E, detail::operand X>
 constexpr auto broadcast_to(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::broadcast_to_fn<E...>{}, x);
+  return detail::lift(where, detail::broadcast_to_fn<E...>{}, x);
 }
 /// The same elements in the same order, row by row, under other extents.
 template <extent... E, detail::operand X>
 constexpr auto reshape(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::reshape_fn<E...>{}, x);
+  return detail::lift(where, detail::reshape_fn<E...>{}, x);
 }
 /// The same elements as one axis.
 template <detail::operand X>
 constexpr auto flatten(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::flatten_fn{}, x);
+  return detail::lift(where, detail::flatten_fn{}, x);
 }
 /// The axes in reverse order.
 template <detail::operand X>
 constexpr auto transpose(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::transpose_fn{}, x);
+  return detail::lift(where, detail::transpose_fn{}, x);
 }
 /// Result axis k is operand axis `Axis...[k]`.
 template <int... Axis, detail::operand X>
 constexpr auto permute(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::permute_fn<Axis...>{}, x);
+  return detail::lift(where, detail::permute_fn<Axis...>{}, x);
 }
 
 /// The operands one after the other along an axis.
 template <int Axis, detail::operand A>
 constexpr auto concatenate(A const& a, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a);
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a);
 }
 template <int Axis, detail::operand A, detail::operand B>
 constexpr auto concatenate(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a, b);
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b);
 }
 template <int Axis, detail::operand A, detail::operand B, detail::operand C>
 constexpr auto concatenate(A const& a, B const& b, C const& c,
                            std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::concatenate_fn<Axis>{}, a, b, c);
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b, c);
 }
 // A place in the source cannot follow a pack.
 template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D, detail::operand... X>
 constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
-  return detail::lift_operands({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
+  return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
 }
 
 /// Rows of `x` chosen by integers: result row i is row `indices[i]`. Indices out of range are clamped and reported.
 template <detail::operand X, detail::operand I>
 constexpr auto gather(X const& x, I const& indices, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::gather_fn{}, x, indices);
+  return detail::lift(where, detail::gather_fn{}, x, indices);
 }
 /// `Rows` rows of zeros, to whose row `indices[i]` row i is added.
 template <extent Rows, detail::operand X, detail::operand I>
 constexpr auto scatter_add(X const& rows, I const& indices,
                            std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::scatter_add_fn<Rows>{}, rows, indices);
+  return detail::lift(where, detail::scatter_add_fn<Rows>{}, rows, indices);
 }
 /// 1 where the position along a new last axis equals the label, else 0.
 template <extent Classes, class T = float, detail::operand X>
 constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);
+  return detail::lift(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);
 }
 
 /// The product of two matrices.
 template <detail::operand A, detail::operand B>
 constexpr auto matmul(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::matmul_fn{}, a, b);
+  return detail::lift(where, detail::matmul_fn{}, a, b);
 }
 /// The sum of the products of two vectors.
 template <detail::operand A, detail::operand B>
 constexpr auto dot(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::dot_fn{}, a, b);
+  return detail::lift(where, detail::dot_fn{}, a, b);
 }
 
 } // namespace cotangent

@@ -89,16 +89,16 @@ struct cross_entropy_fn {
 #define COTANGENT_REDUCTION(NAME)                                                                                    \
   template <detail::operand X>                                                                                       \
   constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
-    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, false>{}, x);                          \
+    return detail::lift(where, detail::along_axes<detail::NAME##_fn, false>{}, x);                          \
   }                                                                                                                  \
   template <detail::operand X, int... Axis>                                                                          \
   constexpr auto NAME(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {   \
-    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, false, Axis...>{}, x);                 \
+    return detail::lift(where, detail::along_axes<detail::NAME##_fn, false, Axis...>{}, x);                 \
   }                                                                                                                  \
   template <detail::operand X, int... Axis>                                                                          \
   constexpr auto NAME(X const& x, axes_t<Axis...>, keep_t,                                                           \
                       std::source_location where = std::source_location::current()) {                                \
-    return detail::lift_operands(where, detail::along_axes<detail::NAME##_fn, true, Axis...>{}, x);                  \
+    return detail::lift(where, detail::along_axes<detail::NAME##_fn, true, Axis...>{}, x);                  \
   }
 /// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`.
 COTANGENT_REDUCTION(sum)
@@ -112,7 +112,7 @@ COTANGENT_REDUCTION(logsumexp)
 #define COTANGENT_ALONG(NAME)                                                                                        \
   template <int Axis = -1, detail::operand X>                                                                        \
   constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
-    return detail::lift_operands(where, detail::along_axis<detail::NAME##_fn, Axis>{}, x);                           \
+    return detail::lift(where, detail::along_axis<detail::NAME##_fn, Axis>{}, x);                           \
   }
 /// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`.
 COTANGENT_ALONG(softmax)
@@ -125,7 +125,7 @@ COTANGENT_ALONG(argmax)
 template <detail::operand Logits, detail::operand Labels>
 constexpr auto cross_entropy(Logits const& logits, Labels const& labels,
                              std::source_location where = std::source_location::current()) {
-  return detail::lift_operands(where, detail::cross_entropy_fn{}, logits, labels);
+  return detail::lift(where, detail::cross_entropy_fn{}, logits, labels);
 }
 
 } // namespace cotangent

@@ -41,8 +41,8 @@ COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places,
                   "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand,
                   "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
-COTANGENT_REFUSAL_TYPES(update_type, equal, element_or_shape_before, element_or_shape_after,
-                        "cotangent: an assignment such as x += y must keep element and shape of x; write x = x + y with a "
+COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after,
+                         "cotangent: an assignment such as x += y must keep the shape of x; write x = x + y with a "
                         "new name")
 
 // ---- functions and transformations

@@ -57,7 +57,7 @@ template <class Tree> struct parts_of<Tree, tree_kind::structure> {
 };
 template <class Tree, class Indices> struct parts_of_product;
 template <class Tree, std::size_t... I> struct parts_of_product<Tree, std::index_sequence<I...>> {
-  using type = parts<std::tuple_element_t<I, Tree>...>;
+  using type = parts<std::remove_cvref_t<std::tuple_element_t<I, Tree>>...>;
 };
 template <class Tree>
 struct parts_of<Tree, tree_kind::product> : parts_of_product<Tree, std::make_index_sequence<std::tuple_size<Tree>::value>> {};

@@ -6,8 +6,21 @@
 
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 namespace cotangent::detail {
+
+// Stands where the compiler looks at once, not when the body is made.
+template <class X, class Y> constexpr bool update_fits() {
+  if constexpr (is_expr<Y> || literal<Y>) {
+    using E = decltype(as_expr<typename X::value_type>(std::declval<Y const&>()));
+    using trial = inferred<apply_fn<op::add>, X, E>;
+    if constexpr (trial::refuses) detail::report<trial, X, E>();
+    else if constexpr (!std::is_same_v<typename trial::type, X>)
+      refusals::update_type::report<X::extents, trial::type::extents>();
+  } else detail::refuse_operands<X, Y>();
+  return true;
+}
 
 /// The right operand of `x += y` with x of type X. Its own type is forgotten after it was checked, since the conversion
 /// that notes the place in the source cannot be deduced.
@@ -17,20 +30,16 @@ template <class X> struct update {
   std::source_location where;
 
   template <class Y>
-  constexpr update(Y const& y, std::source_location w = std::source_location::current()) : where(w) {
+  constexpr update(Y const& y, std::source_location w = std::source_location::current()) noexcept(update_fits<X, Y>())
+      : where(w) {
     using T = typename X::value_type;
     if constexpr (is_expr<Y> || literal<Y>) {
       using E = decltype(as_expr<T>(y));
-      using result = typename inferred<apply_fn<op::add>, X, E>::type;
-      if constexpr (std::is_same_v<result, X>) {
+      if constexpr (std::is_same_v<typename inferred<apply_fn<op::add>, X, E>::type, X>) {
         at = as_expr<T>(y).standing();
         attach = [](detail::standing const& s, builder& b) { return E(s).attach(b); };
-      } else if constexpr (std::is_same_v<result, refused>) {
-        typename inferred<apply_fn<op::add>, X, E>::report_type();
-      } else {
-        refusals::update_type::template report<X, result>();
       }
-    } else refused_operands<X, Y>();
+    }
   }
 };
 

@@ -39,6 +39,7 @@ struct symbol_plan {
   place_kind kind = place_kind::unused;
   bool must_store = false;
   std::int32_t level = 0;
+  std::int32_t ready = 0;  // the lowest level of a nest that can compute it again
   std::int32_t domain = 0; // of the nest that computes it
   std::int32_t stage = 0;  // from which on it is there
   std::int32_t nest = none;
@@ -55,12 +56,12 @@ struct memory_view {
   dimension stride[max_rank]{};
 };
 
-/// What an operand is in the nest that reads it: `base` after following broadcasts, `axis[k]` the nest axis of its k-th
-/// axis (none where it has size 1 or repeats).
+/// What an operand is in the nest that reads it: `base` after following broadcasts.
 struct resolved {
   symbol base = none;
-  std::int32_t axis[max_rank]{};
-  bool direct = true; // the base's axes are the first axes of the nest, in order
+  bool repeats = false;     // some broadcast lies between
+  bool direct = true;       // the base's axes are the first axes of the nest, in order
+  std::int32_t axis[max_rank]{}; // where it repeats: the nest axis of the base's k-th axis, none for size 1
 };
 
 class fuser {
@@ -72,6 +73,7 @@ public:
   array<std::int32_t> domain_of; // by shape
   array<symbol_plan> at;         // by symbol
   array<memory_view> views;
+  array<resolved> repeats; // of broadcasts
 
   constexpr explicit fuser(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
     p.known_sizes = g.extent_count;
@@ -149,7 +151,7 @@ public:
       case operation_kind::size: kind = place_kind::immediate; break;
       case operation_kind::elementwise: kind = place_kind::lane; break;
       case operation_kind::pad: classify_pad(n, y); break;
-      case operation_kind::broadcast: kind = place_kind::repeated; break;
+      case operation_kind::broadcast: make_repeated(n, y, x); break;
       case operation_kind::reshape:
       case operation_kind::slice:
       case operation_kind::permute:
@@ -181,7 +183,7 @@ public:
     for (int k = 0; k < n.operand_count; ++k) {
       resolved const r = resolve(g.operand(n, k));
       if (at[r.base].kind == place_kind::immediate) {
-        if (g.producer(r.base)->op->kind == operation_kind::iota && r.axis[0] != none)
+        if (g.producer(r.base)->op->kind == operation_kind::iota && r.repeats && r.axis[0] != none)
           d.least_split = std::max(d.least_split, r.axis[0] + 1 < d.rank ? r.axis[0] + 1 : r.axis[0]);
         continue;
       }
@@ -194,20 +196,29 @@ public:
       dimension stride[max_rank]{};
       strides_of(r, stride);
       for (int a = d.rank - 2; a >= d.least_split; --a)
-        if (!joins(stride[a], stride[a + 1], d.size[a + 1])) {
+        if (!sizes.joins(stride[a], stride[a + 1], d.size[a + 1])) {
           d.least_split = a + 1;
           break;
         }
     }
   }
-  constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
-    return outer == 0 ? inner == 0 : inner != 0 && outer == sizes.product(inner, inner_size);
-  }
   /// The distances of an operand along the axes of its nest.
   constexpr memory_view strides_of(resolved const& r, dimension* stride) {
     memory_view const v = view_of(r.base);
-    for (int k = 0; k < g.shape(r.base).rank; ++k)
-      if (r.axis[k] != none) stride[r.axis[k]] = v.stride[k];
+    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[axis] = v.stride[k];
+    return v;
+  }
+  /// The distances of operand `t` along its own axes.
+  constexpr memory_view kernel_strides_of(symbol t, dimension* stride) {
+    resolved const r = resolve(t);
+    memory_view const v = view_of(r.base);
+    dimensions const& d = g.shape(t);
+    std::int32_t own[max_rank]{}; // the axis of t behind each of its axes that are not of size 1
+    for (int k = 0, j = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) own[j++] = k;
+    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[own[axis]] = v.stride[k];
     return v;
   }
 
@@ -273,22 +284,35 @@ public:
 
   // ---- operands
 
-  constexpr resolved resolve(symbol t, bool squeeze = true) {
+  /// Follows a broadcast to what it repeats, once: axes of the nest are those of the result without size 1.
+  constexpr void make_repeated(node const& n, symbol y, symbol x) {
     resolved r;
-    dimensions const* d = &g.shape(t);
-    for (int k = 0, j = 0; k < d->rank; ++k) r.axis[k] = squeeze ? (d->size[k] == 1 ? none : j++) : k;
-    while (at[t].kind == place_kind::repeated) {
-      node const& n = *g.producer(t);
-      t = g.operand(n, 0);
-      std::int32_t axis[max_rank]{};
-      d = &g.shape(t);
-      for (int k = 0; k < d->rank; ++k) axis[k] = d->size[k] == 1 ? none : r.axis[g.attribute(n, k)];
-      for (int k = 0; k < d->rank; ++k) r.axis[k] = axis[k];
-    }
-    r.base = t;
-    for (int k = 0, j = 0; k < d->rank && r.direct; ++k)
-      if (d->size[k] != 1) r.direct = r.axis[k] == j++;
-    return r;
+    r.repeats = true;
+    r.direct = true;
+    dimensions const &dx = g.shape(x), &dy = g.shape(y);
+    std::int32_t nest_axis[max_rank]{}, axis[max_rank]{};
+    for (int k = 0, j = 0; k < dy.rank; ++k) nest_axis[k] = dy.size[k] == 1 ? none : j++;
+    for (int k = 0; k < dx.rank; ++k) axis[k] = dx.size[k] == 1 ? none : nest_axis[g.attribute(n, k)];
+    r.base = x;
+    if (at[x].kind == place_kind::repeated) {
+      // the axes of what x repeats are counted among those of x without size 1
+      resolved const& inner = repeats[at[x].view];
+      std::int32_t of_x[max_rank]{};
+      for (int k = 0, j = 0; k < dx.rank; ++k)
+        if (dx.size[k] != 1) of_x[j++] = axis[k];
+      r.base = inner.base;
+      for (int k = 0; k < g.shape(r.base).rank; ++k) r.axis[k] = inner.axis[k] == none ? none : of_x[inner.axis[k]];
+    } else
+      for (int k = 0; k < dx.rank; ++k) r.axis[k] = axis[k];
+    for (int k = 0, j = 0; k < g.shape(r.base).rank && r.direct; ++k)
+      if (g.shape(r.base).size[k] != 1) r.direct = r.axis[k] == j++;
+    at[y].kind = place_kind::repeated;
+    at[y].view = repeats.push(r);
+  }
+  constexpr resolved resolve(symbol t) const { return at[t].kind == place_kind::repeated ? repeats[at[t].view] : resolved{t}; }
+  /// The nest axis of the k-th axis of the base; `next` counts those that are not of size 1.
+  constexpr std::int32_t axis_of(resolved const& r, int k, int& next) const {
+    return r.repeats ? r.axis[k] : g.shape(r.base).size[k] == 1 ? none : next++;
   }
   constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
   /// The computed symbol that must be stored for a view, or none.
@@ -304,8 +328,19 @@ public:
   /// The lowest level of a nest over `d` that reads `r`.
   constexpr std::int32_t level_for(resolved const& r, std::int32_t d) const {
     symbol const root = stored_root(r.base);
-    return root == none ? 0 : within(r, d) && root == r.base ? at[root].level : at[root].level + 1;
+    if (root == none) return 0;
+    if (root == r.base && within(r, d)) return at[root].level;
+    return repeatable(r, d) ? at[root].ready : at[root].level + 1;
   }
+  /// May a nest over `d` compute the value again, instead of reading what another nest stored?
+  constexpr bool repeatable(resolved const& r, std::int32_t d) const {
+    symbol_plan const& b = at[r.base];
+    std::int32_t const own = domain_id(r.base);
+    return r.direct && ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
+                         (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
+                        (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
+  }
+  static constexpr float cheap_lane = 4, cheap_scalar = 30; // in additions, from what is stored
 
   // ---- levels
 
@@ -325,7 +360,7 @@ public:
     at[y].must_store = true;
     at[y].level = 0;
     for (int k = 0; k < n.operand_count; ++k) {
-      symbol base = resolve(g.operand(n, k), false).base;
+      symbol base = resolve(g.operand(n, k)).base;
       if (at[base].kind == place_kind::immediate) materialise(base);
       if (n.op->kind == operation_kind::matmul && !is_matrix(g.operand(n, k))) {
         base = g.operand(n, k);
@@ -338,9 +373,9 @@ public:
 
   /// Can a matrix product read it as it stands: one axis with neighbours side by side?
   constexpr bool is_matrix(symbol t) {
-    resolved const r = resolve(t, false);
+    resolved const r = resolve(t);
     dimension stride[max_rank]{};
-    strides_of(r, stride);
+    kernel_strides_of(t, stride);
     dimensions const& d = g.shape(t);
     if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1))) return false;
     return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
@@ -355,38 +390,70 @@ public:
   constexpr void assign_lane(node const& n, symbol y) {
     symbol_plan& a = at[y];
     std::int32_t const d = domain_id(y);
-    bool const whole = n.op->kind == operation_kind::pad; // its operand is read through a window
+    if (n.op->kind == operation_kind::pad) return assign_pad(n, a, d);
     // in a nest over its own shape, or beside the row values it is made of
-    std::int32_t level = 0, rows = none, row_level = -1;
+    std::int32_t level = 0, stage = 0, ready = 0, rows = none, row_level = -1;
     float chain = n.op->cost;
     for (int k = 0; k < n.operand_count; ++k) {
-      resolved const r = resolve(g.operand(n, k));
-      symbol_plan const& b = at[r.base];
-      std::int32_t const l = whole ? (stored_root(r.base) == none ? 0 : at[stored_root(r.base)].level + 1) : level_for(r, d);
-      if (l > level) level = l;
-      chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
-      if (b.kind == place_kind::row && r.direct && domain_id(r.base) == d && b.level > row_level) {
-        rows = b.domain;
-        row_level = b.level;
+      symbol const t = g.operand(n, k);
+      symbol_plan const& o = at[t];
+      std::int32_t l = 0, s = 0, again = 0;
+      if (o.kind == place_kind::lane && o.domain == d) { // by far the most frequent
+        l = o.level;
+        s = o.stage;
+        again = o.chain <= cheap_lane ? o.ready : l + 1;
+        chain += o.chain;
+      } else if (o.kind != place_kind::argument && o.kind != place_kind::immediate) {
+        resolved const r = resolve(t);
+        symbol_plan const& b = at[r.base];
+        l = level_for(r, d);
+        s = within(r, d) ? b.stage : 0;
+        again = ready_for(r);
+        chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
+        if (b.kind == place_kind::row && r.direct && domain_id(r.base) == d && b.level > row_level) {
+          rows = b.domain;
+          row_level = b.level;
+        }
       }
+      if (l > level) stage = s;
+      else if (l == level && s > stage) stage = s;
+      level = std::max(level, l);
+      ready = std::max(ready, again);
     }
     a.chain = chain;
     a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
     a.domain = d;
     a.level = level;
-    if (rows != none && rows != d && !whole) {
-      std::int32_t beside = 0;
-      for (int k = 0; k < n.operand_count; ++k) {
-        std::int32_t const l = level_for(resolve(g.operand(n, k)), rows);
-        if (l > beside) beside = l;
-      }
-      if (beside <= level) {
-        a.kind = place_kind::row;
-        a.domain = rows;
-        a.level = beside;
-      }
-    }
+    a.ready = ready;
+    a.stage = stage;
+    if (rows != none && rows != d) try_beside(n, a, rows);
+  }
+  constexpr void assign_pad(node const& n, symbol_plan& a, std::int32_t d) {
+    symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
+    a.kind = place_kind::lane;
+    a.domain = d;
+    a.level = a.ready = root == none ? 0 : at[root].level + 1;
+    a.chain = n.op->cost + 0.5f;
+  }
+  constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
+    std::int32_t beside = 0;
+    for (int k = 0; k < n.operand_count; ++k) beside = std::max(beside, level_for(resolve(g.operand(n, k)), rows));
+    if (beside > a.level) return;
+    a.kind = place_kind::row;
+    a.domain = rows;
+    a.level = beside;
     a.stage = stage_of(n, a);
+  }
+
+  /// The lowest level of a nest that computes a reader of `r` again.
+  constexpr std::int32_t ready_for(resolved const& r) const {
+    symbol const root = stored_root(r.base);
+    if (root == none) return 0;
+    symbol_plan const& b = at[root];
+    bool const again = root == r.base && r.direct &&
+                       ((b.kind == place_kind::lane && b.chain <= cheap_lane) ||
+                        (b.kind == place_kind::row && domains[domain_id(root)].rank == 0 && b.chain <= cheap_scalar));
+    return again ? b.ready : b.level + 1;
   }
 
   /// The first stage of the nest in which all operands are there.
@@ -410,8 +477,10 @@ public:
     bool const of_rows = at[r.base].kind == place_kind::row && r.direct && domain_id(r.base) == dx && at[r.base].domain != dx;
     a.chain = 1000; // never computed again
     if (of_rows && mask == all) {
-      a = {place_kind::total, a.must_store, at[r.base].level, at[r.base].domain, at[r.base].stage};
-      a.chain = 1000;
+      a.kind = place_kind::total;
+      a.level = at[r.base].level;
+      a.domain = at[r.base].domain;
+      a.stage = at[r.base].stage;
       return;
     }
     std::uint32_t const trailing = d.split == none ? 0 : all & ~((1u << d.split) - 1);

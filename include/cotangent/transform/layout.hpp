@@ -11,13 +11,18 @@
 
 namespace cotangent::detail {
 
-class layouter : public scheduler {
+class layouter {
+  graph_view g;
   array<std::int32_t> order_;    // instances, nest after nest, operands before readers
   array<std::int32_t> sorted_;   // the same, in the final order
   int vector_bytes_;
 
 public:
-  constexpr layouter(graph_view const& graph, int vector_bytes) : scheduler(graph), vector_bytes_(vector_bytes) {
+  plan p;
+  size_table sizes;
+
+  constexpr layouter(graph_view const& graph, plan const& schedule, int vector_bytes)
+      : g(graph), vector_bytes_(vector_bytes), p(schedule), sizes(p.derived, p.known_sizes) {
     sort_nests();
     for (std::int32_t k = 0; k < p.nests.size(); ++k)
       if (p.nests[k].kind == nest_kind::loops) finish(k);
@@ -95,19 +100,27 @@ private:
     choose_block(n);
   }
 
-  /// Row values of as many rows as a vector has lanes are computed together, where their row buffers stay small.
+  /// Row values of as many rows as a vector has lanes are computed together, where their row buffers stay small. Rows
+  /// that are shorter than that go into the lanes themselves.
   constexpr void choose_block(nest& n) const {
-    if (n.split != 1 || n.rank > 2) return;
+    if (n.split != 1 || n.rank != 2) return;
     float cost = 0;
-    std::int64_t slots = 0;
+    std::int64_t slots = 0, tiles = 0;
+    bool windows = false;
     for (int k = 0; k < n.instance_count; ++k) {
       instance const& v = p.instances[sorted_[n.first_instance + k]];
       if (v.where == role::row && v.op != nullptr) cost += v.op->cost;
       if (v.slot != none) ++slots;
+      if (v.where == role::lane && v.access != none) ++tiles;
+      windows = windows || v.what == action::window;
     }
     int const width = vector_bytes_ / std::max(4, static_cast<int>(size_of(n.widest)));
-    if (cost >= 2 && (slots == 0 || (n.size[1] >= 0 && n.size[1] * vector_bytes_ * slots <= 16384))) n.block = width;
+    bool const short_rows = n.size[1] > 0 && n.size[1] <= most_columns && n.size[1] < 2 * width;
+    n.rows_in_lanes = short_rows && !windows && tiles <= most_tiles && (n.size[0] < 0 || n.size[0] >= width);
+    bool const fits = slots == 0 || (n.size[1] >= 0 && n.size[1] * vector_bytes_ * slots <= 16384);
+    if (n.rows_in_lanes || (cost >= 2 && fits)) n.block = width;
   }
+  static constexpr int most_columns = 16, most_tiles = 12; // of the turned rows, on the stack
 
   constexpr role role_of(access const& a, nest const& n) const {
     role r = role::once;
@@ -131,7 +144,7 @@ private:
       if (v.access != none)
         for (int k = 0; k + 1 < n.rank; ++k)
           if (joined[k])
-            joined[k] = joins(p.accesses[v.access].stride[k], p.accesses[v.access].stride[k + 1], n.size[k + 1]);
+            joined[k] = sizes.joins(p.accesses[v.access].stride[k], p.accesses[v.access].stride[k + 1], n.size[k + 1]);
     }
     if (!structured) {
       n.split = n.rank > 0 ? n.rank - 1 : 0;
@@ -314,8 +327,14 @@ private:
 
 namespace cotangent {
 
-/// Plans the execution of a graph with vectors of so many bytes.
-constexpr plan make_plan(graph_view const& g, int vector_bytes) { return detail::layouter(g, vector_bytes).p; }
+/// What each nest of a graph computes, loads and keeps; not yet in order.
+constexpr plan make_schedule(graph_view const& g) { return detail::scheduler(g).p; }
+
+/// Plans the execution of a scheduled graph with vectors of so many bytes.
+constexpr plan make_plan(graph_view const& g, plan const& schedule, int vector_bytes) {
+  return detail::layouter(g, schedule, vector_bytes).p;
+}
+constexpr plan make_plan(graph_view const& g, int vector_bytes) { return make_plan(g, make_schedule(g), vector_bytes); }
 
 } // namespace cotangent
 

@@ -24,8 +24,6 @@ class scheduler : public fuser {
   array<std::int32_t> providers_; // instances that serve the symbol at hand
 
 public:
-  static constexpr float cheap_lane = 4, cheap_scalar = 30;
-
   constexpr explicit scheduler(graph_view const& graph) : fuser(graph) {
     make_nests();
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
@@ -64,23 +62,24 @@ public:
   // ---- reading
 
   constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand, bool through_memory = false) {
+    symbol_plan& o = at[t];
+    if (o.kind == place_kind::lane && o.nest == in && !through_memory) {
+      o.demand = demands_.push({in, stage, operand, none, none, false, o.demand});
+      return;
+    }
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
     std::int32_t const domain = p.nests[in].node;
     if (at[r.base].kind == place_kind::immediate)
-      d.axis = g.shape(r.base).rank == 1 ? r.axis[0] : none;
+      d.axis = g.shape(r.base).rank == 1 ? (r.repeats ? r.axis[0] : g.shape(r.base).size[0] == 1 ? none : 0) : none;
     else if (through_memory || !within(r, domain) || at[r.base].nest != in) {
       access a;
       memory_view const v = strides_of(r, a.stride);
       a.offset = v.offset;
       list = v.root;
       d.access = p.accesses.push(a);
-      symbol_plan const& b = at[r.base];
-      d.again = !through_memory && r.direct &&
-                ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
-                  (domain_id(r.base) == domain || domains[domain_id(r.base)].rank == p.nests[in].split)) ||
-                 (b.kind == place_kind::row && domains[domain_id(r.base)].rank == 0 && b.chain <= cheap_scalar));
+      d.again = !through_memory && v.root == r.base && repeatable(r, domain);
     }
     d.next = at[list].demand;
     at[list].demand = demands_.push(d);
@@ -97,12 +96,29 @@ public:
     v.value = y;
     v.first_operand = p.operands.size();
     v.operand_count = n.operand_count;
+    if (n.operand_count == 0) return copy_immediate(n, y, v);
     for (int k = 0; k < n.operand_count; ++k) p.operands.push(none);
     for (int k = 0; k < n.operand_count; ++k)
       want(g.operand(n, k), in, stage, v.first_operand + k, n.op->kind == operation_kind::pad);
     if (n.op->kind == operation_kind::pad) make_window(n, y, v);
-    if (n.operand_count == 0) make_immediate(n, v, 0);
     return p.instances.push(v);
+  }
+
+  /// What is stored of a constant, of positions, of a size: a conversion to its own type.
+  constexpr std::int32_t copy_immediate(node const& n, symbol y, instance v) {
+    v.op = info_of<op::convert>();
+    v.operand_count = 1;
+    p.operands.push(p.instances.size() + 1);
+    std::int32_t const copy = p.instances.push(v);
+    instance from;
+    from.where = role::once;
+    from.type = v.type;
+    from.nest = v.nest;
+    from.value = y;
+    make_immediate(n, from, domains[domain_id(y)].rank == 0 ? none : 0);
+    if (from.what == action::position) from.stage = v.stage;
+    p.instances.push(from);
+    return copy;
   }
 
   constexpr void make_immediate(node const& n, instance& v, std::int32_t axis) const {
@@ -155,11 +171,16 @@ public:
     for (std::int32_t k = a.demand; k != none; k = demands_[k].next) {
       demand const d = demands_[k];
       if (d.access == none && (a.kind == place_kind::row || d.stage == a.stage)) serve(d, own);
-      else if (d.access != none && stored) serve(d, load(y, d));
+      else if (d.access != none && stored && !must_repeat(d, a)) serve(d, load(y, d));
       else if (d.access == none && stored) serve(d, load_own(y, d));
       else if (d.access != none || cheap) serve(d, again(n, y, d));
       else serve(d, recall(own, d));
     }
+  }
+
+  /// A nest that runs no later than the one that stores the value.
+  constexpr bool must_repeat(demand const& d, symbol_plan const& a) const {
+    return d.again && p.nests[d.nest].level <= a.level;
   }
 
   constexpr void serve(demand const& d, std::int32_t by) {
@@ -300,9 +321,8 @@ public:
     nest& own = p.nests[at[y].nest];
     own.first_instance = p.kernel_accesses.size();
     for (int k = 0; k < n.operand_count; ++k) {
-      resolved const r = resolve(g.operand(n, k), false);
       access a;
-      memory_view const v = strides_of(r, a.stride);
+      memory_view const v = kernel_strides_of(g.operand(n, k), a.stride);
       a.offset = v.offset;
       demand d{at[y].nest, 0, none, p.accesses.push(a)};
       p.kernel_accesses.push(d.access);

@@ -18,23 +18,24 @@ namespace detail {
 
 class simplifier : public sum_rules {
   graph_view g_;
-  simplify_options o_;
+  bool rewrite_;
   readers readers_;
   std::int32_t const* read_;
-  array<symbol> now_;          // by old symbol: the new one + 1, 0 where there is none yet
-  array<std::int32_t> shapes_; // by old shape
+  array<symbol> numbering_; // by old symbol + 1: the new one + 1, 0 where there is none yet
+  symbol* now_;             // the same by old symbol
+  array<std::int32_t> shape_numbers_;
+  std::int32_t const* shapes_; // by old shape
 
 public:
-  constexpr simplifier(graph_view const& g, simplify_options const& o)
-      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64), g_(g), o_(o), readers_(g), read_(readers_.by_symbol()),
-        now_(g.tensor_count), shapes_(g.shape_count) {
+  constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
+      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), g_(g), rewrite_(o.rewrite),
+        readers_(g, views, false), read_(readers_.by_symbol()), numbering_(g.tensor_count + 1),
+        now_(numbering_.data() + 1), shape_numbers_(g.shape_count), shapes_(shape_numbers_.data()) {
     graph& to = b.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
-    for (std::int32_t k = 0; k < g.shape_count; ++k) shapes_[k] = b.shape(g.shapes[k]);
-    to.tensors.reserve(g.tensor_count);
-    to.nodes.reserve(g.node_count);
-    to.ids.reserve(g.id_count);
+    for (std::int32_t k = 0; k < g.shape_count; ++k) shape_numbers_[k] = b.shape(g.shapes[k]);
+    b.reserve(g.tensor_count, g.node_count, g.id_count);
     to.regions.clear();
     for (std::int32_t r = 0; r < g.region_count; ++r) {
       to.regions.push(g.regions[r]);
@@ -51,7 +52,7 @@ public:
 
 private:
   constexpr symbol now(symbol old) {
-    if (old == none || now_[old] != 0) return old == none ? none : now_[old] - 1;
+    if (old == none || now_[old] != 0) return now_[old] - 1;
     tensor_symbol t = g_.tensors[old];
     t.shape = shapes_[t.shape];
     t.producer = none;
@@ -61,51 +62,61 @@ private:
       int const n = 1 + g_.shape(old).rank;
       for (int k = 0; k < n; ++k) b.edit().numbers.push(g_.numbers[g_.tensors[old].window + k]);
     }
-    stands(old, b.edit().tensors.push(t));
-    return now_[old] - 1;
-  }
-  constexpr void stands(symbol old, symbol s) {
-    now_.data()[old] = s + 1;
-    origin_of(s).readers += read_[old];
-    std::int32_t const name = g_.tensors[old].name;
-    if (name != none && b.get().tensors[s].name == none) b.edit().tensors[s].name = name;
+    symbol const s = b.edit().tensors.push(t);
+    if (s >= room_) make_room(s);
+    now_[old] = s + 1;
+    return s;
   }
 
   constexpr void visit(std::int32_t i) {
     node const& n = g_.nodes[i];
     std::int32_t const* const ids = g_.ids + n.first;
-    symbol const old = ids[n.operand_count];
-    bool const copied = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
-    if (!copied && read_[old] == 0) return;
+    bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
+    if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
-    b.region = n.region;
-    symbol few[4]{};
-    array<symbol> many(n.operand_count <= 4 ? 0 : n.operand_count);
-    symbol* const x = n.operand_count <= 4 ? few : many.data();
-    symbol const* const known = now_.data();
-    for (int k = 0; k < n.operand_count; ++k) {
-      x[k] = ids[k] == none ? none : known[ids[k]] - 1;
-      if (x[k] == none) x[k] = now(ids[k]);
-    }
+    if (rare || n.operand_count > 4 || n.region != 0 || !n.merges || !rewrite_) return visit_rare(i, rare);
+    symbol x[4]{};
+    for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
+    tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
+    symbol const y = rewritten(n, x, g_.numbers + n.attribute, t.type, shapes_[t.shape]);
+    now_[ids[n.operand_count]] = y + 1;
+    origin_[y].readers += read_[ids[n.operand_count]];
+    if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
+  }
+
+  /// Regions, what is not to be merged, what has many operands or another number of results than one.
+  constexpr void visit_rare(std::int32_t i, bool copied) {
+    node const& n = g_.nodes[i];
+    std::int32_t const* const ids = g_.ids + n.first;
     std::int64_t const* const attributes = g_.numbers + n.attribute;
+    array<symbol> x(n.operand_count);
+    for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
+    b.region = n.region;
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
-      std::int32_t const at = b.assign(n.op, x, n.operand_count, results.data(), n.result_count, attributes,
+      std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count, attributes,
                                        n.attribute_count, n.where);
       b.edit().nodes[at].merges = n.merges;
       for (std::int32_t r = 1; r < g_.region_count; ++r)
         if (g_.regions[r].owner == i) b.edit().regions[r].owner = at;
-      return;
+    } else {
+      symbol const old = ids[n.operand_count];
+      tensor_symbol const& t = g_.tensors[old];
+      symbol y = none;
+      if (n.op->kind == operation_kind::identity && n.merges && n.region == 0)
+        y = x[0];
+      else if (n.merges && n.region == 0 && rewrite_)
+        y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
+      else
+        y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape], n.where,
+                   n.merges);
+      if (y >= room_) make_room(y);
+      now_[old] = y + 1;
+      origin_[y].readers += read_[old];
+      if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
-    element const type = g_.tensors[old].type;
-    std::int32_t const shape = shapes_[g_.tensors[old].shape];
-    if (n.merges && n.region == 0 && n.op->kind == operation_kind::identity)
-      stands(old, x[0]);
-    else if (!n.merges || n.region != 0 || !o_.rewrite)
-      stands(old, b.push(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape, n.where, n.merges));
-    else
-      stands(old, rewritten(n, x, attributes, type, shape));
+    b.region = 0;
   }
 
   constexpr symbol rewritten(node const& n, symbol const* x, std::int64_t const* attributes, element type,
@@ -116,6 +127,7 @@ private:
     case operation_kind::reduction:
       return n.op == the<op::sum> ? sum(x[0], static_cast<std::uint32_t>(attributes[0]))
                                   : reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
+    case operation_kind::identity: return x[0];
     case operation_kind::broadcast: return broadcast(x[0], attributes, shape);
     case operation_kind::reshape: return reshape(x[0], shape);
     case operation_kind::permute: return permute(x[0], attributes);
@@ -140,8 +152,9 @@ private:
 /// Cost: linear.
 /// Checked: tests/static/simplify.cpp, tests/runtime/simplify.cpp.
 constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
-  detail::simplifier const rebuilt(g, o);
-  return detail::compaction(rebuilt.b.get(), o.rewrite && o.fuse_multiply_add).take();
+  bool const views = detail::readers::any_view(g);
+  detail::simplifier const rebuilt(g, o, views);
+  return detail::compaction(rebuilt.b.get(), o.rewrite && o.fuse_multiply_add, views).take();
 }
 
 } // namespace cotangent

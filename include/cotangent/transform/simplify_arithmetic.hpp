@@ -31,7 +31,8 @@ class arithmetic_rules : public movement_rules {
   constexpr bool is_small(symbol t) const { return varies(t) >= 0; }
   constexpr symbol both(operation const* op, symbol x, symbol y) {
     symbol const pair[2]{x, y};
-    return plain(op, pair, 2, nullptr, 0, type_of(x), shape_of(x));
+    tensor_symbol const& t = of(x);
+    return plain(op, pair, 2, nullptr, 0, t.type, t.shape);
   }
 
 public:
@@ -92,6 +93,9 @@ public:
     if (p == the<op::constant> && is(x, 0)) return negate(y);
     if (q == the<op::negate>) return add(x, operand(y));
     if (p == the<op::negate> && single(x)) return negate(add(operand(x), y));
+    if (fuses && p == the<op::multiply> && single(x) && is_small(y)) return add(x, negate(y));
+    if (fuses && q == the<op::multiply> && single(y))
+      if (product const of = product_of(y); of.small != none) return add(x, multiply(of.large, negate(of.small)));
     return both(the<op::subtract>, x, y);
   }
 
@@ -132,7 +136,7 @@ public:
         if (size == 1) return c.real < 0 ? negate(x) : x;
         return multiply(x, reciprocal(y));
       }
-    } else if (q == the<op::broadcast> || q == the<op::size>) {
+    } else if (q == the<op::broadcast> || (q == the<op::size> && long_axes(shape_of(y)) != 0)) {
       return is_small(x) && meet(x, y) ? both(the<op::divide>, x, y) : multiply(x, reciprocal(y));
     }
     if (p == the<op::constant> && q != the<op::constant>) {
@@ -144,8 +148,10 @@ public:
     if (p == the<op::multiply> && single(x))
       if (product const of = product_of(x); of.small != none) return multiply(divide(of.large, y), of.small);
     if (q == the<op::multiply> && single(y))
-      if (product const of = product_of(y); of.small != none)
-        return multiply(divide(x, of.large), reciprocal(of.small));
+      if (product const of = product_of(y); of.small != none) {
+        symbol const quotient = divide(x, of.large);
+        return multiply(quotient, reciprocal(of.small));
+      }
     return both(the<op::divide>, x, y);
   }
 
@@ -178,18 +184,13 @@ public:
   /// An operation without a rewrite of its own: on constants it is done here, on small tensors before they repeat.
   constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
                          element type, std::int32_t shape) {
-    bool small = n > 0;
-    int constants = 0;
-    for (int k = 0; k < n && small; ++k) {
+    for (int k = 0; k < n; ++k) {
       operation const* const p = op_of(x[k]);
-      constants += p == the<op::constant>;
-      small = p == the<op::constant> || p == the<op::broadcast> || p == the<op::size>;
+      if (p != the<op::constant> && p != the<op::broadcast> && p != the<op::size>)
+        return make(op, x, n, attributes, count, type, shape);
     }
-    if (small) {
-      if (constants == n)
-        if (symbol const y = folded(op, x, n, attributes, type, shape); y != none) return y;
-      if (symbol const y = hoisted(op, x, n, attributes, count, type, shape); y != none) return y;
-    }
+    if (symbol const y = folded(op, x, n, attributes, type, shape); y != none) return y;
+    if (symbol const y = hoisted(op, x, n, attributes, count, type, shape); y != none) return y;
     return make(op, x, n, attributes, count, type, shape);
   }
 
@@ -244,9 +245,10 @@ private:
     } else {
       int const readers = x == y ? 2 : 1;
       bool const left = p.small != none && single(x, readers), right = q.small != none && single(y, readers);
-      if (left && right && meet(p.small, q.small))
-        r = multiply(multiply(p.large, q.large), multiply(p.small, q.small));
-      else if (left)
+      if (left && right && meet(p.small, q.small)) {
+        symbol const large = multiply(p.large, q.large);
+        r = multiply(large, multiply(p.small, q.small));
+      } else if (left)
         r = multiply(multiply(p.large, y), p.small);
       else if (right)
         r = multiply(multiply(x, q.large), q.small);

@@ -15,37 +15,40 @@ template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
 
 /// The graph being rebuilt. Every symbol in it is simplified already, so a rewrite looks one or two producers deep.
 class rewriting {
+protected:
   struct origin {
-    operation const* op = nullptr; // what made it; null for inputs
-    std::int32_t readers = 0;      // how many it had before; what a rewrite made counts none
+    operation const* op;  // what made it; null for inputs
+    std::int32_t readers; // how many it had before; what a rewrite made counts none
   };
   array<origin> origins_; // by symbol, with room ahead: asked for more often than anything else
-  origin* origin_ = nullptr;
+  origin* origin_;
+  std::int32_t room_;
 
 public:
   builder b;
+  bool const fuses; // whether products will be fused with what they are added to
 
   /// `expected`: about how many symbols there will be.
-  constexpr explicit rewriting(int expected) : origins_(expected), origin_(origins_.data()) {}
+  constexpr rewriting(int expected, bool fuse) : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse) {}
 
   constexpr operation const* op_of(symbol t) const noexcept { return origin_[t].op; }
-  constexpr origin& origin_of(symbol t) {
-    if (t >= origins_.size()) {
-      array<origin> more(2 * t + 64);
-      for (int k = 0; k < origins_.size(); ++k) more[k] = origin_[k];
-      origins_ = static_cast<array<origin>&&>(more);
-      origin_ = origins_.data();
-    }
-    return origin_[t];
+  constexpr void make_room(symbol t) {
+    array<origin> more(2 * t + 64);
+    for (int k = 0; k < room_; ++k) more[k] = origin_[k];
+    origins_ = static_cast<array<origin>&&>(more);
+    origin_ = origins_.data();
+    room_ = origins_.size();
   }
   constexpr bool is_constant(symbol t) const noexcept { return op_of(t) == the<op::constant>; }
   constexpr symbol operand(symbol t, int k = 0) const noexcept {
-    return b.get().ids[b.get().nodes[b.tensor(t).producer].first + k];
+    graph const& g = b.get();
+    return g.ids.data()[g.nodes.data()[g.tensors.data()[t].producer].first + k];
   }
   constexpr int attribute_count(symbol t) const noexcept { return b.get().nodes[b.tensor(t).producer].attribute_count; }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
     return b.get().numbers[b.get().nodes[b.tensor(t).producer].attribute + k];
   }
+  constexpr tensor_symbol const& of(symbol t) const noexcept { return b.get().tensors.data()[t]; }
   constexpr element type_of(symbol t) const noexcept { return b.tensor(t).type; }
   constexpr std::int32_t shape_of(symbol t) const noexcept { return b.tensor(t).shape; }
   /// Nobody but the node that is being rewritten reads it.
@@ -54,12 +57,9 @@ public:
   constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
                         element type, std::int32_t shape) {
     symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
-    origin_of(y).op = op;
+    if (y >= room_) make_room(y);
+    origin_[y].op = op;
     return y;
-  }
-  template <class Op> constexpr symbol make(symbol x, symbol y = none) {
-    symbol const both[2]{x, y};
-    return make(the<Op>, both, y == none ? 1 : 2, nullptr, 0, type_of(x), shape_of(x));
   }
 
   // ---- constants
@@ -88,6 +88,7 @@ public:
     if (n < 1 || n > 3) return none;
     scalar value[3]{};
     for (int k = 0; k < n; ++k) {
+      if (!is_constant(x[k])) return none;
       value[k] = number(x[k]);
       if (!modest(value[k])) return none;
     }

@@ -25,9 +25,15 @@ public:
     if (op == the<op::sum>) return sum(operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask));
     if (op == the<op::broadcast>) return of_broadcast(the<op::sum>, x, mask, shape);
     if (op == the<op::multiply>) {
-      symbol const p = operand(x, 0), q = operand(x, 1);
-      if (constant_along(q, mask)) return multiply(sum(p, mask), without(q, mask, shape));
-      if (constant_along(p, mask)) return multiply(sum(q, mask), without(p, mask, shape));
+      symbol p = operand(x, 0), q = operand(x, 1);
+      if (!constant_along(q, mask)) {
+        symbol const kept = p;
+        p = q, q = kept;
+      }
+      if (constant_along(q, mask)) {
+        symbol const rest = sum(p, mask);
+        return multiply(rest, without(q, mask, shape));
+      }
     }
     if (op == the<op::reshape>) {
       std::uint32_t before = 0;

@@ -24,6 +24,11 @@ public:
     return a == 0 ? b : b == 0 ? a : derive(a, b, false);
   }
 
+  /// Does a walk along two neighbouring axes go on where the inner one ends?
+  constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
+    return outer == 0 ? inner == 0 : inner != 0 && outer == product(inner, inner_size);
+  }
+
 private:
   constexpr dimension derive(dimension a, dimension b, bool product) {
     for (int k = 0; k < derived_.size(); ++k)

@@ -4,6 +4,7 @@
 
 // All elementary functions.
 
+#include <cotangent/core/math/erf.hpp>
 #include <cotangent/core/math/exp.hpp>
 #include <cotangent/core/math/hyperbolic.hpp>
 #include <cotangent/core/math/inverse.hpp>

@@ -22,7 +22,7 @@ template <class V>
 COTANGENT_INLINE constexpr exp_reduction<V> reduce_exp(V const& x) {
   V const magic = constant<V>(exp_magic<V>);
   V const sum = rounded(fma(x, constant<V>(0x1.71547652b82fep+0), magic));
-  V const n = sum - magic;
+  V const n = rounded(sum - magic);
   constexpr double high = single<V> ? -0x1.62e4p-1 : -0x1.62e42fefa3800p-1; // high n is exact
   constexpr double low = single<V> ? -0x1.7f7d1cp-20 : -0x1.ef35793c76730p-45;
   return {sum, n, fma(n, constant<V>(low), rounded(fma(n, constant<V>(high), x)))};
@@ -72,6 +72,7 @@ COTANGENT_INLINE constexpr V exp_of_sum(V const& high, Low const&... low) {
 template <class V>
 COTANGENT_INLINE constexpr V exp(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::exp(split(x).low), math::exp(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !(x > -800 && x <= static_cast<V>(exp_limit<V>)))
       return is_nan(x) ? x : x > 0 ? infinity<V> : V{};
@@ -109,6 +110,7 @@ COTANGENT_INLINE constexpr V expm1_between(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V expm1(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::expm1(split(x).low), math::expm1(split(x).high));
   constexpr double highest = single<V> ? 89 : 709.8, lowest = single<V> ? -20 : -42;
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !(x <= static_cast<V>(exp_limit<V>)))

@@ -22,6 +22,7 @@ inline constexpr double cosh_limit = single<V> ? 0x1.65a9f8p+6 : 0x1.633ce8fb9f8
 template <class V>
 COTANGENT_INLINE constexpr V tanh(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::tanh(split(x).low), math::tanh(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
   V const twice = abs(x) + abs(x);
@@ -36,6 +37,7 @@ COTANGENT_INLINE constexpr V tanh(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V sinh(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::sinh(split(x).low), math::sinh(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !(abs(x) <= static_cast<V>(cosh_limit<V>)))
       return is_nan(x) ? x : x < 0 ? -infinity<V> : infinity<V>;
@@ -56,6 +58,7 @@ COTANGENT_INLINE constexpr V sinh(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V cosh(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::cosh(split(x).low), math::cosh(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !(abs(x) <= static_cast<V>(cosh_limit<V>)))
       return is_nan(x) ? x : infinity<V>;
@@ -69,6 +72,7 @@ COTANGENT_INLINE constexpr V cosh(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V asinh(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::asinh(split(x).low), math::asinh(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
   V const one = constant<V>(1), a = abs(x), limit = constant<V>(single<V> ? 0x1p60 : 0x1p500); // a^2 must be finite

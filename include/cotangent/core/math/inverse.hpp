@@ -13,6 +13,7 @@ inline namespace COTANGENT_ABI {
 template <class V>
 COTANGENT_INLINE constexpr V atan(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::atan(split(x).low), math::atan(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !is_finite(x))
       return is_nan(x) ? x : x > 0 ? static_cast<V>(0x1.921fb54442d18p+0) : static_cast<V>(-0x1.921fb54442d18p+0);

@@ -41,7 +41,7 @@ COTANGENT_INLINE constexpr binary_parts<V> split_exponent(V const& x, V const& o
   bits const m = (moved & format::mantissa_mask) + format::root_half;
   // An integer in the mantissa of 2^52 is their sum: no conversion of 64-bit integers, which few targets have.
   bits const sum = ((moved + format::bias) >> format::mantissa) | format::shifter;
-  return {bit_cast<V>(sum) - offset, bit_cast<V>(m), moved & ~format::mantissa_mask};
+  return {rounded(bit_cast<V>(sum) - offset), bit_cast<V>(m), moved & ~format::mantissa_mask};
 }
 
 // log(1 + f) + k ln 2 for 1 + f in [sqrt(1/2), sqrt(2)): with s = f / (2 + f),
@@ -93,6 +93,7 @@ COTANGENT_INLINE constexpr auto log_special(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V log(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::log(split(x).low), math::log(split(x).high));
   constexpr double up = single<V> ? 23 : 52;
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && (!(x > V{}) || x > broadcast<V>(largest<V>))) return log_outside(x);
@@ -118,6 +119,7 @@ COTANGENT_INLINE constexpr V log(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V log1p(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::log1p(split(x).low), math::log1p(split(x).high));
   using format = log_format<V>;
   V const one = constant<V>(1);
   if constexpr (!is_vector<V>)

@@ -14,6 +14,7 @@ inline namespace COTANGENT_ABI {
 template <class V>
 COTANGENT_INLINE constexpr V sigmoid(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::sigmoid(split(x).low), math::sigmoid(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
   V const one = constant<V>(1), e = math::exp(-abs(x));
@@ -26,6 +27,7 @@ COTANGENT_INLINE constexpr V sigmoid(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V softplus(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::softplus(split(x).low), math::softplus(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
   V const one = constant<V>(1), e = math::exp(-abs(x));

@@ -126,8 +126,11 @@ COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& powe
 template <class V>
 COTANGENT_INLINE constexpr V pow(V const& x, V const& y) {
   using namespace detail;
+  constexpr bool wide = is_wide<V> || is_wide<with_lane<V, double>>; // floats are computed in double
+  if constexpr (wide && lanes<V> > 1)
+    return join<V>(math::pow(split(x).low, split(y).low), math::pow(split(x).high, split(y).high));
   if constexpr (!is_vector<V>)
-    if (std::is_constant_evaluated() && y != y) return x == 1 ? x : y;
+    if (std::is_constant_evaluated() && is_nan(y)) return x == 1 ? x : y;
   auto const special = logical_or<mask_t<V>>(mask_cast<mask_t<V>>(log_special(x)), is_nan(y));
   if (!any(special)) [[likely]]
     return power_of_magnitude(x, y);

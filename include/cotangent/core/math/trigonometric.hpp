@@ -35,17 +35,35 @@ COTANGENT_INLINE constexpr V subtract_right_angles(V const& x, V const& n) {
   }
 }
 
+template <class V>
+struct right_angles {
+  V n, r;
+};
+
+// x = n pi/2 + r. Without FMA a float is reduced in double, as pi/2 would need many parts.
+template <class V>
+COTANGENT_INLINE constexpr right_angles<V> count_right_angles(V const& x) {
+  if constexpr (!has_fma && single<V>) {
+    using wide = with_lane<V, double>;
+    if constexpr (is_wide<wide> && lanes<V> > 1) {
+      auto const low = count_right_angles(split(x).low), high = count_right_angles(split(x).high);
+      return {join<V>(low.n, high.n), join<V>(low.r, high.r)};
+    } else {
+      auto const [n, r] = count_right_angles(convert<wide>(x));
+      return {convert<V>(n), convert<V>(r)};
+    }
+  } else {
+    V const magic = constant<V>(single<V> ? 0x1.8p23 : 0x1.8p52);
+    V const n = rounded(rounded(fma(x, constant<V>(0x1.45f306dc9c883p-1), magic)) - magic);
+    return {n, subtract_right_angles(x, n)};
+  }
+}
+
 template <int Turns, class V>
 COTANGENT_INLINE constexpr angle<V> reduce_small_angle(V const& x) {
-  if constexpr (!has_fma && single<V>) { // in floats pi/2 would need many parts
-    using wide = with_lane<V, double>;
-    auto const [r, quadrant] = reduce_small_angle<Turns>(convert<wide>(x));
-    return {convert<V>(r), convert<bits_t<V>>(quadrant & 3)};
-  } else {
-    V const magic = constant<V>((single<V> ? 0x1.8p23 : 0x1.8p52) + Turns);
-    V const sum = rounded(fma(x, constant<V>(0x1.45f306dc9c883p-1), magic));
-    return {subtract_right_angles(x, sum - magic), bit_cast<bits_t<V>>(sum)};
-  }
+  auto const [n, r] = count_right_angles(x);
+  V const sum = rounded(n + constant<V>((single<V> ? 0x1.8p23 : 0x1.8p52) + Turns));
+  return {r, bit_cast<bits_t<V>>(sum)};
 }
 
 template <int Turns, class V>
@@ -115,6 +133,7 @@ COTANGENT_INLINE constexpr V sin_of_angle(angle<V> const& a, V const& sign) {
 template <class V>
 COTANGENT_INLINE constexpr V sin(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::sin(split(x).low), math::sin(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !is_finite(x)) return nan<V>;
   return sin_of_angle(reduce_angle<0>(abs(x)), x);
@@ -126,6 +145,7 @@ COTANGENT_INLINE constexpr V sin(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V cos(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::cos(split(x).low), math::cos(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !is_finite(x)) return nan<V>;
   return sin_of_angle(reduce_angle<1>(abs(x)), V{});
@@ -137,6 +157,7 @@ COTANGENT_INLINE constexpr V cos(V const& x) {
 template <class V>
 COTANGENT_INLINE constexpr V tan(V const& x) {
   using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::tan(split(x).low), math::tan(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !is_finite(x)) return nan<V>;
   auto const [r, quadrant] = reduce_angle<0>(abs(x));

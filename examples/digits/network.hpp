@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_EXAMPLES_DIGITS_NETWORK_HPP
+#define COTANGENT_EXAMPLES_DIGITS_NETWORK_HPP
+
+#include <cotangent/cotangent.hpp>
+
+#include <boost/hana/for_each.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/tuple.hpp>
+
+#include <cstdint>
+#include <tuple>
+
+namespace digits {
+
+namespace ct = cotangent;
+namespace hana = boost::hana;
+
+inline constexpr int pixels = 64, hidden = 32, classes = 10, batch = 50;
+
+// [parameters]
+template <template <class, ct::extent...> class Tensor>
+struct mlp {
+  BOOST_HANA_DEFINE_STRUCT(mlp,
+    (Tensor<float, 64, 32>, w1), (Tensor<float, 32>, b1),
+    (Tensor<float, 32, 10>, w2), (Tensor<float, 10>, b2));
+};
+// [/parameters]
+
+// [loss]
+inline constexpr auto logits = [](auto const& p, auto x) {
+  auto h = ct::tanh(ct::matmul(x, p.w1) + p.b1);
+  return ct::matmul(h, p.w2) + p.b2;
+};
+
+inline constexpr auto loss = [](auto const& p, auto x, auto labels) {
+  return ct::mean(ct::cross_entropy(logits(p, x), labels));
+};
+// [/loss]
+
+// [adam]
+inline constexpr auto adam = [](auto p, auto const& gradient, auto m, auto v, auto step) {
+  auto const rate = 0.01 * ct::sqrt(1 - ct::pow(0.999, step)) / (1 - ct::pow(0.9, step));
+  hana::for_each(hana::accessors<decltype(p)>(), [&](auto const& member) {
+    auto const of = hana::second(member);
+    of(m) = 0.9 * of(m) + 0.1 * of(gradient);
+    of(v) = 0.999 * of(v) + 0.001 * ct::square(of(gradient));
+    of(p) = of(p) - rate * of(m) / (ct::sqrt(of(v)) + 1e-8);
+  });
+  return std::tuple(p, m, v);
+};
+// [/adam]
+
+} // namespace digits
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_MOVEMENT_HPP
+#define COTANGENT_KERNELS_MOVEMENT_HPP
+
+#include <cotangent/kernels/simd.hpp>
+#include <cotangent/kernels/transpose.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+// Elements that change their place: copies between strided views, rows chosen by indices.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+inline constexpr int copy_rank = 8;
+
+namespace detail {
+
+/// An axis of a copy, by its extent and its two strides.
+struct copy_axis {
+  std::int64_t extent = 1, from = 0, to = 0;
+};
+
+struct copy_axes {
+  copy_axis axis[copy_rank];
+  int count = 0; // 0: one element
+  bool empty = false;
+};
+
+/// The axes in the order of the destination, those of one element left out and those that continue each other
+/// joined.
+inline copy_axes order_axes(int rank, std::int64_t const* extents, std::int64_t const* from,
+                            std::int64_t const* to) {
+  constexpr auto size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  copy_axes r;
+  for (int k = 0; k < rank; ++k) {
+    if (extents[k] <= 0) r.empty = true;
+    if (extents[k] <= 1) continue;
+    int i = r.count++;
+    for (; i > 0 && size(r.axis[i - 1].to) < size(to[k]); --i) r.axis[i] = r.axis[i - 1];
+    r.axis[i] = {extents[k], from[k], to[k]};
+  }
+  int joined = 0;
+  for (int k = 0; k < r.count; ++k) {
+    copy_axis const inner = r.axis[k];
+    if (joined > 0) {
+      copy_axis& outer = r.axis[joined - 1];
+      if (outer.to == inner.to * inner.extent && outer.from == inner.from * inner.extent) {
+        outer = {outer.extent * inner.extent, inner.from, inner.to};
+        continue;
+      }
+    }
+    r.axis[joined++] = inner;
+  }
+  r.count = joined;
+  return r;
+}
+
+template <class T>
+COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
+  constexpr std::int64_t w = simd::width<T>;
+  if constexpr (w > 1 && !std::is_same_v<T, bool>)
+    if (count * static_cast<std::int64_t>(sizeof(T)) < 512) { // a call costs more
+      using V = simd::pack<T, static_cast<int>(w)>;
+      for (; count >= w; count -= w, from += w, to += w) simd::store(to, simd::load<V>(from));
+      if constexpr (simd::detail::masked_memory<V>) {
+        if (count > 0) simd::store(to, simd::load<V>(from, count), count);
+      } else
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
+      return;
+    }
+  std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
+}
+
+/// Two axes at once; b is the inner one where neither says more.
+template <class T>
+[[gnu::noinline]] void copy_plane(copy_axis a, copy_axis b, T const* from, T* to) {
+  if (b.to == 1 && b.from == 1)
+    for (std::int64_t i = 0; i < a.extent; ++i)
+      detail::copy_elements(b.extent, from + i * a.from, to + i * a.to);
+  else if (b.to == 1 && a.from == 1) kernels::transpose(b.extent, a.extent, from, b.from, to, a.to);
+  else if (b.from == 0)
+    for (std::int64_t i = 0; i < a.extent; ++i) {
+      T const x = from[i * a.from];
+      for (std::int64_t j = 0; j < b.extent; ++j) to[i * a.to + j * b.to] = x;
+    }
+  else
+    for (std::int64_t i = 0; i < a.extent; ++i)
+      for (std::int64_t j = 0; j < b.extent; ++j) to[i * a.to + j * b.to] = from[i * a.from + j * b.from];
+}
+
+} // namespace detail
+
+/// to[i . to_strides] = from[i . from_strides] for every index i below `extents`. Strides count elements;
+/// they may be negative, those of `from` also zero. Rank: at most copy_rank. The two must not overlap.
+/// Cost: transposes go through registers; what lies in a row is copied in rows.
+/// Checked: tests/runtime/movement_kernels.cpp
+template <class T>
+void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
+          std::int64_t const* to_strides) {
+  detail::copy_axes const axes = detail::order_axes(rank, extents, from_strides, to_strides);
+  if (axes.empty) return;
+  if (axes.count == 0) {
+    *to = *from;
+    return;
+  }
+  // the plane: the last axis, and the one along which the source is contiguous, or else the last but one
+  int const last = axes.count - 1;
+  int other = last - 1;
+  for (int k = 0; k < last; ++k)
+    if (axes.axis[k].from == 1) other = k;
+  detail::copy_axis const a = last > 0 ? axes.axis[other] : detail::copy_axis{}, b = axes.axis[last];
+  detail::copy_axis outer[copy_rank];
+  std::int64_t index[copy_rank] = {};
+  int count = 0;
+  for (int k = 0; k < last; ++k)
+    if (k != other) outer[count++] = axes.axis[k];
+  for (;;) {
+    detail::copy_plane(a, b, from, to);
+    int k = count - 1;
+    for (; k >= 0; --k) {
+      from += outer[k].from;
+      to += outer[k].to;
+      if (++index[k] < outer[k].extent) break;
+      index[k] = 0;
+      from -= outer[k].extent * outer[k].from;
+      to -= outer[k].extent * outer[k].to;
+    }
+    if (k < 0) return;
+  }
+}
+
+namespace detail {
+
+template <class Index>
+COTANGENT_INLINE std::int64_t clamp_index(Index index, std::int64_t rows, bool& fits) {
+  auto const i = static_cast<std::int64_t>(index);
+  fits &= i >= 0 && i < rows;
+  return i < 0 ? 0 : i < rows ? i : rows - 1;
+}
+
+} // namespace detail
+
+/// Row i of `to` becomes row indices[i] of `from`; a row has `size` contiguous elements and begins
+/// `from_row`, `to_row` elements after the one before it. False where some index was out of range: it is
+/// clamped, and where `from` has no rows, zeros are written.
+template <class T, class Index>
+bool gather_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
+                 T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+  if (rows <= 0) {
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t j = 0; j < size; ++j) to[i * to_row + j] = T{};
+    return count <= 0;
+  }
+  bool fits = true;
+  if (size == 1)
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i * to_row] = from[detail::clamp_index(indices[i], rows, fits) * from_row];
+  else
+    for (std::int64_t i = 0; i < count; ++i)
+      detail::copy_elements(size, from + detail::clamp_index(indices[i], rows, fits) * from_row,
+                            to + i * to_row);
+  return fits;
+}
+
+/// Row i of `from` is added to row indices[i] of `to`, in the order of i. False where some index was out of
+/// range: it is clamped, and where `to` has no rows, nothing is written. Integers wrap.
+template <class T, class Index>
+bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
+                      T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+  if (rows <= 0) return count <= 0;
+  constexpr int w = simd::width<T>;
+  using V = simd::pack<T, w>;
+  constexpr auto add = [](T x, T y) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) +
+                            static_cast<std::make_unsigned_t<T>>(y));
+    else return x + y;
+  };
+  bool fits = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    T const* const x = from + i * from_row;
+    T* const y = to + detail::clamp_index(indices[i], rows, fits) * to_row;
+    std::int64_t j = 0;
+    for (; j + w <= size; j += w) simd::store(y + j, simd::load<V>(y + j) + simd::load<V>(x + j));
+    if constexpr (simd::detail::masked_memory<V>) {
+      if (j < size) {
+        V const sum = simd::load<V>(y + j, size - j) + simd::load<V>(x + j, size - j);
+        simd::store(y + j, sum, size - j);
+      }
+    } else
+      for (; j < size; ++j) y[j] = add(y[j], x[j]);
+  }
+  return fits;
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_BINDING_HPP
+#define COTANGENT_TRACE_BINDING_HPP
+
+#include <cotangent/core/error.hpp>
+#include <cotangent/core/names.hpp>
+#include <cotangent/graph/graph.hpp>
+
+#include <cstdint>
+
+// At a call, the sizes of the arguments bind the names in their extents, and what a graph computes with follows.
+
+namespace cotangent::detail {
+
+/// Two axes that ought to have one size, or one axis whose size is not what a formula says.
+struct size_conflict {
+  enum kind_type : unsigned char { none, two_sizes, formula, not_a_size } kind = none;
+  int leaf = 0, axis = 0, other_leaf = 0, other_axis = 0;
+  std::int64_t size = 0, wanted = 0;
+  extent what{};
+};
+
+/// An axis of an argument whose extent is no number, and the first axis that has the same extent.
+struct symbolic_axis {
+  int leaf = 0, axis = 0, first = 0;
+};
+
+/// What a call has to compute and to compare, found when it is compiled. `Axes` and `Extents` are their numbers.
+template <int Axes, int Extents> struct binding_table {
+  symbolic_axis axes[Axes + 1]{};
+  int source[Extents + 1]{}; // of each extent of the graph: the axis that has it, or -1
+  bool formulas = false;     // something besides names has to be computed
+
+  constexpr binding_table(shape const* leaves, int leaf_count, extent const* extents) {
+    int n = 0;
+    for (int l = 0; l < leaf_count; ++l)
+      for (int a = 0; a < leaves[l].rank; ++a) {
+        if (leaves[l].extents[a].is_number()) continue;
+        int first = 0;
+        while (first < n && !(leaves[axes[first].leaf].extents[axes[first].axis] == leaves[l].extents[a])) ++first;
+        axes[n] = {l, a, first};
+        formulas = formulas || !is_name(leaves[l].extents[a]);
+        ++n;
+      }
+    for (int k = 0; k < Extents; ++k) {
+      source[k] = -1;
+      for (int i = Axes - 1; i >= 0; --i)
+        if (leaves[axes[i].leaf].extents[axes[i].axis] == extents[k]) source[k] = axes[i].first;
+      formulas = formulas || source[k] < 0;
+    }
+  }
+
+  /// `leaf_sizes` has `max_rank` sizes for each leaf; `sizes` gets one for each extent of the graph.
+  constexpr size_conflict bind(shape const* leaves, extent const* extents, std::int64_t const* leaf_sizes,
+                               std::int64_t* sizes) const noexcept {
+    auto const size_of_axis = [&](int i) { return leaf_sizes[axes[i].leaf * max_rank + axes[i].axis]; };
+    for (int i = 0; i < Axes; ++i)
+      if (int const f = axes[i].first; f != i && size_of_axis(i) != size_of_axis(f))
+        return {size_conflict::two_sizes, axes[i].leaf, axes[i].axis, axes[f].leaf, axes[f].axis, size_of_axis(i),
+                size_of_axis(f), leaves[axes[i].leaf].extents[axes[i].axis]};
+    for (int k = 0; k < Extents; ++k)
+      if (source[k] >= 0) sizes[k] = size_of_axis(source[k]);
+    if (!formulas) return {};
+    bindings known;
+    for (int i = 0; i < Axes; ++i)
+      if (extent const& e = leaves[axes[i].leaf].extents[axes[i].axis]; is_name(e)) known.bind(e.text, size_of_axis(i));
+    for (int i = 0; i < Axes; ++i) {
+      extent const& e = leaves[axes[i].leaf].extents[axes[i].axis];
+      if (is_name(e) || axes[i].first != i) continue;
+      if (std::int64_t const wanted = evaluate(e, known); wanted >= 0 && wanted != size_of_axis(i))
+        return {size_conflict::formula, axes[i].leaf, axes[i].axis, 0, 0, size_of_axis(i), wanted, e};
+    }
+    for (int k = 0; k < Extents; ++k)
+      if (source[k] < 0) {
+        sizes[k] = evaluate(extents[k], known);
+        if (sizes[k] < 0) return {size_conflict::not_a_size, 0, 0, 0, 0, 0, 0, extents[k]};
+      }
+    return {};
+  }
+};
+
+constexpr int count_symbolic(shape const* leaves, int count) noexcept {
+  int n = 0;
+  for (int l = 0; l < count; ++l)
+    for (int a = 0; a < leaves[l].rank; ++a) n += leaves[l].extents[a].is_number() ? 0 : 1;
+  return n;
+}
+
+/// The sentence about a conflict; `argument_of` says to which argument a leaf belongs.
+inline message words_for(size_conflict const& c, int const* argument_of) {
+  message text("cotangent: call: ");
+  if (c.kind == size_conflict::not_a_size) return text.put("the extent ").put(c.what).put(" must be a size that fits 64 bits");
+  text.put("the size ").put(c.size).put(" of axis ").put(c.axis).put(" of argument ").put(argument_of[c.leaf]);
+  text.put(" must equal the extent ").put(c.what);
+  if (c.kind == size_conflict::formula) return text.put(", which is ").put(c.wanted);
+  return text.put(", which axis ").put(c.other_axis).put(" of argument ").put(argument_of[c.other_leaf]).put(" binds to ").put(c.wanted);
+}
+
+/// An alias that must not be: two ranges of bytes that overlap.
+struct byte_range {
+  char const* first = nullptr;
+  std::int64_t bytes = 0;
+  bool overlaps(byte_range const& other) const noexcept {
+    return first < other.first + other.bytes && other.first < first + bytes;
+  }
+  bool is(byte_range const& other) const noexcept { return first == other.first && bytes == other.bytes; }
+};
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTION_HPP
+#define COTANGENT_TRACE_FUNCTION_HPP
+
+#include <cotangent/trace/arguments.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+// Functions that come from functions. Called with tensors they run, called with expressions they trace into the graph
+// that these belong to; so they can be applied to each other, and used inside functions.
+
+namespace cotangent {
+inline namespace COTANGENT_ABI {
+template <class F, class... Args> struct program;
+} // namespace COTANGENT_ABI
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// An argument of a traced call: expressions as they are, literals as expressions.
+template <class A> constexpr auto as_traced(A const& a) {
+  if constexpr (holds_expressions<A>) return a;
+  else if constexpr (element_type<A>) return expr<A>(a);
+  else {
+    refusals::tensor_meets_expression::report<A>();
+    return refused{};
+  }
+}
+
+// Without exceptions there is no checked call, but in a constant evaluation nothing can fail that is not said at once.
+#if COTANGENT_EXCEPTIONS
+#define COTANGENT_CHECKED_CALL constexpr
+#else
+#define COTANGENT_CHECKED_CALL consteval
+#endif
+
+/// The call operators of a transformation. `Self` has `function`, the user's; `trace(expressions...)`;
+/// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why; and
+/// `refused_result<Args...>`, what it returns then.
+template <class Self> class transformation {
+  template <std::size_t... I, class... Args>
+  static COTANGENT_CHECKED_CALL auto run_on(std::index_sequence<I...>, Args const&... args) {
+    using F = typename Self::function;
+    using nothing = typename Self::template refused_result<Args...>;
+    constexpr unfit arguments = unfit_arguments<F, Args...>();
+    if constexpr (arguments != unfit::none) {
+      detail::report_unfit<arguments, F, Args...>();
+      return nothing();
+    } else {
+      // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
+      // them.
+      using result = decltype(std::declval<callable<F> const&>()(
+          std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
+      constexpr unfit of_result = unfit_result<F, result, sizeof...(Args)>();
+      if constexpr (of_result != unfit::none) {
+        detail::report_unfit<of_result, F, Args...>();
+        return nothing();
+      } else if constexpr (Self::template refuses<result, Args...>()) {
+        Self::template report<result, Args...>();
+        return nothing();
+      } else return program<Self, Args...>::call(args...);
+    }
+  }
+
+public:
+  template <class... Args>
+    requires(!(detail::holds_expressions<Args> || ...))
+  COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
+    return run_on(std::index_sequence_for<Args...>{}, args...);
+  }
+  template <class... Args>
+    requires(detail::holds_expressions<Args> || ...)
+  constexpr auto operator()(Args const&... args) const {
+    return static_cast<Self const&>(*this).trace(as_traced(args)...);
+  }
+};
+
+template <class F> struct compiled_function : transformation<compiled_function<F>> {
+  using function = F;
+  [[no_unique_address]] F f;
+
+  constexpr compiled_function() : f(remade<F>()) {}
+  constexpr explicit compiled_function(F const& g) : f(g) {}
+
+  template <class... X> constexpr auto trace(X const&... x) const { return f(x...); }
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class... Args> using refused_result = refused;
+};
+
+/// The same without any rewriting of its graph.
+template <class F> struct exact_function : transformation<exact_function<F>> {
+  using function = F;
+  [[no_unique_address]] F f;
+
+  constexpr exact_function() : f(remade<F>()) {}
+  constexpr explicit exact_function(F const& g) : f(g) {}
+
+  template <class... X> constexpr auto trace(X const&... x) const { return f(x...); }
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class... Args> using refused_result = refused;
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// The function as a program: called with tensors, arrays, vectors, numbers, or trees of them it runs what the compiler
+/// made of it, and returns what it returns.
+///
+/// Refuses: captures that are used; arguments that are no such trees; everything the operations inside refuse.
+/// Throws: `shape_error` where one named extent is bound to two sizes.
+template <class F> constexpr auto compiled(F f) { return detail::compiled_function<F>(f); }
+
+/// The same, but no rewrite of `simplify` changes its rounding: only what keeps every bit is done.
+template <class F> constexpr auto exact(F f) { return detail::exact_function<F>(f); }
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif

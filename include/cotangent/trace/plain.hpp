@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_PLAIN_HPP
+#define COTANGENT_TRACE_PLAIN_HPP
+
+#include <cotangent/trace/lift.hpp>
+
+#include <concepts>
+
+// Operators on tensors exist in order to say that there are none.
+
+namespace cotangent {
+
+namespace detail {
+// (Those of rank 0 convert to their element, and compute as such.)
+template <class A>
+concept plain_tensor = plain_memory<A> && A::rank > 0;
+template <class A, class B>
+concept plain_pair = (plain_tensor<A> && (plain_memory<B> || literal<B> || is_expr<B>)) ||
+                     (plain_tensor<B> && (plain_memory<A> || literal<A>));
+
+} // namespace detail
+
+#define COTANGENT_OPERATOR(SIGN)                                                                                     \
+  template <class A, class B>                                                                                        \
+    requires detail::plain_pair<A, B>                                                                                \
+  constexpr auto operator SIGN(A const&, B const&) {                                                              \
+    detail::refuse_operands<A, B>();                                                                                 \
+    return refused{};                                                                                \
+  }
+COTANGENT_OPERATOR(+)
+COTANGENT_OPERATOR(-)
+COTANGENT_OPERATOR(*)
+COTANGENT_OPERATOR(/)
+COTANGENT_OPERATOR(<)
+COTANGENT_OPERATOR(>)
+COTANGENT_OPERATOR(<=)
+COTANGENT_OPERATOR(>=)
+#undef COTANGENT_OPERATOR
+template <detail::plain_tensor A> constexpr auto operator-(A const&) {
+  detail::refuse_operands<A>();
+  return refused{};
+}
+
+} // namespace cotangent
+
+#endif

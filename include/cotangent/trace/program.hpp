@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_PROGRAM_HPP
+#define COTANGENT_TRACE_PROGRAM_HPP
+
+#include <cotangent/run/executor.hpp>
+#include <cotangent/trace/call.hpp>
+#include <cotangent/trace/memory.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// The stages of a program, up to its simplified graph; `refused` where there is none.
+template <class F, class... Args> struct stages {
+  using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
+  using traced = frozen<trace_of>;
+
+  static consteval bool is_accepted() {
+    if constexpr (!trace_of::accepted) return false;
+    else return !F::template refuses<typename trace_of::returned, Args...>();
+  }
+  static constexpr bool accepted = is_accepted();
+
+  static consteval auto find_differentiated() {
+    if constexpr (!accepted) return std::type_identity<refused>{};
+    else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
+    else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
+  }
+  using differentiated = typename decltype(find_differentiated())::type;
+
+  static consteval auto find_simplified() {
+    if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
+    else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
+    else return std::type_identity<frozen<simplify_stage<differentiated, outermost<F>::rewrites>,
+                                          capacity::of(differentiated::view)>>{};
+  }
+  using simplified = typename decltype(find_simplified())::type;
+
+  /// Says why there is none.
+  static constexpr bool report() {
+    if constexpr (!trace_of::accepted) detail::report_unfit<trace_of::why, typename outermost<F>::traced, Args...>();
+    else if constexpr (!accepted) F::template report<typename trace_of::returned, Args...>();
+    else if constexpr (failure_of<traced>::exists)
+      detail::line_of_your_source<failure_of<traced>, failure_of<traced>::value.where.line()>();
+    else if constexpr (failure_of<differentiated>::exists)
+      detail::line_of_your_source<failure_of<differentiated>, failure_of<differentiated>::value.where.line()>();
+    return true;
+  }
+};
+
+template <class Executor, bool IsStatic> struct workspace_of {
+  /// Bytes of memory that a run needs besides arguments and results, aligned to 64 bytes.
+  static constexpr std::size_t workspace_bytes = Executor::workspace_bytes;
+  /// Such memory.
+  struct workspace {
+    alignas(64) unsigned char bytes[workspace_bytes == 0 ? 1 : workspace_bytes];
+  };
+};
+template <class Executor> struct workspace_of<Executor, false> {};
+
+constexpr double count_flops(graph_view const& g) {
+  double sum = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    operation_kind const kind = n.op->kind;
+    bool const reduces = kind == operation_kind::reduction || kind == operation_kind::scatter_add;
+    dimensions const& d = g.shape(reduces ? g.operand(n, 0) : g.result(n));
+    double elements = 1;
+    for (int k = 0; k < d.rank; ++k) elements *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
+    if (kind == operation_kind::matmul) {
+      dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
+      sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
+    } else if (kind == operation_kind::elementwise || reduces) sum += elements * static_cast<double>(n.op->cost);
+  }
+  return sum;
+}
+
+template <class F, class Simplified, class... Args> struct program_of;
+
+// What is left of a program whose function was refused: enough that nothing else is said.
+template <class F, class... Args> struct program_of<F, refused, Args...> {
+  static_assert(stages<F, Args...>::report());
+  static constexpr bool accepted = false;
+  static constexpr std::size_t workspace_bytes = 0;
+  static constexpr double flops = 0;
+  static constexpr graph_view graph{};
+  struct workspace {};
+  using result = typename F::template refused_result<Args...>;
+  template <class... Any> static constexpr result call(Any const&...) { return result(); }
+  template <class... Any> static status run(Any&&...) noexcept { return status::ok; }
+  template <class... Any> static std::size_t workspace_for(Any const&...) noexcept { return 0; }
+};
+
+template <class F, class Simplified, class... Args>
+struct program_of : workspace_of<run::executor<Simplified>, run::executor<Simplified>::is_static> {
+private:
+  using executor = run::executor<Simplified>;
+  using returned = typename stages<F, Args...>::trace_of::returned;
+
+  static constexpr graph_view const& g = Simplified::view;
+  static constexpr int input_count = g.input_count(), output_count = g.output_count();
+  struct tables {
+    shape leaves[input_count + 1]{};
+    int argument_of[input_count + 1]{};
+    constexpr tables() {
+      for (int k = 0; k < g.input_count(); ++k)
+        for (int a = 0; a < g.shape(g.input(k)).rank; ++a) leaves[k].push(g.extent_of(g.shape(g.input(k)).size[a]));
+      int const counts[]{leaf_count<Args>..., 0};
+      for (int argument = 0, k = 0; argument < static_cast<int>(sizeof...(Args)); ++argument)
+        for (int j = 0; j < counts[argument]; ++j) argument_of[k++] = argument;
+    }
+  };
+  static constexpr tables table{};
+  static constexpr int axis_count = count_symbolic(table.leaves, input_count);
+  static constexpr binding_table<axis_count, g.extent_count> binding{table.leaves, input_count, g.extents};
+
+  struct memory {
+    void const* inputs[input_count + 1];
+    void* outputs[output_count + 1];
+    std::int64_t sizes[g.extent_count + 1];
+  };
+  static constexpr std::int64_t size(dimension d, std::int64_t const* sizes) { return d >= 0 ? d : sizes[-1 - d]; }
+  static constexpr std::int64_t bytes(symbol t, std::int64_t const* sizes) {
+    std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
+    for (int k = 0; k < g.shape(t).rank; ++k) n *= size(g.shape(t).size[k], sizes);
+    return n;
+  }
+
+  template <class... Tree> static constexpr size_conflict bind(std::int64_t* sizes, Tree const&... tree) {
+    if constexpr (axis_count == 0) return {};
+    else {
+      std::int64_t of_leaves[(input_count + 1) * max_rank]{};
+      leaf_sizes note{of_leaves};
+      (visit_leaves(tree, note), ...);
+      return binding.bind(table.leaves, g.extents, of_leaves, sizes);
+    }
+  }
+
+public:
+  static constexpr bool accepted = true;
+  /// What the checked call returns.
+  using result = typename outermost<F>::template result<returned, Args...>;
+  /// The graph that runs.
+  static constexpr graph_view const& graph = Simplified::view;
+  /// Its cost in additions; where extents have names, for sizes of 1.
+  static constexpr double flops = count_flops(Simplified::view);
+
+  /// The bytes that a run with these arguments needs.
+  static std::size_t workspace_for(Args const&... args) noexcept {
+    std::int64_t sizes[g.extent_count + 1]{};
+    (void)bind(sizes, args...);
+    return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+  }
+
+  /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is what the function
+  /// returns, or a tuple of references to it. A result may be an argument exactly (in place); else they must not overlap.
+  template <class Workspace, class Arguments, class Results>
+  static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
+    if constexpr (!workspace_like<std::remove_reference_t<Workspace>>) {
+      refusals::workspace_of_kind::template report<std::remove_reference_t<Workspace>>();
+      return status::ok;
+    } else if constexpr (!matches<Arguments>(true)) {
+      refusals::arguments_of_kind::template report<Arguments>();
+      return status::ok;
+    } else if constexpr (!matches<std::remove_cvref_t<Results>>(false)) {
+      refusals::results_of_kind::template report<std::remove_cvref_t<Results>>();
+      return status::ok;
+    } else {
+      memory m;
+      if (status const s = look_at(m, arguments, results); s != status::ok) return s;
+      workspace_memory const w = memory_of_workspace(workspace);
+      std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
+      if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
+        return status::workspace_too_small;
+      return executor::run(w.first, m.inputs, m.outputs, m.sizes);
+    }
+  }
+
+  /// The checked form, which `ct::compiled(f)(x...)` stands for: allocates what it returns, and throws.
+  static constexpr result call(Args const&... args) {
+    std::int64_t sizes[g.extent_count + 1]{};
+    if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::none) report(c);
+    leaf_results make{g, sizes};
+    result r = build_tree<result>(make);
+    if (std::is_constant_evaluated()) evaluate_now(sizes, r, args...);
+    else run_now(sizes, r, args...);
+    return r;
+  }
+
+private:
+  template <class Tree> static consteval bool matches(bool as_arguments) {
+    if constexpr (!is_inner<Tree> && !tree_has<Tree, tree_kind::memory>) return false;
+    else if constexpr (tree_has<Tree, tree_kind::other>) return false;
+    else {
+      constexpr kinds_of_leaves<Tree> kinds{};
+      if (kinds.count != (as_arguments ? input_count : output_count)) return false;
+      for (int k = 0; k < kinds.count; ++k) {
+        symbol const t = as_arguments ? g.input(k) : g.output(k);
+        dimensions const& d = g.shape(t);
+        if (kinds.of[k].type != g.tensors[t].type || kinds.of[k].extents.rank != d.rank) return false;
+        for (int a = 0; a < d.rank; ++a)
+          if (extent const& e = kinds.of[k].extents[a]; e.is_number() && d.size[a] >= 0 && e.number != d.size[a]) return false;
+      }
+      return true;
+    }
+  }
+
+  template <class Arguments, class Results>
+  static status look_at(memory& m, Arguments const& arguments, Results& results) noexcept {
+    std::int64_t of_leaves[(input_count + output_count + 1) * max_rank]{};
+    leaf_sizes note{of_leaves};
+    leaf_inputs in{m.inputs};
+    leaf_outputs out{m.outputs};
+    visit_leaves(arguments, note);
+    visit_leaves(results, note);
+    visit_leaves(arguments, in);
+    visit_leaves(results, out);
+    if (binding.bind(table.leaves, g.extents, of_leaves, m.sizes).kind != size_conflict::none) return status::size_mismatch;
+    byte_range range[input_count + output_count + 1]{};
+    for (int k = 0; k < input_count + output_count; ++k) {
+      bool const is_input = k < input_count;
+      symbol const t = is_input ? g.input(k) : g.output(k - input_count);
+      for (int a = 0; a < g.shape(t).rank; ++a)
+        if (of_leaves[k * max_rank + a] != size(g.shape(t).size[a], m.sizes)) return status::size_mismatch;
+      range[k] = {static_cast<char const*>(is_input ? m.inputs[k] : m.outputs[k - input_count]), bytes(t, m.sizes)};
+      if (range[k].first == nullptr && range[k].bytes != 0) return status::null_argument;
+    }
+    for (int k = input_count; k < input_count + output_count; ++k)
+      for (int j = 0; j < k; ++j)
+        if (range[k].overlaps(range[j]) && !(j < input_count && range[k].is(range[j]))) return status::overlap;
+    return status::ok;
+  }
+
+  static constexpr void evaluate_now(std::int64_t const* sizes, result& r, Args const&... args) {
+    elements_in in[input_count + 1]{};
+    elements_out out[output_count + 1]{};
+    leaf_elements_in note_in{in};
+    leaf_elements_out note_out{out};
+    (visit_leaves(args, note_in), ...);
+    visit_leaves(r, note_out);
+    if (!evaluate(g, sizes, in, out).ok()) a_constant_evaluation_found_an_index_out_of_range();
+  }
+
+  static void run_now(std::int64_t const* sizes, result& r, Args const&... args) {
+    memory m;
+    leaf_inputs in{m.inputs};
+    leaf_outputs out{m.outputs};
+    (visit_leaves(args, in), ...);
+    visit_leaves(r, out);
+    std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+    constexpr std::size_t on_stack = executor::is_static && executor::workspace_bytes <= 4096 ? executor::workspace_bytes : 0;
+    alignas(64) unsigned char small[on_stack + 1];
+    void* const workspace = needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
+    if (status const s = executor::run(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
+  }
+
+  static void a_constant_evaluation_found_an_index_out_of_range() {}
+  static constexpr void report(size_conflict const& c) {
+    raise_if_offered<shape_error>(words_for(c, table.argument_of));
+  }
+  static void report(status s) {
+    message text("cotangent: call: ");
+    raise_if_offered<shape_error>(text.put(text_of(s)));
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// What the compiler made of a function for arguments of these types.
+///
+///     using P = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 64>, float>;
+///     static_assert(P::workspace_bytes <= 4096);           // where all extents are numbers
+///     P::workspace memory;
+///     ct::status s = P::run(memory, std::tie(x, rate), std::tie(value, gradient));
+///
+/// One workspace serves one run at a time; programs have no state.
+template <class F, class... Args>
+struct program : detail::program_of<F, typename detail::stages<F, Args...>::simplified, Args...> {};
+
+/// A plain function is one that was given to `ct::compiled`.
+template <class F, class... Args>
+  requires(!std::is_base_of_v<detail::transformation<F>, F>)
+struct program<F, Args...> : program<detail::compiled_function<std::remove_const_t<F>>, Args...> {};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif

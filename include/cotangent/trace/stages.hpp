@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_STAGES_HPP
+#define COTANGENT_TRACE_STAGES_HPP
+
+#include <cotangent/graph/freeze.hpp>
+#include <cotangent/trace/grad.hpp>
+#include <cotangent/transform/simplify.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+// From a function to its graph, each step a constant evaluation of its own, since compilers bound what one may take.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// Traces F on the arguments' expressions.
+template <class F, class Indices, class... Args> struct trace_stage;
+template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>, Args...> {
+  using trees = argument_list<std::index_sequence<I...>, expr_tree<Args, first_leaf<I, Args...>>...>;
+  using returned = decltype(std::declval<callable<F> const&>()(
+      std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
+  static constexpr unfit why =
+      unfit_arguments<F, Args...>() != unfit::none ? unfit_arguments<F, Args...>() : unfit_result<F, returned, sizeof...(Args)>();
+  static constexpr bool accepted = why == unfit::none;
+
+  static constexpr built make() {
+    built result;
+    if constexpr (accepted) {
+      builder b;
+      leaf_declarer declare{b};
+      trees const x{{build_tree<expr_tree<Args, first_leaf<I, Args...>>>(declare)}...};
+      returned const y = remade<F>()(static_cast<held<I, expr_tree<Args, first_leaf<I, Args...>>> const&>(x).value...);
+      symbols_of_leaves outputs{b};
+      visit_leaves(y, outputs);
+      array<symbol> inputs(all_leaves<Args...>);
+      for (int k = 0; k < inputs.size(); ++k) inputs[k] = k;
+      b.set_inputs(inputs.data(), inputs.size());
+      b.set_outputs(outputs.ids.data(), outputs.ids.size());
+      result = {static_cast<graph&&>(b.edit()), b.failed()};
+    }
+    return result;
+  }
+};
+
+/// Appends the gradients of the one output of a traced graph with respect to ranges of leaves.
+template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_stage {
+  static constexpr built make() {
+    builder b(Traced::view);
+    b.place = {};
+    constexpr int ranges[]{FirstAndCount..., 0};
+    array<symbol> wrt;
+    for (int k = 0; k + 1 < static_cast<int>(sizeof...(FirstAndCount)); k += 2)
+      for (int j = 0; j < ranges[k + 1]; ++j) wrt.push(Traced::view.input(ranges[k] + j));
+    array<symbol> results(wrt.size() + 1);
+    results[0] = Traced::view.output(0);
+    if (Traced::value.failed.why == nullptr)
+      gradient(b, {results.data(), nullptr, 1, wrt.data(), wrt.size()}, results.data() + 1);
+    if (b.failed().why == nullptr)
+      b.set_outputs(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
+    return {static_cast<graph&&>(b.edit()), b.failed()};
+  }
+};
+
+template <class Before, bool Rewrite> struct simplify_stage {
+  static constexpr built make() {
+    simplify_options options;
+    options.rewrite = Rewrite;
+    return {simplify(Before::view, options), {}};
+  }
+};
+
+/// What the outermost transformation asks for: the function to trace, and the steps after it.
+template <class F> struct outermost {
+  using traced = F;
+  static constexpr bool rewrites = true;
+  template <class Traced, class...> using differentiated = Traced;
+  template <class R, class...> using result = value_tree<result_tree<R>>;
+};
+template <class F> struct outermost<compiled_function<F>> : outermost<F> {};
+template <class F> struct outermost<exact_function<F>> : outermost<F> {
+  static constexpr bool rewrites = false;
+};
+template <class F, bool WithValue, int... I> struct outermost<gradient_function<F, WithValue, I...>> {
+  using traced = F;
+  static constexpr bool rewrites = outermost<F>::rewrites;
+
+  template <class Traced, class Indices, class... Args> struct differentiated_from;
+  template <class Traced, int... FirstAndCount, class... Args>
+  struct differentiated_from<Traced, std::integer_sequence<int, FirstAndCount...>, Args...> {
+    using type = frozen<gradient_stage<Traced, WithValue, FirstAndCount...>,
+                        capacity::of(Traced::view).grown(3)>;
+  };
+  template <class... Sequence> struct joined;
+  template <int... K> struct joined<std::integer_sequence<int, K...>> {
+    using type = std::integer_sequence<int, K...>;
+  };
+  template <int... K, int... L, class... Rest>
+  struct joined<std::integer_sequence<int, K...>, std::integer_sequence<int, L...>, Rest...>
+      : joined<std::integer_sequence<int, K..., L...>, Rest...> {};
+  template <class Traced, class... Args>
+  using differentiated = typename differentiated_from<
+      Traced,
+      typename joined<std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type,
+      Args...>::type;
+  template <class R, class... Args>
+  using result = typename paired<
+      WithValue, value_tree<result_tree<R>>,
+      typename packed<gradient_tree<argument_at<I, Args...>, first_leaf<I, Args...>>...>::type>::type;
+};
+
+/// The failure that was found while a graph was made, if there is one. An operation is named where its node is at fault.
+template <class Stage> struct failure_of {
+  static constexpr bool exists = Stage::value.failed.why != nullptr;
+  static constexpr failure value = [] {
+    failure f = Stage::value.failed;
+    if (f.why == nullptr || f.node == none) return f;
+    char const* const name = Stage::view.nodes[f.node].op->name;
+    int length = 0;
+    while (name[length] != '\0') ++length;
+    f.left = extent::named(name, length);
+    return f;
+  }();
+};
+
+/// Says it, with the line of the user's source that it came from.
+template <class Failure, unsigned Line> constexpr void line_of_your_source() {
+  using why = refusal_behind<Failure::value.why>;
+  if constexpr (says_extents<why>) why::template report<Failure::value.left, Failure::value.right>();
+  else why::template report<void, refusals::wanted>();
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

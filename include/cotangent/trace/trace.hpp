@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_TRACE_HPP
+#define COTANGENT_TRACE_TRACE_HPP
+
+// Expressions, the functions of them, and what makes programs of functions.
+
+#include <cotangent/trace/expr.hpp>
+#include <cotangent/trace/function.hpp>
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/grad.hpp>
+#include <cotangent/trace/indexing.hpp>
+#include <cotangent/trace/movement.hpp>
+#include <cotangent/trace/plain.hpp>
+#include <cotangent/trace/program.hpp>
+#include <cotangent/trace/reductions.hpp>
+#include <cotangent/trace/sources.hpp>
+#include <cotangent/trace/update.hpp>
+
+#endif

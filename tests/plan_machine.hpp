@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TESTS_PLAN_MACHINE_HPP
+#define COTANGENT_TESTS_PLAN_MACHINE_HPP
+
+#include "reference.hpp"
+
+#include <cotangent/transform/layout.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+// A machine that takes a plan at its word, one position at a time, and distrusts it: every read must find what the plan
+// says was written there, in bounds, by its owner. So plans of thousands of graphs are tested without compiling any.
+
+namespace reference {
+
+class plan_machine {
+  struct cell {
+    scalar value;
+    std::int32_t owner = none; // a buffer
+  };
+  struct memory {
+    std::vector<cell> cells;
+    std::int64_t bytes = 0;
+  };
+
+  graph_view g_; // with numbers for all sizes
+  plan const& p_;
+  std::vector<std::int64_t> size_;
+  std::vector<memory> slots_;
+  std::vector<std::vector<cell>> arguments_;
+  std::vector<std::vector<cell>> results_;
+
+public:
+  std::string error;
+  array<values> outputs;
+
+  plan_machine(graph_view const& g, plan const& p, std::int64_t const* known, array<values> const& inputs)
+      : g_(g), p_(p), results_(static_cast<std::size_t>(g.output_count())) {
+    for (int k = 0; k < p.known_sizes; ++k) size_.push_back(known[k]);
+    for (derived_size const& d : p.derived) {
+      std::int64_t const a = value(d.a), b = value(d.b);
+      size_.push_back(d.product ? a * b : a + b);
+    }
+    for (slot const& s : p.slots) {
+      slots_.push_back({});
+      slots_.back().bytes = value(s.count) * s.bytes;
+      slots_.back().cells.resize(static_cast<std::size_t>(slots_.back().bytes));
+    }
+    for (int k = 0; k < inputs.size(); ++k) {
+      arguments_.emplace_back();
+      for (scalar const& s : inputs[k]) arguments_.back().push_back({s, none});
+    }
+    for (int k = 0; k < g.output_count(); ++k)
+      results_[static_cast<std::size_t>(k)].resize(static_cast<std::size_t>(count(g.shape(g.output(k)))));
+    for (int k = 0; k < p.nests.size() && error.empty(); ++k) {
+      if (p.nests[k].kind == nest_kind::loops) run(p.nests[k]);
+      else run_kernel(p.nests[k]);
+    }
+    for (int k = 0; k < p.results.size() && error.empty(); ++k) {
+      values v;
+      std::int32_t const b = p.results[k];
+      std::int64_t const n = count(g.shape(g.output(k)));
+      if (value(p.buffers[b].count) != n) say("a result has another size than its buffer");
+      for (std::int64_t i = 0; i < n; ++i) v.push(read(b, i));
+      outputs.push(v);
+    }
+  }
+
+private:
+  void say(char const* what, std::int64_t a = 0, std::int64_t b = 0) {
+    if (error.empty()) error = std::string(what) + " " + std::to_string(a) + " " + std::to_string(b);
+  }
+  std::int64_t value(dimension d) const { return d >= 0 ? d : size_[static_cast<std::size_t>(-1 - d)]; }
+
+  cell* find(std::int32_t buffer, std::int64_t at) {
+    if (buffer < 0) return say("an access without a buffer"), nullptr;
+    struct buffer const& b = p_.buffers[buffer];
+    if (at < 0 || at >= value(b.count)) return say("out of bounds: buffer, position", buffer, at), nullptr;
+    auto const i = static_cast<std::size_t>(at);
+    if (b.where == residence::argument) return &arguments_[static_cast<std::size_t>(b.index)][i];
+    if (b.where == residence::result) return &results_[static_cast<std::size_t>(b.index)][i];
+    if (b.index < 0) return say("a buffer without a slot", buffer), nullptr;
+    memory& m = slots_[static_cast<std::size_t>(b.index)];
+    if (value(b.count) * static_cast<std::int64_t>(size_of(b.type)) > m.bytes)
+      return say("a slot is too small: buffer, slot", buffer, b.index), nullptr;
+    return &m.cells[i];
+  }
+  scalar read(std::int32_t buffer, std::int64_t at) {
+    cell const* const c = find(buffer, at);
+    if (c == nullptr) return {};
+    if (p_.buffers[buffer].where != residence::argument && c->owner != buffer)
+      say("reads what was not written: buffer, position", buffer, at);
+    if (c->value.type != p_.buffers[buffer].type) say("reads another element", buffer, at);
+    return c->value;
+  }
+  void write(std::int32_t buffer, std::int64_t at, scalar const& s) {
+    if (buffer >= 0 && p_.buffers[buffer].where == residence::argument) return say("writes an argument", buffer);
+    cell* const c = find(buffer, at);
+    if (c == nullptr) return;
+    if (s.type != p_.buffers[buffer].type) say("writes another element", buffer, at);
+    *c = {s, buffer};
+  }
+
+  // ---- loops
+
+  struct registers {
+    std::vector<scalar> value[element_count];
+    std::vector<std::int32_t> owner[element_count];
+    void clear() {
+      for (int k = 0; k < element_count; ++k) owner[k].assign(owner[k].size(), none);
+    }
+    void set(instance const& v, std::int32_t by, scalar const& s) {
+      auto const e = static_cast<std::size_t>(v.type), k = static_cast<std::size_t>(v.place);
+      if (owner[e].size() <= k) {
+        owner[e].resize(k + 1, none);
+        value[e].resize(k + 1);
+      }
+      owner[e][k] = by;
+      value[e][k] = s;
+    }
+    scalar const* get(instance const& v, std::int32_t by) const {
+      auto const e = static_cast<std::size_t>(v.type), k = static_cast<std::size_t>(v.place);
+      return v.place < 0 || owner[e].size() <= k || owner[e][k] != by ? nullptr : &value[e][k];
+    }
+  };
+  struct position {
+    std::int64_t axis[max_rank]{};
+  };
+  registers once_, lane_;
+  std::vector<registers> row_; // of a block
+
+  static bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
+
+  scalar operand(std::int32_t i, int k, nest const& n, int sub) {
+    std::int32_t const o = p_.operands[p_.instances[i].first_operand + k];
+    if (o == none) return say("an operand that nothing serves: instance, operand", i, k), scalar{};
+    instance const& u = p_.instances[o];
+    if (u.what == action::constant) return detail::scalar_of(u.type, u.bits);
+    if (o < n.first_instance || o >= n.first_instance + n.instance_count)
+      return say("an operand of another nest: instance, operand", i, k), scalar{};
+    registers const& r = is_row(u) ? row_[static_cast<std::size_t>(sub)] : u.where == role::once ? once_ : lane_;
+    if (scalar const* const s = r.get(u, o)) return *s;
+    say("an operand that is not there: instance, operand", i, k);
+    return {};
+  }
+  std::int64_t place(instance const& v, position const& at, nest const& n, bool rows_too = true) {
+    access const& a = p_.accesses[v.access];
+    std::int64_t offset = value(a.offset);
+    for (int k = rows_too ? 0 : n.split; k < n.rank; ++k) offset += value(a.stride[k]) * at.axis[k];
+    return offset;
+  }
+  scalar evaluate(std::int32_t i, nest const& n, int sub) {
+    instance const& v = p_.instances[i];
+    scalar in[3]{};
+    for (int k = 0; k < v.operand_count; ++k) in[k] = operand(i, k, n, sub);
+    if (v.op == info_of<op::convert>()) return converted(in[0], v.type);
+    return v.op->evaluate(in);
+  }
+  std::int64_t row_buffer_place(nest const& n, std::int64_t lane, int sub) {
+    std::int64_t lanes = 1;
+    for (int k = n.split; k < n.rank; ++k) lanes *= value(n.size[k]);
+    return sub * lanes + lane;
+  }
+
+  void step(std::int32_t i, nest const& n, position const& at, std::int64_t lane, int sub) {
+    instance const& v = p_.instances[i];
+    scalar s{v.type};
+    switch (v.what) {
+    case action::constant: return;
+    case action::position: s = number(v.type, v.detail == none ? 0 : static_cast<double>(at.axis[v.detail])); break;
+    case action::size: {
+      s = number(v.type, 1);
+      node const& of = *g_.producer(v.detail);
+      for (int k = 0; k < of.attribute_count; ++k) s = multiply(s, number(v.type, static_cast<double>(g_.attribute(of, k))));
+      break;
+    }
+    case action::load: s = read(p_.accesses[v.access].buffer, place(v, at, n)); break;
+    case action::recall:
+      s = read(p_.row_slots[v.detail].buffer, row_buffer_place(n, lane, sub));
+      break;
+    case action::window: {
+      window const& w = p_.windows[v.detail];
+      bool inside = true;
+      for (int k = 0; k < n.rank; ++k) inside = inside && at.axis[k] >= value(w.low[k]) && at.axis[k] < value(w.high[k]);
+      s = inside ? read(p_.accesses[v.access].buffer, place(v, at, n)) : number(v.type, 0);
+      break;
+    }
+    case action::compute:
+      s = evaluate(i, n, sub);
+      if (v.access != none) write(p_.accesses[v.access].buffer, place(v, at, n), s);
+      break;
+    case action::reduce: {
+      scalar const* const so_far = row_[static_cast<std::size_t>(sub)].get(v, i);
+      scalar const both[2]{so_far == nullptr ? v.op->neutral(v.type) : *so_far, operand(i, 0, n, sub)};
+      row_[static_cast<std::size_t>(sub)].set(v, i, v.op->evaluate(both));
+      return;
+    }
+    case action::accumulate: {
+      std::int32_t const b = p_.accesses[v.access].buffer;
+      std::int64_t const to = v.where == role::row ? value(p_.accesses[v.access].offset) : place(v, at, n);
+      scalar const both[2]{read(b, to), operand(i, 0, n, sub)};
+      write(b, to, v.op->evaluate(both));
+      return;
+    }
+    }
+    if (v.slot != none) write(p_.row_slots[v.slot].buffer, row_buffer_place(n, lane, sub), s);
+    if (v.where == role::once) once_.set(v, i, s);
+    else if (v.where == role::row) row_[static_cast<std::size_t>(sub)].set(v, i, s);
+    else lane_.set(v, i, s);
+  }
+
+  void start(std::int32_t i, nest const& n, std::int64_t lanes) {
+    instance const& v = p_.instances[i];
+    if (v.what != action::accumulate) return;
+    for (std::int64_t c = 0; c < lanes; ++c) {
+      position at;
+      place_lane(n, c, at);
+      write(p_.accesses[v.access].buffer, place(v, at, n, false), v.op->neutral(v.type));
+    }
+    if (lanes == 0 && (v.where == role::row || place_is_one(v, n)))
+      write(p_.accesses[v.access].buffer, value(p_.accesses[v.access].offset), v.op->neutral(v.type));
+  }
+  bool place_is_one(instance const& v, nest const& n) const {
+    return n.rank == 0 || p_.accesses[v.access].stride[n.rank - 1] == 0;
+  }
+  void place_lane(nest const& n, std::int64_t c, position& at) const {
+    for (int k = n.rank - 1; k >= n.split; --k) {
+      at.axis[k] = c % value(n.size[k]);
+      c /= value(n.size[k]);
+    }
+  }
+
+  void run(nest const& n) {
+    if (n.rank - n.split > 1) return say("a nest with more than one lane axis");
+    std::int64_t rows = 1, lanes = 1;
+    for (int k = 0; k < n.split; ++k) rows *= value(n.size[k]);
+    for (int k = n.split; k < n.rank; ++k) lanes *= value(n.size[k]);
+    int const block = n.block;
+    row_.assign(static_cast<std::size_t>(block), registers());
+    once_ = lane_ = registers();
+    std::int32_t const* const list = &p_.lists[n.first_list];
+    for (int i = list[0]; i < list[1]; ++i) step(i, n, {}, 0, 0);
+    for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) start(i, n, lanes);
+    for (std::int64_t first = 0; first < rows && error.empty(); first += block) {
+      int const active = static_cast<int>(rows - first < block ? rows - first : block);
+      for (registers& r : row_) r.clear();
+      for (int s = 0; s < n.stages; ++s)
+        for (int sub = 0; sub < active; ++sub) {
+          position at;
+          std::int64_t rest = first + sub;
+          for (int k = n.split - 1; k >= 0; --k) {
+            at.axis[k] = rest % value(n.size[k]);
+            rest /= value(n.size[k]);
+          }
+          for (int i = list[1 + 2 * s]; i < list[2 + 2 * s]; ++i) step(i, n, at, 0, sub);
+          for (int i = list[2 + 2 * s]; i < list[3 + 2 * s] && lanes == 0; ++i)
+            if (instance const& v = p_.instances[i]; v.what == action::reduce)
+              row_[static_cast<std::size_t>(sub)].set(v, i, v.op->neutral(v.type));
+          for (std::int64_t c = 0; c < lanes; ++c) {
+            place_lane(n, c, at);
+            lane_.clear();
+            for (int i = list[2 + 2 * s]; i < list[3 + 2 * s]; ++i) step(i, n, at, c, sub);
+          }
+          for (int i = list[2 + 2 * s]; i < list[3 + 2 * s]; ++i) {
+            instance const& v = p_.instances[i];
+            if (v.what != action::reduce || v.access == none) continue;
+            for (int k = n.split; k < n.rank; ++k) at.axis[k] = 0;
+            if (scalar const* const r = row_[static_cast<std::size_t>(sub)].get(v, i))
+              write(p_.accesses[v.access].buffer, place(v, at, n), *r);
+          }
+        }
+    }
+  }
+
+  // ---- kernels
+
+  void run_kernel(nest const& n) {
+    node const& what = g_.nodes[n.node];
+    array<values> of(g_.tensor_count);
+    for (int k = 0; k < what.operand_count; ++k) {
+      symbol const x = g_.operand(what, k);
+      access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + k]];
+      dimensions const& d = g_.shape(x);
+      if (what.op->kind == operation_kind::matmul) check_matrix(a, d);
+      values v;
+      for (std::int64_t i = 0; i < count(d); ++i) {
+        struct place const at = place_of(d, i);
+        std::int64_t offset = value(a.offset);
+        for (int j = 0; j < d.rank; ++j) offset += at.at[j] * value(a.stride[j]);
+        v.push(read(a.buffer, offset));
+      }
+      of[x] = v;
+    }
+    if (!error.empty()) return;
+    values const y = apply(g_, what, of);
+    access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + what.operand_count]];
+    dimensions const& d = g_.shape(g_.result(what));
+    for (std::int64_t i = 0; i < count(d); ++i) write(a.buffer, i, y[static_cast<int>(i)]);
+  }
+  /// A matrix product takes one distance only: either neighbours in a row or neighbours in a column stand side by side.
+  void check_matrix(access const& a, dimensions const& d) {
+    bool const by_columns = a.stride[1] != 1 && d.size[1] != 1;
+    std::int64_t const near = value(a.stride[by_columns ? 0 : 1]), far = value(a.stride[by_columns ? 1 : 0]);
+    std::int64_t const n = d.size[by_columns ? 0 : 1], m = d.size[by_columns ? 1 : 0];
+    if (n > 1 && near != 1) say("a matrix whose neighbours do not stand side by side");
+    if (m > 1 && far < n) say("a matrix whose lines overlap", far, n);
+  }
+};
+
+} // namespace reference
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TESTS_REFERENCE_HPP
+#define COTANGENT_TESTS_REFERENCE_HPP
+
+#include <cotangent/ops/ops.hpp>
+
+#include <cstdint>
+#include <tuple>
+
+// What passes are compared with: the plainest evaluation of a graph, element by element, static shapes only.
+
+namespace reference {
+
+using namespace cotangent;
+
+using values = array<scalar>;
+
+constexpr std::int64_t count(dimensions const& d) {
+  std::int64_t n = 1;
+  for (int k = 0; k < d.rank; ++k) n *= d.size[k];
+  return n;
+}
+
+struct place {
+  std::int64_t at[max_rank]{};
+};
+constexpr place place_of(dimensions const& d, std::int64_t position) {
+  place p;
+  for (int k = d.rank - 1; k >= 0; --k) {
+    p.at[k] = position % d.size[k];
+    position /= d.size[k];
+  }
+  return p;
+}
+constexpr int position_of(dimensions const& d, place const& p) {
+  std::int64_t position = 0;
+  for (int k = 0; k < d.rank; ++k) position = position * d.size[k] + p.at[k];
+  return static_cast<int>(position);
+}
+
+constexpr scalar number(element e, double v) {
+  return is_floating(e) ? scalar{e, e == element::float32 ? static_cast<double>(static_cast<float>(v)) : v, 0}
+                        : scalar{e, 0, static_cast<std::int64_t>(v)};
+}
+constexpr scalar converted(scalar const& s, element to) {
+  switch (to) {
+  case element::float32: return scalar::of(s.as<float>());
+  case element::float64: return scalar::of(s.as<double>());
+  case element::int32: return scalar::of(s.as<std::int32_t>());
+  case element::int64: return scalar::of(s.as<std::int64_t>());
+  case element::boolean: return scalar::of(s.as<bool>());
+  }
+  return s;
+}
+constexpr scalar add(scalar const& a, scalar const& b) {
+  scalar const both[2]{a, b};
+  return info_of<op::add>()->evaluate(both);
+}
+constexpr scalar multiply(scalar const& a, scalar const& b) {
+  scalar const both[2]{a, b};
+  return info_of<op::multiply>()->evaluate(both);
+}
+
+/// The values of one node's result.
+constexpr values apply(graph_view const& g, node const& n, array<values> const& of) {
+  symbol const y = g.result(n);
+  dimensions const& d = g.shape(y);
+  element const type = g.tensors[y].type;
+  values r(static_cast<int>(count(d)), number(type, 0));
+  auto const x = [&](int k) -> values const& { return of[g.operand(n, k)]; };
+  auto const from = [&](int k = 0) -> dimensions const& { return g.shape(g.operand(n, k)); };
+  auto const attribute = [&](int k = 0) { return g.attribute(n, k); };
+  switch (n.op->kind) {
+  case operation_kind::constant:
+    for (scalar& s : r) s = detail::scalar_of(type, attribute());
+    break;
+  case operation_kind::iota:
+    for (int i = 0; i < r.size(); ++i) r[i] = number(type, static_cast<double>(place_of(d, i).at[attribute()]));
+    break;
+  case operation_kind::size:
+    for (scalar& s : r) {
+      s = number(type, 1);
+      for (int k = 0; k < n.attribute_count; ++k) s = multiply(s, number(type, static_cast<double>(attribute(k))));
+    }
+    break;
+  case operation_kind::elementwise:
+    for (int i = 0; i < r.size(); ++i) {
+      scalar in[3]{};
+      for (int k = 0; k < n.operand_count; ++k) in[k] = x(k)[i];
+      r[i] = n.op == info_of<op::convert>() ? converted(in[0], type) : n.op->evaluate(in);
+    }
+    break;
+  case operation_kind::reduction:
+    for (scalar& s : r) s = n.op->neutral(type);
+    for (int i = 0; i < x(0).size(); ++i) {
+      place const p = place_of(from(), i);
+      place to;
+      int rank = 0;
+      for (int k = 0; k < from().rank; ++k)
+        if ((attribute() >> k & 1) == 0) to.at[rank++] = p.at[k];
+      scalar const in[2]{r[position_of(d, to)], x(0)[i]};
+      r[position_of(d, to)] = n.op->evaluate(in);
+    }
+    break;
+  case operation_kind::arg_reduction:
+    for (int i = 0; i < r.size(); ++i) {
+      place p, q = place_of(d, i);
+      for (int k = 0; k < d.rank; ++k) p.at[k < attribute() ? k : k + 1] = q.at[k];
+      scalar best{};
+      for (std::int64_t k = 0; k < from().size[attribute()]; ++k) {
+        p.at[attribute()] = k;
+        scalar const v = x(0)[position_of(from(), p)];
+        if (k == 0 || v.as<double>() > best.as<double>()) {
+          best = v;
+          r[i] = number(type, static_cast<double>(k));
+        }
+      }
+    }
+    break;
+  case operation_kind::broadcast:
+    for (int i = 0; i < r.size(); ++i) {
+      place const p = place_of(d, i);
+      place q;
+      for (int k = 0; k < from().rank; ++k) q.at[k] = from().size[k] == 1 ? 0 : p.at[attribute(k)];
+      r[i] = x(0)[position_of(from(), q)];
+    }
+    break;
+  case operation_kind::reshape:
+  case operation_kind::identity: r = x(0); break;
+  case operation_kind::permute:
+    for (int i = 0; i < r.size(); ++i) {
+      place const p = place_of(d, i);
+      place q;
+      for (int k = 0; k < d.rank; ++k) q.at[attribute(k)] = p.at[k];
+      r[i] = x(0)[position_of(from(), q)];
+    }
+    break;
+  case operation_kind::slice:
+    for (int i = 0; i < r.size(); ++i) {
+      place p = place_of(d, i);
+      for (int k = 0; k < d.rank; ++k) p.at[k] = attribute(2 * k) + p.at[k] * attribute(2 * k + 1);
+      r[i] = x(0)[position_of(from(), p)];
+    }
+    break;
+  case operation_kind::pad:
+    for (int i = 0; i < x(0).size(); ++i) {
+      place p = place_of(from(), i);
+      for (int k = 0; k < d.rank; ++k) p.at[k] = attribute(2 * k) + p.at[k] * attribute(2 * k + 1);
+      r[position_of(d, p)] = x(0)[i];
+    }
+    break;
+  case operation_kind::concatenate: {
+    std::int64_t start = 0;
+    for (int o = 0; o < n.operand_count; ++o) {
+      for (int i = 0; i < x(o).size(); ++i) {
+        place p = place_of(from(o), i);
+        p.at[attribute()] += start;
+        r[position_of(d, p)] = x(o)[i];
+      }
+      start += from(o).size[attribute()];
+    }
+    break;
+  }
+  case operation_kind::gather:
+  case operation_kind::scatter_add: {
+    bool const gathers = n.op->kind == operation_kind::gather;
+    dimensions const& table = gathers ? from() : d;
+    int row = 1;
+    for (int k = 1; k < table.rank; ++k) row *= static_cast<int>(table.size[k]);
+    for (int i = 0; i < x(1).size(); ++i) {
+      std::int64_t at = x(1)[i].integer;
+      at = at < 0 ? 0 : at >= table.size[0] ? table.size[0] - 1 : at;
+      for (int j = 0; j < row; ++j) {
+        int const there = static_cast<int>(at) * row + j, here = i * row + j;
+        if (gathers) r[here] = x(0)[there];
+        else r[there] = add(r[there], x(0)[here]);
+      }
+    }
+    break;
+  }
+  case operation_kind::matmul:
+    for (int i = 0; i < r.size(); ++i) {
+      place const p = place_of(d, i);
+      bool const ta = attribute(0) != 0, tb = attribute(1) != 0;
+      for (std::int64_t k = 0; k < from(0).size[ta ? 0 : 1]; ++k) {
+        place const left{{ta ? k : p.at[0], ta ? p.at[0] : k}}, right{{tb ? p.at[1] : k, tb ? k : p.at[1]}};
+        r[i] = add(r[i], multiply(x(0)[position_of(from(0), left)], x(1)[position_of(from(1), right)]));
+      }
+    }
+    break;
+  case operation_kind::input:
+  case operation_kind::control: break;
+  }
+  return r;
+}
+
+/// The values of the outputs, one after the other.
+constexpr array<values> evaluate(graph_view const& g, array<values> const& inputs) {
+  array<values> of(g.tensor_count);
+  for (int k = 0; k < g.input_count(); ++k) of[g.input(k)] = inputs[k];
+  for (std::int32_t i = 0; i < g.node_count; ++i) of[g.result(g.nodes[i])] = apply(g, g.nodes[i], of);
+  array<values> results;
+  for (int k = 0; k < g.output_count(); ++k) results.push(of[g.output(k)]);
+  return results;
+}
+
+/// Numbers that repeat from run to run, in [0, 1).
+class dice {
+  std::uint64_t state_;
+
+public:
+  constexpr explicit dice(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ull + 1) {}
+  constexpr std::uint64_t bits() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_ >> 11;
+  }
+  constexpr int below(int n) { return static_cast<int>(bits() % static_cast<std::uint64_t>(n)); }
+  constexpr double between(double a, double b) {
+    return a + (b - a) * static_cast<double>(bits() & 0xFFFFFF) / 16777216.0;
+  }
+};
+
+/// For every input values in [low, high) (integers: rounded down).
+constexpr array<values> inputs_of(graph_view const& g, dice& d, double low, double high) {
+  array<values> r;
+  for (int k = 0; k < g.input_count(); ++k) {
+    symbol const t = g.input(k);
+    values v;
+    for (std::int64_t i = 0; i < count(g.shape(t)); ++i) v.push(number(g.tensors[t].type, d.between(low, high)));
+    r.push(static_cast<values&&>(v));
+  }
+  return r;
+}
+
+/// Every elementwise operation of floating numbers; a new one goes here, and into every law.
+using elementwise_operations =
+    std::tuple<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add, op::exp, op::log, op::sqrt,
+               op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin, op::cos, op::tanh, op::sigmoid,
+               op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max, op::min>;
+
+} // namespace reference
+
+#endif

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/kernels/arg_max.hpp>
+#include <cotangent/kernels/movement.hpp>
+#include <cotangent/kernels/transpose.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace {
+
+namespace kernels = cotangent::kernels;
+using std::int64_t;
+
+/// An array that is exactly as long as it says, also of bool.
+template <class T>
+struct block {
+  std::unique_ptr<T[]> all;
+  int64_t size;
+  explicit block(int64_t n, T fill = T(0)) : all(new T[static_cast<std::size_t>(n)]), size(n) {
+    std::fill(begin(), end(), fill);
+  }
+  T* begin() { return all.get(); }
+  T* end() { return all.get() + size; }
+  T& operator[](int64_t i) { return all[static_cast<std::size_t>(i)]; }
+};
+
+template <class T>
+T some(std::mt19937& random) {
+  return static_cast<T>(static_cast<int>(random() % 200) - 100);
+}
+
+struct shape {
+  int rank;
+  int64_t extents[8], from[8], to[8];
+  int64_t from_size = 1, to_size = 1, from_start = 0, to_start = 0;
+};
+
+/// Both sides with axes in an order of their own, gaps, some reversed, some of the source broadcast.
+shape random_shape(std::mt19937& random) {
+  shape s{static_cast<int>(random() % 9), {}, {}, {}};
+  int order_from[8], order_to[8];
+  int64_t elements = 1;
+  for (int k = 0; k < s.rank; ++k) {
+    s.extents[k] = static_cast<int64_t>(random() % (s.rank <= 3 ? 40 : 5)) + (random() % 40 != 0);
+    if (random() % 4 == 0) s.extents[k] = 1;
+    if (elements * s.extents[k] > 20000) s.extents[k] = 1;
+    elements *= s.extents[k];
+    order_from[k] = order_to[k] = k;
+  }
+  if (random() % 4 != 0) std::shuffle(order_from, order_from + s.rank, random);
+  if (random() % 4 != 0) std::shuffle(order_to, order_to + s.rank, random);
+  for (int k = 0; k < s.rank; ++k) {
+    int const f = order_from[k], t = order_to[k];
+    bool const repeated = random() % 8 == 0;
+    s.from[f] = repeated ? 0 : s.from_size;
+    s.to[t] = s.to_size;
+    if (!repeated && s.extents[f] > 0) s.from_size *= s.extents[f];
+    if (s.extents[t] > 0) s.to_size *= s.extents[t];
+    if (random() % 6 == 0) s.from_size += static_cast<int64_t>(random() % 3);
+    if (random() % 6 == 0) s.to_size += static_cast<int64_t>(random() % 3);
+  }
+  for (int k = 0; k < s.rank; ++k)
+    for (auto [strides, start] : {std::pair{s.from, &s.from_start}, std::pair{s.to, &s.to_start}})
+      if (random() % 8 == 0 && s.extents[k] > 0) {
+        *start += strides[k] * (s.extents[k] - 1);
+        strides[k] = -strides[k];
+      }
+  return s;
+}
+
+template <class T>
+void naive_copy(shape const& s, int axis, T const* from, T* to) {
+  if (axis == s.rank) *to = *from;
+  else
+    for (int64_t i = 0; i < s.extents[axis]; ++i)
+      naive_copy(s, axis + 1, from + i * s.from[axis], to + i * s.to[axis]);
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("copy moves every element of every strided view, and nothing else", "", float, double,
+                   std::int32_t, int64_t, bool) {
+  using T = TestType;
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 1500; ++trial) {
+    shape const s = random_shape(random);
+    block<T> from(s.from_size), to(s.to_size, T(1)), expected(s.to_size, T(1));
+    for (T& x : from) x = some<T>(random);
+    naive_copy(s, 0, from.begin() + s.from_start, expected.begin() + s.to_start);
+    kernels::copy(s.rank, s.extents, from.begin() + s.from_start, s.from, to.begin() + s.to_start, s.to);
+    CAPTURE(trial, s.rank);
+    REQUIRE(std::equal(to.begin(), to.end(), expected.begin()));
+  }
+}
+
+TEMPLATE_TEST_CASE("transpose turns every size, at any alignment", "", float, double, std::int32_t, int64_t,
+                   bool) {
+  using T = TestType;
+  std::mt19937 random(2);
+  for (int64_t rows = 0; rows <= 37; ++rows)
+    for (int64_t columns = 0; columns <= 37; ++columns) {
+      int64_t const shift = static_cast<int64_t>(random() % 3), gap = static_cast<int64_t>(random() % 3);
+      block<T> from(shift + rows * (columns + gap)), to(shift + columns * (rows + gap), T(1)),
+          expected(to.size, T(1));
+      for (T& x : from) x = some<T>(random);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j)
+          expected[shift + j * (rows + gap) + i] = from[shift + i * (columns + gap) + j];
+      kernels::transpose(rows, columns, from.begin() + shift, columns + gap, to.begin() + shift, rows + gap);
+      CAPTURE(rows, columns);
+      REQUIRE(std::equal(to.begin(), to.end(), expected.begin()));
+    }
+}
+
+TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back to where they came from", "", float,
+                   double, std::int32_t, int64_t) {
+  using T = TestType;
+  std::mt19937 random(3);
+  for (int64_t size : {1, 2, 3, 4, 7, 8, 10, 15, 16, 17, 33, 200})
+    for (int64_t count : {0, 1, 5, 40})
+      for (bool inside : {true, false}) {
+        int64_t const rows = 9, gap = size % 3;
+        block<std::int32_t> index(count);
+        for (auto& i : index) i = static_cast<std::int32_t>(random() % 9);
+        if (!inside && count > 0) index[0] = -3;
+        if (!inside && count > 1) index[1] = 9;
+        block<T> from(rows * (size + gap)), to(count * (size + gap), T(1)), back(rows * (size + gap), T(2));
+        for (T& x : from) x = some<T>(random);
+        bool const fits = inside || count == 0;
+        REQUIRE(kernels::gather_rows(count, index.begin(), rows, size, from.begin(), size + gap, to.begin(),
+                                     size + gap) == fits);
+        block<T> sums(back.size, T(2));
+        for (int64_t i = 0; i < count; ++i)
+          for (int64_t j = 0; j < size + gap; ++j) {
+            int64_t const row = std::clamp<int64_t>(index[i], 0, rows - 1);
+            REQUIRE(to[i * (size + gap) + j] == (j < size ? from[row * (size + gap) + j] : T(1)));
+            if (j < size) sums[row * (size + gap) + j] += to[i * (size + gap) + j];
+          }
+        REQUIRE(kernels::scatter_add_rows(count, index.begin(), rows, size, to.begin(), size + gap,
+                                          back.begin(), size + gap) == fits);
+        REQUIRE(std::equal(back.begin(), back.end(), sums.begin()));
+      }
+}
+
+TEST_CASE("no index is in range where there are no rows") {
+  int64_t const index[2] = {0, -1};
+  double from = 3, to[4] = {1, 1, 1, 1};
+  REQUIRE(kernels::gather_rows(0, index, 0, 2, &from, 2, to, 2));
+  REQUIRE(to[0] == 1);
+  REQUIRE_FALSE(kernels::gather_rows(2, index, 0, 2, &from, 2, to, 2));
+  for (double x : to) REQUIRE(x == 0);
+  REQUIRE(kernels::scatter_add_rows(0, index, 0, 2, &from, 2, to, 2));
+  REQUIRE_FALSE(kernels::scatter_add_rows(2, index, 0, 2, to, 2, &from, 2));
+  REQUIRE(from == 3);
+}
+
+TEST_CASE("an index that would overflow when multiplied is clamped first") {
+  int64_t const index[2] = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+  float const from[2] = {5, 6};
+  float to[2] = {};
+  REQUIRE_FALSE(kernels::gather_rows(2, index, 2, 1, from, 1, to, 1));
+  REQUIRE((to[0] == 6 && to[1] == 5));
+}
+
+TEST_CASE("gathered booleans stay booleans") {
+  std::int32_t const index[3] = {2, 0, 1};
+  bool const from[3] = {true, false, true};
+  bool to[3] = {};
+  REQUIRE(kernels::gather_rows(3, index, 3, 1, from, 1, to, 1));
+  REQUIRE((to[0] && to[1] && !to[2]));
+}
+
+namespace {
+
+/// The specification, one element after the other.
+template <class T>
+int64_t first_largest(int64_t axis, T const* x, int64_t stride) {
+  for (int64_t p = 0; p < axis; ++p)
+    if (cotangent::math::is_nan(x[p * stride])) return p;
+  int64_t at = 0;
+  for (int64_t p = 1; p < axis; ++p)
+    if (x[p * stride] > x[at * stride]) at = p;
+  return at;
+}
+
+/// Compares a whole [outer, axis, inner] search, the axes stored in the order that is asked for.
+template <class T, class Index>
+bool agrees(int64_t outer, int64_t axis, int64_t inner, bool inner_last, T* x) {
+  int64_t const x_outer = axis * inner, x_axis = inner_last ? inner : 1, x_inner = inner_last ? 1 : axis;
+  std::vector<Index> y(static_cast<std::size_t>(outer * inner), Index(-1));
+  kernels::arg_max(outer, axis, inner, x, x_outer, x_axis, x_inner, y.data(), inner, int64_t(1));
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < inner; ++i)
+      if (y[static_cast<std::size_t>(o * inner + i)] !=
+          first_largest(axis, x + o * x_outer + i * x_inner, x_axis))
+        return false;
+  return true;
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("arg_max finds the first of the largest, along any axis", "", float, double, std::int32_t,
+                   int64_t, bool) {
+  using T = TestType;
+  std::mt19937 random(4);
+  for (int64_t axis : {0, 1, 2, 3, 10, 16, 31, 32, 33, 64, 100, 257})
+    for (int64_t inner : {1, 2, 7, 8, 16, 17, 40})
+      for (int spread : {1, 3, 200}) {
+        block<T> x(3 * axis * inner);
+        for (T& v : x)
+          v = static_cast<T>(static_cast<int>(random() % static_cast<unsigned>(spread)) - spread / 2);
+        CAPTURE(axis, inner, spread);
+        REQUIRE(agrees<T, std::int32_t>(3, axis, inner, true, x.begin()));
+        REQUIRE(agrees<T, int64_t>(3, axis, inner, false, x.begin()));
+      }
+}
+
+#if !COTANGENT_ABI_FAST
+TEMPLATE_TEST_CASE("arg_max stops at the first nan, and knows infinities and zeros", "", float, double) {
+  using T = TestType;
+  T const inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+  T const values[] = {T(-0.0), T(0), inf, -inf, T(1), T(-1), nan};
+  std::mt19937 random(5);
+  for (unsigned kinds : {2u, 4u, 6u, 7u}) // the last with nan
+    for (int64_t axis : {1, 5, 33, 90})
+      for (int64_t inner : {1, 17})
+        for (int trial = 0; trial < 20; ++trial) {
+          block<T> x(axis * inner);
+          for (T& v : x) v = values[random() % kinds];
+          REQUIRE(agrees<T, int64_t>(1, axis, inner, true, x.begin()));
+          REQUIRE(agrees<T, int64_t>(1, axis, inner, false, x.begin()));
+        }
+  block<T> x(70, -inf);
+  REQUIRE(agrees<T, int64_t>(1, 70, 1, true, x.begin()));
+  x[69] = nan;
+  REQUIRE(agrees<T, int64_t>(1, 70, 1, true, x.begin()));
+}
+#endif

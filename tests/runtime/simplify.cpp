@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include "../random_graph.hpp"
+#include "../simplify_cases.hpp"
+
+#include <cotangent/graph/verify.hpp>
+
+#include <cmath>
+#include <string>
+
+using namespace cotangent;
+using reference::values;
+
+namespace {
+
+std::string operations_of(graph_view const& g) {
+  std::string s;
+  for (std::int32_t i = 0; i < g.node_count; ++i) s += std::string(g.nodes[i].op->name) + " ";
+  return s;
+}
+
+/// Equal up to a relative error, and in what is not finite.
+bool close(array<values> const& a, array<values> const& b, double tolerance) {
+  if (a.size() != b.size()) return false;
+  for (int k = 0; k < a.size(); ++k) {
+    if (a[k].size() != b[k].size()) return false;
+    double size = 1;
+    for (scalar const& s : a[k])
+      if (std::fabs(s.as<double>()) > size) size = std::fabs(s.as<double>());
+    for (int i = 0; i < a[k].size(); ++i) {
+      double const x = a[k][i].as<double>(), y = b[k][i].as<double>();
+      if (!(std::fabs(x - y) <= tolerance * size) && !(x == y) && !(std::isnan(x) && std::isnan(y))) return false;
+    }
+  }
+  return true;
+}
+
+graph random(std::uint64_t seed, int size) {
+  builder b;
+  reference::dice d(seed);
+  reference::random_graph(b, d, size, false);
+  REQUIRE(b.failed().why == nullptr);
+  return b.get();
+}
+
+} // namespace
+
+TEST_CASE("each rewrite leaves the operations that it should") {
+  for (simplify_cases::sample const& c : simplify_cases::cases) {
+    builder b;
+    simplify_cases::write(b, c);
+    REQUIRE(b.failed().why == nullptr);
+    graph const less = simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses});
+    CAPTURE(c.sentence);
+    CHECK(operations_of(less) == c.left);
+    CHECK(verify(less).text == nullptr);
+  }
+}
+
+TEST_CASE("each rewrite leaves the values") {
+  for (simplify_cases::sample const& c : simplify_cases::cases) {
+    builder b;
+    simplify_cases::write(b, c);
+    reference::dice d(7);
+    array<values> const inputs = reference::inputs_of(b.get(), d, 0.5, 2);
+    CAPTURE(c.sentence);
+    CHECK(close(reference::evaluate(b.get(), inputs),
+                reference::evaluate(simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses}), inputs), 1e-14));
+  }
+}
+
+TEST_CASE("the comparison of values sees a wrong one") {
+  array<values> a, b;
+  a.push(values(2, scalar::of(1.0)));
+  b.push(values(2, scalar::of(1.0)));
+  CHECK(close(a, b, 1e-14));
+  b[0][1] = scalar::of(1.0 + 1e-12);
+  CHECK_FALSE(close(a, b, 1e-14));
+  b[0][1] = scalar::of(std::nan(""));
+  CHECK_FALSE(close(a, b, 1e-14));
+}
+
+TEST_CASE("random graphs keep their values") {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    graph const g = random(seed, 60);
+    REQUIRE(verify(g).text == nullptr);
+    reference::dice d(seed);
+    array<values> const inputs = reference::inputs_of(g, d, -1.5, 1.5), wanted = reference::evaluate(g, inputs);
+    for (bool fuse : {false, true}) {
+      graph const less = simplify(g, {.rewrite = true, .fuse_multiply_add = fuse});
+      REQUIRE(verify(less).text == nullptr);
+      CHECK(less.nodes.size() <= g.nodes.size() + 3);
+      CHECK(close(wanted, reference::evaluate(less, inputs), 1e-10));
+    }
+    CHECK(close(wanted, reference::evaluate(simplify(g, {.rewrite = false}), inputs), 0));
+  }
+}
+
+TEST_CASE("what is simple stays as it is") {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    CAPTURE(seed);
+    graph const once = simplify(random(seed, 60), {.rewrite = true, .fuse_multiply_add = false});
+    graph const twice = simplify(once, {.rewrite = true, .fuse_multiply_add = false});
+    CHECK(twice.nodes.size() <= once.nodes.size());
+    CHECK(operations_of(simplify(once, {.rewrite = false})) == operations_of(once));
+  }
+}
+
+TEST_CASE("inputs and outputs keep their number and order") {
+  builder b;
+  symbol const in[]{b.symbol_of(element::float32, 0), b.symbol_of(element::float64, 0), b.symbol_of(element::float64, 0)};
+  b.set_inputs(in, 3);
+  term const x{&b, in[1]};
+  symbol const out[]{(x + 0).id, in[2], (x * 1).id, extend::apply<op::exp>(x).id};
+  b.set_outputs(out, 4);
+  graph const less = simplify(b.get());
+  graph_view const g = less;
+  REQUIRE(g.input_count() == 3);
+  CHECK(g.tensors[g.input(0)].type == element::float32);
+  REQUIRE(g.output_count() == 4);
+  CHECK(g.output(0) == g.input(1));
+  CHECK(g.output(1) == g.input(2));
+  CHECK(g.output(2) == g.input(1));
+  CHECK(g.producer(g.output(3))->op == info_of<op::exp>());
+}
+
+TEST_CASE("without rewriting only what is dead, equal or an identity goes") {
+  builder b;
+  symbol const in = b.symbol_of(element::float64, 0);
+  b.set_inputs(&in, 1);
+  term const x{&b, in};
+  (void)extend::apply<op::log>(x);
+  symbol const out = (extend::stop_gradient(x * 1 + 0) / 3).id;
+  b.set_outputs(&out, 1);
+  CHECK(operations_of(simplify(b.get(), {.rewrite = false})) == "constant mul constant add constant div ");
+}
+
+TEST_CASE("named sizes are counted when the program runs") {
+  builder b;
+  dimensions d;
+  d.rank = 2;
+  d.size[0] = b.size(extent::named("n", 1));
+  d.size[1] = 3;
+  symbol const in[]{b.symbol_of(element::float64, b.shape(d)), b.symbol_of(element::float64, 0)};
+  b.set_inputs(in, 2);
+  term const x{&b, in[0]}, s{&b, in[1]};
+  symbol const out = extend::mean(x + extend::broadcast_to(s, x.shape_id()) * 0 + extend::constant_like(x, 2), 3).id;
+  b.set_outputs(&out, 1);
+  CHECK(verify(b.get()).text == nullptr);
+  graph const less = simplify(b.get(), {.rewrite = true, .fuse_multiply_add = false});
+  CHECK(verify(less).text == nullptr);
+  CHECK(operations_of(less) == "constant add sum size div ");
+}
+
+TEST_CASE("what is marked not to merge is left alone") {
+  builder b;
+  symbol const in = b.symbol_of(element::float64, 0);
+  b.set_inputs(&in, 1);
+  symbol out[2]{};
+  for (symbol& y : out) y = b.push(info_of<op::square>(), &in, 1, nullptr, 0, element::float64, 0, {}, false);
+  b.set_outputs(out, 2);
+  graph const less = simplify(b.get());
+  CHECK(operations_of(less) == "square square ");
+  CHECK_FALSE(less.nodes[0].merges);
+}
+
+TEST_CASE("names stay with what they name") {
+  builder b;
+  symbol const in = b.symbol_of(element::float64, 0);
+  b.set_inputs(&in, 1);
+  symbol const out = extend::apply<op::exp>(extend::apply<op::identity>({&b, in})).id;
+  for (char c : {'x', '\0', 'y', '\0'}) b.edit().names.push(c);
+  b.edit().tensors[in].name = 0;
+  b.edit().tensors[out].name = 2;
+  b.set_outputs(&out, 1);
+  graph const less = simplify(b.get());
+  graph_view const g = less;
+  CHECK(std::string(g.name(g.input(0))) == "x");
+  CHECK(std::string(g.name(g.output(0))) == "y");
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "../simplify_cases.hpp"
+
+#include <cotangent/graph/freeze.hpp>
+#include <cotangent/transform/backward.hpp>
+
+#include <utility>
+
+using namespace cotangent;
+
+namespace {
+
+// ---- each rewrite: an index in the compiler's message is the place in simplify_cases::cases
+
+template <int Case> struct rewrite {
+  static_assert(simplify_cases::holds(simplify_cases::cases[Case]), "a rewrite leaves other operations than it should");
+};
+template <int... Case> constexpr int all(std::integer_sequence<int, Case...>) { return (int{sizeof(rewrite<Case>)} + ...); }
+static_assert(all(std::make_integer_sequence<int, simplify_cases::case_count>{}) == simplify_cases::case_count);
+
+constexpr bool a_wrong_expectation_is_seen() {
+  simplify_cases::sample wrong = simplify_cases::cases[0];
+  wrong.left = "add ";
+  return !simplify_cases::holds(wrong);
+}
+static_assert(a_wrong_expectation_is_seen());
+
+// ---- graphs of a thousand nodes and of three, in stages, each a constant evaluation within the compiler's own limits
+
+constexpr capacity room(int nodes) { return {nodes + 32, nodes + 32, 4 * nodes + 32, nodes + 32}; }
+
+template <int Nodes> struct chain {
+  static constexpr built make() {
+    builder b;
+    std::int32_t const table = simplify_cases::shape_of(b, {8, 16});
+    symbol const in[2]{b.symbol_of(element::float64, table), b.symbol_of(element::float64, table)};
+    b.set_inputs(in, 2);
+    term const x{&b, in[0]}, y{&b, in[1]};
+    symbol z = x.id;
+    for (int k = 0; k < Nodes; ++k)
+      switch (k % 3) {
+      case 0: z = b.push(info_of<op::multiply>(), {z, y.id}); break;
+      case 1: z = b.push(info_of<op::add>(), {z, x.id}); break;
+      default: z = b.push(info_of<op::tanh>(), {z}); break;
+      }
+    b.set_outputs(&z, 1);
+    return {b.get(), b.failed()};
+  }
+};
+template <class From, int Nodes, bool Fuse> struct simplified {
+  static constexpr built make() {
+    return {simplify(frozen<From, room(Nodes)>::view, {.rewrite = true, .fuse_multiply_add = Fuse}), {}};
+  }
+};
+template <int Nodes, bool Fuse>
+constexpr int left = frozen<simplified<chain<Nodes>, Nodes, Fuse>, room(Nodes)>::value.size.nodes;
+
+static_assert(left<1000, false> == 1000);
+static_assert(left<1000, true> == 1000 - 333);
+static_assert(left<3000, false> == 3000);
+static_assert(left<3000, true> == 2000);
+
+// The adjoint of a chain: what a gradient leaves behind, a third of it dead.
+template <int Nodes> struct adjoint {
+  static constexpr built make() {
+    builder b(frozen<chain<Nodes>, room(Nodes)>::view);
+    symbol const x = b.get().ids[b.get().regions[0].first_input], y = b.get().ids[b.get().regions[0].first_output];
+    symbol const loss = extend::sum({&b, y}, 3).id;
+    symbol dx = none;
+    gradient(b, {.outputs = &loss, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
+    b.set_outputs(&dx, 1);
+    return {b.get(), b.failed()};
+  }
+};
+template <int Nodes>
+constexpr graph_view simple_adjoint = frozen<simplified<adjoint<Nodes>, 3 * Nodes, true>, room(3 * Nodes)>::view;
+
+static_assert(frozen<adjoint<400>, room(1200)>::view.node_count > 1000);
+static_assert(simple_adjoint<400>.node_count < 1000);
+static_assert(frozen<adjoint<1200>, room(3600)>::view.node_count > 3000);
+static_assert(simple_adjoint<1200>.node_count < 3000);
+
+} // namespace
