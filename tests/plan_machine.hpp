@@ -182,9 +182,13 @@ private:
       break;
     case action::window: {
       window const& w = p_.windows[v.detail];
+      position from;
       bool inside = true;
-      for (int k = 0; k < n.rank; ++k) inside = inside && at.axis[k] >= value(w.low[k]) && at.axis[k] < value(w.high[k]);
-      s = inside ? read(p_.accesses[v.access].buffer, place(v, at, n)) : number(v.type, 0);
+      for (int k = 0; k < n.rank; ++k) {
+        from.axis[k] = at.axis[k] - value(w.low[k]);
+        inside = inside && from.axis[k] >= 0 && at.axis[k] < value(w.high[k]);
+      }
+      s = inside ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
       break;
     }
     case action::compute:

@@ -2,15 +2,31 @@
 #ifndef COTANGENT_COTANGENT_HPP
 #define COTANGENT_COTANGENT_HPP
 
-// Everything that needs no foreign header beyond Boost.Hana. (Refusals first: g++ says in every error through which
-// headers they were included.)
+// Everything that needs no foreign header beyond Boost.Hana. (Refusals first, each before what includes it: compilers say
+// in every error through which headers its line was included.)
 
 #include <cotangent/core/refusal.hpp>
 
-#include <cotangent/check/gradient.hpp>
-#include <cotangent/core/print.hpp>
+#include <cotangent/core/well_formed.hpp>
+
+#include <cotangent/core/braces.hpp>
+#include <cotangent/core/access.hpp>
 #include <cotangent/core/tensor.hpp>
 #include <cotangent/core/view.hpp>
+#include <cotangent/core/print.hpp>
+
+#include <cotangent/ops/elementwise.hpp>
+#include <cotangent/ops/repeat.hpp>
+#include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/reduction.hpp>
+#include <cotangent/ops/movement.hpp>
+#include <cotangent/ops/matmul.hpp>
+#include <cotangent/ops/indexing.hpp>
+
+#include <cotangent/transform/refusals.hpp>
+#include <cotangent/trace/refusals.hpp>
+
 #include <cotangent/trace/trace.hpp>
+#include <cotangent/check/gradient.hpp>
 
 #endif

@@ -175,6 +175,9 @@ TEMPLATE_TEST_CASE("matmul keeps the zero that a sum of negative zeros starts fr
         for (int64_t i = 0; i < m; ++i)
           for (int64_t j = 0; j < n; ++j) REQUIRE(same_bits(c[static_cast<std::size_t>(i * 33 + j)], T(0)));
       }
+  T c[9];
+  kernels::matmul<false, false, 3, 3, 3>(a.data(), 33, b.data(), 33, c, 3);
+  for (T x : c) REQUIRE(same_bits(x, T(0)));
 }
 
 TEMPLATE_TEST_CASE("an element of a matmul does not know the other rows and columns", "", float, double) {

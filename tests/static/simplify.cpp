@@ -56,8 +56,6 @@ template <int Nodes, bool Fuse>
 constexpr int left = frozen<simplified<chain<Nodes>, Nodes, Fuse>, room(Nodes)>::value.size.nodes;
 
 static_assert(left<1000, false> == 1000);
-static_assert(left<1000, true> == 1000 - 333);
-static_assert(left<3000, false> == 3000);
 static_assert(left<3000, true> == 2000);
 
 // The adjoint of a chain: what a gradient leaves behind, a third of it dead.
@@ -75,8 +73,6 @@ template <int Nodes> struct adjoint {
 template <int Nodes>
 constexpr graph_view simple_adjoint = frozen<simplified<adjoint<Nodes>, 3 * Nodes, true>, room(3 * Nodes)>::view;
 
-static_assert(frozen<adjoint<400>, room(1200)>::view.node_count > 1000);
-static_assert(simple_adjoint<400>.node_count < 1000);
 static_assert(frozen<adjoint<1200>, room(3600)>::view.node_count > 3000);
 static_assert(simple_adjoint<1200>.node_count < 3000);
 

@@ -126,15 +126,28 @@ struct halves {
   vector<lane_t<V>, lanes<V> / 2> low, high;
 };
 
+namespace detail {
+template <class V, std::size_t... I>
+COTANGENT_INLINE constexpr halves<V> split(V const& v, std::index_sequence<I...>) {
+  // g++ 12 sends a bit_cast to the halves through memory
+  return {__builtin_shufflevector(v, v, static_cast<int>(I)...),
+          __builtin_shufflevector(v, v, static_cast<int>(I + sizeof...(I))...)};
+}
+} // namespace detail
+
 template <class V>
 COTANGENT_INLINE constexpr halves<V> split(V const& v) {
-  return bit_cast<halves<V>>(v);
+  if constexpr (lanes<V> == 2) return {v[0], v[1]};
+  else return detail::split(v, std::make_index_sequence<lanes<V> / 2>{});
 }
 
 /// The vector whose halves these are.
 template <class V, class Half>
 COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
-  return bit_cast<V>(halves<V>{low, high});
+  if constexpr (is_vector<Half> && sizeof(Half) == sizeof(double)) // g++ 12 joins halves of 8 bytes in memory
+    return bit_cast<V>(vector<double, 2>{bit_cast<double>(low), bit_cast<double>(high)});
+  else
+    return bit_cast<V>(halves<V>{low, high});
 }
 
 /// Wider than a register. g++ takes comparisons and choices of such vectors apart, lane by lane, so functions work on

@@ -38,7 +38,7 @@ public:
     case operation_kind::constant: return attributes(1) ? nullptr : "a constant needs one attribute, its bits";
     case operation_kind::iota:
       if (!attributes(1)) return "iota needs one attribute, its axis";
-      return axis(n_.attribute, to_.rank) ? nullptr : "the axis of an iota is not an axis of its shape";
+      return to_.rank == 1 && g_.attribute(n_) == 0 ? nullptr : "an iota counts along the only axis of its shape";
     case operation_kind::size: return size();
     case operation_kind::broadcast: return same_type() ? broadcast() : "a broadcast changes the element type";
     case operation_kind::reshape:

@@ -180,7 +180,12 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
       V& sum = sums.template at<v.type>(sum_index<I, S>);
-      sum = Op::combine(sum, counted<I, Full, V, T, Op>(r, count));
+      if constexpr (Full && !shape::single_pass && shape::is_sum_of_products(v)) {
+        constexpr auto const& u = operand(I, 0);
+        constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
+        sum = math::fma(in_lanes<source_of(a), a.type>(r, a.place, a.bits), in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
+      } else if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
+      else sum = Op::combine(sum, counted<I, Full, V, T, Op>(r, count));
     } else if constexpr (v.what == action::accumulate) {
       using Op = described_by<v.op>;
       if constexpr (shape::is_total(v)) {
@@ -252,16 +257,19 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   /// Loads inside the window, zero outside.
   template <int I, class V, class T> COTANGENT_INLINE V load_window(std::int64_t c, std::int64_t count) const noexcept {
     constexpr window w = P.windows.data[at(I).detail];
+    constexpr access a = P.accesses.data[at(I).access];
+    std::int64_t offset = x.value(a.offset);
     for (int k = 0; k < N.split; ++k) {
-      std::int64_t const i = N.split == 1 ? row + sub : index[k];
-      if (i < x.value(w.low[k]) || i >= x.value(w.high[k])) return V{};
+      std::int64_t const i = N.split == 1 ? row + sub : index[k], low = x.value(w.low[k]);
+      if (i < low || i >= x.value(w.high[k])) return V{};
+      offset += (i - low) * x.value(a.stride[k]);
     }
     std::int64_t const low = x.value(w.low[lane_axis]), high = x.value(w.high[lane_axis]);
     std::int64_t const stride = x.value(lane_stride<I>());
-    T* const p = pointer<I, T>(sub) + c * stride;
-    if (lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p);
+    T* const p = reinterpret_cast<T*>(x.buffer[a.buffer]) + offset;
+    if (lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
     std::remove_const_t<T> lane[W]{};
-    for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[k * stride];
+    for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];
     return load_value<V>(static_cast<T*>(lane));
   }
 

@@ -30,6 +30,8 @@ template <class Stage, int K> struct nest_shape {
     return w;
   }();
   static constexpr int B = N.block;
+  /// All lanes of a row fit one vector: reductions need no accumulator.
+  static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
 
   /// Rows in lanes: the loop runs over columns, a vector holds as many rows; memory is turned tile by tile.
   static constexpr bool turned = N.rows_in_lanes;
@@ -86,6 +88,12 @@ template <class Stage, int K> struct nest_shape {
   }();
 
   static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  /// A sum of products in one stage: the additions are fused with the multiplications.
+  static constexpr bool is_sum_of_products(instance const& v) {
+    instance const& u = at(P.operands.data[v.first_operand]);
+    return simd::has_fma && v.op == info_of<op::sum>() && is_floating(v.type) && u.what == action::compute &&
+           u.op == info_of<op::multiply>() && u.where == role::lane && u.stage == v.stage;
+  }
   /// Accumulates into one element, not along the lanes.
   static constexpr bool is_total(instance const& v) {
     return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
@@ -127,7 +135,8 @@ template <class Stage, int K> struct nest_shape {
       if (at(i).op != nullptr) cost += at(i).op->cost;
       reduces = reduces || at(i).what == action::reduce;
     }
-    return !reduces || turned ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    int const most = !reduces || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    return inner_size < 0 || inner_size >= most * W ? most : inner_size >= 2 * W ? 2 : 1;
   }
 };
 

@@ -40,35 +40,40 @@ template <class A> constexpr auto as_traced(A const& a) {
 /// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why; and
 /// `refused_result<Args...>`, what it returns then.
 template <class Self> class transformation {
+  // After the user's function gave a `Result`.
+  template <class Result, class... Args> static COTANGENT_CHECKED_CALL auto run(Args const&... args) {
+    constexpr unfit why = unfit_result<typename Self::function, Result, sizeof...(Args)>();
+    if constexpr (why != unfit::none) {
+      detail::report_unfit<why, typename Self::function, Args...>();
+      return typename Self::template refused_result<Args...>();
+    } else if constexpr (Self::template refuses<Result, Args...>()) {
+      Self::template report<Result, Args...>();
+      return typename Self::template refused_result<Args...>();
+    } else return program<Self, Args...>::call(args...);
+  }
   template <std::size_t... I, class... Args>
-  static COTANGENT_CHECKED_CALL auto run_on(std::index_sequence<I...>, Args const&... args) {
-    using F = typename Self::function;
-    using nothing = typename Self::template refused_result<Args...>;
-    constexpr unfit arguments = unfit_arguments<F, Args...>();
-    if constexpr (arguments != unfit::none) {
-      detail::report_unfit<arguments, F, Args...>();
-      return nothing();
-    } else {
-      // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
-      // them.
-      using result = decltype(std::declval<callable<F> const&>()(
-          std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
-      constexpr unfit of_result = unfit_result<F, result, sizeof...(Args)>();
-      if constexpr (of_result != unfit::none) {
-        detail::report_unfit<of_result, F, Args...>();
-        return nothing();
-      } else if constexpr (Self::template refuses<result, Args...>()) {
-        Self::template report<result, Args...>();
-        return nothing();
-      } else return program<Self, Args...>::call(args...);
-    }
+  static COTANGENT_CHECKED_CALL auto run_numbered(std::index_sequence<I...>, Args const&... args) {
+    using result = decltype(std::declval<callable<typename Self::function> const&>()(
+        std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
+    return run<result>(args...);
   }
 
 public:
   template <class... Args>
     requires(!(detail::holds_expressions<Args> || ...))
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
-    return run_on(std::index_sequence_for<Args...>{}, args...);
+    using F = typename Self::function;
+    constexpr unfit arguments = unfit_arguments<F, Args...>();
+    if constexpr (arguments != unfit::none) {
+      detail::report_unfit<arguments, F, Args...>();
+      return typename Self::template refused_result<Args...>();
+    } else if constexpr ((has_anonymous<Args> || ...)) return run_numbered(std::index_sequence_for<Args...>{}, args...);
+    else {
+      // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
+      // them.
+      using result = decltype(std::declval<callable<F> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
+      return run<result>(args...);
+    }
   }
   template <class... Args>
     requires(detail::holds_expressions<Args> || ...)

@@ -11,39 +11,88 @@
 
 namespace cotangent {
 
-#define COTANGENT_UNARY(NAME, OP)                                                                                    \
-  template <detail::operand X>                                                                                       \
-  constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
-    return detail::unary<op::OP>(where, x);                                                                          \
-  }
-COTANGENT_UNARY(neg, negate)
-COTANGENT_UNARY(abs, abs)
-COTANGENT_UNARY(sign, sign)
-COTANGENT_UNARY(exp, exp)
-COTANGENT_UNARY(expm1, expm1)
-COTANGENT_UNARY(log, log)
-COTANGENT_UNARY(log1p, log1p)
-COTANGENT_UNARY(sqrt, sqrt)
-COTANGENT_UNARY(square, square)
-COTANGENT_UNARY(reciprocal, reciprocal)
-COTANGENT_UNARY(sin, sin)
-COTANGENT_UNARY(cos, cos)
-COTANGENT_UNARY(tanh, tanh)
-COTANGENT_UNARY(sigmoid, sigmoid)
-COTANGENT_UNARY(softplus, softplus)
-COTANGENT_UNARY(relu, relu)
-COTANGENT_UNARY(floor, floor)
-#undef COTANGENT_UNARY
+// (Written out, since a macro would add three lines to each of clang's errors.)
 
-#define COTANGENT_BINARY(NAME, OP)                                                                                   \
-  template <detail::operand A, detail::operand B>                                                                    \
-  constexpr auto NAME(A const& a, B const& b, std::source_location where = std::source_location::current()) {        \
-    return detail::binary<op::OP>(where, a, b);                                                                      \
-  }
-COTANGENT_BINARY(pow, pow)
-COTANGENT_BINARY(min, min)
-COTANGENT_BINARY(max, max)
-#undef COTANGENT_BINARY
+template <detail::operand X>
+constexpr auto neg(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::negate>(where, x);
+}
+template <detail::operand X>
+constexpr auto abs(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::abs>(where, x);
+}
+template <detail::operand X>
+constexpr auto sign(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sign>(where, x);
+}
+template <detail::operand X>
+constexpr auto exp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::exp>(where, x);
+}
+template <detail::operand X>
+constexpr auto expm1(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::expm1>(where, x);
+}
+template <detail::operand X>
+constexpr auto log(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log>(where, x);
+}
+template <detail::operand X>
+constexpr auto log1p(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log1p>(where, x);
+}
+template <detail::operand X>
+constexpr auto sqrt(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sqrt>(where, x);
+}
+template <detail::operand X>
+constexpr auto square(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::square>(where, x);
+}
+template <detail::operand X>
+constexpr auto reciprocal(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::reciprocal>(where, x);
+}
+template <detail::operand X>
+constexpr auto sin(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sin>(where, x);
+}
+template <detail::operand X>
+constexpr auto cos(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::cos>(where, x);
+}
+template <detail::operand X>
+constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::tanh>(where, x);
+}
+template <detail::operand X>
+constexpr auto sigmoid(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sigmoid>(where, x);
+}
+template <detail::operand X>
+constexpr auto softplus(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::softplus>(where, x);
+}
+template <detail::operand X>
+constexpr auto relu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::relu>(where, x);
+}
+template <detail::operand X>
+constexpr auto floor(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::floor>(where, x);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto pow(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::pow>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto min(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::min>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto max(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::max>(where, a, b);
+}
 
 namespace detail {
 struct select_fn {

@@ -82,7 +82,6 @@ template <class... X> struct sides<refusals::index_not_integer, X...> {
 
 /// How a refusal is to be said. (Naming a report does not make it.)
 template <class Refusal> concept says_extents = requires { &Refusal::template report<extent{}, extent{}>; };
-template <class Refusal> concept says_shapes = requires { &Refusal::template report<shape{}, shape{}>; };
 
 template <refusal const* Why> using refusal_behind = typename decltype(described_at(behind<Why>{}))::type;
 
@@ -101,13 +100,6 @@ template <class Fn, class... X> struct inferred {
   using type = typename decltype(find())::type;
   static constexpr bool refuses = value.why != nullptr;
 };
-
-template <class Inferred, class... X> constexpr void report() {
-  using why = refusal_behind<Inferred::value.why>;
-  if constexpr (says_extents<why>) why::template report<Inferred::value.left, Inferred::value.right>();
-  else if constexpr (says_shapes<why>) why::template report<first_of<X...>::type::extents, last_of<X...>::type::extents>();
-  else why::template report<typename sides<why, X...>::left, typename sides<why, X...>::right>();
-}
 
 } // namespace cotangent::detail
 

@@ -83,21 +83,15 @@ constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x
   return Result(*b, fn(term{b, x.attach(*b)}...).id);
 }
 
-// A macro, so that it adds no line of its own to an error.
-#define COTANGENT_REPORT(TRIAL, ...)                                                                                 \
-  using why = refusal_behind<TRIAL::value.why>;                                                                      \
-  if constexpr (says_extents<why>) why::template report<TRIAL::value.left, TRIAL::value.right>();                    \
-  else if constexpr (says_shapes<why>)                                                                               \
-    why::template report<first_of<__VA_ARGS__>::type::extents, last_of<__VA_ARGS__>::type::extents>();               \
-  else why::template report<typename sides<why, __VA_ARGS__>::left, typename sides<why, __VA_ARGS__>::right>();
-
 /// `fn` of expressions and literals. The element and the extents of the result come from running it once, for these
 /// types, on a builder for trial.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
   if constexpr ((is_expr<A> && ...)) {
     using trial = inferred<Fn, A...>;
     if constexpr (trial::refuses) {
-      COTANGENT_REPORT(trial, A...)
+      using why = refusal_behind<trial::value.why>;
+      if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
+      else why::template report<typename sides<why, A...>::left, typename sides<why, A...>::right>();
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, fn, a...);
   } else if constexpr (!are_operands<A...>) {
@@ -127,7 +121,9 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
     } else {
       using trial = inferred<apply_fn<Op>, A>;
       if constexpr (trial::refuses) {
-        COTANGENT_REPORT(trial, A)
+        using why = refusal_behind<trial::value.why>;
+        if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
+        else why::template report<typename sides<why, A>::left, typename sides<why, A>::right>();
         return refused{};
       } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a);
     }
@@ -194,7 +190,9 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     // as `lift`, but with less between an error and the line that made it
     using trial = inferred<apply_fn<Op>, A, B>;
     if constexpr (trial::refuses) {
-      COTANGENT_REPORT(trial, A, B)
+      using why = refusal_behind<trial::value.why>;
+      if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
+      else why::template report<typename sides<why, A, B>::left, typename sides<why, A, B>::right>();
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a, b);
   } else {
@@ -202,8 +200,6 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     return refused{};
   }
 }
-
-#undef COTANGENT_REPORT
 
 } // namespace cotangent::detail
 

@@ -58,33 +58,61 @@ template <class X> struct operators {
   friend constexpr auto operator-(located<X> a) { return unary<op::negate>(a.where, a.value); }
   friend constexpr auto operator+(located<X> a) { return a.value; }
 
-#define COTANGENT_OPERATOR(SIGN, OP, A, B)                                                                           \
-  template <right_operand R> friend constexpr auto operator SIGN(located<X> a, R const& b) {                         \
-    return binary<op::OP>(a.where, A, B);                                                                            \
+  // (Written out, since a macro would add three lines to each of clang's errors.)
+  template <right_operand R> friend constexpr auto operator+(located<X> a, R const& b) {
+    return binary<op::add>(a.where, a.value, b);
   }
-#define COTANGENT_OPERATOR_WITH_LITERAL(SIGN, OP, A, B)                                                              \
-  template <literal L> friend constexpr auto operator SIGN(L b, located<X> a) { return binary<op::OP>(a.where, A, B); }
-
-  COTANGENT_OPERATOR(+, add, a.value, b)
-  COTANGENT_OPERATOR(-, subtract, a.value, b)
-  COTANGENT_OPERATOR(*, multiply, a.value, b)
-  COTANGENT_OPERATOR(/, divide, a.value, b)
-  COTANGENT_OPERATOR(<, less, a.value, b)
-  COTANGENT_OPERATOR(>, less, b, a.value)
-  COTANGENT_OPERATOR(<=, less_equal, a.value, b)
-  COTANGENT_OPERATOR(>=, less_equal, b, a.value)
-  COTANGENT_OPERATOR(&&, logical_and, a.value, b)
-  COTANGENT_OPERATOR(||, logical_or, a.value, b)
-  COTANGENT_OPERATOR_WITH_LITERAL(+, add, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(-, subtract, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(*, multiply, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(/, divide, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(<, less, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(>, less, a.value, b)
-  COTANGENT_OPERATOR_WITH_LITERAL(<=, less_equal, b, a.value)
-  COTANGENT_OPERATOR_WITH_LITERAL(>=, less_equal, a.value, b)
-#undef COTANGENT_OPERATOR
-#undef COTANGENT_OPERATOR_WITH_LITERAL
+  template <right_operand R> friend constexpr auto operator-(located<X> a, R const& b) {
+    return binary<op::subtract>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator*(located<X> a, R const& b) {
+    return binary<op::multiply>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator/(located<X> a, R const& b) {
+    return binary<op::divide>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator<(located<X> a, R const& b) {
+    return binary<op::less>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator>(located<X> a, R const& b) {
+    return binary<op::less>(a.where, b, a.value);
+  }
+  template <right_operand R> friend constexpr auto operator<=(located<X> a, R const& b) {
+    return binary<op::less_equal>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator>=(located<X> a, R const& b) {
+    return binary<op::less_equal>(a.where, b, a.value);
+  }
+  template <right_operand R> friend constexpr auto operator&&(located<X> a, R const& b) {
+    return binary<op::logical_and>(a.where, a.value, b);
+  }
+  template <right_operand R> friend constexpr auto operator||(located<X> a, R const& b) {
+    return binary<op::logical_or>(a.where, a.value, b);
+  }
+  template <literal L> friend constexpr auto operator+(L a, located<X> b) {
+    return binary<op::add>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator-(L a, located<X> b) {
+    return binary<op::subtract>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator*(L a, located<X> b) {
+    return binary<op::multiply>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator/(L a, located<X> b) {
+    return binary<op::divide>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator<(L a, located<X> b) {
+    return binary<op::less>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator>(L a, located<X> b) {
+    return binary<op::less>(b.where, b.value, a);
+  }
+  template <literal L> friend constexpr auto operator<=(L a, located<X> b) {
+    return binary<op::less_equal>(b.where, a, b.value);
+  }
+  template <literal L> friend constexpr auto operator>=(L a, located<X> b) {
+    return binary<op::less_equal>(b.where, b.value, a);
+  }
 
   // These also have built-in candidates, by way of `operator bool`, which only an exact match beats.
   friend constexpr auto operator!(X const& a) { return unary<op::logical_not>(place_of(a), a); }

@@ -20,22 +20,46 @@ concept plain_pair = (plain_tensor<A> && (plain_memory<B> || literal<B> || is_ex
 
 } // namespace detail
 
-#define COTANGENT_OPERATOR(SIGN)                                                                                     \
-  template <class A, class B>                                                                                        \
-    requires detail::plain_pair<A, B>                                                                                \
-  constexpr auto operator SIGN(A const&, B const&) {                                                              \
-    detail::refuse_operands<A, B>();                                                                                 \
-    return refused{};                                                                                \
-  }
-COTANGENT_OPERATOR(+)
-COTANGENT_OPERATOR(-)
-COTANGENT_OPERATOR(*)
-COTANGENT_OPERATOR(/)
-COTANGENT_OPERATOR(<)
-COTANGENT_OPERATOR(>)
-COTANGENT_OPERATOR(<=)
-COTANGENT_OPERATOR(>=)
-#undef COTANGENT_OPERATOR
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator+(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator-(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator*(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator/(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator<(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator>(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator<=(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
+template <class A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto operator>=(A const&, B const&) {
+  return detail::refuse_operands<A, B>(), refused{};
+}
 template <detail::plain_tensor A> constexpr auto operator-(A const&) {
   detail::refuse_operands<A>();
   return refused{};

@@ -86,40 +86,85 @@ struct cross_entropy_fn {
 
 } // namespace detail
 
-#define COTANGENT_REDUCTION(NAME)                                                                                    \
-  template <detail::operand X>                                                                                       \
-  constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
-    return detail::lift(where, detail::along_axes<detail::NAME##_fn, false>{}, x);                          \
-  }                                                                                                                  \
-  template <detail::operand X, int... Axis>                                                                          \
-  constexpr auto NAME(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {   \
-    return detail::lift(where, detail::along_axes<detail::NAME##_fn, false, Axis...>{}, x);                 \
-  }                                                                                                                  \
-  template <detail::operand X, int... Axis>                                                                          \
-  constexpr auto NAME(X const& x, axes_t<Axis...>, keep_t,                                                           \
-                      std::source_location where = std::source_location::current()) {                                \
-    return detail::lift(where, detail::along_axes<detail::NAME##_fn, true, Axis...>{}, x);                  \
-  }
-/// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`.
-COTANGENT_REDUCTION(sum)
-COTANGENT_REDUCTION(mean)
-COTANGENT_REDUCTION(max)
-COTANGENT_REDUCTION(min)
-/// log(sum(exp(x))), without overflow.
-COTANGENT_REDUCTION(logsumexp)
-#undef COTANGENT_REDUCTION
+// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`. (Written out, since a
+// macro would add three lines to each of clang's errors.)
 
-#define COTANGENT_ALONG(NAME)                                                                                        \
-  template <int Axis = -1, detail::operand X>                                                                        \
-  constexpr auto NAME(X const& x, std::source_location where = std::source_location::current()) {                    \
-    return detail::lift(where, detail::along_axis<detail::NAME##_fn, Axis>{}, x);                           \
-  }
+template <detail::operand X>
+constexpr auto sum(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::sum_fn, false>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto sum(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::sum_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto sum(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::sum_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto mean(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::mean_fn, false>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto mean(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::mean_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto mean(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::mean_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto max(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::max_fn, false>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto max(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::max_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto max(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::max_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto min(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::min_fn, false>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto min(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::min_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto min(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::min_fn, true, Axis...>{}, x);
+}
+/// log(sum(exp(x))), without overflow.
+template <detail::operand X>
+constexpr auto logsumexp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto logsumexp(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto logsumexp(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, true, Axis...>{}, x);
+}
+
 /// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`.
-COTANGENT_ALONG(softmax)
-COTANGENT_ALONG(log_softmax)
+template <int Axis = -1, detail::operand X>
+constexpr auto softmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::softmax_fn, Axis>{}, x);
+}
+template <int Axis = -1, detail::operand X>
+constexpr auto log_softmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::log_softmax_fn, Axis>{}, x);
+}
 /// The position (int64) of the largest along the last axis, or another; the first of equals.
-COTANGENT_ALONG(argmax)
-#undef COTANGENT_ALONG
+template <int Axis = -1, detail::operand X>
+constexpr auto argmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::argmax_fn, Axis>{}, x);
+}
 
 /// The loss of each row of logits against its label, an integer: logsumexp(z) - z[label] over the last axis.
 template <detail::operand Logits, detail::operand Labels>

@@ -83,6 +83,20 @@ template <class Tree, tree_kind Kind> consteval bool find_kind() {
 }
 template <class Tree, tree_kind Kind> inline constexpr bool tree_has = find_kind<Tree, Kind>();
 
+template <class A> consteval bool find_anonymous() {
+  if constexpr (is_inner<A>)
+    return []<class... Part>(parts<Part...>) {
+      return (false || ... || find_anonymous<Part>());
+    }(typename parts_of<A>::type{});
+  else if constexpr (tree_kind_of<A> == tree_kind::memory) {
+    for (int k = 0; k < memory_traits<A>::extents.rank; ++k)
+      if (memory_traits<A>::extents[k].is_anonymous()) return true;
+    return false;
+  } else return false;
+}
+/// Whether there are sizes without a name: then the type of its expressions depends on its position.
+template <class Tree> inline constexpr bool has_anonymous = find_anonymous<Tree>();
+
 /// Whether leaves of a tree are expressions: then a function of it is traced, not run.
 template <class Tree> inline constexpr bool holds_expressions =
     tree_has<Tree, tree_kind::expression> || tree_has<Tree, tree_kind::refusal>;

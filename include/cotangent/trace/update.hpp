@@ -15,8 +15,11 @@ template <class X, class Y> constexpr bool update_fits() {
   if constexpr (is_expr<Y> || literal<Y>) {
     using E = decltype(as_expr<typename X::value_type>(std::declval<Y const&>()));
     using trial = inferred<apply_fn<op::add>, X, E>;
-    if constexpr (trial::refuses) detail::report<trial, X, E>();
-    else if constexpr (!std::is_same_v<typename trial::type, X>)
+    if constexpr (trial::refuses) {
+      using why = refusal_behind<trial::value.why>;
+      if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
+      else why::template report<typename sides<why, X, E>::left, typename sides<why, X, E>::right>();
+    } else if constexpr (!std::is_same_v<typename trial::type, X>)
       refusals::update_type::report<X::extents, trial::type::extents>();
   } else detail::refuse_operands<X, Y>();
   return true;

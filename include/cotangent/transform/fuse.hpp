@@ -80,6 +80,8 @@ public:
     make_domains();
     classify();
     for (int k = 0; k < g.output_count(); ++k) settle_output(g.output(k));
+    for (std::int32_t i = 0; i < g.node_count; ++i) settle_operands(g.nodes[i]);
+    split_domains();
     assign_levels();
   }
 
@@ -159,7 +161,12 @@ public:
       case operation_kind::reduction: classify_reduction(n, y, x); break;
       default: kind = place_kind::kernel; break;
       }
+      if (n.op->kind == operation_kind::matmul)
+        for (int k = 0; k < 2; ++k)
+          if (!is_matrix(g.operand(n, k))) at[g.operand(n, k)].kind = place_kind::kernel; // a copy
     }
+  }
+  constexpr void split_domains() {
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (at[g.result(g.nodes[i])].kind == place_kind::lane) constrain(g.nodes[i]);
     for (domain& d : domains) {
@@ -170,8 +177,9 @@ public:
 
   constexpr void classify_pad(node const& n, symbol y) {
     at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
-    for (int k = 1; k < n.attribute_count; k += 2)
-      if (g.attribute(n, k) != 1) at[y].kind = place_kind::kernel;
+    for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that no nest has
+      if (g.attribute(n, 2 * k + 1) != 1 || (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
+        at[y].kind = place_kind::kernel;
   }
 
   /// Where the operands of a node forbid to join two axes of its nest, no lane axis may join them.
@@ -282,6 +290,15 @@ public:
     a.must_store = true;
   }
 
+  /// What reads memory only needs constants and positions there.
+  constexpr void settle_operands(node const& n) {
+    symbol const y = g.result(n);
+    if (at[y].kind != place_kind::kernel && n.op->kind != operation_kind::pad && n.op->kind != operation_kind::reduction) return;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const base = resolve(g.operand(n, k)).base; at[base].kind == place_kind::immediate)
+        at[base].kind = place_kind::lane;
+  }
+
   // ---- operands
 
   /// Follows a broadcast to what it repeats, once: axes of the nest are those of the result without size 1.
@@ -360,13 +377,7 @@ public:
     at[y].must_store = true;
     at[y].level = 0;
     for (int k = 0; k < n.operand_count; ++k) {
-      symbol base = resolve(g.operand(n, k)).base;
-      if (at[base].kind == place_kind::immediate) materialise(base);
-      if (n.op->kind == operation_kind::matmul && !is_matrix(g.operand(n, k))) {
-        base = g.operand(n, k);
-        assign_kernel(*g.producer(base), base); // a copy
-      }
-      symbol const root = stored_root(base);
+      symbol const root = stored_root(resolve(g.operand(n, k)).base);
       if (root != none && at[root].level >= at[y].level) at[y].level = at[root].level + 1;
     }
   }
@@ -379,12 +390,6 @@ public:
     dimensions const& d = g.shape(t);
     if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1))) return false;
     return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
-  }
-
-  /// Stores a constant or positions, for a reader that needs memory. It has no operands: level 0 is always right.
-  constexpr void materialise(symbol t) {
-    at[t].kind = place_kind::lane;
-    assign_lane(*g.producer(t), t);
   }
 
   constexpr void assign_lane(node const& n, symbol y) {
@@ -433,7 +438,7 @@ public:
     a.kind = place_kind::lane;
     a.domain = d;
     a.level = a.ready = root == none ? 0 : at[root].level + 1;
-    a.chain = n.op->cost + 0.5f;
+    a.chain = 1000; // read through a window in its own nest only
   }
   constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
     std::int32_t beside = 0;

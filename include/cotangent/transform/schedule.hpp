@@ -61,9 +61,9 @@ public:
 
   // ---- reading
 
-  constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand, bool through_memory = false) {
+  constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand) {
     symbol_plan& o = at[t];
-    if (o.kind == place_kind::lane && o.nest == in && !through_memory) {
+    if (o.kind == place_kind::lane && o.nest == in) {
       o.demand = demands_.push({in, stage, operand, none, none, false, o.demand});
       return;
     }
@@ -73,13 +73,13 @@ public:
     std::int32_t const domain = p.nests[in].node;
     if (at[r.base].kind == place_kind::immediate)
       d.axis = g.shape(r.base).rank == 1 ? (r.repeats ? r.axis[0] : g.shape(r.base).size[0] == 1 ? none : 0) : none;
-    else if (through_memory || !within(r, domain) || at[r.base].nest != in) {
+    else if (!within(r, domain) || at[r.base].nest != in) {
       access a;
       memory_view const v = strides_of(r, a.stride);
       a.offset = v.offset;
       list = v.root;
       d.access = p.accesses.push(a);
-      d.again = !through_memory && v.root == r.base && repeatable(r, domain);
+      d.again = v.root == r.base && repeatable(r, domain);
     }
     d.next = at[list].demand;
     at[list].demand = demands_.push(d);
@@ -97,26 +97,28 @@ public:
     v.first_operand = p.operands.size();
     v.operand_count = n.operand_count;
     if (n.operand_count == 0) return copy_immediate(n, y, v);
+    if (n.op->kind == operation_kind::pad) return copy_window(n, y, v);
     for (int k = 0; k < n.operand_count; ++k) p.operands.push(none);
-    for (int k = 0; k < n.operand_count; ++k)
-      want(g.operand(n, k), in, stage, v.first_operand + k, n.op->kind == operation_kind::pad);
-    if (n.op->kind == operation_kind::pad) make_window(n, y, v);
+    for (int k = 0; k < n.operand_count; ++k) want(g.operand(n, k), in, stage, v.first_operand + k);
     return p.instances.push(v);
   }
 
   /// What is stored of a constant, of positions, of a size: a conversion to its own type.
-  constexpr std::int32_t copy_immediate(node const& n, symbol y, instance v) {
+  constexpr std::int32_t copy_immediate(node const& n, symbol y, instance const& v) {
+    instance from;
+    from.where = role::once;
+    make_immediate(n, from, domains[domain_id(y)].rank == 0 ? none : 0);
+    if (from.what == action::position) from.stage = v.stage;
+    return copy_of(from, v);
+  }
+  constexpr std::int32_t copy_of(instance from, instance v) {
+    from.type = v.type;
+    from.nest = v.nest;
+    from.value = v.value;
     v.op = info_of<op::convert>();
     v.operand_count = 1;
     p.operands.push(p.instances.size() + 1);
-    std::int32_t const copy = p.instances.push(v);
-    instance from;
-    from.where = role::once;
-    from.type = v.type;
-    from.nest = v.nest;
-    from.value = y;
-    make_immediate(n, from, domains[domain_id(y)].rank == 0 ? none : 0);
-    if (from.what == action::position) from.stage = v.stage;
+    std::int32_t const copy = p.instances.push(v); // readers come before what they read
     p.instances.push(from);
     return copy;
   }
@@ -131,21 +133,36 @@ public:
   }
 
   /// A pad reads its operand at the position less the start of its window.
-  constexpr void make_window(node const& n, symbol y, instance& v) {
+  constexpr std::int32_t copy_window(node const& n, symbol y, instance const& v) {
     window w;
-    dimensions const &to = g.shape(y), &from = g.shape(g.operand(n, 0));
-    demand const& d = demands_.back();
-    access& a = p.accesses[d.access];
+    dimensions const &to = g.shape(y), &operand = g.shape(g.operand(n, 0));
     for (int k = 0, j = 0; k < to.rank; ++k) {
       if (to.size[k] == 1) continue;
       w.low[j] = g.attribute(n, 2 * k);
-      w.high[j] = sizes.sum(w.low[j], from.size[k]);
-      // an operand axis of size 1 has no nest axis of its own, and one value
-      a.offset = sizes.sum(a.offset, sizes.product(sizes.product(-1, w.low[j]), from.size[k] == 1 ? 0 : a.stride[j]));
+      w.high[j] = sizes.sum(w.low[j], operand.size[k]);
       ++j;
     }
-    v.what = action::window;
-    v.detail = p.windows.push(w);
+    instance from;
+    from.op = n.op;
+    from.what = action::window;
+    from.where = v.where;
+    from.stage = v.stage;
+    from.detail = p.windows.push(w);
+    from.access = p.accesses.push(access_of(n, y));
+    demand d{v.nest, v.stage, none, from.access};
+    symbol const root = view_of(resolve(g.operand(n, 0)).base).root;
+    d.next = at[root].demand;
+    at[root].demand = demands_.push(d);
+    return copy_of(from, v);
+  }
+  /// The operand of a pad along the axes of its nest: those of the result without size 1.
+  constexpr access access_of(node const& n, symbol y) {
+    access a;
+    dimension own[max_rank]{};
+    a.offset = kernel_strides_of(g.operand(n, 0), own).offset;
+    for (int k = 0, j = 0; k < g.shape(y).rank; ++k)
+      if (g.shape(y).size[k] != 1) a.stride[j++] = own[k];
+    return a;
   }
 
   // ---- providing

@@ -26,7 +26,7 @@ public:
 
   /// Does a walk along two neighbouring axes go on where the inner one ends?
   constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
-    return outer == 0 ? inner == 0 : inner != 0 && outer == product(inner, inner_size);
+    return inner_size == 0 || (outer == 0 ? inner == 0 : inner != 0 && outer == product(inner, inner_size));
   }
 
 private:
