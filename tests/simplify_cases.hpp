@@ -194,6 +194,10 @@ inline constexpr sample cases[]{
     {"small factors meet", [](G g) { return g.x * g.s * g.row; }, "broadcast mul broadcast mul "},
     {"small factors of both", [](G g) { return (g.x * 2) * (g.y * g.s); }, "mul constant mul broadcast mul "},
     {"a small factor comes last", [](G g) { return g.x * g.s * g.y; }, "broadcast mul mul "},
+    {"work happens before axes of size 1 are given",
+     [](G g) { return shaped(e::apply<op::exp>(shaped(g.row, {1, 3}) * 2 + 1), {3}); }, "constant mul constant add exp "},
+    {"work happens before both are given axes of size 1",
+     [](G g) { return shaped(g.row, {1, 3}) * shaped(e::sum(g.x, 1), {1, 3}); }, "sum mul reshape "},
     // sums
     {"a small factor leaves a sum", [](G g) { return e::sum(g.x * g.s, 3); }, "sum mul "},
     {"a number leaves a sum", [](G g) { return e::sum(2 * g.x, 1); }, "sum constant mul "},
@@ -201,6 +205,12 @@ inline constexpr sample cases[]{
     {"a row does not leave a sum over rows", [](G g) { return e::sum(g.x * g.row, 2); }, "broadcast mul sum "},
     {"a square of a scaled one leaves it scaled by the square",
      [](G g) { return e::sum(e::apply<op::square>(g.x * g.s), 3); }, "mul mul sum mul "},
+    {"a small factor inside a product leaves its sum, though the product is read elsewhere",
+     [](G g) {
+       term const scaled = g.x * g.s, z = e::sum(scaled * g.y, 3);
+       return z + e::max(scaled, 3);
+     },
+     "broadcast mul mul sum mul reduce_max add "},
     {"a sign leaves a sum", [](G g) { return e::sum(-g.x, 3); }, "sum neg "},
     {"sums stay over sums of products", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); }, "broadcast add sum "},
     {"sums meet", [](G g) { return e::sum(e::sum(g.t, 5), 2); }, "sum "},
@@ -209,6 +219,7 @@ inline constexpr sample cases[]{
     {"the largest of the largest", [](G g) { return e::max(e::max(g.x, 1), 1); }, "reduce_max "},
     {"a sum over axes of size 1", [](G g) { return e::sum(g.column, 2); }, "reshape "},
     {"a mean multiplies", [](G g) { return e::mean(g.x, 3); }, "sum constant mul "},
+    {"the largest over axes that were kept", [](G g) { return e::max(e::max(g.x, 2, true), 3); }, "reduce_max "},
     {"the sum over axes that were kept", [](G g) { return e::sum(e::sum(g.x, 2, true), 3); }, "sum "},
     // what is not needed
     {"nothing is left of what nobody reads", [](G g) { (void)(g.x * g.y + 1); return g.x; }, ""},

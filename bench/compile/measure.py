@@ -67,7 +67,7 @@ class Bench:
     def nodes(self, compiler, source):
         path, program = self.folder / "count.cpp", self.folder / "count"
         path.write_text(source)
-        run([compiler, *self.flags(), "-O0", path, "-o", program])
+        run([compiler, *self.flags(), "-O0", "-DCOUNT", path, "-o", program])
         return int(run([program])[2].split()[0])
 
     def instantiations(self, compiler, source):

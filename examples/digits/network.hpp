@@ -2,8 +2,11 @@
 #ifndef COTANGENT_EXAMPLES_DIGITS_NETWORK_HPP
 #define COTANGENT_EXAMPLES_DIGITS_NETWORK_HPP
 
+// [include]
 #include <cotangent/cotangent.hpp>
+// [/include]
 
+#include <boost/hana/accessors.hpp>
 #include <boost/hana/for_each.hpp>
 #include <boost/hana/second.hpp>
 #include <boost/hana/tuple.hpp>
@@ -13,10 +16,10 @@
 
 namespace digits {
 
+// [names]
 namespace ct = cotangent;
 namespace hana = boost::hana;
-
-inline constexpr int pixels = 64, hidden = 32, classes = 10, batch = 50;
+// [/names]
 
 // [parameters]
 template <template <class, ct::extent...> class Tensor>
@@ -25,6 +28,8 @@ struct mlp {
     (Tensor<float, 64, 32>, w1), (Tensor<float, 32>, b1),
     (Tensor<float, 32, 10>, w2), (Tensor<float, 10>, b2));
 };
+
+using parameters = mlp<ct::tensor>;
 // [/parameters]
 
 // [loss]
@@ -34,9 +39,16 @@ inline constexpr auto logits = [](auto const& p, auto x) {
 };
 
 inline constexpr auto loss = [](auto const& p, auto x, auto labels) {
-  return ct::mean(ct::cross_entropy(logits(p, x), labels));
+  return ct::mean(ct::cross_entropy(digits::logits(p, x), labels));
 };
 // [/loss]
+
+// [accuracy]
+inline constexpr auto accuracy = [](auto const& p, auto x, auto labels) {
+  auto const read = ct::argmax(digits::logits(p, x));
+  return ct::mean(ct::convert<float>(read == ct::convert<std::int64_t>(labels)));
+};
+// [/accuracy]
 
 // [adam]
 inline constexpr auto adam = [](auto p, auto const& gradient, auto m, auto v, auto step) {
@@ -50,6 +62,15 @@ inline constexpr auto adam = [](auto p, auto const& gradient, auto m, auto v, au
   return std::tuple(p, m, v);
 };
 // [/adam]
+
+// [batch]
+inline constexpr int batch = 50;
+using images = ct::tensor<float, batch, 64>;
+using labels_of_images = ct::tensor<std::int32_t, batch>;
+
+using gradient_step = ct::program<decltype(ct::value_and_grad(loss)), parameters, images, labels_of_images>;
+using adam_step = ct::program<decltype(ct::compiled(adam)), parameters, parameters, parameters, parameters, float>;
+// [/batch]
 
 } // namespace digits
 

@@ -3,7 +3,6 @@
 // EXPECT: extent_of_left<3>
 // EXPECT: extent_of_right<4>
 // ERRORS: 1
-// Each function of the user's may add three lines.
 // LINES: g++ 20, clang 30
 #include <cotangent/cotangent.hpp>
 

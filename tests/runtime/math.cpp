@@ -19,8 +19,8 @@ namespace {
 
 using reference = long double (*)(long double);
 
-// How far a value is from a reference that is better than it, in units of the last place of the reference. By bits and
-// frexp only, so that it holds with -ffast-math.
+// How far a value is from a reference that is better than it, in units of the last place of the reference. By
+// bits and frexp only, so that it holds with -ffast-math.
 template <class T>
 double ulps_between(T value, long double expected) {
   int exponent = 0;
@@ -103,7 +103,8 @@ void expect(char const* name, F f, reference expected, double low, double high, 
 template <class T>
 constexpr bool is_double = sizeof(T) == 8;
 
-// Through a pointer that the compiler cannot see through: -ffast-math would put x87 instructions with a smaller domain.
+// Through a pointer that the compiler cannot see through: -ffast-math would put x87 instructions with a
+// smaller domain.
 template <reference F>
 long double apart(long double x) {
   static reference volatile f = F;
@@ -128,16 +129,19 @@ TEMPLATE_TEST_CASE("exponentials are exact to two units in the last place", "[ma
 }
 
 TEMPLATE_TEST_CASE("logarithms are exact to two units in the last place", "[math]", float, double) {
-  double const low = math::is_fast ? std::numeric_limits<TestType>::min() : std::numeric_limits<TestType>::denorm_min();
+  double const low =
+      math::is_fast ? std::numeric_limits<TestType>::min() : std::numeric_limits<TestType>::denorm_min();
   double const high = std::numeric_limits<TestType>::max();
   expect<TestType>("log", COTANGENT_FUNCTION(log), apart<logl>, low, high, 1.2);
   expect<TestType>("log", COTANGENT_FUNCTION(log), apart<logl>, 0.5, 2, 1.2);
   expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, 0.001, high, 1.6);
   expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -0.999, -0.001, 1.6);
-  if (!math::is_fast) expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -1 + 1e-7, high, 1.6);
+  if (!math::is_fast)
+    expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -1 + 1e-7, high, 1.6);
 }
 
-TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for every angle", "[math]", float, double) {
+TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for every angle", "[math]",
+                   float, double) {
   constexpr bool d = is_double<TestType>;
   double const far = d ? 1e9 : 1e5, largest = std::numeric_limits<TestType>::max();
   double const limit = math::has_fma ? 1.7 : 2.6;
@@ -149,9 +153,11 @@ TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for
   expect<TestType>("tan", COTANGENT_FUNCTION(tan), apart<tanl>, 0.001, 100, 4);
 }
 
-TEMPLATE_TEST_CASE("hyperbolic functions are exact to three units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("hyperbolic functions are exact to three units in the last place", "[math]", float,
+                   double) {
   constexpr bool d = is_double<TestType>;
-  double const low = math::is_fast ? 0.001 : -1, far = d ? 710.4 : 89.4, largest = std::numeric_limits<TestType>::max();
+  double const low = math::is_fast ? 0.001 : -1, far = d ? 710.4 : 89.4,
+               largest = std::numeric_limits<TestType>::max();
   expect<TestType>("tanh", COTANGENT_FUNCTION(tanh), apart<tanhl>, low, 1, 3);
   expect<TestType>("tanh", COTANGENT_FUNCTION(tanh), apart<tanhl>, -40, -0.001, 3);
   expect<TestType>("sinh", COTANGENT_FUNCTION(sinh), apart<sinhl>, low, 1, 3);
@@ -173,7 +179,8 @@ TEMPLATE_TEST_CASE("logistic functions are exact to three units in both tails", 
 
 TEMPLATE_TEST_CASE("the arc tangent is exact to two units in the last place", "[math]", float, double) {
   double const largest = std::numeric_limits<TestType>::max();
-  expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -largest, largest, 2);
+  expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -largest, largest,
+                   2);
   expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -3, 3, 2);
 }
 
@@ -199,8 +206,10 @@ TEMPLATE_TEST_CASE("powers are exact to two units in the last place", "[math]", 
     exponent = y;
     // where the result is a normal number
     double const range = (is_double<T> ? 1020 : 125) / std::max(std::fabs(wanted), 1.0);
-    expect<T>("pow", [y](auto const& x) { return math::pow(x, math::broadcast<std::remove_cvref_t<decltype(x)>>(y)); },
-              power_reference, std::exp2(-range), std::exp2(range), 1.5);
+    expect<T>(
+        "pow",
+        [y](auto const& x) { return math::pow(x, math::broadcast<std::remove_cvref_t<decltype(x)>>(y)); },
+        power_reference, std::exp2(-range), std::exp2(range), 1.5);
   }
 }
 
@@ -210,8 +219,8 @@ TEMPLATE_TEST_CASE("powers end in the limits that C gives", "[math]", float, dou
   using V = simd::pack<T, simd::width<T>>;
   T const inf = infinity<T>, nan = not_a_number<T>;
   T const largest = std::numeric_limits<T>::max(), tiny = std::numeric_limits<T>::denorm_min();
-  T const all[] = {0,  -T(0), 1,    -1,    2,       -2,       3,    -3,      T(0.5), -T(0.5),
-                   inf, -inf, nan, largest, -largest, tiny, -tiny, T(1e5), T(-1e5 - 1), T(2.5), T(-2.5)};
+  T const all[] = {0,    -T(0), 1,       -1,       2,    -2,    3,      -3,          T(0.5), -T(0.5), inf,
+                   -inf, nan,   largest, -largest, tiny, -tiny, T(1e5), T(-1e5 - 1), T(2.5), T(-2.5)};
   for (T const x : all)
     for (T const y : all) {
       INFO(x << " to the " << y);
@@ -233,9 +242,27 @@ template <class T, class F>
 void expect_limits(char const* name, F f, reference expected) {
   using V = simd::pack<T, simd::width<T>>;
   using limits = std::numeric_limits<T>;
-  T const special[] = {0, -T(0), infinity<T>, -infinity<T>, not_a_number<T>, limits::denorm_min(),
-                       -limits::denorm_min(), limits::min(), -limits::min(), limits::min() / 3, limits::max(),
-                       limits::lowest(), 1, -1, T(0.5), 2, -2, 100, -100, 750, -750};
+  T const special[] = {0,
+                       -T(0),
+                       infinity<T>,
+                       -infinity<T>,
+                       not_a_number<T>,
+                       limits::denorm_min(),
+                       -limits::denorm_min(),
+                       limits::min(),
+                       -limits::min(),
+                       limits::min() / 3,
+                       limits::max(),
+                       limits::lowest(),
+                       1,
+                       -1,
+                       T(0.5),
+                       2,
+                       -2,
+                       100,
+                       -100,
+                       750,
+                       -750};
   for (T const x : special) {
     INFO(name << (sizeof(T) == 4 ? " of float " : " of double ") << x);
     T const scalar = f(x), lane = math::get(V(f(math::broadcast<V>(x))), simd::width<T> - 1);
@@ -246,10 +273,8 @@ void expect_limits(char const* name, F f, reference expected) {
     if (is_nan_by_bits(rounded)) continue;
     CHECK(same_bits(scalar, lane));
     CHECK(std::signbit(scalar) == std::signbit(rounded));
-    if (std::fabs(rounded) <= limits::max())
-      CHECK(ulps_between(scalar, value) <= 3);
-    else
-      CHECK(scalar == rounded);
+    if (std::fabs(rounded) <= limits::max()) CHECK(ulps_between(scalar, value) <= 3);
+    else CHECK(scalar == rounded);
   }
 }
 
@@ -279,7 +304,8 @@ TEST_CASE("the measure of errors sees an error", "[math]") {
   CHECK(ulps_between(1.0, 1.0L) == 0);
   CHECK(ulps_between(std::nextafter(1.5, 2.0), 1.5L) == 1);
   CHECK(ulps_between(std::nextafter(1.5f, 2.0f), 1.5L) == 1);
-  CHECK(ulps_between(std::numeric_limits<double>::min(), static_cast<long double>(std::numeric_limits<double>::min()) * 2) > 1e9);
+  CHECK(ulps_between(std::numeric_limits<double>::min(),
+                     static_cast<long double>(std::numeric_limits<double>::min()) * 2) > 1e9);
   bool equal_bits = true;
   auto const wrong = [](auto const& x) { return x * 1.001f; };
   CHECK(sweep<float>(wrong, [](long double x) { return x; }, 1.0f, 2.0f, equal_bits).ulps > 1000);

@@ -48,11 +48,11 @@ void expect_same(char const* name, F f, std::array<T, 32> const& constant) {
   }
 }
 
-#define COTANGENT_SAME(T, Name)                                                \
-  do {                                                                         \
-    constexpr auto f = [](auto const& x) { return math::Name(x); };            \
-    constexpr std::array<T, 32> constant = tabulate<T>(f);                     \
-    expect_same<T>(#Name, f, constant);                                        \
+#define COTANGENT_SAME(T, Name)                                                                              \
+  do {                                                                                                       \
+    constexpr auto f = [](auto const& x) { return math::Name(x); };                                          \
+    constexpr std::array<T, 32> constant = tabulate<T>(f);                                                   \
+    expect_same<T>(#Name, f, constant);                                                                      \
   } while (false)
 
 template <class T>
@@ -66,7 +66,8 @@ struct two_of {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("elementary functions have the bits of their constant evaluation", "[math]", float, double) {
+TEMPLATE_TEST_CASE("elementary functions have the bits of their constant evaluation", "[math]", float,
+                   double) {
   if constexpr (!math::is_fast) {
     COTANGENT_SAME(TestType, exp);
     COTANGENT_SAME(TestType, expm1);

@@ -10,8 +10,9 @@
 #include <source_location>
 #include <type_traits>
 
-// Packs against loops over elements: every width up to four registers of 16 bytes more than the target has, every tail,
-// every misalignment. Buffers end where their elements end, so that a sanitizer sees what is touched beyond.
+// Packs against loops over elements: every width up to four registers of 16 bytes more than the target has,
+// every tail, every misalignment. Buffers end where their elements end, so that a sanitizer sees what is
+// touched beyond.
 
 namespace math = cotangent::math;
 namespace simd = cotangent::simd;
@@ -27,7 +28,8 @@ void expect(bool holds, std::source_location where = std::source_location::curre
 template <class T>
 struct buffer {
   explicit buffer(std::ptrdiff_t size) : elements(new T[static_cast<std::size_t>(size)]) {
-    for (std::ptrdiff_t i = 0; i < size; ++i) elements[static_cast<std::size_t>(i)] = static_cast<T>(i * 7 % 23 - 5);
+    for (std::ptrdiff_t i = 0; i < size; ++i)
+      elements[static_cast<std::size_t>(i)] = static_cast<T>(i * 7 % 23 - 5);
   }
   T* at(std::ptrdiff_t i) { return elements.get() + i; }
   T operator[](std::ptrdiff_t i) const { return elements[static_cast<std::size_t>(i)]; }
@@ -37,7 +39,8 @@ struct buffer {
 template <class V, class F>
 bool each_lane(V const& v, F expected) {
   bool equal = true;
-  for (int i = 0; i < math::lanes<V>; ++i) equal = equal && math::get(v, i) == static_cast<math::lane_t<V>>(expected(i));
+  for (int i = 0; i < math::lanes<V>; ++i)
+    equal = equal && math::get(v, i) == static_cast<math::lane_t<V>>(expected(i));
   return equal;
 }
 
@@ -57,8 +60,8 @@ void every_width(F f) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("packs meet memory at any address and with any tail", "[simd]", float, double, std::int32_t,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("packs meet memory at any address and with any tail", "[simd]", float, double,
+                   std::int32_t, std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -83,32 +86,35 @@ TEMPLATE_TEST_CASE("packs meet memory at any address and with any tail", "[simd]
   });
 }
 
-TEMPLATE_TEST_CASE("strided and indexed loads take the elements they name", "[simd]", float, double, std::int32_t,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("strided and indexed loads take the elements they name", "[simd]", float, double,
+                   std::int32_t, std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
     buffer<T> source(3 * w);
     expect(each_lane(simd::load_strided<V>(source.at(0), 3), [&](int i) { return source[3 * i]; }));
-    expect(each_lane(simd::load_strided<V>(source.at(3 * w - 1), -2), [&](int i) { return source[3 * w - 1 - 2 * i]; }));
+    expect(each_lane(simd::load_strided<V>(source.at(3 * w - 1), -2),
+                     [&](int i) { return source[3 * w - 1 - 2 * i]; }));
     for (int count = 0; count <= w; ++count) {
       buffer<T> few(count == 0 ? 0 : 3 * (count - 1) + 1);
-      expect(each_lane(simd::load_strided<V>(few.at(0), 3, count), [&](int i) { return i < count ? few[3 * i] : T(0); }));
+      expect(each_lane(simd::load_strided<V>(few.at(0), 3, count),
+                       [&](int i) { return i < count ? few[3 * i] : T(0); }));
     }
     auto const both = [&]<class Index>() {
       Index index{};
-      if constexpr (w == 1)
-        index = 2;
+      if constexpr (w == 1) index = 2;
       else
         for (int i = 0; i < w; ++i) index[i] = (i * 5 + 2) % (3 * w);
-      expect(each_lane(simd::gather<V>(source.at(0), index), [&](int i) { return source[(i * 5 + 2) % (3 * w)]; }));
+      expect(each_lane(simd::gather<V>(source.at(0), index),
+                       [&](int i) { return source[(i * 5 + 2) % (3 * w)]; }));
     };
     both.template operator()<math::with_lane<V, std::int32_t>>();
     both.template operator()<math::with_lane<V, std::int64_t>>();
   });
 }
 
-TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, double, std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, double, std::int32_t,
+                   std::int64_t) {
   every_width<TestType>([]<class V>() {
     using M = math::mask_t<V>;
     constexpr int w = math::lanes<V>;
@@ -121,7 +127,8 @@ TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, doub
       simd::store_mask(copy.get(), m);
       expect(std::memcmp(copy.get(), source.get(), w) == 0);
       simd::store_mask(copy.get(), math::logical_not(m));
-      for (int i = 0; i < w; ++i) expect(copy[static_cast<std::size_t>(i)] != source[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < w; ++i)
+        expect(copy[static_cast<std::size_t>(i)] != source[static_cast<std::size_t>(i)]);
       unsigned const bits = pattern & ((1u << w) - 1);
       expect(math::any(m) == (bits != 0));
       expect(math::all(m) == (bits == (1u << w) - 1));
@@ -141,12 +148,13 @@ TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, doub
     }
     for (int count = -1; count <= w + 1; ++count)
       expect(each_lane(math::select(simd::first<M>(count), math::broadcast<V>(1), V{}),
-                      [&](int i) { return i < count ? 1 : 0; }));
+                       [&](int i) { return i < count ? 1 : 0; }));
     expect(each_lane(simd::iota<V>(5), [](int i) { return 5 + i; }));
   });
 }
 
-TEMPLATE_TEST_CASE("sums, products and extremes go over all lanes", "[simd]", float, double, std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("sums, products and extremes go over all lanes", "[simd]", float, double, std::int32_t,
+                   std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -161,7 +169,8 @@ TEMPLATE_TEST_CASE("sums, products and extremes go over all lanes", "[simd]", fl
     expect(simd::sum(v) == sum);
     expect(simd::max(v) == highest);
     expect(simd::min(v) == lowest);
-    expect(simd::prod(math::select(v > math::broadcast<V>(12), math::broadcast<V>(2), math::broadcast<V>(1))) > 0);
+    expect(simd::prod(
+               math::select(v > math::broadcast<V>(12), math::broadcast<V>(2), math::broadcast<V>(1))) > 0);
     expect(simd::prod(math::broadcast<V>(1) + math::broadcast<V>(1)) == static_cast<T>(1 << w));
     V rows[static_cast<std::size_t>(w)];
     for (int i = 0; i < w; ++i) rows[i] = simd::iota<V>(static_cast<T>(100 * i));
@@ -180,7 +189,8 @@ TEMPLATE_TEST_CASE("a NaN in any lane comes out of maximum and minimum", "[simd]
       V const v = simd::load<V>(lane);
       expect(math::is_nan(simd::max(v)));
       expect(math::is_nan(simd::min(v)));
-      expect(each_lane(math::select(math::is_nan(v), math::broadcast<V>(1), V{}), [&](int i) { return i == at; }));
+      expect(each_lane(math::select(math::is_nan(v), math::broadcast<V>(1), V{}),
+                       [&](int i) { return i == at; }));
       if (math::is_fast) continue;
       expect(math::is_nan(math::get(math::at_most(v, math::broadcast<V>(1)), at)));
       expect(math::is_nan(math::get(math::at_least(v, math::broadcast<V>(1)), at)));
@@ -221,7 +231,8 @@ TEMPLATE_TEST_CASE("arithmetic on packs is arithmetic on their lanes", "[simd]",
         T const volatile product = a[i] * b[i];
         return product + c[i];
       }));
-      if (math::has_fma) expect(each_lane(math::fma(x, y, z), [&](int i) { return std::fma(a[i], b[i], c[i]); }));
+      if (math::has_fma)
+        expect(each_lane(math::fma(x, y, z), [&](int i) { return std::fma(a[i], b[i], c[i]); }));
     }
   });
 }

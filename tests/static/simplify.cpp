@@ -25,6 +25,38 @@ constexpr bool a_wrong_expectation_is_seen() {
 }
 static_assert(a_wrong_expectation_is_seen());
 
+// ---- every operation on constants, where its value is not a number or too large too: what cannot be computed by the
+// compiler is left to the program, and is no error
+
+template <class Op> constexpr bool folds(element type) {
+  for (double value : {-1e15, -1000.0, -1.0, -1e-9, 0.0, 1e-9, 0.5, 1.0, 1000.0, 1e15}) {
+    builder b;
+    symbol x[3]{};
+    for (symbol& s : x) s = extend::constant(b, type, 0, value).id;
+    symbol const y = b.push(info_of<Op>(), x, Op::arity);
+    b.set_outputs(&y, 1);
+    graph const less = simplify(b.get());
+    if (b.failed().why != nullptr || less.nodes.size() > 3) return false;
+  }
+  return true;
+}
+template <class Op> struct folding {
+  static_assert(folds<Op>(element::float32));
+  static_assert(folds<Op>(element::float64));
+};
+template <class... Op> constexpr int all_fold(std::tuple<Op...> const*) { return (int{sizeof(folding<Op>)} + ...); }
+static_assert(all_fold(static_cast<reference::elementwise_operations const*>(nullptr)) > 0);
+
+constexpr double folded(double value) {
+  builder b;
+  symbol const y = extend::apply<op::exp>(extend::constant(b, element::float64, 0, value)).id;
+  b.set_outputs(&y, 1);
+  graph const less = simplify(b.get());
+  return less.nodes[0].op == info_of<op::constant>() ? detail::scalar_of(element::float64, less.numbers[0]).real : -1;
+}
+static_assert(folded(0) == 1);
+static_assert(folded(1) > 2.718281828 && folded(1) < 2.718281829);
+
 // ---- graphs of a thousand nodes and of three, in stages, each a constant evaluation within the compiler's own limits
 
 constexpr capacity room(int nodes) { return {nodes + 32, nodes + 32, 4 * nodes + 32, nodes + 32}; }

@@ -2,9 +2,10 @@
 #ifndef COTANGENT_CORE_ABI_HPP
 #define COTANGENT_CORE_ABI_HPP
 
-// COTANGENT_ABI names the inline namespace of everything whose code depends on compiler flags, so that translation
-// units with different -m flags link into one program without the linker merging their functions. It is spelt from
-// the instruction set, whether there is a fused multiply-add, and whether the arithmetic is -ffast-math's.
+// COTANGENT_ABI names the inline namespace of everything whose code depends on compiler flags, so that
+// translation units with different -m flags link into one program without the linker merging their functions.
+// It is spelt from the instruction set, whether there is a fused multiply-add, and whether the arithmetic is
+// -ffast-math's.
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #  define COTANGENT_ABI_SET avx512
@@ -59,10 +60,10 @@
 // Functions over vectors are always inlined: a vector never crosses a call.
 #define COTANGENT_INLINE [[gnu::always_inline]] inline
 
-// A vector that is wider than the registers of the target would change the calling convention, which both compilers
-// warn about at every call, inlined or not. No such call survives here. The pragma stays on, since the calls stand
-// wherever a template over vectors is instantiated. (g++ adds a note for parameters by value, which no pragma
-// reaches: take vectors by reference to const.)
+// A vector that is wider than the registers of the target would change the calling convention, which both
+// compilers warn about at every call, inlined or not. No such call survives here. The pragma stays on, since
+// the calls stand wherever a template over vectors is instantiated. (g++ adds a note for parameters by value,
+// which no pragma reaches: take vectors by reference to const.)
 #if COTANGENT_ABI_BYTES < 64
 #  pragma GCC diagnostic ignored "-Wpsabi"
 #endif

@@ -10,10 +10,10 @@
 #include <limits>
 #include <type_traits>
 
-// Arithmetic over a value V, a scalar or a vector. What is written once over V gives the same bits in a constant
-// evaluation, in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>) are the language's
-// own; a product that is later added or subtracted is written fma(a, b, c) where it should fuse and mul(a, b) where it
-// must not.
+// Arithmetic over a value V, a scalar or a vector. What is written once over V gives the same bits in a
+// constant evaluation, in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>)
+// are the language's own; a product that is later added or subtracted is written fma(a, b, c) where it should
+// fuse and mul(a, b) where it must not.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -25,8 +25,7 @@ inline constexpr bool is_fast = COTANGENT_ABI_FAST != 0; // -ffast-math: the com
 template <class V>
 COTANGENT_INLINE constexpr V opaque(V const& x) {
   if (std::is_constant_evaluated()) return x;
-  if constexpr (is_wide<V>)
-    return join<V>(opaque(split(x).low), opaque(split(x).high));
+  if constexpr (is_wide<V>) return join<V>(opaque(split(x).low), opaque(split(x).high));
   else if constexpr (is_vector<V> && sizeof(V) == sizeof(double))
     return bit_cast<V>(opaque(bit_cast<double>(x)));
   else {
@@ -53,10 +52,8 @@ COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
 #else
   constexpr bool barrier = has_fma; // g++ contracts across statements and has no pragma against it
 #endif
-  if constexpr (barrier && is_floating<V>)
-    return opaque<V>(a * b);
-  else
-    return a * b;
+  if constexpr (barrier && is_floating<V>) return opaque<V>(a * b);
+  else return a * b;
 }
 
 namespace detail {
@@ -76,16 +73,12 @@ struct do_sqrt {
 /// a * b + c: one rounding where the target has FMA, two where it has not; the same in a constant evaluation.
 template <class V>
 COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
-  if constexpr (!has_fma || !is_floating<V>)
-    return a * b + c;
+  if constexpr (!has_fma || !is_floating<V>) return a * b + c;
   else if constexpr (!is_vector<V>) {
     if (std::is_constant_evaluated()) return exact::fma(a, b, c);
-    if constexpr (sizeof(V) == sizeof(float))
-      return __builtin_fmaf(a, b, c);
-    else
-      return __builtin_fma(a, b, c);
-  } else if constexpr (native<V>::exists)
-    return native<V>::fma(a, b, c);
+    if constexpr (sizeof(V) == sizeof(float)) return __builtin_fmaf(a, b, c);
+    else return __builtin_fma(a, b, c);
+  } else if constexpr (native<V>::exists) return native<V>::fma(a, b, c);
   else {
 #if defined(__clang__)
     return __builtin_elementwise_fma(a, b, c);
@@ -98,12 +91,9 @@ COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
 /// True where some lane, where every lane of a mask is true.
 template <class M>
 COTANGENT_INLINE constexpr bool any(M const& m) {
-  if constexpr (!is_vector<M>)
-    return m;
-  else if constexpr (native_any<sizeof(M)>::exists)
-    return native_any<sizeof(M)>::any(m);
-  else if constexpr (is_wide<M>)
-    return any(split(m).low | split(m).high);
+  if constexpr (!is_vector<M>) return m;
+  else if constexpr (native_any<sizeof(M)>::exists) return native_any<sizeof(M)>::any(m);
+  else if constexpr (is_wide<M>) return any(split(m).low | split(m).high);
   else {
 #if defined(__clang__)
     return __builtin_reduce_or(m) != 0;
@@ -123,10 +113,8 @@ COTANGENT_INLINE constexpr bool all(M const& m) {
 /// True where x is NaN, with -ffast-math too.
 template <class V>
 COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
-  if constexpr (!is_floating<V>)
-    return x != x;
-  else if constexpr (!is_fast)
-    return x != x;
+  if constexpr (!is_floating<V>) return x != x;
+  else if constexpr (!is_fast) return x != x;
   else {
     using bits = bits_t<V>;
     constexpr bool narrow = sizeof(lane_t<V>) == 4;
@@ -144,10 +132,8 @@ COTANGENT_INLINE constexpr V abs(V const& x) {
     return select(x < V{}, bit_cast<V>(wrapping{} - bit_cast<wrapping>(x)), x);
   } else if constexpr (is_vector<V>)
     return bit_cast<V>(bit_cast<bits_t<V>>(x) & std::numeric_limits<lane_t<bits_t<V>>>::max());
-  else if constexpr (sizeof(V) == sizeof(float))
-    return __builtin_fabsf(x);
-  else
-    return __builtin_fabs(x);
+  else if constexpr (sizeof(V) == sizeof(float)) return __builtin_fabsf(x);
+  else return __builtin_fabs(x);
 }
 
 /// The magnitude of x with the sign of y.
@@ -157,22 +143,18 @@ COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
     using bits = bits_t<V>;
     constexpr auto magnitude = std::numeric_limits<lane_t<bits>>::max();
     return bit_cast<V>((bit_cast<bits>(x) & magnitude) | (bit_cast<bits>(y) & ~magnitude));
-  } else if constexpr (sizeof(V) == sizeof(float))
-    return __builtin_copysignf(x, y);
-  else
-    return __builtin_copysign(x, y);
+  } else if constexpr (sizeof(V) == sizeof(float)) return __builtin_copysignf(x, y);
+  else return __builtin_copysign(x, y);
 }
 
 namespace detail {
 
-// take_first ? a : b, and NaN where either is NaN. With -ffast-math a comparison or a choice of numbers has no value
-// where one is NaN: there integers decide.
+// take_first ? a : b, and NaN where either is NaN. With -ffast-math a comparison or a choice of numbers has
+// no value where one is NaN: there integers decide.
 template <class M, class V>
 COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b) {
-  if constexpr (!is_floating<V>)
-    return select(take_first, a, b);
-  else if constexpr (!is_fast)
-    return select(logical_or<M>(take_first, is_nan(a)), a, b);
+  if constexpr (!is_floating<V>) return select(take_first, a, b);
+  else if constexpr (!is_fast) return select(logical_or<M>(take_first, is_nan(a)), a, b);
   else {
     using bits = bits_t<V>;
     bits const first = bit_cast<bits>(a), second = bit_cast<bits>(b);
@@ -194,21 +176,18 @@ COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
   return detail::choose(a < b, a, b);
 }
 
-/// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above need three.
+/// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above
+/// need three.
 template <class V>
 COTANGENT_INLINE constexpr V at_most(V const& x, V const& limit) {
-  if constexpr (native<V>::exists)
-    return native<V>::at_most(x, limit);
-  else
-    return select(limit < x, limit, x);
+  if constexpr (native<V>::exists) return native<V>::at_most(x, limit);
+  else return select(limit < x, limit, x);
 }
 
 template <class V>
 COTANGENT_INLINE constexpr V at_least(V const& x, V const& limit) {
-  if constexpr (native<V>::exists)
-    return native<V>::at_least(x, limit);
-  else
-    return select(limit > x, limit, x);
+  if constexpr (native<V>::exists) return native<V>::at_least(x, limit);
+  else return select(limit > x, limit, x);
 }
 
 /// The square root, rounded once; NaN below zero.
@@ -217,7 +196,8 @@ COTANGENT_INLINE constexpr V sqrt(V const& x) {
   if constexpr (!is_vector<V>) {
     if (std::is_constant_evaluated()) {
       if (!(x > 0) || x > std::numeric_limits<V>::max())
-        return x < 0 ? bit_cast<V>(static_cast<bits_t<V>>(sizeof(V) == 4 ? 0x7fc00000 : 0x7ff8000000000000)) : x;
+        return x < 0 ? bit_cast<V>(static_cast<bits_t<V>>(sizeof(V) == 4 ? 0x7fc00000 : 0x7ff8000000000000))
+                     : x;
       return exact::sqrt(x);
     }
 #if defined(__clang__)
@@ -226,8 +206,7 @@ COTANGENT_INLINE constexpr V sqrt(V const& x) {
     return sizeof(V) == sizeof(float) ? static_cast<V>(__builtin_sqrtf(static_cast<float>(x)))
                                       : static_cast<V>(__builtin_sqrt(x));
 #endif
-  } else if constexpr (native<V>::exists)
-    return native<V>::sqrt(x);
+  } else if constexpr (native<V>::exists) return native<V>::sqrt(x);
   else {
 #if defined(__clang__)
     return __builtin_elementwise_sqrt(x);
@@ -250,14 +229,14 @@ COTANGENT_INLINE V detail::do_sqrt::operator()(V const& x) const {
 /// The nearest integer, ties to the even one; keeps the sign of zero, infinities and NaN.
 template <class V>
 COTANGENT_INLINE constexpr V round_to_even(V const& x) {
-  if constexpr (native<V>::rounds)
-    return native<V>::round_to_even(x);
+  if constexpr (native<V>::rounds) return native<V>::round_to_even(x);
   else {
 #if defined(__clang__) && COTANGENT_ABI_ROUNDS
     if (!std::is_constant_evaluated()) return __builtin_elementwise_roundeven(x);
 #endif
     // adding 2^52 (2^23) leaves no bits for a fraction
-    V const big = broadcast<V>(static_cast<lane_t<V>>(sizeof(lane_t<V>) == 4 ? 8388608.0 : 4503599627370496.0));
+    V const big =
+        broadcast<V>(static_cast<lane_t<V>>(sizeof(lane_t<V>) == 4 ? 8388608.0 : 4503599627370496.0));
     V const sum = abs(x) + big;
     V const rounded = (is_fast ? opaque(sum) : sum) - big;
     return select(abs(x) < big, copysign(rounded, x), x);
@@ -267,8 +246,7 @@ COTANGENT_INLINE constexpr V round_to_even(V const& x) {
 /// The largest integer not above x.
 template <class V>
 COTANGENT_INLINE constexpr V floor(V const& x) {
-  if constexpr (native<V>::rounds)
-    return native<V>::floor(x);
+  if constexpr (native<V>::rounds) return native<V>::floor(x);
   else {
 #if defined(__clang__) && COTANGENT_ABI_ROUNDS
     if (!std::is_constant_evaluated()) return __builtin_elementwise_floor(x);

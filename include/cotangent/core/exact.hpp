@@ -5,8 +5,8 @@
 #include <cfloat>
 #include <type_traits>
 
-// fma and sqrt with one rounding, for constant evaluations: clang does not evaluate its builtins there, g++ not where the
-// result is subnormal.
+// fma and sqrt with one rounding, for constant evaluations: clang does not evaluate its builtins there, g++
+// not where the result is subnormal.
 
 namespace cotangent::math::exact {
 
@@ -26,14 +26,15 @@ using twice_as_wide = std::conditional_t<std::is_same_v<T, float>, double, quad>
 
 /// The sum p + c of wide values, of which p is an exact product, rounded once to T.
 ///
-/// Value: s = p + c is rounded in the wide type, so converting s rounds twice. That matters only where s lies midway
-/// between two values of T and s itself was inexact: then the error of s decides.
+/// Value: s = p + c is rounded in the wide type, so converting s rounds twice. That matters only where s lies
+/// midway between two values of T and s itself was inexact: then the error of s decides.
 template <class T, class Wide>
 constexpr T round_sum_once(Wide p, Wide c) {
   Wide const s = p + c, part = s - p, error = (p - (s - part)) + (c - part);
   T const r = static_cast<T>(s);
   Wide const rest = s - static_cast<Wide>(r), other = static_cast<Wide>(r) + 2 * rest;
-  return ((error > 0 && rest > 0) || (error < 0 && rest < 0)) && static_cast<Wide>(static_cast<T>(other)) == other
+  return ((error > 0 && rest > 0) || (error < 0 && rest < 0)) &&
+                 static_cast<Wide>(static_cast<T>(other)) == other
              ? static_cast<T>(other)
              : r;
 }
@@ -55,7 +56,8 @@ constexpr T fma(T a, T b, T c) {
   }
 }
 
-/// The square root, rounded once (x > 0, finite): Newton's iteration from a scaled start, finished in the wide type.
+/// The square root, rounded once (x > 0, finite): Newton's iteration from a scaled start, finished in the
+/// wide type.
 template <class T>
 constexpr T sqrt(T x) {
   using wide = twice_as_wide<T>;

@@ -9,7 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-// What a value of arithmetic is: a scalar, or a vector of the compiler (`vector_size`) with a power of two of lanes.
+// What a value of arithmetic is: a scalar, or a vector of the compiler (`vector_size`) with a power of two of
+// lanes.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -45,8 +46,8 @@ struct integer_of<8> {
 };
 
 template <class V>
-concept indexed = !std::is_arithmetic_v<V> && !std::is_pointer_v<V> && !std::is_class_v<V> && !std::is_array_v<V> &&
-                  requires(V v) { v[0]; };
+concept indexed = !std::is_arithmetic_v<V> && !std::is_pointer_v<V> && !std::is_class_v<V> &&
+                  !std::is_array_v<V> && requires(V v) { v[0]; };
 
 } // namespace detail
 
@@ -81,8 +82,8 @@ template <class V>
 using lane_t = typename value_traits<std::remove_cvref_t<V>>::lane;
 template <class V>
 inline constexpr int lanes = value_traits<std::remove_cvref_t<V>>::lanes;
-/// What a comparison yields: bool, or a vector of integers of the lane's width, -1 where true (g++: of long, clang: of
-/// long long, so do not spell it).
+/// What a comparison yields: bool, or a vector of integers of the lane's width, -1 where true (g++: of long,
+/// clang: of long long, so do not spell it).
 template <class V>
 using mask_t = typename value_traits<std::remove_cvref_t<V>>::mask;
 /// Signed integers of the lane's width.
@@ -108,17 +109,14 @@ template <class V>
 COTANGENT_INLINE constexpr V broadcast(lane_t<V> x) {
   if constexpr (is_vector<V>)
     return x - V{}; // exact for every x, -0 too; both compilers make one broadcast of it
-  else
-    return x;
+  else return x;
 }
 
 /// Lane i.
 template <class V>
 COTANGENT_INLINE constexpr lane_t<V> get(V const& v, int i) {
-  if constexpr (is_vector<V>)
-    return v[i];
-  else
-    return static_cast<void>(i), v;
+  if constexpr (is_vector<V>) return v[i];
+  else return static_cast<void>(i), v;
 }
 
 template <class V>
@@ -127,18 +125,20 @@ struct halves {
 };
 
 namespace detail {
+
+// g++ 12 sends a bit_cast to the halves through memory.
 template <class V, std::size_t... I>
-COTANGENT_INLINE constexpr halves<V> split(V const& v, std::index_sequence<I...>) {
-  // g++ 12 sends a bit_cast to the halves through memory
+COTANGENT_INLINE constexpr halves<V> split_lanes(V const& v, std::index_sequence<I...>) {
   return {__builtin_shufflevector(v, v, static_cast<int>(I)...),
           __builtin_shufflevector(v, v, static_cast<int>(I + sizeof...(I))...)};
 }
+
 } // namespace detail
 
 template <class V>
 COTANGENT_INLINE constexpr halves<V> split(V const& v) {
   if constexpr (lanes<V> == 2) return {v[0], v[1]};
-  else return detail::split(v, std::make_index_sequence<lanes<V> / 2>{});
+  else return detail::split_lanes(v, std::make_index_sequence<static_cast<std::size_t>(lanes<V> / 2)>{});
 }
 
 /// The vector whose halves these are.
@@ -146,17 +146,16 @@ template <class V, class Half>
 COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
   if constexpr (is_vector<Half> && sizeof(Half) == sizeof(double)) // g++ 12 joins halves of 8 bytes in memory
     return bit_cast<V>(vector<double, 2>{bit_cast<double>(low), bit_cast<double>(high)});
-  else
-    return bit_cast<V>(halves<V>{low, high});
+  else return bit_cast<V>(halves<V>{low, high});
 }
 
-/// Wider than a register. g++ takes comparisons and choices of such vectors apart, lane by lane, so functions work on
-/// their halves.
+/// Wider than a register. g++ takes comparisons and choices of such vectors apart, lane by lane, so functions
+/// work on their halves.
 template <class V>
 inline constexpr bool is_wide = is_vector<V> && sizeof(V) > COTANGENT_ABI_BYTES;
 
-/// What the target's instructions offer for one vector type; kernels/simd.hpp specialises it. A vector without a
-/// specialisation is split in halves while it is wider than a register, then goes lane by lane.
+/// What the target's instructions offer for one vector type; kernels/simd.hpp specialises it. A vector
+/// without a specialisation is split in halves while it is wider than a register, then goes lane by lane.
 template <class V>
 struct native {
   static constexpr bool exists = false, rounds = false;
@@ -178,8 +177,7 @@ namespace detail {
 
 template <class V, class F, class... Vs>
 COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
-  if constexpr (is_wide<V>)
-    return join<V>(f(split(v).low...), f(split(v).high...));
+  if constexpr (is_wide<V>) return join<V>(f(split(v).low...), f(split(v).high...));
   else {
     V r{};
     for (int i = 0; i < lanes<V>; ++i) r[i] = f(v[i]...);
@@ -195,64 +193,50 @@ COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
   if constexpr (is_wide<V>)
     return join<V>(select(split(mask).low, split(a).low, split(b).low),
                    select(split(mask).high, split(a).high, split(b).high));
-  else
-    return mask ? a : b;
+  else return mask ? a : b;
 }
 
 template <class M>
 COTANGENT_INLINE constexpr M logical_and(M const& a, M const& b) {
-  if constexpr (is_vector<M>)
-    return a & b;
-  else
-    return a && b;
+  if constexpr (is_vector<M>) return a & b;
+  else return a && b;
 }
 
 template <class M>
 COTANGENT_INLINE constexpr M logical_or(M const& a, M const& b) {
-  if constexpr (is_vector<M>)
-    return a | b;
-  else
-    return a || b;
+  if constexpr (is_vector<M>) return a | b;
+  else return a || b;
 }
 
 template <class M>
 COTANGENT_INLINE constexpr M logical_not(M const& a) {
-  if constexpr (is_vector<M>)
-    return ~a;
-  else
-    return !a;
+  if constexpr (is_vector<M>) return ~a;
+  else return !a;
 }
 
 /// A mask for lanes of another width; the number of lanes is equal.
 template <class M2, class M>
 COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
   static_assert(lanes<M2> == lanes<M>, "cotangent: mask_cast: both masks must have the same number of lanes");
-  if constexpr (!is_vector<M>)
-    return static_cast<M2>(m);
-  else if constexpr (sizeof(M2) == sizeof(M))
-    return bit_cast<M2>(m);
+  if constexpr (!is_vector<M>) return static_cast<M2>(m);
+  else if constexpr (sizeof(M2) == sizeof(M)) return bit_cast<M2>(m);
   else if constexpr (is_wide<M> || is_wide<M2>) {
     using half = decltype(halves<M2>::low);
     return join<M2>(mask_cast<half>(split(m).low), mask_cast<half>(split(m).high));
-  }
-  else
-    return __builtin_convertvector(m, M2);
+  } else return __builtin_convertvector(m, M2);
 }
 
-/// The values as another lane type, as static_cast does for a scalar: towards zero into integers, which must be able
-/// to hold them.
+/// The values as another lane type, as static_cast does for a scalar: towards zero into integers, which must
+/// be able to hold them.
 template <class V2, class V>
 COTANGENT_INLINE constexpr V2 convert(V const& v) {
   static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
   if constexpr (is_wide<V> || is_wide<V2>) {
     using half = decltype(halves<V2>::low);
     return join<V2>(convert<half>(split(v).low), convert<half>(split(v).high));
-  } else if constexpr (native_convert<V2, V>::exists)
-    return native_convert<V2, V>::convert(v);
-  else if constexpr (is_vector<V>)
-    return __builtin_convertvector(v, V2);
-  else
-    return static_cast<V2>(v);
+  } else if constexpr (native_convert<V2, V>::exists) return native_convert<V2, V>::convert(v);
+  else if constexpr (is_vector<V>) return __builtin_convertvector(v, V2);
+  else return static_cast<V2>(v);
 }
 
 } // namespace COTANGENT_ABI

@@ -67,8 +67,7 @@ template <int Vectors, class T, class V>
 
 /// Rows x Vectors elements of the result, of which `rows` rows exist. A row that does not exist repeats the
 /// last one and is not stored: a smaller tile would wait for the latency of its few sums, and take as long.
-/// Whole: all rows exist.
-template <int Rows, int Vectors, bool Whole, class T>
+template <int Rows, int Vectors, class T>
 COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row,
                            std::int64_t a_column, T const* b, std::int64_t b_row, panel_result<T> const& to,
                            T* c) {
@@ -76,7 +75,7 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
   constexpr int w = simd::width<T>;
   T const* left[Rows];
 #pragma GCC unroll 16
-  for (int i = 0; i < Rows; ++i) left[i] = a + (Whole || i < rows ? i : rows - 1) * a_row;
+  for (int i = 0; i < Rows; ++i) left[i] = a + (i < rows ? i : rows - 1) * a_row;
   V sum[Rows][Vectors];
 #pragma GCC unroll 16
   for (int i = 0; i < Rows; ++i)
@@ -88,19 +87,17 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
     for (int v = 0; v < Vectors; ++v) right[v] = simd::load<V>(b + v * w);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      // in two steps, so that many rows need few registers
-      V const x = math::broadcast<V>(Whole ? (a + at + i / 4 * 4 * a_row)[i % 4 * a_row] : left[i][at]);
+      V const x = math::broadcast<V>(left[i][at]);
 #pragma GCC unroll 16
       for (int v = 0; v < Vectors; ++v) sum[i][v] = math::fma(x, right[v], sum[i][v]);
     }
   }
-  bool const filled = to.columns == Vectors * w;
-  if (to.first && (filled || (Vectors == 1 && simd::detail::masked_memory<V>))) {
+  constexpr bool masked = Vectors == 1 && COTANGENT_ABI_BYTES == 64; // a mask costs nothing there
+  if (to.first && (masked || to.columns == Vectors * w)) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      if (!Whole && i >= rows) break;
-      if constexpr (Vectors == 1 && simd::detail::masked_memory<V>)
-        simd::store(c + i * to.row, sum[i][0], to.columns);
+      if (i >= rows) break;
+      if constexpr (masked) simd::store(c + i * to.row, sum[i][0], to.columns);
       else
 #pragma GCC unroll 16
         for (int v = 0; v < Vectors; ++v) simd::store(c + i * to.row + v * w, sum[i][v]);
@@ -121,20 +118,12 @@ template <int Vectors, class T>
                              panel_result<T> const& to) {
   T* c = to.data;
   std::int64_t rows = to.rows;
-  if constexpr (Vectors == 1 && tile_rows >= 6) // as many sums as in a tile of two vectors
-    if (a.tile == tile_rows * a.row)
-      for (; rows >= 2 * tile_rows; rows -= 2 * tile_rows) {
-        detail::tile<2 * tile_rows, 1, true>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
-        a.data += 2 * a.tile;
-        c += 2 * tile_rows * to.row;
-      }
   for (; rows > tile_rows / 2; rows -= tile_rows) {
-    detail::tile<tile_rows, Vectors, false>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+    detail::tile<tile_rows, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
     a.data += a.tile;
     c += tile_rows * to.row;
   }
-  if (rows > 0)
-    detail::tile<tile_rows / 2, Vectors, false>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+  if (rows > 0) detail::tile<tile_rows / 2, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
 }
 
 } // namespace detail

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-// Packs: the vectors that fit the target's registers, and how they meet memory. Lanes are elements: a pack of one lane
-// is the element itself, and packs wider than a register work too (two registers or more).
+// Packs: the vectors that fit the target's registers, and how they meet memory. Lanes are elements: a pack of
+// one lane is the element itself, and packs wider than a register work too (two registers or more).
 
 namespace cotangent::simd {
 inline namespace COTANGENT_ABI {
@@ -48,18 +48,17 @@ template <class V>
 COTANGENT_INLINE constexpr V iota(lane_t<V> start) {
   if constexpr (math::is_vector<V>)
     return math::broadcast<V>(start) + detail::counted<V>(std::make_integer_sequence<int, lanes<V>>{});
-  else
-    return start;
+  else return start;
 }
 
 /// The mask of the first `count` lanes.
 template <class M>
 COTANGENT_INLINE M first(std::ptrdiff_t count) {
-  if constexpr (!math::is_vector<M>)
-    return count > 0;
+  if constexpr (!math::is_vector<M>) return count > 0;
   else {
     using lane = lane_t<M>;
-    return math::mask_cast<M>(iota<M>(0) < math::broadcast<M>(static_cast<lane>(count < lanes<M> ? count : lanes<M>)));
+    return math::mask_cast<M>(iota<M>(0) <
+                              math::broadcast<M>(static_cast<lane>(count < lanes<M> ? count : lanes<M>)));
   }
 }
 
@@ -74,10 +73,8 @@ COTANGENT_INLINE V load(lane_t<V> const* p) {
 /// A pack from the first `count` elements, the rest zero; memory behind them is not touched.
 template <class V>
 COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
-  if constexpr (!math::is_vector<V>)
-    return count > 0 ? *p : V{};
-  else if constexpr (detail::masked_memory<V>)
-    return detail::masked_load<V>(p, count);
+  if constexpr (!math::is_vector<V>) return count > 0 ? *p : V{};
+  else if constexpr (detail::masked_memory<V>) return detail::masked_load<V>(p, count);
   else if constexpr (math::is_wide<V>) {
     using half = math::vector<lane_t<V>, lanes<V> / 2>;
     std::ptrdiff_t const low = count < lanes<half> ? count : lanes<half>;
@@ -93,8 +90,7 @@ COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
 /// A pack from the elements `from` <= i < `to` of the W at `p`, the rest zero; other memory is not touched.
 template <class V>
 COTANGENT_INLINE V load_between(lane_t<V> const* p, std::ptrdiff_t from, std::ptrdiff_t to) {
-  if constexpr (detail::masked_memory<V>)
-    return detail::masked_load<V>(p, to, from);
+  if constexpr (detail::masked_memory<V>) return detail::masked_load<V>(p, to, from);
   else {
     V v{};
     for (int i = 0; i < lanes<V>; ++i)
@@ -113,8 +109,7 @@ template <class V>
 COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
   if constexpr (!math::is_vector<V>) {
     if (count > 0) *p = v;
-  } else if constexpr (detail::masked_memory<V>)
-    detail::masked_store(p, v, count);
+  } else if constexpr (detail::masked_memory<V>) detail::masked_store(p, v, count);
   else if constexpr (math::is_wide<V>) {
     auto const h = math::split(v);
     std::ptrdiff_t const low = count < lanes<V> / 2 ? count : lanes<V> / 2;
@@ -129,8 +124,7 @@ COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
 /// A mask from bools in memory.
 template <class M>
 COTANGENT_INLINE M load_mask(bool const* p) {
-  if constexpr (!math::is_vector<M>)
-    return *p;
+  if constexpr (!math::is_vector<M>) return *p;
   else {
     math::with_lane<M, std::int8_t> b;
     std::memcpy(&b, p, sizeof b);
@@ -148,8 +142,7 @@ COTANGENT_INLINE M load_mask(bool const* p, std::ptrdiff_t count) {
 
 template <class M>
 COTANGENT_INLINE void store_mask(bool* p, M const& m) {
-  if constexpr (!math::is_vector<M>)
-    *p = m;
+  if constexpr (!math::is_vector<M>) *p = m;
   else {
     using byte_lanes = math::with_lane<M, std::int8_t>;
     byte_lanes const b = __builtin_convertvector(m, byte_lanes) & math::broadcast<byte_lanes>(1);
@@ -168,11 +161,10 @@ COTANGENT_INLINE void store_mask(bool* p, M const& m, std::ptrdiff_t count) {
 /// p[index] in each lane; Index has as many lanes, of int32 or int64.
 template <class V, class Index>
 COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
-  static_assert(lanes<V> == lanes<Index>, "cotangent: gather: the index must have as many lanes as the value");
-  if constexpr (!math::is_vector<V>)
-    return p[index];
-  else if constexpr (detail::gathers<V, Index>)
-    return detail::native_gather<V>(p, index);
+  static_assert(lanes<V> == lanes<Index>,
+                "cotangent: gather: the index must have as many lanes as the value");
+  if constexpr (!math::is_vector<V>) return p[index];
+  else if constexpr (detail::gathers<V, Index>) return detail::native_gather<V>(p, index);
   else {
     V v{};
     for (int i = 0; i < lanes<V>; ++i) v[i] = p[index[i]];
@@ -183,8 +175,7 @@ COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
 /// p[0], p[stride], p[2 * stride], ...
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride) {
-  if constexpr (!math::is_vector<V>)
-    return static_cast<void>(stride), *p;
+  if constexpr (!math::is_vector<V>) return static_cast<void>(stride), *p;
   else {
     V v{};
     for (int i = 0; i < lanes<V>; ++i) v[i] = p[i * stride];
@@ -194,8 +185,7 @@ COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride) {
 
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
-  if constexpr (!math::is_vector<V>)
-    return count > 0 ? *p : V{};
+  if constexpr (!math::is_vector<V>) return count > 0 ? *p : V{};
   else {
     V v{};
     for (int i = 0; i < lanes<V>; ++i)
@@ -236,8 +226,7 @@ struct do_min {
 
 template <class V, class F>
 COTANGENT_INLINE lane_t<V> fold(V const& v, F f) {
-  if constexpr (!math::is_vector<V>)
-    return v;
+  if constexpr (!math::is_vector<V>) return v;
   else {
     auto const h = math::split(v);
     return detail::fold(f(h.low, h.high), f);
@@ -282,7 +271,8 @@ COTANGENT_INLINE void exchange(V& a, V& b, std::integer_sequence<int, I...>) {
 template <int Step, class V>
 COTANGENT_INLINE void transpose_steps(V (&rows)[static_cast<std::size_t>(lanes<V>)]) {
   for (int i = 0; i < lanes<V>; ++i)
-    if ((i & Step) == 0) detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes<V>>{});
+    if ((i & Step) == 0)
+      detail::exchange<Step>(rows[i], rows[i + Step], std::make_integer_sequence<int, lanes<V>>{});
   if constexpr (Step > 1) detail::transpose_steps<Step / 2>(rows);
 }
 

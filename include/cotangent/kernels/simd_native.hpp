@@ -14,7 +14,8 @@
 #  include <immintrin.h>
 #endif
 
-// The one place that names instructions. Everything here has a general form elsewhere, which other targets take.
+// The one place that names instructions. Everything here has a general form elsewhere, which other targets
+// take.
 
 // g++ has no builtin for fma, sqrt and rounding of its vectors (clang has, and needs none of this).
 #if defined(__SSE2__) && !defined(__clang__)
@@ -30,20 +31,27 @@ inline namespace COTANGENT_ABI {
 #    define COTANGENT_FMA(Prefix, Suffix) a* b + c
 #  endif
 
-#  define COTANGENT_NATIVE(Lane, Register, Prefix, Suffix)                                                             \
-    template <>                                                                                                        \
-    struct native<vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>> {                                   \
-      static constexpr bool exists = true, rounds = COTANGENT_ABI_ROUNDS;                                              \
-      using V = vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>;                                       \
-      static constexpr auto every_lane = static_cast<std::conditional_t<lanes<V> == 16, __mmask16, __mmask8>>(-1);                                   \
-      COTANGENT_INLINE static Register in(V const& v) { return reinterpret_cast<Register>(v); }                        \
-      COTANGENT_INLINE static V to(Register const& v) { return reinterpret_cast<V>(v); }                               \
-      COTANGENT_INLINE static V fma(V const& a, V const& b, V const& c) { return COTANGENT_FMA(Prefix, Suffix); }      \
-      COTANGENT_INLINE static V sqrt(V const& a) { return to(COTANGENT_SQRT(Prefix, Suffix)); }                        \
-      COTANGENT_INLINE static V at_most(V const& a, V const& b) { return to(COTANGENT_BOTH(Prefix, Suffix, min)); }     \
-      COTANGENT_INLINE static V at_least(V const& a, V const& b) { return to(COTANGENT_BOTH(Prefix, Suffix, max)); }    \
-      COTANGENT_INLINE static V round_to_even(V const& a) { return to(COTANGENT_ROUND(Prefix, Suffix, 8)); }           \
-      COTANGENT_INLINE static V floor(V const& a) { return to(COTANGENT_ROUND(Prefix, Suffix, 9)); }                   \
+#  define COTANGENT_NATIVE(Lane, Register, Prefix, Suffix)                                                   \
+    template <>                                                                                              \
+    struct native<vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>> {                         \
+      static constexpr bool exists = true, rounds = COTANGENT_ABI_ROUNDS;                                    \
+      using V = vector<Lane, static_cast<int>(sizeof(Register) / sizeof(Lane))>;                             \
+      static constexpr auto every_lane =                                                                     \
+          static_cast<std::conditional_t<lanes<V> == 16, __mmask16, __mmask8>>(-1);                          \
+      COTANGENT_INLINE static Register in(V const& v) { return reinterpret_cast<Register>(v); }              \
+      COTANGENT_INLINE static V to(Register const& v) { return reinterpret_cast<V>(v); }                     \
+      COTANGENT_INLINE static V fma(V const& a, V const& b, V const& c) {                                    \
+        return COTANGENT_FMA(Prefix, Suffix);                                                                \
+      }                                                                                                      \
+      COTANGENT_INLINE static V sqrt(V const& a) { return to(COTANGENT_SQRT(Prefix, Suffix)); }              \
+      COTANGENT_INLINE static V at_most(V const& a, V const& b) {                                            \
+        return to(COTANGENT_BOTH(Prefix, Suffix, min));                                                      \
+      }                                                                                                      \
+      COTANGENT_INLINE static V at_least(V const& a, V const& b) {                                           \
+        return to(COTANGENT_BOTH(Prefix, Suffix, max));                                                      \
+      }                                                                                                      \
+      COTANGENT_INLINE static V round_to_even(V const& a) { return to(COTANGENT_ROUND(Prefix, Suffix, 8)); } \
+      COTANGENT_INLINE static V floor(V const& a) { return to(COTANGENT_ROUND(Prefix, Suffix, 9)); }         \
     }
 
 #  define COTANGENT_SQRT(Prefix, Suffix) Prefix##_sqrt_##Suffix(in(a))
@@ -66,9 +74,11 @@ COTANGENT_NATIVE(float, __m256, _mm256, ps);
 #    undef COTANGENT_ROUND
 #    undef COTANGENT_SQRT
 #    undef COTANGENT_BOTH
-#    define COTANGENT_ROUND(Prefix, Suffix, Mode) Prefix##_mask_roundscale_##Suffix(in(a), every_lane, in(a), Mode)
+#    define COTANGENT_ROUND(Prefix, Suffix, Mode)                                                            \
+      Prefix##_mask_roundscale_##Suffix(in(a), every_lane, in(a), Mode)
 #    define COTANGENT_SQRT(Prefix, Suffix) Prefix##_mask_sqrt_##Suffix(in(a), every_lane, in(a))
-#    define COTANGENT_BOTH(Prefix, Suffix, Name) Prefix##_mask_##Name##_##Suffix(in(a), every_lane, in(b), in(a))
+#    define COTANGENT_BOTH(Prefix, Suffix, Name)                                                             \
+      Prefix##_mask_##Name##_##Suffix(in(a), every_lane, in(b), in(a))
 COTANGENT_NATIVE(double, __m512d, _mm512, pd);
 COTANGENT_NATIVE(float, __m512, _mm512, ps);
 #  endif
@@ -179,10 +189,8 @@ COTANGENT_INLINE void masked_store(lane_t<V>* p, V const& v, std::ptrdiff_t coun
     _mm256_mask_storeu_epi32(p, static_cast<__mmask8>(k), reinterpret_cast<__m256i>(v));
   else if constexpr (sizeof(V) == 32)
     _mm256_mask_storeu_epi64(p, static_cast<__mmask8>(k), reinterpret_cast<__m256i>(v));
-  else if constexpr (narrow)
-    _mm_mask_storeu_epi32(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
-  else
-    _mm_mask_storeu_epi64(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
+  else if constexpr (narrow) _mm_mask_storeu_epi32(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
+  else _mm_mask_storeu_epi64(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
 }
 
 #elif defined(__AVX2__)
@@ -191,39 +199,43 @@ template <class V>
 COTANGENT_INLINE auto first_lanes(std::ptrdiff_t count) {
   using bits = math::bits_t<V>;
   auto const c = math::broadcast<bits>(static_cast<lane_t<bits>>(count < lanes<V> ? count : lanes<V>));
-  if constexpr (lanes<V> == 8)
-    return bits{0, 1, 2, 3, 4, 5, 6, 7} < c;
-  else if constexpr (lanes<V> == 4)
-    return bits{0, 1, 2, 3} < c;
-  else
-    return bits{0, 1} < c;
+  if constexpr (lanes<V> == 8) return bits{0, 1, 2, 3, 4, 5, 6, 7} < c;
+  else if constexpr (lanes<V> == 4) return bits{0, 1, 2, 3} < c;
+  else return bits{0, 1} < c;
 }
 
 template <class V>
 COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count, std::ptrdiff_t from = 0) {
   auto const m = first_lanes<V>(count) & ~first_lanes<V>(from);
   if constexpr (sizeof(V) == 32 && sizeof(lane_t<V>) == 4)
-    return reinterpret_cast<V>(_mm256_maskload_epi32(reinterpret_cast<int const*>(p), reinterpret_cast<__m256i>(m)));
+    return reinterpret_cast<V>(
+        _mm256_maskload_epi32(reinterpret_cast<int const*>(p), reinterpret_cast<__m256i>(m)));
   else if constexpr (sizeof(V) == 32)
     return reinterpret_cast<V>(
         _mm256_maskload_epi64(reinterpret_cast<long long const*>(p), reinterpret_cast<__m256i>(m)));
   else if constexpr (sizeof(lane_t<V>) == 4)
-    return reinterpret_cast<V>(_mm_maskload_epi32(reinterpret_cast<int const*>(p), reinterpret_cast<__m128i>(m)));
+    return reinterpret_cast<V>(
+        _mm_maskload_epi32(reinterpret_cast<int const*>(p), reinterpret_cast<__m128i>(m)));
   else
-    return reinterpret_cast<V>(_mm_maskload_epi64(reinterpret_cast<long long const*>(p), reinterpret_cast<__m128i>(m)));
+    return reinterpret_cast<V>(
+        _mm_maskload_epi64(reinterpret_cast<long long const*>(p), reinterpret_cast<__m128i>(m)));
 }
 
 template <class V>
 COTANGENT_INLINE void masked_store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
   auto const m = first_lanes<V>(count);
   if constexpr (sizeof(V) == 32 && sizeof(lane_t<V>) == 4)
-    _mm256_maskstore_epi32(reinterpret_cast<int*>(p), reinterpret_cast<__m256i>(m), reinterpret_cast<__m256i>(v));
+    _mm256_maskstore_epi32(reinterpret_cast<int*>(p), reinterpret_cast<__m256i>(m),
+                           reinterpret_cast<__m256i>(v));
   else if constexpr (sizeof(V) == 32)
-    _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), reinterpret_cast<__m256i>(m), reinterpret_cast<__m256i>(v));
+    _mm256_maskstore_epi64(reinterpret_cast<long long*>(p), reinterpret_cast<__m256i>(m),
+                           reinterpret_cast<__m256i>(v));
   else if constexpr (sizeof(lane_t<V>) == 4)
-    _mm_maskstore_epi32(reinterpret_cast<int*>(p), reinterpret_cast<__m128i>(m), reinterpret_cast<__m128i>(v));
+    _mm_maskstore_epi32(reinterpret_cast<int*>(p), reinterpret_cast<__m128i>(m),
+                        reinterpret_cast<__m128i>(v));
   else
-    _mm_maskstore_epi64(reinterpret_cast<long long*>(p), reinterpret_cast<__m128i>(m), reinterpret_cast<__m128i>(v));
+    _mm_maskstore_epi64(reinterpret_cast<long long*>(p), reinterpret_cast<__m128i>(m),
+                        reinterpret_cast<__m128i>(v));
 }
 
 #endif

@@ -82,13 +82,13 @@ public:
 
 private:
   detail::interpret::program_data program_;
-  array<detail::interpret::constant_line> constants_;
+  array<std::int64_t> constants_;
   array<std::int64_t> input_elements_, output_elements_;
   std::int64_t workspace_bytes_ = 0, table_bytes_ = 0, scratch_bytes_ = 0;
   failure failed_;
 
-  void prepare(graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_table const& kernels,
-               detail::interpret::step_table const& steps) {
+  template <class Kernels, class Steps>
+  void prepare(graph_view const& g, std::int64_t const* sizes, Kernels const& kernels, Steps const& steps) {
     detail::interpret::interpreter_build b(g, sizes, kernels);
     failed_ = b.failed;
     if (failed_.why != nullptr) return;
@@ -102,7 +102,7 @@ private:
     }
     for (int k = 0; k < g.input_count(); ++k) input_elements_.push(b.plan.roots[b.input_roots[k]].elements);
     program_ = static_cast<detail::interpret::program_data&&>(e.program);
-    constants_ = static_cast<array<detail::interpret::constant_line>&&>(b.constants);
+    constants_ = static_cast<array<std::int64_t>&&>(b.constants);
     table_bytes_ = detail::interpret::rounded(8 * static_cast<std::int64_t>(detail::interpret::base::first_argument + g.input_count() + g.output_count()));
     scratch_bytes_ = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
@@ -111,7 +111,7 @@ private:
 
   /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is
   /// still read; the others are copied at the end.
-  static array<bool> place_outputs(detail::interpret::interpreter_build& b) {
+  template <class Build> static array<bool> place_outputs(Build& b) {
     detail::interpret::plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);
     array<detail::interpret::reads_in_step> reads(p.roots.size());

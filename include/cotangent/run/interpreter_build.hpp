@@ -28,10 +28,6 @@ COTANGENT_REFUSAL_OF(interpreter_sizes, allowed,
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-struct alignas(64) constant_line {
-  char bytes[64]{};
-};
-
 /// A reduction as loops around a kernel; false where the operand must be brought into order first.
 inline bool arrange_reduction(strided const& x, std::uint32_t mask, reduction_step& r, bool& rows) noexcept {
   struct axis {
@@ -95,20 +91,21 @@ inline bool arrange_matrix(strided const& v, bool transposed, std::int64_t& row,
   return row >= v.size[1 - along];
 }
 
-class interpreter_build {
+/// (Templates, like all that prepares, so that a program without an interpreter does not wait for them.)
+template <class Kernels> class interpreter_build {
 public:
   graph_view g;
   std::int64_t const* sizes;
-  kernel_table const& kernels;
+  Kernels const& kernels;
   plan_data plan;
-  array<constant_line> constants;
+  array<std::int64_t> constants; // eight words each: one element, filling a line
   failure failed;
   array<std::int32_t> input_roots;
 
   array<strided> outputs;
   array<strided> values; // by symbol
 
-  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, kernel_table const& k)
+  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k)
       : g(v), sizes(sizes_of_extents), kernels(k) {
     check();
     if (failed.why == nullptr) make_units();
@@ -163,14 +160,16 @@ private:
     return plan.roots.push(r);
   }
 
-  /// One element, filling a line, so that kernels can read a pack of it.
+  /// Filling a line, so that kernels can read a pack of it.
   strided constant(strided v, scalar const& value) {
-    constant_line line;
-    auto const bytes = static_cast<std::int64_t>(size_of(v.type));
-    write(v.type, line.bytes, 0, value);
-    copy_line(line.bytes, 1, line.bytes, 0, 64 / bytes, size_of(v.type));
+    alignas(8) char line[64]{};
+    std::int64_t word[8];
+    write(v.type, line, 0, value);
+    copy_line(line, 1, line, 0, 64 / static_cast<std::int64_t>(size_of(v.type)), size_of(v.type));
+    std::memcpy(word, line, sizeof word);
     v.root = add_root(home::constant, 0, v);
-    plan.roots[v.root].offset = 64 * constants.push(line);
+    plan.roots[v.root].offset = 8 * constants.size();
+    for (std::int64_t const w : word) constants.push(w);
     return v; // strides 0
   }
 

@@ -21,12 +21,12 @@ struct step_table {
   runs arg_max[element_count]{};
 };
 
-class interpreter_emit {
+template <class Build> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
 
-  interpreter_emit(interpreter_build& from, step_table const& t) : b_(from), p_(from.plan), steps_(t) {
+  interpreter_emit(Build& from, step_table const& t) : b_(from), p_(from.plan), steps_(t) {
     tile_emit tiles(from, program);
     for (std::int32_t const s : p_.order)
       if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  interpreter_build& b_;
+  Build& b_;
   plan_data const& p_;
   step_table const& steps_;
 

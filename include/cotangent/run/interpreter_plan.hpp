@@ -57,17 +57,17 @@ struct plan_data {
 };
 
 /// A binary heap of steps, the one that stands first in the graph on top.
-class step_heap {
+template <class Plan> class step_heap {
   array<std::int32_t> at_;
 
 public:
   bool empty() const noexcept { return at_.empty(); }
-  void push(plan_data const& p, std::int32_t s) {
+  void push(Plan const& p, std::int32_t s) {
     int k = at_.push(s);
     for (; k > 0 && before(p, s, at_[(k - 1) / 2]); k = (k - 1) / 2) at_[k] = at_[(k - 1) / 2];
     at_[k] = s;
   }
-  std::int32_t pop(plan_data const& p) {
+  std::int32_t pop(Plan const& p) {
     std::int32_t const top = at_[0], s = at_.pop();
     int const n = at_.size();
     if (n == 0) return top;
@@ -83,13 +83,13 @@ public:
   }
 
 private:
-  static bool before(plan_data const& p, std::int32_t a, std::int32_t b) {
+  static bool before(Plan const& p, std::int32_t a, std::int32_t b) {
     return p.steps[a].key != p.steps[b].key ? p.steps[a].key < p.steps[b].key : a < b;
   }
 };
 
 /// Brings the steps into an order in which they can run, as near to the graph's as can be, and notes who reads what when.
-inline void order_steps(plan_data& p) {
+template <class Plan> void order_steps(Plan& p) {
   int const n = p.steps.size();
   array<std::int32_t> waits(n, 0), first(n + 1, 0), readers;
   auto const each_edge = [&](auto visit) {
@@ -108,7 +108,7 @@ inline void order_steps(plan_data& p) {
     readers[filled[from]++] = s;
     ++waits[s];
   });
-  step_heap ready;
+  step_heap<Plan> ready;
   for (int s = 0; s < n; ++s)
     if (waits[s] == 0) ready.push(p, s);
   while (!ready.empty()) {
@@ -129,9 +129,9 @@ inline void order_steps(plan_data& p) {
 constexpr std::int64_t rounded(std::int64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
 /// The parts of the workspace in use, by offset. A new part takes the smallest gap that holds it.
-class block_list {
+template <class Offset> class block_list {
   struct block {
-    std::int64_t offset = 0, bytes = 0;
+    Offset offset = 0, bytes = 0;
   };
   array<block> used_;
   std::int64_t top_ = 0;
@@ -173,7 +173,7 @@ struct reads_in_step {
   bool pointwise = true;
 };
 
-inline void note_reads(plan_data const& p, std::int32_t s, array<reads_in_step>& reads) {
+template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads_in_step>& reads) {
   for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
     for (int k = 0; k < p.units[u].count; ++k) {
       strided const& v = p.operand(p.units[u], k);
@@ -184,8 +184,8 @@ inline void note_reads(plan_data const& p, std::int32_t s, array<reads_in_step>&
 }
 
 /// Gives every root of the workspace its offset, and returns the bytes that all need.
-inline std::int64_t place_roots(plan_data& p) {
-  block_list blocks;
+template <class Plan> std::int64_t place_roots(Plan& p) {
+  block_list<std::int64_t> blocks;
   array<reads_in_step> reads(p.roots.size());
   array<array<std::int32_t>> dies(p.order.size());
   array<bool> taken(p.roots.size(), false);

@@ -8,7 +8,7 @@
 #include <cotangent/kernels/matmul.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
-#include <cotangent/run/interpreter_layout.hpp>
+#include <cotangent/run/interpreter_plan.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -217,6 +217,15 @@ inline void run_work(program_data const& p, range r, run_context const& c, std::
   }
 }
 
+/// The last elements, and one of them again to the end of a line: what stands in the lanes behind is computed with too,
+/// and what chance has left there may be slow (subnormal numbers, arguments out of range).
+inline void run_rest(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+  run_fill(f, c, start, count);
+  auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));
+  char* const to = c.at(f.to);
+  copy_line(to + count * bytes, 1, to, 0, (rounded(count * bytes) - count * bytes) / bytes, size_of(f.from.type));
+}
+
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
   tile_group const& g = p.groups[which];
   for (int k = 0; k < g.once.count; ++k) run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
@@ -226,7 +235,7 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
     run_work(p, g.work, c, start, count);
   }
   if (std::int64_t const rest = g.size - g.whole; rest > 0) {
-    for (int k = 0; k < g.rest_fills.count; ++k) run_fill(p.fills[g.rest_fills.first + k], c, g.whole, rest);
+    for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
     run_work(p, g.rest_work, c, g.whole, rest);
     for (int k = 0; k < g.rest_copies.count; ++k) {
       copy_out const& o = p.copies[g.rest_copies.first + k];

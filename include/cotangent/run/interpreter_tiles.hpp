@@ -18,7 +18,7 @@ namespace base {
 inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
 }
 
-inline address address_of(interpreter_build const& b, memory_root const& r) noexcept {
+template <class Build> address address_of(Build const& b, memory_root const& r) noexcept {
   switch (r.kind) {
   case home::workspace: return {base::roots, r.offset};
   case home::constant: return {base::constants, r.offset};
@@ -29,14 +29,14 @@ inline address address_of(interpreter_build const& b, memory_root const& r) noex
   return {};
 }
 
-inline address address_of(interpreter_build const& b, strided const& v) noexcept {
+template <class Build> address address_of(Build const& b, strided const& v) noexcept {
   memory_root const& r = b.plan.roots[v.root];
   address a = address_of(b, r);
   if (r.kind != home::positions) a.offset += v.offset * static_cast<std::int64_t>(size_of(v.type));
   return a;
 }
 
-inline fill filled_from(interpreter_build const& b, strided const& v) noexcept {
+template <class Build> fill filled_from(Build const& b, strided const& v) noexcept {
   fill f;
   f.from = joined(v);
   f.positions = b.plan.roots[v.root].kind == home::positions;
@@ -44,7 +44,7 @@ inline fill filled_from(interpreter_build const& b, strided const& v) noexcept {
   return f;
 }
 
-inline signature signature_of(interpreter_build const& b, unit const& u) noexcept {
+template <class Build> signature signature_of(Build const& b, unit const& u) noexcept {
   node const& n = b.g.nodes[u.node];
   signature s;
   s.op = n.op;
@@ -63,11 +63,11 @@ inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) noexcept {
   return a;
 }
 
-class tile_emit {
+template <class Build> class tile_emit {
 public:
   std::int64_t scratch_bytes = 0;
 
-  tile_emit(interpreter_build const& from, program_data& to)
+  tile_emit(Build const& from, program_data& to)
       : b_(from), p_(from.plan), to_(to), chains_(p_.roots.size()), local_(p_.units.size(), 0) {}
 
   std::int32_t emit(std::int32_t s) {
@@ -121,7 +121,7 @@ private:
     std::int32_t step = none, first = none;
   };
 
-  interpreter_build const& b_;
+  Build const& b_;
   plan_data const& p_;
   program_data& to_;
   array<chain> chains_;          // by root

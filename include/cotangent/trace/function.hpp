@@ -19,6 +19,10 @@ template <class F, class... Args> struct program;
 namespace detail {
 inline namespace COTANGENT_ABI {
 
+// In trace/program.hpp and trace/stages.hpp.
+template <class F, class... Args> struct stages;
+template <class Failure, unsigned Line> constexpr void line_of_your_source();
+
 /// An argument of a traced call: expressions as they are, literals as expressions.
 template <class A> constexpr auto as_traced(A const& a) {
   if constexpr (holds_expressions<A>) return a;
@@ -48,6 +52,10 @@ template <class Self> class transformation {
       return typename Self::template refused_result<Args...>();
     } else if constexpr (Self::template refuses<Result, Args...>()) {
       Self::template report<Result, Args...>();
+      return typename Self::template refused_result<Args...>();
+    } else if constexpr (stages<Self, Args...>::failed) {
+      using found = typename stages<Self, Args...>::found;
+      detail::line_of_your_source<found, found::value.where.line()>();
       return typename Self::template refused_result<Args...>();
     } else return program<Self, Args...>::call(args...);
   }

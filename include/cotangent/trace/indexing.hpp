@@ -87,12 +87,12 @@ private:
   static constexpr bool narrow(builder& b, dimension n, place_on_axis const& p, dimension& start, dimension& count) {
     start = p.start;
     if (n < 0 && p.stop == end) {
-      if (p.step != 1) return b.refuse<refusals::range_step>(0, 0, b.place), false;
+      if (p.step != 1) return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
       count = b.size(b.extent_of(n) - extent::of(p.start));
       return true;
     }
     std::int64_t const stop = p.stop == end ? n : p.stop;
-    if (p.step < 1) return b.refuse<refusals::range_step>(0, 0, b.place), false;
+    if (p.step < 1) return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
     if (p.start < 0 || (n >= 0 && stop > n) || p.start > stop) {
       b.fail({why<refusals::slice_out_of_range>(), extent::of(p.start < 0 || p.start > stop ? p.start : stop), b.extent_of(n),
               none, b.place});
@@ -113,11 +113,18 @@ template <class X> struct index_list {
       refusals::number_of_places::report<extent::of(sizeof...(Index)), extent::of(X::rank)>();
       return refused{};
     } else {
-      auto const position = []<class I>(I const& i) -> std::int64_t {
-        if constexpr (std::convertible_to<I, std::int64_t>) return static_cast<std::int64_t>(i);
-        else return 0;
-      };
-      return detail::lift(where, take_fn<Index...>{{position(index)...}, false}, x);
+      // as `lift`, but with less between an error and the line that made it
+      using trial = inferred<take_fn<Index...>, X>;
+      if constexpr (trial::refuses) {
+        refusal_behind<trial::value.why>::template report<trial::value.left, trial::value.right>();
+        return refused{};
+      } else {
+        auto const position = []<class I>(I const& i) -> std::int64_t {
+          if constexpr (std::convertible_to<I, std::int64_t>) return static_cast<std::int64_t>(i);
+          else return 0;
+        };
+        return detail::lift_as<typename trial::type>(where, take_fn<Index...>{{position(index)...}, false}, x);
+      }
     }
   }
 };

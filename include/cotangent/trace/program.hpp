@@ -41,14 +41,15 @@ template <class F, class... Args> struct stages {
   }
   using simplified = typename decltype(find_simplified())::type;
 
-  /// Says why there is none.
+  /// What was found while the graph was made, if something was.
+  using found = std::conditional_t<std::is_same_v<differentiated, refused>, failure_of<traced>, failure_of<differentiated>>;
+  static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;
+
+  /// Says why there is no graph.
   static constexpr bool report() {
     if constexpr (!trace_of::accepted) detail::report_unfit<trace_of::why, typename outermost<F>::traced, Args...>();
     else if constexpr (!accepted) F::template report<typename trace_of::returned, Args...>();
-    else if constexpr (failure_of<traced>::exists)
-      detail::line_of_your_source<failure_of<traced>, failure_of<traced>::value.where.line()>();
-    else if constexpr (failure_of<differentiated>::exists)
-      detail::line_of_your_source<failure_of<differentiated>, failure_of<differentiated>::value.where.line()>();
+    else if constexpr (failed) detail::line_of_your_source<found, found::value.where.line()>();
     return true;
   }
 };
@@ -124,7 +125,10 @@ private:
     void* outputs[output_count + 1];
     std::int64_t sizes[g.extent_count + 1];
   };
-  static constexpr std::int64_t size(dimension d, std::int64_t const* sizes) { return d >= 0 ? d : sizes[-1 - d]; }
+  static constexpr std::int64_t size(dimension d, [[maybe_unused]] std::int64_t const* sizes) {
+    if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees a size that nothing set
+    else return d >= 0 ? d : sizes[-1 - d];
+  }
   static constexpr std::int64_t bytes(symbol t, std::int64_t const* sizes) {
     std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
     for (int k = 0; k < g.shape(t).rank; ++k) n *= size(g.shape(t).size[k], sizes);
@@ -147,6 +151,10 @@ public:
   using result = typename outermost<F>::template result<returned, Args...>;
   /// The graph that runs.
   static constexpr graph_view const& graph = Simplified::view;
+  /// The nodes before: as traced, and with gradients appended.
+  static constexpr int traced_nodes = stages<F, Args...>::traced::view.node_count;
+  static constexpr int differentiated_nodes =
+      outermost<F>::template differentiated<typename stages<F, Args...>::traced, Args...>::view.node_count;
   /// Its cost in additions; where extents have names, for sizes of 1.
   static constexpr double flops = count_flops(Simplified::view);
 

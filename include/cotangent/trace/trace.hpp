@@ -11,6 +11,7 @@
 #include <cotangent/trace/indexing.hpp>
 #include <cotangent/trace/movement.hpp>
 #include <cotangent/trace/plain.hpp>
+#include <cotangent/trace/products.hpp>
 #include <cotangent/trace/program.hpp>
 #include <cotangent/trace/reductions.hpp>
 #include <cotangent/trace/sources.hpp>

@@ -74,6 +74,7 @@ public:
   array<symbol_plan> at;         // by symbol
   array<memory_view> views;
   array<resolved> repeats; // of broadcasts
+  array<symbol> results;   // for each output: the symbol whose memory it is
 
   constexpr explicit fuser(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
     p.known_sizes = g.extent_count;
@@ -248,6 +249,13 @@ public:
 
   /// Stores what an alias looks at where the alias itself cannot look through.
   constexpr void make_alias(node const& n, symbol y, symbol x) {
+    // axes of size 1 that come and go leave a value where it is
+    if (n.op->kind != operation_kind::permute && n.op->kind != operation_kind::slice && domain_id(x) == domain_id(y) &&
+        at[x].kind != place_kind::argument && at[x].kind != place_kind::alias) {
+      at[y].kind = place_kind::repeated;
+      at[y].view = repeats.push(at[x].kind == place_kind::repeated ? repeats[at[x].view] : resolved{x});
+      return;
+    }
     if (at[x].kind == place_kind::repeated) at[x].kind = place_kind::kernel;
     if (at[x].kind == place_kind::immediate) at[x].kind = place_kind::lane;
     memory_view from = view_of(x), v;
@@ -282,14 +290,21 @@ public:
     at[y].view = views.push(v);
   }
 
-  /// An output must stand in memory of its own.
+  /// An output must stand in memory of its own; another name for a computed value takes the memory of that value.
   constexpr void settle_output(symbol t) {
     symbol_plan& a = at[t];
-    if (a.kind == place_kind::repeated || a.kind == place_kind::alias) a.kind = place_kind::kernel;
+    if (a.kind == place_kind::repeated || a.kind == place_kind::alias) {
+      if (symbol const root = same_memory(t); is_computed(root) && !at[root].must_store) {
+        at[root].must_store = true;
+        results.push(root);
+        return;
+      }
+      a.kind = place_kind::kernel;
+    }
     if (a.kind == place_kind::immediate) a.kind = place_kind::lane;
     a.must_store = true;
+    results.push(t);
   }
-
   /// What reads memory only needs constants and positions there.
   constexpr void settle_operands(node const& n) {
     symbol const y = g.result(n);
@@ -297,6 +312,22 @@ public:
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const base = resolve(g.operand(n, k)).base; at[base].kind == place_kind::immediate)
         at[base].kind = place_kind::lane;
+  }
+
+  /// The symbol whose memory holds the same elements in the same order, or `t` itself.
+  constexpr symbol same_memory(symbol t) {
+    symbol root = resolve(t).base;
+    if (at[root].kind == place_kind::alias) {
+      memory_view const& v = views[at[root].view];
+      if (v.offset != 0 || !contiguous(v, root) || count(v.root) != count(root)) return t;
+      root = v.root;
+    }
+    return count(root) == count(t) && resolve(t).direct ? root : t;
+  }
+  constexpr dimension count(symbol t) {
+    dimension n = 1;
+    for (int k = 0; k < g.shape(t).rank; ++k) n = sizes.product(n, g.shape(t).size[k]);
+    return n;
   }
 
   // ---- operands

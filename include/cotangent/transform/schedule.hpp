@@ -239,9 +239,7 @@ public:
 
   constexpr std::int32_t buffer_of(symbol y) {
     if (at[y].buffer == none) {
-      dimension count = 1;
-      for (int k = 0; k < g.shape(y).rank; ++k) count = sizes.product(count, g.shape(y).size[k]);
-      at[y].buffer = p.buffers.push({residence::workspace, g.tensors[y].type, none, count, none, none});
+      at[y].buffer = p.buffers.push({residence::workspace, g.tensors[y].type, none, count(y), none, none});
     }
     return at[y].buffer;
   }
@@ -366,7 +364,7 @@ public:
 
   /// Results are written where the caller wants them; what two outputs share, or is an argument, is copied at the end.
   constexpr void settle_result(int k) {
-    std::int32_t const b = buffer_of(g.output(k));
+    std::int32_t const b = buffer_of(results[k]);
     p.results.push(b);
     if (p.buffers[b].where != residence::workspace) return;
     p.buffers[b].where = residence::result;

@@ -13,6 +13,7 @@ namespace cotangent::detail {
 class arithmetic_rules : public movement_rules {
   int nested_ = 0; // regrouping stops where products nest in ways in which it never ends soon
 
+protected:
   struct product {
     symbol large = none, small = none;
   };
@@ -24,6 +25,8 @@ class arithmetic_rules : public movement_rules {
     if (varies(p) >= 0) return {q, p};
     return {};
   }
+
+private:
   /// Whether the product of two small tensors is small.
   constexpr bool meet(symbol s, symbol t) const {
     return (is_constant(s) && is_constant(t)) || (varies(s) | varies(t)) != long_axes(shape_of(s));
@@ -186,8 +189,10 @@ public:
                          element type, std::int32_t shape) {
     for (int k = 0; k < n; ++k) {
       operation const* const p = op_of(x[k]);
-      if (p != the<op::constant> && p != the<op::broadcast> && p != the<op::size>)
-        return make(op, x, n, attributes, count, type, shape);
+      if (p == the<op::constant> || p == the<op::broadcast> || p == the<op::size>) continue;
+      if (p == the<op::reshape>)
+        if (symbol const y = before_reshape(op, x, n, attributes, count, type, shape); y != none) return y;
+      return make(op, x, n, attributes, count, type, shape);
     }
     if (symbol const y = folded(op, x, n, attributes, type, shape); y != none) return y;
     if (symbol const y = hoisted(op, x, n, attributes, count, type, shape); y != none) return y;
@@ -220,6 +225,24 @@ private:
     for (int k = 0; k < max_rank; ++k)
       if ((mask >> k & 1) != 0) axes[rank++] = k;
     return broadcast(elementwise(op, on, n, attributes, count, type, less), axes, shape);
+  }
+
+  /// Operands that a reshape gave axes of size 1: work on what they were, then give the axes.
+  constexpr symbol before_reshape(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                                  element type, std::int32_t shape) {
+    std::int32_t from = none;
+    for (int k = 0; k < n; ++k) {
+      if (is_small(x[k])) continue;
+      if (op_of(x[k]) != the<op::reshape>) return none;
+      std::int32_t const s = shape_of(operand(x[k]));
+      if (from != none && from != s) return none;
+      from = s;
+    }
+    std::uint32_t all = 0;
+    if (n > 4 || b.get().shapes[from].rank >= b.get().shapes[shape].rank || !same_but_ones(from, shape, 0, all)) return none;
+    symbol on[4]{};
+    for (int k = 0; k < n; ++k) on[k] = reshape(x[k], from);
+    return reshape(elementwise(op, on, n, attributes, count, type, from), shape);
   }
 
   /// Signs move outwards, into small factors where there are any.

@@ -133,6 +133,19 @@ public:
     for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
     return make(op_of(t), nullptr, 0, kept, n, type_of(t), shape);
   }
+  /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
+  constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask, std::uint32_t& before) const {
+    dimensions const &from = b.get().shapes[x], &to = b.get().shapes[y];
+    int k = 0;
+    for (int j = 0; j < to.rank; ++j) {
+      if (to.size[j] == 1) continue;
+      while (k < from.rank && from.size[k] == 1) ++k;
+      if (k == from.rank || from.size[k] != to.size[j]) return false;
+      before |= (mask >> j & 1u) << k++;
+    }
+    while (k < from.rank && from.size[k] == 1) ++k;
+    return k == from.rank;
+  }
   constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
     dimensions const d = b.get().shapes[shape];
     dimensions r;

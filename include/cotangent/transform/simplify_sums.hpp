@@ -34,10 +34,17 @@ public:
         symbol const rest = sum(p, mask);
         return multiply(rest, without(q, mask, shape));
       }
+      if (single(x))
+        for (int k = 0; k < 2; ++k) {
+          product const of = product_of(k == 0 ? p : q);
+          if (of.small == none || !constant_along(of.small, mask)) continue;
+          symbol const rest = sum(multiply(of.large, k == 0 ? q : p), mask);
+          return multiply(rest, without(of.small, mask, shape));
+        }
     }
     if (op == the<op::reshape>) {
       std::uint32_t before = 0;
-      if (same_but_ones(operand(x), x, mask, before)) return reshape(sum(operand(x), before), shape);
+      if (same_but_ones(shape_of(operand(x)), shape_of(x), mask, before)) return reshape(sum(operand(x), before), shape);
     }
     return reduce(the<op::sum>, x, mask, shape);
   }
@@ -49,6 +56,12 @@ public:
     if (mask == 0) return x;
     if ((mask & static_cast<std::uint32_t>(long_axes(shape_of(x)))) == 0) return reshape(x, shape);
     operation const* const p = op_of(x);
+    if (p == the<op::reshape>) {
+      std::uint32_t before = 0;
+      std::int32_t const from = shape_of(operand(x));
+      if (same_but_ones(from, shape_of(x), mask, before))
+        return reshape(reduction(op, operand(x), before, shape_without(from, before)), shape);
+    }
     if (p == op) return reduction(op, operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask), shape);
     if (p == the<op::constant> && nowhere_empty(shape_of(x), mask)) return restated(x, shape);
     if (p == the<op::broadcast> && nowhere_empty(shape_of(x), mask)) return of_broadcast(op, x, mask, shape);
@@ -121,20 +134,6 @@ private:
     symbol const y = op == the<op::sum> ? times_count(sum(source, inner), shape_of(x), mask & ~live)
                                         : reduction(op, source, inner, shape_without(shape_of(source), inner));
     return broadcast(y, axes, shape);
-  }
-
-  /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
-  constexpr bool same_but_ones(symbol x, symbol y, std::uint32_t mask, std::uint32_t& before) {
-    dimensions const from = b.dims(x), to = b.dims(y);
-    int k = 0;
-    for (int j = 0; j < to.rank; ++j) {
-      if (to.size[j] == 1) continue;
-      while (k < from.rank && from.size[k] == 1) ++k;
-      if (k == from.rank || from.size[k] != to.size[j]) return false;
-      before |= (mask >> j & 1u) << k++;
-    }
-    while (k < from.rank && from.size[k] == 1) ++k;
-    return k == from.rank;
   }
 };
 

@@ -8,8 +8,9 @@ namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// x = n ln 2 + r with |r| <= ln 2 / 2. Adding the magic number rounds x / ln 2 to the integer n and leaves n - 1, biased
-// as an exponent is, in the lowest bits of the sum: shifted into place they are 2^(n - 1), finite where 2^n is not.
+// x = n ln 2 + r with |r| <= ln 2 / 2. Adding the magic number rounds x / ln 2 to the integer n and leaves n
+// - 1, biased as an exponent is, in the lowest bits of the sum: shifted into place they are 2^(n - 1), finite
+// where 2^n is not.
 template <class V>
 struct exp_reduction {
   V sum, n, r;
@@ -91,8 +92,8 @@ COTANGENT_INLINE constexpr V expm1_between(V const& x) {
   if constexpr (single<V>) {
     q = horner(r, 0x1.a18a56p-13, 0x1.6d4126p-10, 0x1.1110a2p-7, 0x1.5554f2p-5, 0x1.555556p-3);
   } else {
-    V const even = horner(r2, 0x1.af5eb8c7b4bd8p-26, 0x1.71ddf85dc3218p-19, 0x1.a01a01afddd92p-13, 0x1.111111110f6ccp-7,
-                          0x1.5555555555559p-3);
+    V const even = horner(r2, 0x1.af5eb8c7b4bd8p-26, 0x1.71ddf85dc3218p-19, 0x1.a01a01afddd92p-13,
+                          0x1.111111110f6ccp-7, 0x1.5555555555559p-3);
     V const odd = horner(r2, 0x1.1f93372fc27f6p-29, 0x1.27e4c76dd8b73p-22, 0x1.a01a01af90e6bp-16,
                          0x1.6c16c16c149e8p-10, 0x1.5555555555559p-5);
     q = fma(odd, r, even);

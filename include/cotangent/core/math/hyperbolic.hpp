@@ -75,7 +75,8 @@ COTANGENT_INLINE constexpr V asinh(V const& x) {
   if constexpr (is_wide<V>) return join<V>(math::asinh(split(x).low), math::asinh(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
-  V const one = constant<V>(1), a = abs(x), limit = constant<V>(single<V> ? 0x1p60 : 0x1p500); // a^2 must be finite
+  V const one = constant<V>(1), a = abs(x),
+          limit = constant<V>(single<V> ? 0x1p60 : 0x1p500); // a^2 must be finite
   auto const large = a > limit;
   V const b = at_most(a, limit), square = mul(b, b);
   V const near = b + square / (one + math::sqrt(one + square));

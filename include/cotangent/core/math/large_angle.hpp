@@ -28,16 +28,18 @@ inline constexpr std::uint32_t inverse_pi[] = {
 /// An angle of at least 1 less the nearest multiple of pi/2, and which one, modulo 4.
 ///
 /// Value: within 1 ulp of the remainder.
-/// Source: Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983. The angle is m 2^e with an integer m;
-/// of 1 / pi only those bits matter whose product with 2^e is below 2, and 192 of them leave 120 behind the worst
-/// cancellation.
+/// Source: Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983. The angle is m 2^e with an
+/// integer m; of 1 / pi only those bits matter whose product with 2^e is below 2, and 192 of them leave 120
+/// behind the worst cancellation.
 constexpr large_angle reduce_large_angle(double x) {
   if (!(x <= std::numeric_limits<double>::max())) return {bit_cast<double>(0x7ff8000000000000), 0};
   auto const bits = bit_cast<std::uint64_t>(x);
   std::uint64_t const m = (bits & 0xfffffffffffff) | 0x10000000000000;
-  auto const start = static_cast<unsigned>(static_cast<int>(bits >> 52) - 1075 - 1 + 64); // the first bit that matters
+  auto const start =
+      static_cast<unsigned>(static_cast<int>(bits >> 52) - 1075 - 1 + 64); // the first bit that matters
   std::uint64_t const factor[] = {m & 0xffffffff, m >> 32};
-  std::uint32_t product[6] = {}; // m times the bits, modulo 2^192: x / pi modulo 2, in units of 2^-191; low word first
+  std::uint32_t product[6] =
+      {}; // m times the bits, modulo 2^192: x / pi modulo 2, in units of 2^-191; low word first
   for (int i = 0; i < 2; ++i) {
     std::uint64_t carry = 0;
     for (int j = 0; i + j < 6; ++j) {
@@ -58,7 +60,8 @@ constexpr large_angle reduce_large_angle(double x) {
   while (top > 2 && product[top] == 0) --top, unit *= 0x1p-32;
   double const high = product[top] + (product[top - 1] & 0xfffff800) * 0x1p-32;
   double const low = (product[top - 1] & 0x7ff) * 0x1p-32 + product[top - 2] * 0x1p-64;
-  double const r = fma(high, 0x1.921fb54442d18p+1, fma(high, 0x1.1a62633145c06p-53, mul(low, 0x1.921fb54442d18p+1)));
+  double const r =
+      fma(high, 0x1.921fb54442d18p+1, fma(high, 0x1.1a62633145c06p-53, mul(low, 0x1.921fb54442d18p+1)));
   return {negative ? -r * unit : r * unit, quadrant};
 }
 

@@ -21,7 +21,8 @@ struct log_format {
   static constexpr integer lowest_normal = integer{1} << mantissa;
   static constexpr integer mantissa_mask = lowest_normal - 1;
   static constexpr integer sign = integer{1} << (sizeof(integer) * 8 - 1);
-  static constexpr integer bias = integer{1} << (sizeof(integer) * 8 - 2); // an exponent that keeps sums positive
+  static constexpr integer bias = integer{1}
+                                  << (sizeof(integer) * 8 - 2); // an exponent that keeps sums positive
   static constexpr integer shifter = static_cast<integer>(single<V> ? 0x4b000000 : 0x4330000000000000);
   static constexpr double exponent_offset = single<V> ? 0x1p23 + 128 : 0x1p52 + 1024;
 };
@@ -39,7 +40,8 @@ COTANGENT_INLINE constexpr binary_parts<V> split_exponent(V const& x, V const& o
   using bits = unsigned_bits<V>;
   bits const moved = bit_cast<bits>(x) - format::root_half;
   bits const m = (moved & format::mantissa_mask) + format::root_half;
-  // An integer in the mantissa of 2^52 is their sum: no conversion of 64-bit integers, which few targets have.
+  // An integer in the mantissa of 2^52 is their sum: no conversion of 64-bit integers, which few targets
+  // have.
   bits const sum = ((moved + format::bias) >> format::mantissa) | format::shifter;
   return {rounded(bit_cast<V>(sum) - offset), bit_cast<V>(m), moved & ~format::mantissa_mask};
 }
@@ -52,11 +54,11 @@ COTANGENT_INLINE constexpr V log_of_parts(V const& k, V const& fraction) {
   V const s = f / (constant<V>(2) + f);
   V const z = s * s;
   V r{};
-  if constexpr (single<V>)
-    r = horner(z, 0x1.31e1c4p-2, 0x1.995ed0p-2, 0x1.55557ap-1);
+  if constexpr (single<V>) r = horner(z, 0x1.31e1c4p-2, 0x1.995ed0p-2, 0x1.55557ap-1);
   else {
     V const z2 = z * z;
-    V const even = horner(z2, 0x1.2f0ffcc7802f3p-3, 0x1.746648ff04324p-3, 0x1.24924942290afp-2, 0x1.5555555555593p-1);
+    V const even =
+        horner(z2, 0x1.2f0ffcc7802f3p-3, 0x1.746648ff04324p-3, 0x1.24924942290afp-2, 0x1.5555555555593p-1);
     V const odd = horner(z2, 0x1.39a0b086ba093p-3, 0x1.c71c51d9d0a65p-3, 0x1.999999997f9ffp-2);
     r = fma(odd, z, even);
   }

@@ -11,8 +11,8 @@
 
 // What the elementary functions share. Their coefficients are minimax fits (Remez, 60 digits), rounded.
 //
-// In a constant evaluation arithmetic on NaN and infinities is refused: there each function settles such arguments
-// first, to the values that the general path gives at run time.
+// In a constant evaluation arithmetic on NaN and infinities is refused: there each function settles such
+// arguments first, to the values that the general path gives at run time.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -60,10 +60,8 @@ COTANGENT_INLINE constexpr V horner(V const& x, double highest, Doubles... c) {
 /// x after a rounding that -ffast-math must not undo.
 template <class V>
 COTANGENT_INLINE constexpr V rounded(V const& x) {
-  if constexpr (is_fast)
-    return opaque(x);
-  else
-    return x;
+  if constexpr (is_fast) return opaque(x);
+  else return x;
 }
 
 /// The bits of x shifted left by N.

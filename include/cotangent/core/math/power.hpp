@@ -18,8 +18,7 @@ struct twofold {
 template <class V>
 COTANGENT_INLINE constexpr twofold<V> exact_product(V const& a, V const& b) {
   V const p = rounded(mul(a, b));
-  if constexpr (has_fma)
-    return {p, fma(a, b, -p)};
+  if constexpr (has_fma) return {p, fma(a, b, -p)};
   else { // Dekker's splitting
     V const splitter = constant<V>(134217729.0);
     V const as = rounded(a * splitter), bs = rounded(b * splitter);
@@ -37,8 +36,8 @@ COTANGENT_INLINE constexpr twofold<V> ordered_sum(V const& a, V const& b) {
   return {s, rounded(b - rounded(s - a))};
 }
 
-// log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f / (2 + f),
-// of which s, s^2, s^3 and the bracket are carried twofold.
+// log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f /
+// (2 + f), of which s, s^2, s^3 and the bracket are carried twofold.
 template <class V>
 COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
   auto const parts = split_exponent(x, offset);
@@ -51,8 +50,9 @@ COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
   V const s_low = mul<V>(rounded(f - back.high) - back.low - mul(s, d_low), inverse);
   auto const square = exact_product(s, s);
   V const z = square.high, z_low = square.low + mul(s + s, s_low);
-  V const tail = horner(z, 0x1.eacac8db89eaep-4, 0x1.de3cdf0bf8264p-4, 0x1.1120727c1cdcdp-3, 0x1.3b1364b596151p-3,
-                        0x1.745d182995925p-3, 0x1.c71c71c59629cp-3, 0x1.2492492492f53p-2, 0x1.9999999999996p-2);
+  V const tail =
+      horner(z, 0x1.eacac8db89eaep-4, 0x1.de3cdf0bf8264p-4, 0x1.1120727c1cdcdp-3, 0x1.3b1364b596151p-3,
+             0x1.745d182995925p-3, 0x1.c71c71c59629cp-3, 0x1.2492492492f53p-2, 0x1.9999999999996p-2);
   // the bracket
   auto const bracket = ordered_sum(constant<V>(0x1.5555555555555p-1), mul(tail, z));
   V const bracket_low = bracket.low + fma(tail, z_low, constant<V>(0x1.5555555555555p-55));
@@ -88,7 +88,8 @@ COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
     auto const subnormal = x < constant<V>(0x1p-1022);
     V const normal = select(subnormal, x * constant<V>(0x1p52), x);
     constexpr double offset = log_format<V>::exponent_offset;
-    auto const logarithm = log_twofold(normal, select(subnormal, constant<V>(offset + 52), constant<V>(offset)));
+    auto const logarithm =
+        log_twofold(normal, select(subnormal, constant<V>(offset + 52), constant<V>(offset)));
     auto const z = exact_product(logarithm.high, limited);
     V const low = fma(logarithm.low, limited, z.low);
     if constexpr (!is_vector<V>)
@@ -103,8 +104,8 @@ COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
 template <class V>
 COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& power) {
   using bits = bits_t<V>;
-  V const zero{}, one = constant<V>(1), a = abs(x), inf = broadcast_bits<V>(infinity<V>), top = broadcast<V>(largest<V>),
-          half = y * constant<V>(0.5);
+  V const zero{}, one = constant<V>(1), a = abs(x), inf = broadcast_bits<V>(infinity<V>),
+                  top = broadcast<V>(largest<V>), half = y * constant<V>(0.5);
   auto const extreme = logical_or<mask_t<V>>(a == zero, a > top);
   auto const rises = select(a == zero, select(y > zero, zero, inf), select(y > zero, inf, zero));
   V const magnitude = select(y == zero, one, select(extreme, rises, power));
@@ -113,7 +114,8 @@ COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& powe
   V const signed_power = bit_cast<V>(bit_cast<bits>(magnitude) | sign);
   auto const undefined = logical_and<mask_t<V>>(logical_and<mask_t<V>>(x < zero, a <= top), floor(y) != y);
   V const r = select(undefined, broadcast_bits<V>(nan<V>), signed_power);
-  V const with_nan = select(is_nan(y), select(x == one, one, y), select(is_nan(x), select(y == zero, one, x), r));
+  V const with_nan =
+      select(is_nan(y), select(x == one, one, y), select(is_nan(x), select(y == zero, one, x), r));
   return with_nan;
 }
 
@@ -121,8 +123,8 @@ COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& powe
 
 /// x to the power y.
 ///
-/// Value: within 1.5 ulp; in the special cases what C's pow gives (x^0 = 1^y = 1 even for NaN, NaN for a negative x
-/// where y is no integer).
+/// Value: within 1.5 ulp; in the special cases what C's pow gives (x^0 = 1^y = 1 even for NaN, NaN for a
+/// negative x where y is no integer).
 template <class V>
 COTANGENT_INLINE constexpr V pow(V const& x, V const& y) {
   using namespace detail;

@@ -18,7 +18,9 @@ struct angle {
 
 // Up to here pi/2, split in parts, leaves an exact remainder.
 template <class V>
-inline constexpr double angle_limit = !has_fma ? 0x1p20 : single<V> ? 0x1p18 : 0x1p30;
+inline constexpr double angle_limit = !has_fma    ? 0x1p20
+                                      : single<V> ? 0x1p18
+                                                  : 0x1p30;
 
 // x - n pi/2.
 template <class V>
@@ -91,22 +93,20 @@ COTANGENT_INLINE constexpr angle<V> reduce_angle(V const& magnitude) {
 template <class V>
 COTANGENT_INLINE constexpr V sin_of_reduced(V const& r, V const& z) {
   V p{};
-  if constexpr (single<V>)
-    p = horner(z, -0x1.9955b0p-13, 0x1.11077cp-7, -0x1.555546p-3);
+  if constexpr (single<V>) p = horner(z, -0x1.9955b0p-13, 0x1.11077cp-7, -0x1.555546p-3);
   else
-    p = horner(z, 0x1.5d934f8cd30dfp-33, -0x1.ae5e679835750p-26, 0x1.71de3579fbb0ap-19, -0x1.a01a019c1514dp-13,
-               0x1.111111110f8a1p-7, -0x1.5555555555549p-3);
+    p = horner(z, 0x1.5d934f8cd30dfp-33, -0x1.ae5e679835750p-26, 0x1.71de3579fbb0ap-19,
+               -0x1.a01a019c1514dp-13, 0x1.111111110f8a1p-7, -0x1.5555555555549p-3);
   return fma(r * z, p, r);
 }
 
 template <class V>
 COTANGENT_INLINE constexpr V cos_of_reduced(V const& z) {
   V p{};
-  if constexpr (single<V>)
-    p = horner(z, 0x1.99e0e0p-16, -0x1.6c0c1ap-10, 0x1.55554ap-5);
+  if constexpr (single<V>) p = horner(z, 0x1.99e0e0p-16, -0x1.6c0c1ap-10, 0x1.55554ap-5);
   else
-    p = horner(z, -0x1.8fb0f168013a2p-37, 0x1.1ee9f0e89d34ep-29, -0x1.27e4f81236b2ep-22, 0x1.a01a019cbedf7p-16,
-               -0x1.6c16c16c1521cp-10, 0x1.555555555554cp-5);
+    p = horner(z, -0x1.8fb0f168013a2p-37, 0x1.1ee9f0e89d34ep-29, -0x1.27e4f81236b2ep-22,
+               0x1.a01a019cbedf7p-16, -0x1.6c16c16c1521cp-10, 0x1.555555555554cp-5);
   return fma(z * z, p, fma(z, constant<V>(-0.5), constant<V>(1)));
 }
 

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_IO_DESCRIBE_HPP
+#define COTANGENT_IO_DESCRIBE_HPP
+
+#include <cotangent/core/abi.hpp>
+#include <cotangent/core/message.hpp>
+#include <cotangent/transform/layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace cotangent {
+namespace detail {
+
+class plan_writer {
+public:
+  plan_writer(graph_view const& graph, plan const& of_graph) : g(graph), p(of_graph) {}
+
+  std::string nests() const {
+    std::string text;
+    for (int k = 0; k < p.nests.size(); ++k) {
+      nest const& n = p.nests[k];
+      std::string const number = std::to_string(k + 1);
+      text.append(number.size() < 4 ? 4 - number.size() : 0, ' ').append(number).append("  ");
+      text += n.kind == nest_kind::kernel ? kernel(n) : loop(n);
+      text += '\n';
+    }
+    return text;
+  }
+  std::string counts() const {
+    int loops = 0, stages = 0;
+    for (int k = 0; k < p.nests.size(); ++k)
+      if (p.nests[k].kind == nest_kind::loops) ++loops, stages += p.nests[k].stages;
+    std::string text = counted(loops, "loop nest").append(" of ").append(counted(stages, "stage"));
+    int const kernels = p.nests.size() - loops;
+    return kernels > 0 ? text.append(", ").append(counted(kernels, "kernel")) : text;
+  }
+  // (`"x" + std::to_string(n)` makes g++ 12 warn of an overlapping copy that there is not.)
+  static std::string counted(int n, char const* what) {
+    return with_commas(n).append(1, ' ').append(what).append(n == 1 ? "" : "s");
+  }
+  static std::string with_commas(std::int64_t n) {
+    std::string const digits = std::to_string(n);
+    std::string text;
+    for (std::size_t k = 0; k < digits.size(); ++k) {
+      if (k != 0 && (digits.size() - k) % 3 == 0 && digits[k - 1] != '-') text += ',';
+      text += digits[k];
+    }
+    return text;
+  }
+
+private:
+  graph_view g;
+  plan const& p;
+
+  std::string size(dimension d) const {
+    if (d < -g.extent_count) return "(computed)";
+    return message().put(g.extent_of(d)).text();
+  }
+  std::string shape_of(symbol t) const {
+    shape s;
+    for (int k = 0; k < g.shape(t).rank; ++k) s.push(g.extent_of(g.shape(t).size[k]));
+    return message().put(s).text();
+  }
+
+  std::string kernel(nest const& n) const {
+    node const& of = g.nodes[n.node];
+    std::string text = of.op->name;
+    for (int k = 0; k < of.operand_count; ++k)
+      if (g.operand(of, k) != none) {
+        text.append(k == 0 ? " of " : of.op->kind == operation_kind::matmul ? " x " : ", ").append(shape_of(g.operand(of, k)));
+        if (of.op->kind == operation_kind::matmul && g.attribute(of, k) != 0) text += " transposed";
+      }
+    return text.append(" -> ").append(shape_of(g.result(of)));
+  }
+
+  std::string loop(nest const& n) const {
+    std::string text;
+    for (int k = 0; k < n.rank; ++k) {
+      if (k > 0) text += " x ";
+      text += size(n.size[k]);
+      if (k < n.split) text += n.rows_in_lanes ? " in lanes" : "";
+      else if (!n.rows_in_lanes) text += " in lanes";
+    }
+    if (n.rank == 0) text += "numbers";
+    for (int s = 0; s < n.stages; ++s) text.append(s == 0 ? ": " : " | ").append(stage(n, s));
+    return text;
+  }
+  std::string stage(nest const& n, int s) const {
+    std::string text;
+    int same = 1;
+    operation const* before = nullptr;
+    auto const end = [&] {
+      if (before == nullptr) return;
+      text.append(text.empty() ? "" : " ").append(before->name);
+      if (same > 1) text.append(" x").append(std::to_string(same));
+    };
+    for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
+      instance const& v = p.instances[i];
+      bool const computes = v.what == action::compute || v.what == action::reduce || v.what == action::accumulate;
+      if (!computes || v.op == nullptr || v.stage != s) continue;
+      if (v.op == before) ++same;
+      else {
+        end();
+        before = v.op;
+        same = 1;
+      }
+    }
+    end();
+    return text.empty() ? "copy" : text;
+  }
+};
+
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// What a graph becomes on registers of that size, loop nest by loop nest: the sizes it runs over, which of them in SIMD
+/// lanes, and the operations of its stages; a reduction ends a stage.
+inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
+  plan const p = make_plan(g, vector_bytes);
+  return detail::plan_writer(g, p).nests();
+}
+
+/// What the compiler made of a program, for people: `std::cout << ct::describe<P>();`
+///
+/// Checked: tests/runtime/io.cpp
+template <class P> std::string describe() {
+  using detail::plan_writer;
+  graph_view const g = P::graph;
+  plan const p = make_plan(g, COTANGENT_ABI_BYTES);
+  plan_writer const w(g, p);
+  auto const number = [](auto n) { return plan_writer::with_commas(static_cast<std::int64_t>(n)); };
+  std::string text = plan_writer::counted(g.input_count(), "input").append(", ").append(plan_writer::counted(g.output_count(), "output"));
+  text.append("\nnodes: ");
+  if constexpr (requires { P::traced_nodes; })
+    text.append(number(P::traced_nodes)).append(" traced, ").append(number(P::differentiated_nodes)).append(" with gradients, ");
+  text.append(number(g.node_count)).append(" simplified\nloops: ").append(w.counts()).append("\nworkspace: ");
+  if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
+  else text.append("by the sizes of a call");
+  text.append("\nwork: ").append(number(P::flops)).append(" additions or as long");
+  if (g.extent_count > 0) text.append(", were named sizes 1");
+  return text.append(1, '\n').append(w.nests());
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif
