@@ -170,6 +170,7 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     for (int i = 0; i < x(1).size(); ++i) {
       std::int64_t at = x(1)[i].integer;
       at = at < 0 ? 0 : at >= table.size[0] ? table.size[0] - 1 : at;
+      if (at < 0) break; // no row to choose: zeros
       for (int j = 0; j < row; ++j) {
         int const there = static_cast<int>(at) * row + j, here = i * row + j;
         if (gathers) r[here] = x(0)[there];

@@ -20,16 +20,13 @@ def wide(terms):
 
 def digits(layers):
     """The network of the digits example, 64-32-...-32-10 with a number of hidden layers."""
-    names, types, body, last = ["x", "labels"], ["ct::tensor<float, 50, 64>", "ct::tensor<std::int32_t, 50>"], [], "x"
-    for k in range(layers):
-        names += [f"w{k}", f"b{k}"]
-        types += [f"ct::tensor<float, {32 if k else 64}, 32>", "ct::tensor<float, 32>"]
-        body.append(f"auto h{k} = ct::tanh(ct::matmul({last}, w{k}) + b{k});")
-        last = f"h{k}"
-    names += ["w", "b"]
-    types += ["ct::tensor<float, 32, 10>", "ct::tensor<float, 10>"]
-    result = f"ct::mean(ct::cross_entropy(ct::matmul({last}, w) + b, labels))"
-    return _source(names, types, body, result, range(2, len(names)))
+    names = ["x", "labels", "w0", "b0", "hidden_w", "hidden_b", "w", "b"]
+    hidden = [f"std::array<ct::tensor<float, {shape}>, {max(1, layers - 1)}>" for shape in ("32, 32", "32")]
+    types = ["ct::tensor<float, 50, 64>", "ct::tensor<std::int32_t, 50>", "ct::tensor<float, 64, 32>",
+             "ct::tensor<float, 32>", *hidden, "ct::tensor<float, 32, 10>", "ct::tensor<float, 10>"]
+    body = ["auto h = ct::tanh(ct::matmul(x, w0) + b0);",
+            "for (std::size_t k = 0; k < hidden_w.size(); ++k) h = ct::tanh(ct::matmul(h, hidden_w[k]) + hidden_b[k]);"]
+    return _source(names, types, body, "ct::mean(ct::cross_entropy(ct::matmul(h, w) + b, labels))", range(2, 8))
 
 
 def _source(names, types, body, result, positions):
@@ -39,6 +36,7 @@ def _source(names, types, body, result, positions):
     return f"""\
 #include <cotangent/cotangent.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <tuple>

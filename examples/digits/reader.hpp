@@ -43,7 +43,7 @@ inline std::string read_line(std::string_view line, int (&numbers)[65]) {
       if (k < 64) wrong.append("pixel ").append(std::to_string(k + 1));
       else wrong.append("the digit");
       wrong.append(" must be a whole number from 0 to ").append(std::to_string(most)).append(", found '");
-      wrong.append(at, std::min<std::ptrdiff_t>(comma - at, 20)).append(comma - at > 20 ? "...'" : "'");
+      wrong.append(at, at + std::min<std::ptrdiff_t>(20, comma - at)).append(comma - at > 20 ? "...'" : "'");
     } else if ((comma == end) != (k == 64)) {
       wrong.append("64 pixels and the digit must stand in a line, found ");
       if (k == 64) wrong.append("more");

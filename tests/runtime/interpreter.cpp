@@ -219,6 +219,19 @@ TEST_CASE("every elementwise operation gives the bits of its scalar form, at eve
     }
 }
 
+namespace {
+template <class... Ops> bool all_listed(std::tuple<Ops...>*) {
+  auto const table = interpret::table_of<operations<>>();
+  return ((table.find(info_of<Ops>()) != nullptr) && ...);
+}
+} // namespace
+
+TEST_CASE("the operations of the library have kernels") {
+  CHECK(all_listed(static_cast<reference::elementwise_operations*>(nullptr)));
+  CHECK(all_listed(static_cast<others*>(nullptr)));
+  CHECK(all_listed(static_cast<std::tuple<op::sum, op::reduce_max, op::reduce_min>*>(nullptr)));
+}
+
 TEST_CASE("elements convert into one another") {
   for (std::int64_t const n : lengths)
     for (element const from : {element::float32, element::float64, element::int32, element::int64, element::boolean})

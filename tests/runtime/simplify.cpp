@@ -3,10 +3,13 @@
 
 #include "../random_graph.hpp"
 #include "../simplify_cases.hpp"
+#include "../verify_cases.hpp"
 
 #include <cotangent/graph/verify.hpp>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 using namespace cotangent;
@@ -30,7 +33,8 @@ bool close(array<values> const& a, array<values> const& b, double tolerance) {
       if (std::fabs(s.as<double>()) > size) size = std::fabs(s.as<double>());
     for (int i = 0; i < a[k].size(); ++i) {
       double const x = a[k][i].as<double>(), y = b[k][i].as<double>();
-      if (!(std::fabs(x - y) <= tolerance * size) && !(x == y) && !(std::isnan(x) && std::isnan(y))) return false;
+      if (math::is_nan(x) != math::is_nan(y)) return false;
+      if (!math::is_nan(x) && x != y && !(std::fabs(x - y) <= tolerance * size)) return false;
     }
   }
   return true;
@@ -77,7 +81,7 @@ TEST_CASE("the comparison of values sees a wrong one") {
   CHECK(close(a, b, 1e-14));
   b[0][1] = scalar::of(1.0 + 1e-12);
   CHECK_FALSE(close(a, b, 1e-14));
-  b[0][1] = scalar::of(std::nan(""));
+  b[0][1] = scalar::of(std::bit_cast<double>(std::uint64_t{0x7ff8000000000000}));
   CHECK_FALSE(close(a, b, 1e-14));
 }
 
@@ -164,6 +168,52 @@ TEST_CASE("what is marked not to merge is left alone") {
   graph const less = simplify(b.get());
   CHECK(operations_of(less) == "square square ");
   CHECK_FALSE(less.nodes[0].merges);
+}
+
+TEST_CASE("views are carried over in the order in which they are written and read") {
+  graph const g = verify_cases::sound();
+  graph const less = simplify(g);
+  CHECK(verify(less).text == nullptr);
+  CHECK(operations_of(less) == "permute matmul square neg add runs_regions ");
+  graph_view const v = less;
+  node const& write = v.nodes[3];
+  symbol const base = v.tensors[v.result(write)].base;
+  REQUIRE(base != none);
+  CHECK(v.operand(v.nodes[5], 0) == base);
+  CHECK(v.numbers[v.tensors[v.result(write)].window] == 6);
+  CHECK(v.tensors[v.operand(v.nodes[2], 0)].base == v.input(0));
+}
+
+TEST_CASE("regions are carried over as they are") {
+  builder b;
+  symbol const x = b.symbol_of(element::float64, 0), dead = b.symbol_of(element::float64, 0);
+  b.set_inputs(&x, 1);
+  b.edit().regions.push({.parent = 0});
+  symbol const inside = b.symbol_of(element::float64, 0);
+  b.edit().tensors[inside].region = 1;
+  b.set_inputs(&inside, 1, 1);
+  term const twice = term{&b, x} * 1 * 2;
+  b.region = 1;
+  symbol const body = (term{&b, inside} * 1 + twice).id;
+  b.region = 0;
+  b.set_outputs(&body, 1, 1);
+  symbol results[2]{b.symbol_of(element::float64, 0), b.symbol_of(element::float64, 0)};
+  std::int64_t const attribute = 7;
+  b.edit().regions[1].owner = b.assign(info_of<verify_cases::runs_regions>(), &x, 1, results, 2, &attribute, 1);
+  symbol const y = (term{&b, results[1]} * 1).id;
+  b.set_outputs(&y, 1);
+  (void)dead;
+  REQUIRE(verify(b.get()).text == nullptr);
+  graph const less = simplify(b.get(), {.rewrite = true, .fuse_multiply_add = true});
+  CHECK(verify(less).text == nullptr);
+  CHECK(operations_of(less) == "constant mul constant mul add runs_regions ");
+  graph_view const v = less;
+  CHECK(v.region_count == 2);
+  CHECK(v.nodes[v.regions[1].owner].op == info_of<verify_cases::runs_regions>());
+  CHECK(v.nodes[v.regions[1].owner].result_count == 2);
+  CHECK(v.attribute(v.nodes[v.regions[1].owner]) == 7);
+  CHECK(v.output(0) == v.result(v.nodes[v.regions[1].owner], 1));
+  CHECK(v.tensors[v.input(0, 1)].region == 1);
 }
 
 TEST_CASE("names stay with what they name") {

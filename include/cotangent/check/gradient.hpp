@@ -1,5 +1,257 @@
 // SPDX-License-Identifier: BSL-1.0
 #ifndef COTANGENT_CHECK_GRADIENT_HPP
 #define COTANGENT_CHECK_GRADIENT_HPP
+
 #include <cotangent/trace/trace.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace cotangent {
+
+/// How a gradient is checked. Zeros mean what suits the coarsest element type among the arguments: a step of 6e-6 for
+/// double and 5e-3 for float, relative to elements above 1; tolerances of 1e-6 and 5e-3.
+struct check_options {
+  double step = 0;
+  double tolerance = 0;
+};
+
+/// What a check found. Errors are relative to the largest of 1, the value of the function and the two derivatives.
+struct gradient_check {
+  bool passed = true;
+  double worst = -1;         // the largest error
+  int argument = -1;         // where: the argument (none: along a direction, against forward mode),
+  std::int64_t element = -1; // counted through its leaves
+  double gradient = 0;       // what backward says there
+  double expected = 0;       // what central differences, or forward mode, say
+  double step = 0, tolerance = 0;
+
+  explicit operator bool() const noexcept { return passed; }
+
+  /// The same in words.
+  message words() const {
+    char text[400];
+    if (argument < 0)
+      std::snprintf(text, sizeof text, "along a direction the gradient gives %.9g and forward mode %.9g: an error of %.3g, tolerance %.3g",
+                    gradient, expected, worst, tolerance);
+    else
+      std::snprintf(text, sizeof text,
+                    "argument %d, element %lld: the gradient is %.9g and central differences with step %.3g give %.9g: an error of "
+                    "%.3g, tolerance %.3g",
+                    argument, static_cast<long long>(element), gradient, step, expected, worst, tolerance);
+    return message(text);
+  }
+  template <class Stream>
+    requires requires(Stream& s) { s.flush(); }
+  friend Stream& operator<<(Stream& s, gradient_check const& c) {
+    s << (c.passed ? "passed: " : "failed: ") << c.words().text();
+    return s;
+  }
+};
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// A function whose outputs are summed with weights that differ from element to element, so that it is a scalar.
+template <class F> struct weighed_function {
+  template <class X> static constexpr auto weigh(X const& y) {
+    if constexpr (is_inner<X>)
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        using std::get;
+        return (... + weigh(get<I>(y)));
+      }(std::make_index_sequence<std::tuple_size<X>::value>{});
+    else if constexpr (!is_expr<X>) return y;
+    else if constexpr (!is_floating(X::type)) return typename X::value_type{} * 0.;
+    else if constexpr (X::rank == 0) return y;
+    else {
+      using T = typename X::value_type;
+      return cotangent::sum(y * iota<T, X::extents[X::rank - 1]>(T(0.5), T(0.125)));
+    }
+  }
+  template <class... X> constexpr auto operator()(X const&... x) const { return weigh(remade<F>()(x...)); }
+};
+
+template <class A> inline constexpr bool is_differentiable =
+    (tree_kind_of<A> == tree_kind::memory || is_inner<A>) && std::is_void_v<typename integer_in<A>::type>;
+
+template <class... A> struct differentiable_positions {
+  template <class Indices> struct of;
+  template <std::size_t... I> struct of<std::index_sequence<I...>> {
+    static constexpr int count = (0 + ... + (is_differentiable<A> ? 1 : 0));
+    struct list {
+      int at[sizeof...(A) + 1]{};
+      constexpr list() {
+        int n = 0;
+        ((is_differentiable<A> ? void(at[n++] = static_cast<int>(I)) : void()), ...);
+      }
+    };
+    static constexpr list positions{};
+    template <class Counted> struct sequence;
+    template <std::size_t... K> struct sequence<std::index_sequence<K...>> {
+      using type = std::integer_sequence<int, positions.at[K]...>;
+    };
+    using type = typename sequence<std::make_index_sequence<count>>::type;
+  };
+  using type = typename of<std::index_sequence_for<A...>>::type;
+};
+
+template <class A> consteval bool find_float() {
+  if constexpr (is_inner<A>)
+    return []<class... Part>(parts<Part...>) {
+      return (false || ... || find_float<Part>());
+    }(typename parts_of<A>::type{});
+  else return std::is_same_v<typename memory_traits<A>::element, float>;
+}
+template <class A> inline constexpr bool holds_float = find_float<A>();
+
+/// A copy in memory that may be changed.
+template <int First, class A> auto owned_copy(A const& a) {
+  if constexpr (!is_differentiable<A>) return a;
+  else {
+    using G = gradient_tree<A, First>;
+    if constexpr (std::is_same_v<G, A>) return a;
+    else return G(argument_traits<A, First>::view_of(a));
+  }
+}
+
+struct leaf_count_of_elements {
+  std::int64_t count = 0;
+  template <class X> void operator()(X const& x) {
+    std::int64_t sizes[max_rank + 1]{};
+    memory_traits<X>::sizes(x, sizes);
+    count = checked_product(sizes, memory_traits<X>::extents.rank);
+  }
+};
+template <class X> std::int64_t elements_in_leaf(X const& x) {
+  leaf_count_of_elements n;
+  n(x);
+  return n.count;
+}
+
+/// Calls `f` with every element of every leaf.
+template <class F> struct each_element {
+  F& f;
+  template <class X> void operator()(X& x) {
+    auto* const p = data_of_leaf(x);
+    std::int64_t const n = elements_in_leaf(x);
+    for (std::int64_t i = 0; i < n; ++i) f(p[i]);
+  }
+};
+template <class Tree, class F> void for_each_element(Tree& tree, F f) {
+  each_element<F> each{f};
+  visit_leaves(tree, each);
+}
+
+inline double magnitude(double x) noexcept { return x < 0 ? -x : x; }
+
+/// Compares, and keeps the worst. A NaN is worse than everything.
+inline void compare(gradient_check& c, double gradient, double expected, double value, double tolerance, int argument,
+                    std::int64_t element) {
+  double scale = 1;
+  for (double const v : {gradient, expected, value})
+    if (magnitude(v) > scale) scale = magnitude(v);
+  double const error = gradient == expected ? 0 : magnitude(gradient - expected) / scale;
+  bool const bad = !(error <= tolerance); // of a NaN too
+  if (c.passed ? !bad && error <= c.worst : !bad || error <= c.worst) return;
+  c.passed = !bad;
+  c.worst = error;
+  c.argument = argument;
+  c.element = element;
+  c.gradient = gradient;
+  c.expected = expected;
+}
+
+template <class F, int... I, class... Args>
+gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args... args) {
+  using weighed = weighed_function<F>;
+  constexpr bool coarse = (holds_float<Args> || ...);
+  gradient_check c;
+  c.step = o.step != 0 ? o.step : coarse ? 5e-3 : 6e-6;
+  c.tolerance = o.tolerance != 0 ? o.tolerance : coarse ? 5e-3 : 1e-6;
+  gradient_function<weighed, true, I...> const backward{};
+  compiled_function<weighed> const forward{};
+  auto const both = backward(static_cast<Args const&>(args)...);
+  double const value = static_cast<double>(both.first);
+  std::tuple<Args&...> const all(args...);
+  auto gradients = [&] {
+    if constexpr (sizeof...(I) == 1) return std::make_tuple(both.second);
+    else return both.second;
+  }();
+
+  auto const one_argument = [&](auto position, auto& gradient) {
+    auto& x = std::get<decltype(position)::value>(all);
+    array<double> exact;
+    for_each_element(gradient, [&](auto const& g) { exact.push(static_cast<double>(g)); });
+    std::int64_t at = 0;
+    for_each_element(x, [&](auto& element) {
+      using T = std::remove_reference_t<decltype(element)>;
+      T const before = element;
+      double const h = c.step * (magnitude(static_cast<double>(before)) > 1 ? magnitude(static_cast<double>(before)) : 1);
+      T const above = static_cast<T>(static_cast<double>(before) + h), below = static_cast<T>(static_cast<double>(before) - h);
+      element = above;
+      double const up = static_cast<double>(forward(static_cast<Args const&>(args)...));
+      element = below;
+      double const down = static_cast<double>(forward(static_cast<Args const&>(args)...));
+      element = before;
+      compare(c, exact[static_cast<int>(at)], (up - down) / (static_cast<double>(above) - static_cast<double>(below)), value,
+              c.tolerance, decltype(position)::value, at);
+      ++at;
+    });
+  };
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    (one_argument(std::integral_constant<int, I>{}, std::get<K>(gradients)), ...);
+  }(std::make_index_sequence<sizeof...(I)>{});
+
+  // Along one direction, against forward mode: both compute with all digits.
+  auto directions = gradients;
+  double along = 0;
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    int n = 0;
+    auto const fill = [&](auto& d) { d = static_cast<std::remove_reference_t<decltype(d)>>((n % 2 == 0 ? 1. : -0.75) / (1 + n % 7)), ++n; };
+    (for_each_element(std::get<K>(directions), fill), ...);
+    array<double> d;
+    (for_each_element(std::get<K>(directions), [&](auto const& x) { d.push(static_cast<double>(x)); }), ...);
+    int k = 0;
+    (for_each_element(std::get<K>(gradients), [&](auto const& g) { along += static_cast<double>(g) * d[k++]; }), ...);
+    auto const pushed = jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
+    compare(c, along, static_cast<double>(pushed.second), value, coarse ? 1e-3 : 1e-10, -1, -1);
+  }(std::make_index_sequence<sizeof...(I)>{});
+  return c;
+}
+
+template <class F, std::size_t... K, class... Args>
+gradient_check check_copies(check_options o, std::index_sequence<K...>, Args const&... args) {
+  return check_at<F>(o, typename differentiable_positions<Args...>::type{},
+                     owned_copy<first_leaf<K, Args...>>(args)...);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// Compares the gradient of a function with central differences, for every element of every argument that holds no
+/// integers, and, along one direction, with forward mode. A function that returns no scalar is checked as the sum of its
+/// outputs with weights.
+///
+///     ct::gradient_check const c = ct::check_gradient(loss, parameters, x);
+///     if (!c) std::puts(c.words().text());
+///
+/// Cost: two evaluations for each element. What lies within a step of a kink (relu at 0) is not differentiable there.
+/// Checked: tests/runtime/check.cpp, which also checks wrong gradients
+template <class F, class... Args> gradient_check check_gradient(check_options options, F const&, Args const&... args) {
+  return detail::check_copies<F>(options, std::index_sequence_for<Args...>{}, args...);
+}
+template <class F, class... Args>
+  requires(!std::is_same_v<F, check_options>)
+gradient_check check_gradient(F const&, Args const&... args) {
+  return detail::check_copies<F>(check_options{}, std::index_sequence_for<Args...>{}, args...);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
 #endif

@@ -4,8 +4,10 @@
 
 #include <cotangent/ops/functions.hpp>
 
+#include <bit>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 namespace cotangent {
 
@@ -28,11 +30,15 @@ template <class Op> constexpr void tangent_of_extreme(tangent_rule& r) {
   term const hits = detail::push(info_of<op::sum>(), {hit}, {r.attribute()});
   r.give(detail::push(info_of<op::sum>(), {hit * r.dx()}, {r.attribute()}) / hits);
 }
-template <class T> constexpr T lowest() {
-  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-}
+// By bits: with -ffast-math the compiler refuses to name infinity.
 template <class T> constexpr T highest() {
-  return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(std::uint32_t{0x7f800000});
+  else if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(std::uint64_t{0x7ff0000000000000});
+  else return std::numeric_limits<T>::max();
+}
+template <class T> constexpr T lowest() {
+  if constexpr (std::is_floating_point_v<T>) return -highest<T>();
+  else return std::numeric_limits<T>::lowest();
 }
 } // namespace detail
 

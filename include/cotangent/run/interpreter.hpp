@@ -14,9 +14,11 @@ inline namespace COTANGENT_ABI {
 
 template <class F, class D, class I, class L, class B> step_table steps_for() noexcept {
   return {{&run_matmul<F>, &run_matmul<D>},
-          {&run_gather<I>, &run_gather<L>},
+          {{&run_gather<F, I>, &run_gather<D, I>, &run_gather<I, I>, &run_gather<L, I>, &run_gather<B, I>},
+           {&run_gather<F, L>, &run_gather<D, L>, &run_gather<I, L>, &run_gather<L, L>, &run_gather<B, L>}},
           {{&run_scatter_add<F, I>, &run_scatter_add<D, I>, &run_scatter_add<I, I>, &run_scatter_add<L, I>, nullptr},
            {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>, nullptr}},
+          {&run_copy<F>, &run_copy<D>, &run_copy<I>, &run_copy<L>, &run_copy<B>},
           {&run_arg_max<F>, &run_arg_max<D>, &run_arg_max<I>, &run_arg_max<L>, &run_arg_max<B>}};
 }
 template <class List> step_table steps_of() noexcept {

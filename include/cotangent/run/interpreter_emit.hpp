@@ -16,8 +16,9 @@ inline namespace COTANGENT_ABI {
 struct step_table {
   using runs = void (*)(program_data const&, std::int32_t, run_context&);
   runs product[2]{};               // float, double
-  runs gather[2]{};                // by int32, int64
+  runs gather[2][element_count]{}; // by int32, int64
   runs scatter_add[2][element_count]{};
+  runs copy[element_count]{};
   runs arg_max[element_count]{};
 };
 
@@ -36,9 +37,7 @@ public:
   }
 
   void copy_to_output(strided const& v, int k) {
-    fill f = filled(v);
-    f.to = {base::first_argument + b_.g.input_count() + k, 0};
-    push(&run_fill_step, program.fills.push(f));
+    emit_move(v, {base::first_argument + b_.g.input_count() + k, 0});
   }
 
 private:
@@ -50,16 +49,11 @@ private:
 
   address at(strided const& v) const noexcept { return address_of(b_, v); }
   address result(unit const& u) const noexcept { return address_of(b_, p_.roots[u.root]); }
-  fill filled(strided const& v) const noexcept { return filled_from(b_, v); }
 
   void emit(std::int32_t s) {
     planned_step const& step = p_.steps[s];
     unit const& u = p_.units[step.first_unit];
-    if (u.node < 0) {
-      fill f = filled(p_.operand(u, 0));
-      f.to = result(u);
-      return push(&run_fill_step, program.fills.push(f));
-    }
+    if (u.node < 0) return emit_move(p_.operand(u, 0), result(u));
     switch (node const& n = b_.g.nodes[u.node]; n.op->kind) {
     case operation_kind::reduction: return emit_reduction(u, n);
     case operation_kind::matmul: return emit_matmul(u, n);
@@ -105,29 +99,29 @@ private:
     push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
   }
 
-  /// Everything of `v` to strides of the result.
-  void emit_scatter(strided const& v, address to, std::int64_t const* to_stride, std::int64_t clear) {
-    scatter s;
-    s.from = s.to = v;
-    s.from.rank = 0;
-    for (int k = 0; k < v.rank; ++k) {
-      if (v.size[k] == 1) continue;
-      int const last = s.from.rank - 1;
-      if (last >= 0 && s.from.stride[last] == v.size[k] * v.stride[k] && s.to.stride[last] == v.size[k] * to_stride[k]) {
-        s.from.size[last] *= v.size[k];
-        s.from.stride[last] = v.stride[k];
-        s.to.stride[last] = to_stride[k];
-      } else {
-        s.from.size[s.from.rank] = v.size[k];
-        s.from.stride[s.from.rank] = v.stride[k];
-        s.to.stride[s.from.rank++] = to_stride[k];
-      }
+  /// Into contiguous memory.
+  void emit_move(strided const& v, address to) {
+    if (p_.roots[v.root].kind != home::positions) {
+      strided whole = v;
+      whole.make_contiguous();
+      return emit_copy(v, to, whole.stride);
     }
-    s.memory = at(v);
-    s.to_memory = to;
-    s.clear_at = to;
-    s.clear_bytes = clear;
-    push(&run_scatter_step, program.scatters.push(s));
+    fill f = filled_from(b_, v);
+    f.to = to;
+    push(&run_fill_step, program.fills.push(f));
+  }
+
+  void emit_copy(strided const& v, address to, std::int64_t const* to_stride) {
+    copy_step s;
+    s.from = at(v);
+    s.to = to;
+    s.rank = v.rank;
+    for (int k = 0; k < v.rank; ++k) {
+      s.size[k] = v.size[k];
+      s.from_stride[k] = v.stride[k];
+      s.to_stride[k] = to_stride[k];
+    }
+    push(steps_.copy[static_cast<int>(v.type)], program.moves.push(s));
   }
 
   strided shape_of_result(node const& n) const {
@@ -149,15 +143,10 @@ private:
       start += b_.size(b_.attribute(n, 2 * k)) * y.stride[k];
       to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
     }
-    scatter clear;
-    clear.clear = true;
-    clear.from.rank = 1; // nothing
-    clear.clear_at = result(u);
-    clear.clear_bytes = y.count() * bytes;
-    push(&run_scatter_step, program.scatters.push(clear));
+    push(&run_clear, program.copies.push({{}, result(u), y.count() * bytes}));
     address to = result(u);
     to.offset += start * bytes;
-    emit_scatter(x, to, to_stride, 0);
+    emit_copy(x, to, to_stride);
   }
 
   void emit_concatenate(unit const& u, node const& n) {
@@ -166,7 +155,7 @@ private:
     address to = result(u);
     for (int k = 0; k < u.count; ++k) {
       strided const& x = p_.operand(u, k);
-      emit_scatter(x, to, y.stride, 0);
+      emit_copy(x, to, y.stride);
       to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
     }
   }
@@ -174,14 +163,14 @@ private:
   void emit_rows(unit const& u, node const& n) {
     strided const& x = p_.operand(u, 0);
     row_step s;
-    s.bytes = static_cast<std::int64_t>(size_of(x.type));
     s.from = at(x);
     s.to = result(u);
     s.count = s.row = 1;
     if (n.op->kind == operation_kind::arg_reduction) {
       std::int64_t const axis = b_.attribute(n, 0);
-      for (int k = 0; k < x.rank; ++k) (k < axis ? s.count : k > axis ? s.row : s.axis) *= k == axis ? 0 : x.size[k];
       s.axis = x.size[axis];
+      for (int k = 0; k < x.rank; ++k)
+        if (k != axis) (k < axis ? s.count : s.row) *= x.size[k];
       return push(steps_.arg_max[static_cast<int>(x.type)], program.rows.push(s));
     }
     strided const& index = p_.operand(u, 1);
@@ -192,7 +181,7 @@ private:
     s.count = index.count();
     s.axis = whole.size[0];
     for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
-    push(gathers ? steps_.gather[by] : steps_.scatter_add[by][static_cast<int>(x.type)], program.rows.push(s));
+    push((gathers ? steps_.gather : steps_.scatter_add)[by][static_cast<int>(x.type)], program.rows.push(s));
   }
 };
 

@@ -4,8 +4,10 @@
 
 #include <cotangent/core/array.hpp>
 #include <cotangent/core/error.hpp>
+#include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/movement.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
@@ -51,13 +53,11 @@ struct fill {
   bool repeats_one = false; // one element, repeated over 64 bytes
 };
 
-/// The same into strided memory.
-struct scatter {
-  strided from, to; // sizes in `from`
-  address memory, to_memory;
-  bool clear = false;
-  std::int64_t clear_bytes = 0;
-  address clear_at;
+/// From strides to strides.
+struct copy_step {
+  address from, to;
+  std::int32_t rank = 0;
+  std::int64_t size[max_rank]{}, from_stride[max_rank]{}, to_stride[max_rank]{};
 };
 
 template <class T> void write_positions(void* to, std::int64_t n, std::int64_t start, std::int64_t step) noexcept {
@@ -108,22 +108,6 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
     o.index[inner] = 0;
     (void)o.next(inner, f.from.size, f.from.stride, at, none_, unused);
   }
-}
-
-inline void run_scatter(scatter const& s, run_context const& c) noexcept {
-  if (s.clear) std::memset(c.at(s.clear_at), 0, static_cast<std::size_t>(s.clear_bytes));
-  if (s.from.count() == 0) return;
-  auto const bytes = static_cast<std::int64_t>(size_of(s.from.type));
-  char* const to = c.at(s.to_memory);
-  char const* const from = c.at(s.memory);
-  int const inner = s.from.rank - 1;
-  if (inner < 0) return copy_line(to, 1, from, 1, 1, static_cast<std::size_t>(bytes));
-  odometer o;
-  std::int64_t a = 0, b = 0;
-  do
-    copy_line(to + b * bytes, s.to.stride[inner], from + a * bytes, s.from.stride[inner], s.from.size[inner],
-              static_cast<std::size_t>(bytes));
-  while (o.next(inner, s.from.size, s.from.stride, a, s.to.stride, b));
 }
 
 // ---- elementwise work, tile by tile
@@ -183,7 +167,6 @@ struct matmul_step {
 
 /// gather, scatter_add, arg_max: contiguous operands and results.
 struct row_step {
-  std::int64_t bytes = 0; // of an element of `from`
   address from, index, to;
   std::int64_t count = 0; // indices; what stands before the axis of arg_max
   std::int64_t axis = 0;  // rows to choose from
@@ -193,7 +176,7 @@ struct row_step {
 struct program_data {
   array<step> steps;
   array<fill> fills;
-  array<scatter> scatters;
+  array<copy_step> moves;
   array<copy_out> copies;
   array<tile_operand> operands;
   array<tile_work> work;
@@ -247,8 +230,16 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
 inline void run_fill_step(program_data const& p, std::int32_t which, run_context& c) {
   run_fill(p.fills[which], c, 0, p.fills[which].from.count());
 }
-inline void run_scatter_step(program_data const& p, std::int32_t which, run_context& c) {
-  run_scatter(p.scatters[which], c);
+inline void run_clear(program_data const& p, std::int32_t which, run_context& c) {
+  copy_out const& o = p.copies[which];
+  std::memset(c.at(o.to), 0, static_cast<std::size_t>(o.bytes));
+}
+
+template <class T> void run_copy(program_data const& p, std::int32_t which, run_context& c) {
+  copy_step const& s = p.moves[which];
+  auto const* const from = reinterpret_cast<T const*>(c.at(s.from));
+  auto* const to = reinterpret_cast<T*>(c.at(s.to));
+  if (from != to) kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: a result in its place
 }
 
 inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {
@@ -284,48 +275,26 @@ template <class T> void run_matmul(program_data const& p, std::int32_t which, ru
   else s.right_turned ? run_product<T, false, true>(s, c) : run_product<T, false, false>(s, c);
 }
 
-template <class Index> std::int64_t clamped(Index i, std::int64_t axis, run_context& c) noexcept {
-  if (i >= 0 && i < axis) return i;
-  c.state = status::index_out_of_range;
-  return i < 0 ? 0 : axis - 1;
-}
-
-template <class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
+template <class T, class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
   row_step const& s = p.rows[which];
-  std::int64_t const bytes = s.row * s.bytes;
-  auto const* const index = reinterpret_cast<Index const*>(c.at(s.index));
-  char* to = c.at(s.to);
-  for (std::int64_t i = 0; i < s.count; ++i, to += bytes) {
-    std::int64_t const from = clamped(index[i], s.axis, c);
-    if (from >= 0) std::memcpy(to, c.at(s.from) + from * bytes, static_cast<std::size_t>(bytes));
-    else std::memset(to, 0, static_cast<std::size_t>(bytes)); // there is no row at all
-  }
+  if (!kernels::gather_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
+                            reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)), s.row))
+    c.state = status::index_out_of_range;
 }
 
 template <class T, class Index> void run_scatter_add(program_data const& p, std::int32_t which, run_context& c) {
   row_step const& s = p.rows[which];
-  auto const* const index = reinterpret_cast<Index const*>(c.at(s.index));
-  auto const* from = reinterpret_cast<T const*>(c.at(s.from));
-  auto* const to = reinterpret_cast<T*>(c.at(s.to));
   std::memset(c.at(s.to), 0, static_cast<std::size_t>(s.axis * s.row) * sizeof(T));
-  for (std::int64_t i = 0; i < s.count; ++i, from += s.row)
-    if (std::int64_t const at = clamped(index[i], s.axis, c); at >= 0)
-      for (std::int64_t j = 0; j < s.row; ++j) to[at * s.row + j] = static_cast<T>(to[at * s.row + j] + from[j]);
+  if (!kernels::scatter_add_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
+                                 reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)),
+                                 s.row))
+    c.state = status::index_out_of_range;
 }
 
 template <class T> void run_arg_max(program_data const& p, std::int32_t which, run_context& c) {
   row_step const& s = p.rows[which];
-  auto const* from = reinterpret_cast<T const*>(c.at(s.from));
-  auto* to = reinterpret_cast<std::int64_t*>(c.at(s.to));
-  for (std::int64_t i = 0; i < s.count; ++i, from += s.axis * s.row)
-    for (std::int64_t j = 0; j < s.row; ++j) {
-      std::int64_t best = 0;
-      for (std::int64_t k = 1; k < s.axis; ++k) {
-        T const x = from[k * s.row + j], top = from[best * s.row + j];
-        if (!math::is_nan(top) && (x > top || math::is_nan(x))) best = k;
-      }
-      *to++ = best;
-    }
+  kernels::arg_max(s.count, s.axis, s.row, reinterpret_cast<T const*>(c.at(s.from)), s.axis * s.row, s.row,
+                   std::int64_t{1}, reinterpret_cast<std::int64_t*>(c.at(s.to)), s.row, std::int64_t{1});
 }
 
 } // namespace COTANGENT_ABI

@@ -371,6 +371,11 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
   }
 
+  template <int S, class Sums, class List, std::size_t... U>
+  COTANGENT_INLINE void side_by_side(Sums& sums, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(body<S, true>(sums[U], c + static_cast<int>(U) * W, W, list), 0)...});
+  }
+
   template <int S, std::size_t... I> COTANGENT_INLINE void lane_loop(std::index_sequence<I...> list) noexcept {
     constexpr int from = shape::begin(shape::lane_list(S)), U = shape::unroll(S);
     // a long body is made once, for any count: compile time, against a mask in the loop
@@ -385,24 +390,12 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
     } else if constexpr (once_made) {
       for (; c < lanes; c += W) body<S, false>(sums[0], c, lanes - c < W ? lanes - c : W, list);
     } else {
-      if constexpr (U == 4) {
-        if constexpr (n < 0 || n >= 4 * W)
-          for (; c + 4 * W <= lanes; c += 4 * W) {
-            body<S, true>(sums[0], c, W, list);
-            body<S, true>(sums[1], c + W, W, list);
-            body<S, true>(sums[2], c + 2 * W, W, list);
-            body<S, true>(sums[3], c + 3 * W, W, list);
-          }
-      } else if constexpr (U == 2) {
-        if constexpr (n < 0 || n >= 2 * W)
-          for (; c + 2 * W <= lanes; c += 2 * W) {
-            body<S, true>(sums[0], c, W, list);
-            body<S, true>(sums[1], c + W, W, list);
-          }
-      } else if constexpr (n < 0 || n >= W)
+      if constexpr (U > 1 && (n < 0 || n >= U * W))
+        for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, c, list, std::make_index_sequence<U>{});
+      if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
         for (; c + W <= lanes; c += W) body<S, true>(sums[0], c, W, list);
-      if constexpr (n < 0 || n % (U * W) != 0)
-        for (; c < lanes; c += W) body<S, false>(sums[0], c, lanes - c < W ? lanes - c : W, list);
+      if constexpr (n < 0 || n % W != 0)
+        if (c < lanes) body<S, false>(sums[0], c, lanes - c, list);
     }
     static_cast<void>(std::initializer_list<int>{(finish_sum<from + static_cast<int>(I), S>(sums), 0)...});
   }

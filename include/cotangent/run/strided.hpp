@@ -128,6 +128,8 @@ status gather_rows(box const& x, box const& indices, T const* p, Index const* at
   for_each_position(indices, indices, [&](std::int64_t j, std::int64_t) {
     std::int64_t const r = clamped(at[j], x.size[0], s);
     if (x.size[0] > 0) copy(row, p + r * x.stride[0], dense, q + i * length);
+    else
+      for (std::int64_t k = 0; k < length; ++k) q[i * length + k] = T{};
     ++i;
   });
   return s;

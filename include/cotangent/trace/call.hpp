@@ -57,7 +57,7 @@ struct leaf_results {
     dimensions const& d = g.shape(g.output(next++));
     if constexpr (element_type<X> || tuple_sized<X>) return X{};
     else if constexpr (requires { X::is_static; }) {
-      if constexpr (X::is_static) return X(uninitialized);
+      if constexpr (X::is_static) return std::is_constant_evaluated() ? X() : X(uninitialized);
       else {
         shape s;
         for (int k = 0; k < d.rank; ++k) s.push(extent::of(d.size[k] >= 0 ? d.size[k] : sizes[-1 - d.size[k]]));

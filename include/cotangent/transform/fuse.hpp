@@ -349,7 +349,8 @@ public:
       for (int k = 0, j = 0; k < dx.rank; ++k)
         if (dx.size[k] != 1) of_x[j++] = axis[k];
       r.base = inner.base;
-      for (int k = 0; k < g.shape(r.base).rank; ++k) r.axis[k] = inner.axis[k] == none ? none : of_x[inner.axis[k]];
+      for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+        if (r.axis[k] = axis_of(inner, k, next); r.axis[k] != none) r.axis[k] = of_x[r.axis[k]];
     } else
       for (int k = 0; k < dx.rank; ++k) r.axis[k] = axis[k];
     for (int k = 0, j = 0; k < g.shape(r.base).rank && r.direct; ++k)

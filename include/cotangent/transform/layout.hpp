@@ -124,6 +124,12 @@ private:
 
   constexpr role role_of(access const& a, nest const& n) const {
     role r = role::once;
+    if (p.buffers[a.buffer].count == 0) { // nothing to load, so never
+      r = role::lane;
+      for (int k = 0; k < n.split; ++k)
+        if (n.size[k] == 0) r = role::row;
+      return r;
+    }
     for (int k = 0; k < n.rank; ++k)
       if (a.stride[k] != 0) r = k >= n.split ? role::lane : role::row;
     return r;

@@ -107,6 +107,7 @@ public:
   constexpr std::int32_t copy_immediate(node const& n, symbol y, instance const& v) {
     instance from;
     from.where = role::once;
+    from.value = y;
     make_immediate(n, from, domains[domain_id(y)].rank == 0 ? none : 0);
     if (from.what == action::position) from.stage = v.stage;
     return copy_of(from, v);
@@ -214,7 +215,8 @@ public:
     if (reduces) {
       v.what = a.kind == place_kind::row ? action::reduce : action::accumulate;
       resolved const r = resolve(g.operand(n, 0));
-      if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest && r.direct)
+      if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest && r.direct &&
+          domain_id(r.base) == domain_id(g.operand(n, 0))) // once for each row, not for each lane
         v.where = role::row;
     }
     if (stored) {

@@ -204,7 +204,7 @@ private:
   // ---- fused multiply-adds
 
   /// A product that is only ever added: written where it turns out that it does not become part of a sum.
-  constexpr bool waits(symbol t) const noexcept { return readers_.addends[t] == read_[t]; }
+  constexpr bool waits(symbol t) const noexcept { return readers_.addends[t] != 0 && readers_.addends[t] == read_[t]; }
   /// a b + c, a b - c = a b + (-c) and c - a b = (-a) b + c, where a product waits; of two the one that came later.
   constexpr bool fused(node const& n, symbol y) {
     symbol const p = g_.operand(n, 0), q = g_.operand(n, 1);

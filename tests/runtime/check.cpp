@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/cotangent.hpp>
+
+#include <string>
+#include <vector>
+
+namespace ct = cotangent;
+
+namespace {
+inline constexpr auto smooth = [](auto x, auto y) { return ct::sum(ct::sin(x) * ct::log(y)) / ct::mean(y); };
+inline constexpr auto no_scalar = [](auto x) { return ct::exp(x) * ct::sum(x); };
+
+// Wrong on purpose: the derivative is doubled.
+struct wrong_square : ct::extend::elementwise<1> {
+  static constexpr char const* name = "wrong_square";
+  template <class V> static constexpr V apply(V x) { return static_cast<V>(x * x); }
+  static constexpr ct::term partial(ct::rule const& r, int) { return 4 * r.x(); }
+};
+inline constexpr auto wrong = [](auto x) { return ct::sum(ct::extend::apply<wrong_square>({}, x)); };
+
+// Wrong in forward mode only.
+struct torn_square : ct::extend::elementwise<1> {
+  static constexpr char const* name = "torn_square";
+  template <class V> static constexpr V apply(V x) { return static_cast<V>(x * x); }
+  static constexpr void adjoint(ct::adjoint_rule& r) { r.give(0, 2 * r.x() * r.dy()); }
+  static constexpr void tangent(ct::tangent_rule& r) { r.give(3 * r.x() * r.dx()); }
+};
+inline constexpr auto torn = [](auto x) { return ct::sum(ct::extend::apply<torn_square>({}, x)); };
+} // namespace
+
+TEST_CASE("a right gradient passes, in double and in float") {
+  CHECK(ct::check_gradient(smooth, ct::tensor<double, 3>{1, 2, 3}, ct::tensor<double, 3>{4, 5, 6}));
+  CHECK(ct::check_gradient(smooth, ct::tensor<float, 3>{1, 2, 3}, ct::tensor<float, 3>{4, 5, 6}));
+}
+
+TEST_CASE("a function that returns no scalar is checked by a weighed sum") {
+  CHECK(ct::check_gradient(no_scalar, std::vector<double>{0.1, 0.2, -0.3}));
+}
+
+TEST_CASE("arguments of integers are left out") {
+  CHECK(ct::check_gradient([](auto z, auto l) { return ct::cross_entropy(z, l); },
+                           ct::tensor<double, 2, 3>{{1, 2, 3}, {3, 2, 0}}, ct::tensor<int, 2>{0, 2}));
+}
+
+TEST_CASE("a wrong gradient fails, and says where") {
+  auto const c = ct::check_gradient(wrong, ct::tensor<double, 2>{1, 3});
+  CHECK(!c);
+  CHECK(c.argument == 0);
+  CHECK(c.element == 1);
+  CHECK(c.gradient == 12);
+  CHECK(c.expected == Approx(6));
+  CHECK(std::string(c.words().text()).find("argument 0, element 1: the gradient is 12") == 0);
+}
+
+TEST_CASE("a wrong tangent fails") {
+  auto const c = ct::check_gradient(torn, ct::tensor<double, 2>{1, 3});
+  CHECK(!c);
+  CHECK(c.argument == -1);
+}
+
+TEST_CASE("NaN fails") {
+  CHECK(!ct::check_gradient([](auto x) { return ct::sum(ct::log(x)); }, ct::tensor<double, 2>{1, -1}));
+}
+
+TEST_CASE("steps and tolerances can be chosen") {
+  auto const c = ct::check_gradient({.step = 1e-2, .tolerance = 1e-12}, smooth, ct::tensor<double, 1>{1}, ct::tensor<double, 1>{2});
+  CHECK(!c);
+  CHECK(c.step == 1e-2);
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+#include <cotangent/io/describe.hpp>
+#include <cotangent/io/dot.hpp>
+
+#include "catch.hpp"
+
+#include <sstream>
+#include <string>
+
+namespace ct = cotangent;
+
+namespace {
+
+constexpr auto loss = [](auto w, auto x, auto labels) { return ct::mean(ct::cross_entropy(ct::matmul(x, w), labels)); };
+using step = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 4, 3>, ct::tensor<float, 5, 4>, ct::tensor<std::int32_t, 5>>;
+
+constexpr auto scaled = [](auto x, auto y) { return 2 - ct::exp(x) / y; };
+using scale = ct::program<decltype(ct::compiled(scaled)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
+
+template <class P> std::string picture(ct::dot_options const& options = {}) {
+  std::ostringstream out;
+  ct::dot(out, P::graph, options);
+  return out.str();
+}
+
+bool has(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+
+int count(std::string const& text, std::string const& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+// So many lines of the picture begin like this.
+int nodes_of(std::string const& text, std::string const& kind) {
+  int n = 0;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    n += line.rfind("  " + kind, 0) == 0 && line.find(" -> ") == std::string::npos && line.find("label=") != std::string::npos;
+  return n;
+}
+
+} // namespace
+
+TEST_CASE("dot: every argument, every result and every operation but constants is a node of the picture") {
+  std::string const text = picture<step>();
+  int operations = 0;
+  for (int i = 0; i < step::graph.node_count; ++i) operations += step::graph.nodes[i].op->kind != ct::operation_kind::constant;
+  CHECK(nodes_of(text, "n") == operations);
+  CHECK(nodes_of(text, "t") == 3);
+  CHECK(nodes_of(text, "o") == 2);
+  CHECK(count(text, "{") == count(text, "}"));
+  CHECK(has(text, "matmul\\n[5, 3]"));
+  CHECK(has(text, "matmul (left transposed)\\n[4, 3]"));
+}
+
+TEST_CASE("dot: what only the gradient needs has another colour than what the value needs") {
+  std::string const text = picture<step>();
+  auto const line_with = [&](std::string const& part) {
+    auto const at = text.find(part);
+    return at == std::string::npos ? std::string() : text.substr(text.rfind('\n', at), at - text.rfind('\n', at));
+  };
+  CHECK(line_with("label=\"matmul\\n[5, 3]").find("#cfe2f3") != std::string::npos);
+  CHECK(line_with("label=\"matmul (left transposed)").find("#fce0c2") != std::string::npos);
+  CHECK(count(picture<step>({nullptr, nullptr, 2}), "#fce0c2") == 1); // the legend: both outputs were said to be values
+}
+
+TEST_CASE("dot: names are those that were given, quoted") {
+  char const* const in[]{"the \"weights\"", "x", "labels"};
+  char const* const out[]{"loss", "d w"};
+  std::string const text = picture<step>({in, out});
+  CHECK(has(text, "the \\\"weights\\\""));
+  CHECK(has(text, "label=\"d w\\n[4, 3]\""));
+}
+
+TEST_CASE("dot: named extents, constants inside operations, and the order of operands are shown") {
+  std::string const text = picture<scale>();
+  CHECK(has(text, "(2, &#183;"));
+  CHECK(has(text, "exp\\ndouble [n]"));
+  CHECK(has(text, "headlabel=\"2\""));
+}
+
+TEST_CASE("describe: nodes before and after, loops, workspace and work") {
+  std::string const text = ct::describe<step>();
+  CHECK(text.find("3 inputs, 2 outputs\n") == 0);
+  CHECK(has(text, "nodes: " + std::to_string(step::traced_nodes) + " traced, "));
+  CHECK(has(text, "workspace: "));
+  CHECK(has(text, "matmul of [5, 4] x [4, 3] -> [5, 3]\n"));
+  CHECK(has(text, "matmul of [5, 4] transposed x [5, 3] -> [4, 3]\n"));
+  CHECK(has(text, "exp sum"));
+}
+
+TEST_CASE("describe: sizes that a call decides are names") {
+  std::string const text = ct::describe<scale>();
+  CHECK((has(text, "workspace: by the sizes of a call\n") || has(text, "workspace: 0 bytes\n")));
+  CHECK(has(text, "n in lanes: exp"));
+}
+
+TEST_CASE("describe: a graph alone is described by its loops") {
+  CHECK(ct::describe(scale::graph) == ct::describe<scale>().substr(ct::describe<scale>().find("\n   1  ") + 1));
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/cotangent.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+namespace ct = cotangent;
+
+namespace {
+inline constexpr auto loss = [](auto x, auto y) { return ct::mean(ct::square(ct::exp(x) - y)); };
+inline constexpr auto doubled = [](auto x) { return x * 2; };
+
+using gradient = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<double, 5>, ct::tensor<double, 5>>;
+using twice = ct::program<decltype(doubled), ct::tensor<double, 4>>;
+using named = ct::program<decltype(ct::compiled(loss)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
+} // namespace
+
+TEST_CASE("run gives what the call gives") {
+  ct::tensor<double, 5> const x{1, 2, 3, 4, 5}, y{5, 4, 3, 2, 1};
+  auto const expected = ct::value_and_grad(loss)(x, y);
+  static_assert(gradient::workspace_bytes <= 4096 && gradient::flops > 0 && gradient::graph.node_count > 0);
+  gradient::workspace memory;
+  double value = 0;
+  ct::tensor<double, 5> dx;
+  REQUIRE(gradient::run(memory, std::tie(x, y), std::tie(value, dx)) == ct::status::ok);
+  CHECK(value == expected.first);
+  CHECK(dx == expected.second);
+  gradient::result all;
+  REQUIRE(gradient::run(memory, std::tie(x, y), all) == ct::status::ok);
+  CHECK(all == expected);
+}
+
+TEST_CASE("run takes whatever lies in memory") {
+  std::array<double, 4> const x{1, 2, 3, 4};
+  std::vector<double> y(4);
+  alignas(64) std::byte memory[twice::workspace_bytes + 64];
+  REQUIRE(twice::run(memory, std::tie(x), y) == ct::status::ok);
+  CHECK(y == std::vector<double>{2, 4, 6, 8});
+}
+
+TEST_CASE("run says what is wrong, and changes nothing") {
+  ct::tensor<double, 4> x{1, 2, 3, 4}, y;
+  twice::workspace memory;
+  std::vector<double> short_result(3);
+  CHECK(twice::run(memory, std::tie(x), short_result) == ct::status::size_mismatch);
+  double buffer[6] = {1, 2, 3, 4, 5, 6};
+  ct::view<double, 4> first(buffer), shifted(buffer + 1);
+  CHECK(twice::run(memory, std::tie(first), shifted) == ct::status::overlap);
+  ct::view<double, 4> nothing;
+  CHECK(twice::run(memory, std::tie(nothing), y) == ct::status::null_argument);
+  CHECK(buffer[1] == 2);
+}
+
+TEST_CASE("a result may be an argument exactly") {
+  ct::tensor<double, 4> x{1, 2, 3, 4};
+  twice::workspace memory;
+  REQUIRE(twice::run(memory, std::tie(x), x) == ct::status::ok);
+  CHECK(x == ct::tensor<double, 4>{2, 4, 6, 8});
+}
+
+TEST_CASE("a workspace that is too small or not aligned is refused") {
+  using matrix = ct::tensor<double, 16, 16>;
+  using P = ct::program<decltype(ct::grad([](auto a, auto b) { return ct::sum(ct::tanh(ct::matmul(a, b))); })), matrix, matrix>;
+  static_assert(P::workspace_bytes > 64);
+  matrix a, b, g;
+  std::vector<std::byte> small(64);
+  CHECK(P::run(small, std::tie(a, b), g) == ct::status::workspace_too_small);
+  P::workspace memory;
+  CHECK(P::run(static_cast<void*>(memory.bytes + 8), std::tie(a, b), g) == ct::status::workspace_too_small);
+  CHECK(P::run(memory, std::tie(a, b), g) == ct::status::ok);
+}
+
+TEST_CASE("where extents have names, the workspace follows from the arguments") {
+  ct::tensor<double, "n"> x(100), y(100), z(99);
+  std::vector<std::byte> memory(named::workspace_for(x, y) + 64);
+  void* aligned = memory.data();
+  std::size_t room = memory.size();
+  REQUIRE(std::align(64, named::workspace_for(x, y), aligned, room) != nullptr);
+  double value = 0;
+  REQUIRE(named::run(aligned, std::tie(x, y), value) == ct::status::ok);
+  CHECK(value == 1);
+  CHECK(named::run(aligned, std::tie(x, z), value) == ct::status::size_mismatch);
+}
