@@ -253,7 +253,7 @@ class planned_graph {
     case 22: return indexed(x);
     case 23: return converted(x);
     case 24: return extend::iota(b_, chance(2) ? element::float64 : element::int32, o_.sizes[d_.below(4)]);
-    case 25: return extend::constant(b_, x.type(), x.shape_id(), d_.below(3));
+    case 25: return extend::constant(b_, x.type(), x.shape_id(), d_.below(x.type() == element::boolean ? 2 : 3));
     case 26: return floats(x) && x.rank() > 0 && known(x) ? extend::convert(extend::argmax(x, d_.below(x.rank())), element::float64) : unary(x);
     default: return binary(repeated(x));
     }

@@ -49,7 +49,7 @@ TEST_CASE("run says what is wrong, and changes nothing") {
   std::vector<double> short_result(3);
   CHECK(twice::run(memory, std::tie(x), short_result) == ct::status::size_mismatch);
   double buffer[6] = {1, 2, 3, 4, 5, 6};
-  ct::view<double, 4> first(buffer), shifted(buffer + 1);
+  ct::view<double, 4> first(&buffer[0]), shifted(&buffer[1]);
   CHECK(twice::run(memory, std::tie(first), shifted) == ct::status::overlap);
   ct::view<double, 4> nothing;
   CHECK(twice::run(memory, std::tie(nothing), y) == ct::status::null_argument);

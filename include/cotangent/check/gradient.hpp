@@ -107,10 +107,14 @@ template <class A> consteval bool find_float() {
 }
 template <class A> inline constexpr bool holds_float = find_float<A>();
 
-/// A copy in memory that may be changed.
+/// A copy in memory that may be changed. (Sizes without a name get one, since directions must have those of arguments.)
 template <int First, class A> auto owned_copy(A const& a) {
   if constexpr (!is_differentiable<A>) return a;
-  else {
+  else if constexpr (tree_kind_of<A> == tree_kind::memory && has_anonymous<A>) {
+    using traits = argument_traits<A, First>;
+    return typename made_of<tensor, typename traits::element, traits::extents,
+                            std::make_index_sequence<traits::extents.rank>>::type(traits::view_of(a));
+  } else {
     using G = gradient_tree<A, First>;
     if constexpr (std::is_same_v<G, A>) return a;
     else return G(argument_traits<A, First>::view_of(a));

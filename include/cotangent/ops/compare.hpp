@@ -97,6 +97,7 @@ struct stop_gradient : extend::primitive<operation_kind::identity, 1> {
 /// `x` under another name: the argument of a function that is differentiated inside another.
 struct identity : extend::primitive<operation_kind::identity, 1> {
   static constexpr char const* name = "identity";
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
   static constexpr void infer(inference& r) { r.like(0); }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy()); }
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }

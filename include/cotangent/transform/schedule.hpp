@@ -22,41 +22,43 @@ struct demand {
 class scheduler : public fuser {
   array<demand> demands_;
   array<std::int32_t> providers_; // instances that serve the symbol at hand
+  hash_index nest_index_;
 
 public:
   constexpr explicit scheduler(graph_view const& graph) : fuser(graph) {
     make_nests();
+    for (int k = 0; k < g.output_count(); ++k) settle_result(k);
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
-    for (int k = 0; k < g.output_count(); ++k) settle_result(k);
   }
 
   constexpr void make_nests() {
-    hash_index index;
     for (std::int32_t i = 0; i < g.node_count; ++i) {
-      symbol const y = g.result(g.nodes[i]);
-      symbol_plan& a = at[y];
-      if (!is_computed(y)) continue;
-      if (a.kind == place_kind::kernel) {
-        a.nest = p.nests.push({nest_kind::kernel, a.level});
-        p.nests[a.nest].node = i;
-        index.add(0, false);
+      symbol_plan& a = at[g.result(g.nodes[i])];
+      if (a.kind < place_kind::lane) continue;
+      if (a.kind != place_kind::kernel) {
+        a.nest = nest_over(a.domain, a.level);
         continue;
       }
-      std::int32_t const found =
-          index.find(mix(static_cast<std::uint32_t>(a.level) + 7, static_cast<std::uint64_t>(a.domain)) | 1u, [&](std::int32_t k) {
-            return p.nests[k].kind == nest_kind::loops && p.nests[k].level == a.level && p.nests[k].node == a.domain;
-          });
-      a.nest = found;
-      if (found != none) continue;
-      index.add(mix(static_cast<std::uint32_t>(a.level) + 7, static_cast<std::uint64_t>(a.domain)) | 1u);
-      nest n{nest_kind::loops, a.level};
-      n.node = a.domain; // until the nests are finished
-      n.rank = domains[a.domain].rank;
-      n.split = domains[a.domain].split == none ? 0 : domains[a.domain].split;
-      for (int k = 0; k < n.rank; ++k) n.size[k] = domains[a.domain].size[k];
-      a.nest = p.nests.push(n);
+      a.nest = p.nests.push({nest_kind::kernel, a.level});
+      p.nests[a.nest].node = i;
+      nest_index_.add(0, false);
     }
+  }
+  /// The nest of loops over a domain at a level.
+  constexpr std::int32_t nest_over(std::int32_t domain, std::int32_t level) {
+    std::uint32_t const h = mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
+    std::int32_t const found = nest_index_.find(h, [&](std::int32_t k) {
+      return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level && p.nests[k].node == domain;
+    });
+    if (found != none) return found;
+    nest_index_.add(h);
+    nest n{nest_kind::loops, level};
+    n.node = domain; // until the nests are finished
+    n.rank = domains[domain].rank;
+    n.split = domains[domain].split == none ? 0 : domains[domain].split;
+    for (int k = 0; k < n.rank; ++k) n.size[k] = domains[domain].size[k];
+    return p.nests.push(n);
   }
 
   // ---- reading
@@ -220,14 +222,14 @@ public:
         v.where = role::row;
     }
     if (stored) {
-      v.access = own_access(n, y);
+      v.access = own_access(y);
       p.accesses[v.access].buffer = buffer_of(y);
     }
     return own;
   }
 
   /// Where the value of a lane, a row or a total stands, along the axes of its nest.
-  constexpr std::int32_t own_access(node const& n, symbol y) {
+  constexpr std::int32_t own_access(symbol y) {
     access a;
     memory_view const v = row_major(y);
     dimensions const& d = g.shape(y);
@@ -235,7 +237,6 @@ public:
     int j = column ? domains[at[y].domain].rank - domains[domain_id(y)].rank : 0;
     for (int k = 0; k < d.rank; ++k)
       if (d.size[k] != 1) a.stride[j++] = v.stride[k];
-    static_cast<void>(n);
     return p.accesses.push(a);
   }
 
@@ -267,7 +268,7 @@ public:
     return at_;
   }
   constexpr std::int32_t load_own(symbol y, demand d) {
-    access a = p.accesses[own_access(*g.producer(y), y)];
+    access a = p.accesses[own_access(y)];
     d.access = p.accesses.push(a);
     return load(y, d);
   }
@@ -355,22 +356,41 @@ public:
 
   constexpr void provide_argument(symbol x, int position) {
     providers_.clear();
-    bool const first = at[x].buffer == none;
-    std::int32_t const b = buffer_of(x);
-    if (first) {
-      p.buffers[b].where = residence::argument;
-      p.buffers[b].index = position;
-    }
+    buffer& b = p.buffers[buffer_of(x)];
+    b.where = residence::argument;
+    b.index = position;
     for (std::int32_t k = at[x].demand; k != none; k = demands_[k].next) serve(demands_[k], load(x, demands_[k]));
   }
 
-  /// Results are written where the caller wants them; what two outputs share, or is an argument, is copied at the end.
+  /// Results are written where the caller wants them. What two outputs share, or is an argument, is stored once more by
+  /// a nest that has it at hand; what only exists after a nest is copied at the end.
   constexpr void settle_result(int k) {
-    std::int32_t const b = buffer_of(results[k]);
-    p.results.push(b);
-    if (p.buffers[b].where != residence::workspace) return;
-    p.buffers[b].where = residence::result;
-    p.buffers[b].index = k;
+    symbol const y = results[k];
+    symbol_plan const& a = at[y];
+    bool const first = is_computed(y) && a.buffer == none;
+    if (first || (a.kind != place_kind::lane && a.kind != place_kind::row && a.kind != place_kind::argument)) {
+      std::int32_t const b = buffer_of(y);
+      p.results.push(b);
+      if (first) p.buffers[b].where = residence::result;
+      if (first) p.buffers[b].index = k;
+      return;
+    }
+    bool const lane = a.kind == place_kind::lane || (a.kind == place_kind::argument && domains[domain_id(y)].rank != 0);
+    instance v;
+    v.op = info_of<op::identity>();
+    v.where = lane ? role::lane : role::row;
+    v.type = g.tensors[y].type;
+    v.nest = a.kind == place_kind::argument ? nest_over(domain_id(y), 0) : a.nest;
+    v.stage = a.kind == place_kind::argument ? 0 : a.stage;
+    v.first_operand = p.operands.push(none);
+    v.operand_count = 1;
+    v.value = y;
+    v.access = own_access(y);
+    p.accesses[v.access].buffer =
+        p.buffers.push({residence::result, v.type, k, count(y), none, none});
+    p.results.push(p.accesses[v.access].buffer);
+    want(y, v.nest, v.stage, v.first_operand);
+    p.instances.push(v);
   }
 };
 
