@@ -155,7 +155,7 @@ private:
     instance const& v = p_.instances[i];
     scalar in[3]{};
     for (int k = 0; k < v.operand_count; ++k) in[k] = operand(i, k, n, sub);
-    if (v.op == info_of<op::convert>()) return converted(in[0], v.type);
+    if (v.op == info_of<op::convert>() || v.op == info_of<op::identity>()) return converted(in[0], v.type);
     return v.op->evaluate(in);
   }
   std::int64_t row_buffer_place(nest const& n, std::int64_t lane, int sub) {

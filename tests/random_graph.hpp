@@ -60,13 +60,20 @@ class random_graph {
     case 14: return extend::sum(x, static_cast<std::uint32_t>(d_.below(1 << x.rank())), d_.below(2) == 0);
     case 15: return extend::mean(x, static_cast<std::uint32_t>(d_.below(1 << x.rank())), d_.below(2) == 0);
     case 16: return extend::transpose(x);
-    case 17: return x.rank() == 2 && x.dims().size[0] == 4 && x.dims().size[1] == 3
-                        ? op::reshape::of(x, shape({3, 4})) : op::reshape::of(x, x.shape_id());
+    case 17:
+      return x.rank() == 2 && x.dims().size[0] == 4 && x.dims().size[1] == 3
+                 ? op::reshape::of(x, shape({3, 4}))
+                 : op::reshape::of(x, x.shape_id());
     case 18: return x.rank() == 2 ? extend::matmul(bounded(x), extend::transpose(bounded(x))) : x * x;
-    case 19: return x.rank() > 0 && x.dims().size[0] > 1 ? extend::slice(x, 0, 1, x.dims().size[0] - 1) : x - 1;
-    case 20: return extend::select(extend::convert(extend::convert(x > 0.25, element::int32), element::boolean), x, with_shape(x));
+    case 19:
+      return x.rank() > 0 && x.dims().size[0] > 1 ? extend::slice(x, 0, 1, x.dims().size[0] - 1) : x - 1;
+    case 20:
+      return extend::select(extend::convert(extend::convert(x > 0.25, element::int32), element::boolean), x,
+                            with_shape(x));
     case 21: return extend::broadcast_to(x, x.rank() == 0 ? shape({4, 3}) : x.shape_id());
-    case 22: return x.rank() == 1 ? extend::broadcast_to(x, shape({4, x.dims().size[0]})) : extend::stop_gradient(x) + x;
+    case 22:
+      return x.rank() == 1 ? extend::broadcast_to(x, shape({4, x.dims().size[0]}))
+                           : extend::stop_gradient(x) + x;
     case 23: return x.rank() > 0 ? term{&b_, b_.push(info_of<op::concatenate>(), {x.id, x.id}, {0})} : x + x;
     case 24: return extend::apply<op::sqrt>(1 + extend::apply<op::square>(bounded(x)));
     default: return x / d_.between(1, 3);

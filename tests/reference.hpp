@@ -75,12 +75,14 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     for (scalar& s : r) s = detail::scalar_of(type, attribute());
     break;
   case operation_kind::iota:
-    for (int i = 0; i < r.size(); ++i) r[i] = number(type, static_cast<double>(place_of(d, i).at[attribute()]));
+    for (int i = 0; i < r.size(); ++i)
+      r[i] = number(type, static_cast<double>(place_of(d, i).at[attribute()]));
     break;
   case operation_kind::size:
     for (scalar& s : r) {
       s = number(type, 1);
-      for (int k = 0; k < n.attribute_count; ++k) s = multiply(s, number(type, static_cast<double>(attribute(k))));
+      for (int k = 0; k < n.attribute_count; ++k)
+        s = multiply(s, number(type, static_cast<double>(attribute(k))));
     }
     break;
   case operation_kind::elementwise:
@@ -170,7 +172,7 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     for (int i = 0; i < x(1).size(); ++i) {
       std::int64_t at = x(1)[i].integer;
       at = at < 0 ? 0 : at >= table.size[0] ? table.size[0] - 1 : at;
-      if (at < 0) break; // no row to choose: zeros
+      if (table.size[0] == 0) break; // no row to choose: zeros
       for (int j = 0; j < row; ++j) {
         int const there = static_cast<int>(at) * row + j, here = i * row + j;
         if (gathers) r[here] = x(0)[there];
@@ -229,7 +231,8 @@ constexpr array<values> inputs_of(graph_view const& g, dice& d, double low, doub
   for (int k = 0; k < g.input_count(); ++k) {
     symbol const t = g.input(k);
     values v;
-    for (std::int64_t i = 0; i < count(g.shape(t)); ++i) v.push(number(g.tensors[t].type, d.between(low, high)));
+    for (std::int64_t i = 0; i < count(g.shape(t)); ++i)
+      v.push(number(g.tensors[t].type, d.between(low, high)));
     r.push(static_cast<values&&>(v));
   }
   return r;
@@ -237,9 +240,10 @@ constexpr array<values> inputs_of(graph_view const& g, dice& d, double low, doub
 
 /// Every elementwise operation of floating numbers; a new one goes here, and into every law.
 using elementwise_operations =
-    std::tuple<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add, op::exp, op::log, op::sqrt,
-               op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin, op::cos, op::tanh, op::sigmoid,
-               op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max, op::min>;
+    std::tuple<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add, op::exp,
+               op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin, op::cos,
+               op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max,
+               op::min>;
 
 } // namespace reference
 

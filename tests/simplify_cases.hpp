@@ -72,16 +72,20 @@ constexpr bool holds(sample const& c) {
 
 namespace e = extend;
 
-constexpr term permuted(term x, std::initializer_list<std::int64_t> axes) { return op::permute::of(x, axes.begin()); }
+constexpr term permuted(term x, std::initializer_list<std::int64_t> axes) {
+  return op::permute::of(x, axes.begin());
+}
 constexpr term shaped(term x, std::initializer_list<dimension> sizes) {
   return op::reshape::of(x, shape_of(*x.b, sizes));
 }
 constexpr term number(given const& g, double v) { return e::constant_like(g.x, v); }
 constexpr term power(term x, double p) { return e::apply<op::pow>(x, e::constant_like(x, p)); }
-constexpr term padded(term x, std::initializer_list<std::int64_t> window, std::initializer_list<dimension> to) {
+constexpr term padded(term x, std::initializer_list<std::int64_t> window,
+                      std::initializer_list<dimension> to) {
   return op::pad::of(x, window.begin(), shape_of(*x.b, to));
 }
-constexpr term sliced(term x, std::initializer_list<std::int64_t> window, std::initializer_list<dimension> to) {
+constexpr term sliced(term x, std::initializer_list<std::int64_t> window,
+                      std::initializer_list<dimension> to) {
   return op::slice::of(x, window.begin(), shape_of(*x.b, to));
 }
 
@@ -89,17 +93,20 @@ using G = given const&;
 
 inline constexpr sample cases[]{
     // constants
-    {"an elementwise operation on constants is a constant", [](G g) { return g.x - (number(g, 2) * 3 + 1) / 2; },
-     "constant sub "},
-    {"a comparison of constants is a constant", [](G g) { return e::select(number(g, 2) < 3, g.x, g.y); }, ""},
+    {"an elementwise operation on constants is a constant",
+     [](G g) { return g.x - (number(g, 2) * 3 + 1) / 2; }, "constant sub "},
+    {"a comparison of constants is a constant", [](G g) { return e::select(number(g, 2) < 3, g.x, g.y); },
+     ""},
     {"a division by a constant zero stays", [](G g) { return g.x + number(g, 2) / 0; },
      "constant constant div broadcast add "},
     {"a converted constant is a constant",
-     [](G g) { return g.x + e::convert(e::convert(number(g, 2.5), element::int32), element::float64); }, "constant add "},
+     [](G g) { return g.x + e::convert(e::convert(number(g, 2.5), element::int32), element::float64); },
+     "constant add "},
     {"a constant keeps being one when it moves",
      [](G g) { return g.x + permuted(shaped(number(g, 2), {3, 4}), {1, 0}); }, "constant add "},
     {"the sum of a constant is counted", [](G g) { return e::sum(number(g, 2), 3) * g.s; }, "constant mul "},
-    {"the largest of a constant is the constant", [](G g) { return e::max(number(g, 2), 3) + g.s; }, "constant add "},
+    {"the largest of a constant is the constant", [](G g) { return e::max(number(g, 2), 3) + g.s; },
+     "constant add "},
     // neutral elements
     {"x + 0", [](G g) { return g.x + 0; }, ""},
     {"0 + x", [](G g) { return 0 + g.x; }, ""},
@@ -143,15 +150,18 @@ inline constexpr sample cases[]{
     {"a choice between equals", [](G g) { return e::select(g.c, g.x, g.x); }, ""},
     {"a choice by the contrary", [](G g) { return e::select(!g.c, g.x, g.y); }, "select "},
     {"not not", [](G g) { return e::select(!!g.c, g.x, g.y); }, "select "},
-    {"a conversion to the same", [](G g) { return term{g.x.b, g.x.b->push(info_of<op::convert>(), {g.x.id}, {1})}; }, ""},
+    {"a conversion to the same",
+     [](G g) { return term{g.x.b, g.x.b->push(info_of<op::convert>(), {g.x.id}, {1})}; }, ""},
     {"identity and the border for gradients vanish",
      [](G g) { return e::apply<op::identity>(e::stop_gradient(g.x)); }, ""},
     // movement
     {"reshapes meet", [](G g) { return shaped(shaped(g.x, {6, 2}), {2, 6}); }, "reshape "},
     {"a reshape back", [](G g) { return shaped(shaped(g.x, {6, 2}), {4, 3}); }, ""},
-    {"permutations meet", [](G g) { return permuted(permuted(g.t, {3, 1, 0, 2}), {1, 3, 2, 0}); }, "permute "},
+    {"permutations meet", [](G g) { return permuted(permuted(g.t, {3, 1, 0, 2}), {1, 3, 2, 0}); },
+     "permute "},
     {"a permutation back", [](G g) { return permuted(permuted(g.t, {3, 1, 0, 2}), {2, 1, 3, 0}); }, ""},
-    {"broadcasts meet", [](G g) { return e::broadcast_to(e::broadcast_to(g.s, g.row.shape_id()), g.x.shape_id()); },
+    {"broadcasts meet",
+     [](G g) { return e::broadcast_to(e::broadcast_to(g.s, g.row.shape_id()), g.x.shape_id()); },
      "broadcast "},
     {"axes of size 1 are not repeated but left out", [](G g) { return g.x + g.as_table(g.column); },
      "reshape broadcast add "},
@@ -160,17 +170,19 @@ inline constexpr sample cases[]{
     {"a permuted broadcast", [](G g) { return permuted(g.as_table(g.row), {1, 0}); }, "broadcast "},
     {"a reshaped broadcast", [](G g) { return shaped(g.as_table(g.row), {4, 1, 3}); }, "broadcast "},
     {"the window of all", [](G g) { return sliced(g.x, {0, 1, 0, 1}, {4, 3}); }, ""},
-    {"windows meet", [](G g) { return sliced(sliced(g.x, {1, 1, 0, 2}, {3, 2}), {1, 1, 1, 1}, {2, 1}); }, "slice "},
-    {"pads meet", [](G g) { return padded(padded(g.x, {1, 1, 0, 2}, {6, 5}), {1, 2, 1, 1}, {12, 7}); }, "pad "},
-    {"a window takes back what a pad put", [](G g) { return sliced(padded(g.x, {1, 2, 0, 1}, {9, 4}), {1, 2, 0, 1}, {4, 3}); },
-     ""},
+    {"windows meet", [](G g) { return sliced(sliced(g.x, {1, 1, 0, 2}, {3, 2}), {1, 1, 1, 1}, {2, 1}); },
+     "slice "},
+    {"pads meet", [](G g) { return padded(padded(g.x, {1, 1, 0, 2}, {6, 5}), {1, 2, 1, 1}, {12, 7}); },
+     "pad "},
+    {"a window takes back what a pad put",
+     [](G g) { return sliced(padded(g.x, {1, 2, 0, 1}, {9, 4}), {1, 2, 0, 1}, {4, 3}); }, ""},
     {"a pad of zeros", [](G g) { return padded(number(g, 0), {1, 1, 0, 1}, {5, 3}); }, "constant "},
     {"a window of a constant", [](G g) { return sliced(number(g, 7), {1, 1, 0, 1}, {2, 3}); }, "constant "},
     {"one tensor joined with nothing",
      [](G g) { return term{g.x.b, g.x.b->push(info_of<op::concatenate>(), {g.x.id}, {0})}; }, ""},
     // matrices
-    {"transposed operands are flags", [](G g) { return e::matmul(permuted(g.square, {1, 0}), permuted(g.x, {1, 0})); },
-     "matmul "},
+    {"transposed operands are flags",
+     [](G g) { return e::matmul(permuted(g.square, {1, 0}), permuted(g.x, {1, 0})); }, "matmul "},
     {"a transposed product", [](G g) { return permuted(e::matmul(g.x, g.square), {1, 0}); }, "matmul "},
     // hoisting
     {"a division by a scalar", [](G g) { return g.x / g.s; }, "reciprocal broadcast mul "},
@@ -178,11 +190,10 @@ inline constexpr sample cases[]{
     {"a division by a number", [](G g) { return g.x / 3; }, "constant mul "},
     {"a division by a product", [](G g) { return g.x / (g.y * g.s); }, "div reciprocal broadcast mul "},
     {"a number divided", [](G g) { return 1 / g.x; }, "reciprocal "},
-    {"work on a scalar is done once",
-     [](G g) { return g.x - e::apply<op::exp>(g.as_table(g.s) * 2 + 1); },
+    {"work on a scalar is done once", [](G g) { return g.x - e::apply<op::exp>(g.as_table(g.s) * 2 + 1); },
      "constant mul constant add exp broadcast sub "},
-    {"work on a row and a scalar is done on the row", [](G g) { return g.x - g.as_table(g.row) * g.as_table(g.s); },
-     "broadcast mul broadcast sub "},
+    {"work on a row and a scalar is done on the row",
+     [](G g) { return g.x - g.as_table(g.row) * g.as_table(g.s); }, "broadcast mul broadcast sub "},
     {"work on a row and a column is done on the table",
      [](G g) {
        term const column = g.as_table(g.column);
@@ -195,14 +206,16 @@ inline constexpr sample cases[]{
     {"small factors of both", [](G g) { return (g.x * 2) * (g.y * g.s); }, "mul constant mul broadcast mul "},
     {"a small factor comes last", [](G g) { return g.x * g.s * g.y; }, "broadcast mul mul "},
     {"work happens before axes of size 1 are given",
-     [](G g) { return shaped(e::apply<op::exp>(shaped(g.row, {1, 3}) * 2 + 1), {3}); }, "constant mul constant add exp "},
+     [](G g) { return shaped(e::apply<op::exp>(shaped(g.row, {1, 3}) * 2 + 1), {3}); },
+     "constant mul constant add exp "},
     {"work happens before both are given axes of size 1",
      [](G g) { return shaped(g.row, {1, 3}) * shaped(e::sum(g.x, 1), {1, 3}); }, "sum mul reshape "},
     // sums
     {"a small factor leaves a sum", [](G g) { return e::sum(g.x * g.s, 3); }, "sum mul "},
     {"a number leaves a sum", [](G g) { return e::sum(2 * g.x, 1); }, "sum constant mul "},
     {"a row leaves a sum over columns", [](G g) { return e::sum(g.x * g.row, 1); }, "sum mul "},
-    {"a row does not leave a sum over rows", [](G g) { return e::sum(g.x * g.row, 2); }, "broadcast mul sum "},
+    {"a row does not leave a sum over rows", [](G g) { return e::sum(g.x * g.row, 2); },
+     "broadcast mul sum "},
     {"a square of a scaled one leaves it scaled by the square",
      [](G g) { return e::sum(e::apply<op::square>(g.x * g.s), 3); }, "mul mul sum mul "},
     {"a small factor inside a product leaves its sum, though the product is read elsewhere",
@@ -212,17 +225,24 @@ inline constexpr sample cases[]{
      },
      "broadcast mul mul sum mul reduce_max add "},
     {"a sign leaves a sum", [](G g) { return e::sum(-g.x, 3); }, "sum neg "},
-    {"sums stay over sums of products", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); }, "broadcast add sum "},
+    {"sums stay over sums of products", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); },
+     "broadcast add sum "},
     {"sums meet", [](G g) { return e::sum(e::sum(g.t, 5), 2); }, "sum "},
     {"what repeats is counted", [](G g) { return e::sum(g.as_table(g.row), 3); }, "sum constant mul "},
     {"the largest of what repeats", [](G g) { return e::max(g.as_table(g.row), 3); }, "reduce_max "},
     {"the largest of the largest", [](G g) { return e::max(e::max(g.x, 1), 1); }, "reduce_max "},
     {"a sum over axes of size 1", [](G g) { return e::sum(g.column, 2); }, "reshape "},
     {"a mean multiplies", [](G g) { return e::mean(g.x, 3); }, "sum constant mul "},
-    {"the largest over axes that were kept", [](G g) { return e::max(e::max(g.x, 2, true), 3); }, "reduce_max "},
+    {"the largest over axes that were kept", [](G g) { return e::max(e::max(g.x, 2, true), 3); },
+     "reduce_max "},
     {"the sum over axes that were kept", [](G g) { return e::sum(e::sum(g.x, 2, true), 3); }, "sum "},
     // what is not needed
-    {"nothing is left of what nobody reads", [](G g) { (void)(g.x * g.y + 1); return g.x; }, ""},
+    {"nothing is left of what nobody reads",
+     [](G g) {
+       (void)(g.x * g.y + 1);
+       return g.x;
+     },
+     ""},
     {"what is equal is done once",
      [](G g) {
        term const top = e::apply<op::exp>(g.x * g.y);
@@ -239,8 +259,10 @@ inline constexpr sample cases[]{
     {"c - s x", [](G g) { return g.y - g.s * g.x; }, "neg broadcast fma ", true},
     {"c - 2 x", [](G g) { return g.y - 2 * g.x; }, "constant fma ", true},
     {"the later of two products", [](G g) { return g.x * g.x + g.y * g.y; }, "mul fma ", true},
-    {"a product that is read elsewhere stays", [](G g) { return (g.x * g.y + g.y) / (g.x * g.y); }, "mul add div ", true},
-    {"a product that is only added", [](G g) { return (g.x * g.y + g.y) / (g.x * g.y + g.x); }, "fma fma div ", true},
+    {"a product that is read elsewhere stays", [](G g) { return (g.x * g.y + g.y) / (g.x * g.y); },
+     "mul add div ", true},
+    {"a product that is only added", [](G g) { return (g.x * g.y + g.y) / (g.x * g.y + g.x); },
+     "fma fma div ", true},
     {"integers are not fused", [](G g) { return g.i * g.i + g.i; }, "mul add ", true},
     {"a chain of products", [](G g) { return g.x * g.x + g.y * g.y + g.x * g.y; }, "mul fma fma ", true},
 };

@@ -30,8 +30,8 @@ void measure(bench::suite& suite) {
   by_hand::parameters const at{p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()};
   by_hand::gradients const to{d.w1.data(), d.b1.data(), d.w2.data(), d.b2.data()};
   auto const viewed = [](weights& w) {
-    return views{ct::view<float, 64, 32>(w.w1.data()), ct::view<float, 32>(w.b1.data()), ct::view<float, 32, 10>(w.w2.data()),
-                 ct::view<float, 10>(w.b2.data())};
+    return views{ct::view<float, 64, 32>(w.w1.data()), ct::view<float, 32>(w.b1.data()),
+                 ct::view<float, 32, 10>(w.w2.data()), ct::view<float, 10>(w.b2.data())};
   };
   float const* const px = x.data();
   float* const pv = value.data();
@@ -44,8 +44,8 @@ void measure(bench::suite& suite) {
                bench::written("d b2", to.b2, 10, batch)};
   c.hand = {bench::named("fused", [=] { *pv = (*hand)(at, px, pl, to); })};
   c.loops = {bench::named("loops", [=] { *pv = plain_loops::step(at, px, pl, batch, to); })};
-  c.ours = {bench::ours(ct::value_and_grad(loss), bench::into(*pv, viewed(d)), viewed(p), ct::view<float const, batch, 64>(px),
-                        ct::view<std::int32_t const, batch>(pl))};
+  c.ours = {bench::ours(ct::value_and_grad(loss), bench::into(*pv, viewed(d)), viewed(p),
+                        ct::view<float const, batch, 64>(px), ct::view<std::int32_t const, batch>(pl))};
   suite.run(c);
 }
 

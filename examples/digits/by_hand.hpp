@@ -8,10 +8,12 @@
 #include <cotangent/kernels/matmul.hpp>
 #include <cotangent/kernels/simd.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
-// The gradient step of network.hpp as a person writes it who has the library's matrix products and elementary functions,
-// and time: what the library's own step is held against.
+// The gradient step of network.hpp as a person writes it who has the library's matrix products and elementary
+// functions, and time: what the library's own step is held against.
 
 namespace digits::by_hand {
 
@@ -36,14 +38,16 @@ struct gradients {
 template <int N>
 class step {
   static constexpr int in = 64, hidden = 32, out = 10;
-  static constexpr int parts = hidden / width;                    // registers of a row of the hidden layer
+  static constexpr int parts = hidden / width;                   // registers of a row of the hidden layer
   static constexpr int stride = (N + width - 1) / width * width; // logits stand transposed, images in lanes
   alignas(64) float h_[N * hidden], dh_[N * hidden], z_[out * stride]{};
-  static constexpr std::int64_t most(std::int64_t a, std::int64_t b) { return a > b ? a : b; }
-  alignas(64) unsigned char scratch_[static_cast<std::size_t>(
-      most(1, most(most(kernels::matmul_scratch_bytes<float>(N, hidden, in), kernels::matmul_scratch_bytes<float>(out, N, hidden)),
-                   most(most(kernels::matmul_scratch_bytes<float>(hidden, out, N), kernels::matmul_scratch_bytes<float>(N, hidden, out)),
-                        kernels::matmul_scratch_bytes<float>(in, hidden, N)))))];
+  static constexpr std::int64_t scratch(std::int64_t m, std::int64_t n, std::int64_t k) {
+    return kernels::matmul_scratch_bytes<float>(m, n, k);
+  }
+  static constexpr std::int64_t largest = // of the five products below
+      std::max({std::int64_t{1}, scratch(N, hidden, in), scratch(out, N, hidden), scratch(hidden, out, N),
+                scratch(N, hidden, out), scratch(in, hidden, N)});
+  alignas(64) unsigned char scratch_[static_cast<std::size_t>(largest)];
 
   COTANGENT_INLINE static pack larger(pack const& a, pack const& b) { return a > b ? a : b; }
 
@@ -67,7 +71,8 @@ class step {
       if (first + width <= N) wanted = simd::load<ints>(labels + first);
       else wanted = simd::load<ints>(labels + first, N - first);
       pack z[out];
-      for (int c = 0; c < out; ++c) z[c] = simd::load<pack>(z_ + c * stride + first) + math::broadcast<pack>(bias[c]);
+      for (int c = 0; c < out; ++c)
+        z[c] = simd::load<pack>(z_ + c * stride + first) + math::broadcast<pack>(bias[c]);
       pack top[2] = {larger(z[0], z[1]), larger(z[2], z[3])};
       for (int c = 4; c < out; ++c) top[c % 2] = larger(top[c % 2], z[c]);
       pack const m = larger(top[0], top[1]);
@@ -83,7 +88,8 @@ class step {
       if (first + width <= N) loss += l;
       else loss += math::select(inside, l, pack{});
       for (int c = 0; c < out; ++c) {
-        pack d = z[c] * scale - math::select(wanted == math::broadcast<ints>(c), math::broadcast<pack>(each), pack{});
+        pack d = z[c] * scale -
+                 math::select(wanted == math::broadcast<ints>(c), math::broadcast<pack>(each), pack{});
         if (first + width > N) d = math::select(inside, d, pack{});
         simd::store(z_ + c * stride + first, d);
         sums[c] += d;
@@ -110,16 +116,16 @@ class step {
 public:
   // [by hand]
   float operator()(parameters const& p, float const* x, std::int32_t const* labels, gradients const& d) {
-    float* const scratch = reinterpret_cast<float*>(scratch_);
+    float* const s = reinterpret_cast<float*>(scratch_);
     using kernels::matmul;
-    matmul<false, false, N, hidden, in>(x, in, p.w1, hidden, h_, hidden, scratch);
+    matmul<false, false, N, hidden, in>(x, in, p.w1, hidden, h_, hidden, s);
     hidden_layer(p.b1);
-    matmul<true, true, out, N, hidden>(p.w2, out, h_, hidden, z_, stride, scratch);
+    matmul<true, true, out, N, hidden>(p.w2, out, h_, hidden, z_, stride, s);
     float const loss = cross_entropy(p.b2, labels, d.b2);
-    matmul<true, true, hidden, out, N>(h_, hidden, z_, stride, d.w2, out, scratch);
-    matmul<true, true, N, hidden, out>(z_, stride, p.w2, out, dh_, hidden, scratch);
+    matmul<true, true, hidden, out, N>(h_, hidden, z_, stride, d.w2, out, s);
+    matmul<true, true, N, hidden, out>(z_, stride, p.w2, out, dh_, hidden, s);
     hidden_layer_backward(d.b1);
-    matmul<true, false, in, hidden, N>(x, in, dh_, hidden, d.w1, hidden, scratch);
+    matmul<true, false, in, hidden, N>(x, in, dh_, hidden, d.w1, hidden, s);
     return loss;
   }
   // [/by hand]

@@ -16,8 +16,12 @@
 
 namespace digits {
 
-inline by_hand::parameters pointers(parameters const& p) { return {p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()}; }
-inline by_hand::gradients pointers(parameters& p) { return {p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()}; }
+inline by_hand::parameters pointers(parameters const& p) {
+  return {p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()};
+}
+inline by_hand::gradients pointers(parameters& p) {
+  return {p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()};
+}
 
 /// Three ways to compute one gradient.
 struct contest {
@@ -29,11 +33,16 @@ struct contest {
   std::unique_ptr<gradient_step::workspace> workspace = std::make_unique<gradient_step::workspace>();
   std::unique_ptr<by_hand::step<batch>> hand = std::make_unique<by_hand::step<batch>>();
 
-  contest(parameters const& at, images const& of, labels_of_images const& with) : p(at), x(of), labels(with) {}
+  contest(parameters const& at, images const& of, labels_of_images const& with)
+      : p(at), x(of), labels(with) {}
 
-  void ours() { static_cast<void>(gradient_step::run(*workspace, std::tie(p, x, labels), std::tie(loss[0], gradient[0]))); }
+  void ours() {
+    static_cast<void>(gradient_step::run(*workspace, std::tie(p, x, labels), std::tie(loss[0], gradient[0])));
+  }
   void by_hand() { loss[1] = (*hand)(pointers(p), x.data(), labels.data(), pointers(gradient[1])); }
-  void loops() { loss[2] = plain_loops::step(pointers(p), x.data(), labels.data(), batch, pointers(gradient[2])); }
+  void loops() {
+    loss[2] = plain_loops::step(pointers(p), x.data(), labels.data(), batch, pointers(gradient[2]));
+  }
 
   /// Do the three agree, each tensor to a few roundings of its largest entry?
   bool agree() {
@@ -68,7 +77,9 @@ struct contest {
         f();
         asm volatile("" : : : "memory");
       }
-      to.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / count);
+      to.push_back(
+          std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
+          count);
     };
     for (int k = 0; k < rounds; ++k) {
       time(times[0], repetitions, [&] { ours(); });

@@ -9,13 +9,14 @@
 
 #include <cotangent/io/describe.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -114,7 +115,7 @@ void say_what_was_compiled() {
   std::printf("\nThe gradient step that the compiler made:\n%s", ct::describe<gradient_step>().c_str());
 }
 
-// At the end of the training gradients are small differences of large numbers, which nobody can compare: so at its start.
+// Where the training starts: at its end, gradients are small differences of large numbers.
 void compare(parameters const& p, image_set const& all) {
   images x;
   labels_of_images labels;
@@ -133,7 +134,10 @@ void compare(parameters const& p, image_set const& all) {
 int run(std::string const& csv, std::filesystem::path const& folder) {
   auto [all, problem] = digits::read(csv);
   if (problem.empty() && all.size() <= images_to_train)
-    problem.append(csv).append(" holds ").append(std::to_string(all.size())).append(" images; to learn and to be tested takes more than ")
+    problem.append(csv)
+        .append(" holds ")
+        .append(std::to_string(all.size()))
+        .append(" images; to learn and to be tested takes more than ")
         .append(std::to_string(images_to_train));
   if (!problem.empty()) {
     std::fprintf(stderr, "digits: %s\n", problem.c_str());
@@ -142,15 +146,18 @@ int run(std::string const& csv, std::filesystem::path const& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (!std::filesystem::is_directory(folder)) {
-    std::fprintf(stderr, "digits: the folder %s cannot be made: %s\n", folder.c_str(), failed.message().c_str());
+    std::fprintf(stderr, "digits: the folder %s cannot be made: %s\n", folder.c_str(),
+                 failed.message().c_str());
     return 1;
   }
 
   std::mt19937 random(1);
   shuffle(all, random);
-  std::printf("%zu images to learn from, %zu to be tested with\n", images_to_train, all.size() - images_to_train);
+  std::printf("%zu images to learn from, %zu to be tested with\n", images_to_train,
+              all.size() - images_to_train);
   trained const t = train(all, random);
-  std::printf("%.1f %% of the test images are read rightly, after %.2f s\n", 100 * t.accuracy_on_test, t.seconds);
+  std::printf("%.1f %% of the test images are read rightly, after %.2f s\n", 100 * t.accuracy_on_test,
+              t.seconds);
   say_what_was_compiled();
   compare(t.start, all);
 

@@ -24,9 +24,8 @@ namespace hana = boost::hana;
 // [parameters]
 template <template <class, ct::extent...> class Tensor>
 struct mlp {
-  BOOST_HANA_DEFINE_STRUCT(mlp,
-    (Tensor<float, 64, 32>, w1), (Tensor<float, 32>, b1),
-    (Tensor<float, 32, 10>, w2), (Tensor<float, 10>, b2));
+  BOOST_HANA_DEFINE_STRUCT(mlp, (Tensor<float, 64, 32>, w1), (Tensor<float, 32>, b1),
+                           (Tensor<float, 32, 10>, w2), (Tensor<float, 10>, b2));
 };
 
 using parameters = mlp<ct::tensor>;
@@ -69,7 +68,8 @@ using images = ct::tensor<float, batch, 64>;
 using labels_of_images = ct::tensor<std::int32_t, batch>;
 
 using gradient_step = ct::program<decltype(ct::value_and_grad(loss)), parameters, images, labels_of_images>;
-using adam_step = ct::program<decltype(ct::compiled(adam)), parameters, parameters, parameters, parameters, float>;
+using adam_step =
+    ct::program<decltype(ct::compiled(adam)), parameters, parameters, parameters, parameters, float>;
 // [/batch]
 
 } // namespace digits

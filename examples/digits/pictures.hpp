@@ -22,11 +22,12 @@ namespace digits {
 /// Graphviz, where it is installed.
 inline bool render(std::filesystem::path const& dot, std::filesystem::path const& svg) {
   std::string words[]{"dot", "-Tsvg", dot.string(), "-o", svg.string()};
-  char* arguments[]{words[0].data(), words[1].data(), words[2].data(), words[3].data(), words[4].data(), nullptr};
+  char* arguments[]{words[0].data(), words[1].data(), words[2].data(),
+                    words[3].data(), words[4].data(), nullptr};
   pid_t child;
   int status = 1;
-  return posix_spawnp(&child, "dot", nullptr, nullptr, arguments, environ) == 0 && waitpid(child, &status, 0) == child &&
-         WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return posix_spawnp(&child, "dot", nullptr, nullptr, arguments, environ) == 0 &&
+         waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 /// The names of the files that were written; none where that failed, which it has said then.

@@ -21,11 +21,13 @@ public:
       char bar[length + 1];
       for (int k = 0; k < length; ++k) bar[k] = k * epochs_ < epoch * length ? '#' : '.';
       bar[length] = '\0';
-      std::printf("\r[%s] epoch %2d/%d  loss %.4f  test %5.1f %%", bar, epoch, epochs_, mean_loss, 100 * part_right);
+      std::printf("\r[%s] epoch %2d/%d  loss %.4f  test %5.1f %%", bar, epoch, epochs_, mean_loss,
+                  100 * part_right);
       if (epoch == epochs_) std::printf("\n");
       std::fflush(stdout);
     } else if (epoch == 1 || epoch % 5 == 0 || epoch == epochs_)
-      std::printf("epoch %2d of %d: loss %.4f, %.1f %% of the test images right\n", epoch, epochs_, mean_loss, 100 * part_right);
+      std::printf("epoch %2d of %d: loss %.4f, %.1f %% of the test images right\n", epoch, epochs_, mean_loss,
+                  100 * part_right);
   }
 };
 

@@ -57,7 +57,7 @@ inline std::string read_line(std::string_view line, int (&numbers)[65]) {
 
 } // namespace detail
 
-/// Lines of 64 pixels, 0 to 16, and the digit, with commas between. `name` is what the sentence calls the stream.
+/// Lines of 64 pixels, 0 to 16, and the digit, with commas between; `name` is what a sentence calls the stream.
 inline reading read(std::istream& in, std::string const& name) {
   reading r;
   std::string line;

@@ -47,17 +47,26 @@ TEST_CASE("digits: a malformed line is one sentence with its number") {
   CHECK(problem_with(good + "\n" + good) == "some.csv, line 2: the line is empty");
   CHECK(problem_with(good + good + "1,2,3\n") ==
         "some.csv, line 3: 64 pixels and the digit must stand in a line, found only 3 numbers");
-  CHECK(problem_with(line_of(0, "4,1")) == "some.csv, line 1: 64 pixels and the digit must stand in a line, found more");
-  CHECK(problem_with(with_pixel(10, "17")) == "some.csv, line 1: pixel 10 must be a whole number from 0 to 16, found '17'");
-  CHECK(problem_with(with_pixel(1, "-1")) == "some.csv, line 1: pixel 1 must be a whole number from 0 to 16, found '-1'");
-  CHECK(problem_with(with_pixel(64, "x")) == "some.csv, line 1: pixel 64 must be a whole number from 0 to 16, found 'x'");
-  CHECK(problem_with(with_pixel(2, "3.5")) == "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found '3.5'");
-  CHECK(problem_with(with_pixel(2, " 3")) == "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found ' 3'");
-  CHECK(problem_with(with_pixel(2, "")) == "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found ''");
+  CHECK(problem_with(line_of(0, "4,1")) ==
+        "some.csv, line 1: 64 pixels and the digit must stand in a line, found more");
+  CHECK(problem_with(with_pixel(10, "17")) ==
+        "some.csv, line 1: pixel 10 must be a whole number from 0 to 16, found '17'");
+  CHECK(problem_with(with_pixel(1, "-1")) ==
+        "some.csv, line 1: pixel 1 must be a whole number from 0 to 16, found '-1'");
+  CHECK(problem_with(with_pixel(64, "x")) ==
+        "some.csv, line 1: pixel 64 must be a whole number from 0 to 16, found 'x'");
+  CHECK(problem_with(with_pixel(2, "3.5")) ==
+        "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found '3.5'");
+  CHECK(problem_with(with_pixel(2, " 3")) ==
+        "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found ' 3'");
+  CHECK(problem_with(with_pixel(2, "")) ==
+        "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found ''");
   CHECK(problem_with(with_pixel(2, "99999999999999999999999")) ==
         "some.csv, line 1: pixel 2 must be a whole number from 0 to 16, found '99999999999999999999...'");
-  CHECK(problem_with(line_of(0, "10")) == "some.csv, line 1: the digit must be a whole number from 0 to 9, found '10'");
-  CHECK(problem_with(line_of(0, "")) == "some.csv, line 1: the digit must be a whole number from 0 to 9, found ''");
+  CHECK(problem_with(line_of(0, "10")) ==
+        "some.csv, line 1: the digit must be a whole number from 0 to 9, found '10'");
+  CHECK(problem_with(line_of(0, "")) ==
+        "some.csv, line 1: the digit must be a whole number from 0 to 9, found ''");
 }
 
 TEST_CASE("digits: what cannot be read, or holds nothing, is said") {

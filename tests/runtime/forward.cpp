@@ -31,7 +31,8 @@ struct differentiated {
       if (is_floating(g.tensors[g.input(k)].type)) x.push(g.input(k));
     }
     symbol const y = g.output(0);
-    for (symbol s : x) all.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : none);
+    for (symbol s : x)
+      all.push(v.push(b.symbol_of(b.tensor(s).type, b.tensor(s).shape)) >= 0 ? v.back() : none);
     all.push(w = b.symbol_of(b.tensor(y).type, b.tensor(y).shape));
     b.set_inputs(all.data(), all.size());
     array<symbol> results(2 + x.size());
@@ -39,7 +40,8 @@ struct differentiated {
     tangents(b, x.data(), v.data(), x.size(), &y, 1, &results[1]);
     moves = results[1] != none;
     if (!moves) results[1] = extend::constant(b, b.tensor(y).type, b.tensor(y).shape, 0).id;
-    gradient(b, {.outputs = &y, .seeds = &w, .output_count = 1, .wrt = x.data(), .wrt_count = x.size()}, &results[2]);
+    gradient(b, {.outputs = &y, .seeds = &w, .output_count = 1, .wrt = x.data(), .wrt_count = x.size()},
+             &results[2]);
     b.set_outputs(results.data(), results.size());
   }
 };
@@ -122,20 +124,25 @@ simplify_cases::sample const others[]{
     {"slice", [](G g) { return simplify_cases::sliced(g.x, {1, 2, 0, 1}, {2, 2}); }, ""},
     {"pad", [](G g) { return simplify_cases::padded(g.x, {1, 2, 0, 1}, {9, 4}); }, ""},
     {"concatenate",
-     [](G g) { return term{g.x.b, g.x.b->push(info_of<op::concatenate>(), {g.x.id, g.square.id, g.y.id}, {0})}; }, ""},
+     [](G g) {
+       return term{g.x.b, g.x.b->push(info_of<op::concatenate>(), {g.x.id, g.square.id, g.y.id}, {0})};
+     },
+     ""},
     {"gather", [](G g) { return e::gather(g.t, g.i); }, ""},
-    {"scatter_add",
-     [](G g) { return op::scatter_add::of(e::gather(g.x, g.i), g.i, g.x.shape_id()) * g.y; }, ""},
+    {"scatter_add", [](G g) { return op::scatter_add::of(e::gather(g.x, g.i), g.i, g.x.shape_id()) * g.y; },
+     ""},
     {"matmul", [](G g) { return e::matmul(g.x, g.square); }, ""},
     {"matmul, left transposed", [](G g) { return op::matmul::of(g.x, g.y, true, false); }, ""},
     {"matmul, right transposed", [](G g) { return op::matmul::of(g.x, g.y, false, true); }, ""},
     {"matmul, both transposed", [](G g) { return op::matmul::of(g.square, g.x, true, true); }, ""},
     {"select", [](G g) { return e::select(g.c, g.x * g.x, g.y); }, ""},
-    {"convert", [](G g) { return e::convert(e::convert(g.x, element::float64) * g.y, element::float64); }, ""},
+    {"convert", [](G g) { return e::convert(e::convert(g.x, element::float64) * g.y, element::float64); },
+     ""},
     {"identity", [](G g) { return e::apply<op::identity>(g.x) * g.y; }, ""},
     {"logsumexp", [](G g) { return e::logsumexp(g.x, 2); }, ""},
     {"softmax", [](G g) { return e::softmax(g.x, 1); }, ""},
-    {"cross_entropy", [](G g) { return e::cross_entropy(g.x, e::convert(e::argmax(g.y, 1), element::int32)); }, ""},
+    {"cross_entropy",
+     [](G g) { return e::cross_entropy(g.x, e::convert(e::argmax(g.y, 1), element::int32)); }, ""},
 };
 
 graph written(simplify_cases::sample const& s) {
@@ -184,9 +191,10 @@ TEST_CASE("a wrong derivative is seen") {
   // J v of x x against the differences of x x + x
   graph const g = one<op::square>();
   differentiated d(g);
-  symbol const outputs[3]{(term{&d.b, d.b.get().ids[d.b.get().regions[0].first_output]} + term{&d.b, d.x[0]}).id,
-                          d.b.get().ids[d.b.get().regions[0].first_output + 1],
-                          d.b.get().ids[d.b.get().regions[0].first_output + 2]};
+  symbol const outputs[3]{
+      (term{&d.b, d.b.get().ids[d.b.get().regions[0].first_output]} + term{&d.b, d.x[0]}).id,
+      d.b.get().ids[d.b.get().regions[0].first_output + 1],
+      d.b.get().ids[d.b.get().regions[0].first_output + 2]};
   d.b.set_outputs(outputs, 3);
   reference::dice dice(3);
   array<values> at = reference::inputs_of(d.b.get(), dice, 0.3, 0.9);
@@ -207,7 +215,8 @@ TEST_CASE("the second derivative is symmetric") {
     term const y{&b, g.output(0)};
     if (!is_floating(y.type())) continue;
     symbol const loss = e::sum(e::apply<op::sin>(y), e::all_axes(y)).id;
-    symbol dx = none, seeds[2]{b.symbol_of(element::float64, b.tensor(x).shape), b.symbol_of(element::float64, b.tensor(x).shape)};
+    symbol dx = none, seeds[2]{b.symbol_of(element::float64, b.tensor(x).shape),
+                               b.symbol_of(element::float64, b.tensor(x).shape)};
     gradient(b, {.outputs = &loss, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
     symbol h[2]{};
     for (int k = 0; k < 2; ++k) {

@@ -391,6 +391,7 @@ TEST_CASE("an index beyond its axis is clamped and reported") {
 }
 
 TEST_CASE("NaN wins in max, and argmax finds the first") {
+  if (fast) return;
   graph_under_test t;
   term const x = t.input(element::float64, std::int64_t{40});
   t.output(extend::max(x, 1));

@@ -12,8 +12,11 @@ namespace ct = cotangent;
 
 namespace {
 
-constexpr auto loss = [](auto w, auto x, auto labels) { return ct::mean(ct::cross_entropy(ct::matmul(x, w), labels)); };
-using step = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 4, 3>, ct::tensor<float, 5, 4>, ct::tensor<std::int32_t, 5>>;
+constexpr auto loss = [](auto w, auto x, auto labels) {
+  return ct::mean(ct::cross_entropy(ct::matmul(x, w), labels));
+};
+using step = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 4, 3>, ct::tensor<float, 5, 4>,
+                         ct::tensor<std::int32_t, 5>>;
 
 constexpr auto scaled = [](auto x, auto y) { return 2 - ct::exp(x) / y; };
 using scale = ct::program<decltype(ct::compiled(scaled)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
@@ -37,7 +40,8 @@ int nodes_of(std::string const& text, std::string const& kind) {
   int n = 0;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);)
-    n += line.rfind("  " + kind, 0) == 0 && line.find(" -> ") == std::string::npos && line.find("label=") != std::string::npos;
+    n += line.rfind("  " + kind, 0) == 0 && line.find(" -> ") == std::string::npos &&
+         line.find("label=") != std::string::npos;
   return n;
 }
 
@@ -46,7 +50,8 @@ int nodes_of(std::string const& text, std::string const& kind) {
 TEST_CASE("dot: every argument, every result and every operation but constants is a node of the picture") {
   std::string const text = picture<step>();
   int operations = 0;
-  for (int i = 0; i < step::graph.node_count; ++i) operations += step::graph.nodes[i].op->kind != ct::operation_kind::constant;
+  for (int i = 0; i < step::graph.node_count; ++i)
+    operations += step::graph.nodes[i].op->kind != ct::operation_kind::constant;
   CHECK(nodes_of(text, "n") == operations);
   CHECK(nodes_of(text, "t") == 3);
   CHECK(nodes_of(text, "o") == 2);
@@ -59,11 +64,13 @@ TEST_CASE("dot: what only the gradient needs has another colour than what the va
   std::string const text = picture<step>();
   auto const line_with = [&](std::string const& part) {
     auto const at = text.find(part);
-    return at == std::string::npos ? std::string() : text.substr(text.rfind('\n', at), at - text.rfind('\n', at));
+    return at == std::string::npos ? std::string()
+                                   : text.substr(text.rfind('\n', at), at - text.rfind('\n', at));
   };
   CHECK(line_with("label=\"matmul\\n[5, 3]").find("#cfe2f3") != std::string::npos);
   CHECK(line_with("label=\"matmul (left transposed)").find("#fce0c2") != std::string::npos);
-  CHECK(count(picture<step>({nullptr, nullptr, 2}), "#fce0c2") == 1); // the legend: both outputs were said to be values
+  CHECK(count(picture<step>({nullptr, nullptr, 2}), "#fce0c2") ==
+        1); // the legend: both outputs were said to be values
 }
 
 TEST_CASE("dot: names are those that were given, quoted") {
@@ -98,5 +105,6 @@ TEST_CASE("describe: sizes that a call decides are names") {
 }
 
 TEST_CASE("describe: a graph alone is described by its loops") {
-  CHECK(ct::describe(scale::graph) == ct::describe<scale>().substr(ct::describe<scale>().find("\n   1  ") + 1));
+  CHECK(ct::describe(scale::graph) ==
+        ct::describe<scale>().substr(ct::describe<scale>().find("\n   1  ") + 1));
 }

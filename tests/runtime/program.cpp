@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
+// No checked calls here: these tests are also built without exceptions.
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <tuple>
@@ -20,19 +22,23 @@ using twice = ct::program<decltype(doubled), ct::tensor<double, 4>>;
 using named = ct::program<decltype(ct::compiled(loss)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
 } // namespace
 
-TEST_CASE("run gives what the call gives") {
+TEST_CASE("run writes the results where it is told to") {
   ct::tensor<double, 5> const x{1, 2, 3, 4, 5}, y{5, 4, 3, 2, 1};
-  auto const expected = ct::value_and_grad(loss)(x, y);
   static_assert(gradient::workspace_bytes <= 4096 && gradient::flops > 0 && gradient::graph.node_count > 0);
   gradient::workspace memory;
   double value = 0;
   ct::tensor<double, 5> dx;
   REQUIRE(gradient::run(memory, std::tie(x, y), std::tie(value, dx)) == ct::status::ok);
-  CHECK(value == expected.first);
-  CHECK(dx == expected.second);
+  double sum = 0;
+  for (int i = 0; i < 5; ++i) {
+    double const off = std::exp(x(i)) - y(i);
+    sum += off * off / 5;
+    CHECK(dx(i) == Approx(2 * off * std::exp(x(i)) / 5));
+  }
+  CHECK(value == Approx(sum));
   gradient::result all;
   REQUIRE(gradient::run(memory, std::tie(x, y), all) == ct::status::ok);
-  CHECK(all == expected);
+  CHECK(all == gradient::result(value, dx));
 }
 
 TEST_CASE("run takes whatever lies in memory") {

@@ -69,9 +69,61 @@ TEST_CASE("each rewrite leaves the values") {
     reference::dice d(7);
     array<values> const inputs = reference::inputs_of(b.get(), d, 0.5, 2);
     CAPTURE(c.sentence);
-    CHECK(close(reference::evaluate(b.get(), inputs),
-                reference::evaluate(simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses}), inputs), 1e-14));
+    CHECK(
+        close(reference::evaluate(b.get(), inputs),
+              reference::evaluate(simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses}), inputs),
+              1e-14));
   }
+}
+
+namespace {
+
+/// The largest error, in units of 2^-24 of the exact value, of a formula of four float tensors (two of [8, 64], a row,
+/// a scalar) after simplify. What is exact is the formula as it stands, in double.
+template <class F> double units_of_error(F formula, bool rewrite = true) {
+  auto const evaluated = [&](element type, bool simplifies) {
+    builder b;
+    std::int32_t const shapes[]{simplify_cases::shape_of(b, {8, 64}), simplify_cases::shape_of(b, {8, 64}),
+                                simplify_cases::shape_of(b, {64}), 0};
+    symbol in[4]{};
+    for (int k = 0; k < 4; ++k) in[k] = b.symbol_of(type, shapes[k]);
+    b.set_inputs(in, 4);
+    symbol const y = formula(term{&b, in[0]}, term{&b, in[1]}, term{&b, in[2]}, term{&b, in[3]}).id;
+    b.set_outputs(&y, 1);
+    reference::dice d(5);
+    array<values> at = reference::inputs_of(b.get(), d, 0.5, 2);
+    for (values& v : at)
+      for (scalar& s : v) s.real = static_cast<float>(s.real);
+    return reference::evaluate(
+        simplifies ? simplify(b.get(), {.rewrite = true, .fuse_multiply_add = false}) : b.get(), at)[0];
+  };
+  values const exact = evaluated(element::float64, false), found = evaluated(element::float32, rewrite);
+  double largest = 0;
+  for (int i = 0; i < exact.size(); ++i)
+    largest = std::fmax(largest, std::fabs(found[i].real / exact[i].real - 1) * 16777216);
+  return largest;
+}
+
+} // namespace
+
+TEST_CASE("errors stay within their bounds") {
+  auto const p = [](term x, double e) { return extend::apply<op::pow>(x, extend::constant_like(x, e)); };
+  // a little more than the bound, which is to first order
+  CHECK(units_of_error([&](term x, term, term, term) { return p(x, 2); }) <= 1.001);
+  CHECK(units_of_error([&](term x, term, term, term) { return p(x, 3); }) <= 2.001);
+  CHECK(units_of_error([&](term x, term, term, term) { return p(x, -1); }) <= 1.001);
+  CHECK(units_of_error([&](term x, term, term, term) { return p(x, 0.5); }) <= 1.001);
+  CHECK(units_of_error([](term x, term, term, term) { return x / 3; }) <= 2.001);
+  CHECK(units_of_error([](term x, term, term, term) { return x / 4; }) == 0);
+  CHECK(units_of_error([](term x, term, term, term s) { return x / s; }) <= 2.001);
+  CHECK(units_of_error([](term x, term, term row, term) { return x / row; }) <= 2.001);
+  CHECK(units_of_error([](term x, term, term row, term s) { return x * row * s; }) <= 2.001);
+  CHECK(units_of_error([](term x, term y, term row, term s) { return (x * row) * (y * s); }) <= 3.001);
+  CHECK(units_of_error([](term x, term y, term row, term) { return (x * row) * y; }) <= 2.001);
+  CHECK(units_of_error([](term x, term y, term row, term) { return (x * row) / y; }) <= 2.001);
+  CHECK(units_of_error([](term x, term y, term row, term) { return x / (y * row); }) <= 3.001);
+  // the measure sees more than one rounding
+  CHECK(units_of_error([](term x, term y, term row, term) { return x * y * row; }, false) > 1);
 }
 
 TEST_CASE("the comparison of values sees a wrong one") {
@@ -91,7 +143,8 @@ TEST_CASE("random graphs keep their values") {
     graph const g = random(seed, 60);
     REQUIRE(verify(g).text == nullptr);
     reference::dice d(seed);
-    array<values> const inputs = reference::inputs_of(g, d, -1.5, 1.5), wanted = reference::evaluate(g, inputs);
+    array<values> const inputs = reference::inputs_of(g, d, -1.5, 1.5),
+                        wanted = reference::evaluate(g, inputs);
     for (bool fuse : {false, true}) {
       graph const less = simplify(g, {.rewrite = true, .fuse_multiply_add = fuse});
       REQUIRE(verify(less).text == nullptr);
@@ -114,7 +167,8 @@ TEST_CASE("what is simple stays as it is") {
 
 TEST_CASE("inputs and outputs keep their number and order") {
   builder b;
-  symbol const in[]{b.symbol_of(element::float32, 0), b.symbol_of(element::float64, 0), b.symbol_of(element::float64, 0)};
+  symbol const in[]{b.symbol_of(element::float32, 0), b.symbol_of(element::float64, 0),
+                    b.symbol_of(element::float64, 0)};
   b.set_inputs(in, 3);
   term const x{&b, in[1]};
   symbol const out[]{(x + 0).id, in[2], (x * 1).id, extend::apply<op::exp>(x).id};
@@ -150,7 +204,8 @@ TEST_CASE("named sizes are counted when the program runs") {
   symbol const in[]{b.symbol_of(element::float64, b.shape(d)), b.symbol_of(element::float64, 0)};
   b.set_inputs(in, 2);
   term const x{&b, in[0]}, s{&b, in[1]};
-  symbol const out = extend::mean(x + extend::broadcast_to(s, x.shape_id()) * 0 + extend::constant_like(x, 2), 3).id;
+  symbol const out =
+      extend::mean(x + extend::broadcast_to(s, x.shape_id()) * 0 + extend::constant_like(x, 2), 3).id;
   b.set_outputs(&out, 1);
   CHECK(verify(b.get()).text == nullptr);
   graph const less = simplify(b.get(), {.rewrite = true, .fuse_multiply_add = false});
@@ -199,7 +254,8 @@ TEST_CASE("regions are carried over as they are") {
   b.set_outputs(&body, 1, 1);
   symbol results[2]{b.symbol_of(element::float64, 0), b.symbol_of(element::float64, 0)};
   std::int64_t const attribute = 7;
-  b.edit().regions[1].owner = b.assign(info_of<verify_cases::runs_regions>(), &x, 1, results, 2, &attribute, 1);
+  b.edit().regions[1].owner =
+      b.assign(info_of<verify_cases::runs_regions>(), &x, 1, results, 2, &attribute, 1);
   symbol const y = (term{&b, results[1]} * 1).id;
   b.set_outputs(&y, 1);
   (void)dead;

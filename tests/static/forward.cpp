@@ -59,7 +59,8 @@ static_assert(tangent_of([](term, term y) { return extend::apply<op::exp>(y); })
 // where derivatives are zero, they end
 static_assert(tangent_of([](term x, term) { return extend::stop_gradient(x) * 2; }).result == none);
 static_assert(tangent_of([](term x, term) { return extend::select(x < 0, x, x * 2); }).is("mul select "));
-static_assert(tangent_of([](term x, term) { return extend::convert(x < 0, element::float64); }).result == none);
+static_assert(tangent_of([](term x, term) { return extend::convert(x < 0, element::float64); }).result ==
+              none);
 
 // where there is none, it is said, if it is needed
 static_assert(tangent_of([](term x, term) { return extend::apply<opaque>(x) * 2; }).b.failed().why ==
@@ -73,7 +74,8 @@ static_assert(tangent_of([](term x, term) {
 
 constexpr failure seed_of_another_shape() {
   builder b;
-  symbol const x = b.symbol_of(element::float64, simplify_cases::shape_of(b, {4})), seed = b.symbol_of(element::float64, 0);
+  symbol const x = b.symbol_of(element::float64, simplify_cases::shape_of(b, {4})),
+               seed = b.symbol_of(element::float64, 0);
   symbol result = none;
   tangents(b, &x, &seed, 1, &x, 1, &result);
   return b.failed();

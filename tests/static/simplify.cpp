@@ -13,10 +13,14 @@ namespace {
 // ---- each rewrite: an index in the compiler's message is the place in simplify_cases::cases
 
 template <int Case> struct rewrite {
-  static_assert(simplify_cases::holds(simplify_cases::cases[Case]), "a rewrite leaves other operations than it should");
+  static_assert(simplify_cases::holds(simplify_cases::cases[Case]),
+                "a rewrite leaves other operations than it should");
 };
-template <int... Case> constexpr int all(std::integer_sequence<int, Case...>) { return (int{sizeof(rewrite<Case>)} + ...); }
-static_assert(all(std::make_integer_sequence<int, simplify_cases::case_count>{}) == simplify_cases::case_count);
+template <int... Case> constexpr int all(std::integer_sequence<int, Case...>) {
+  return (int{sizeof(rewrite<Case>)} + ...);
+}
+static_assert(all(std::make_integer_sequence<int, simplify_cases::case_count>{}) ==
+              simplify_cases::case_count);
 
 constexpr bool a_wrong_expectation_is_seen() {
   simplify_cases::sample wrong = simplify_cases::cases[0];
@@ -44,7 +48,9 @@ template <class Op> struct folding {
   static_assert(folds<Op>(element::float32));
   static_assert(folds<Op>(element::float64));
 };
-template <class... Op> constexpr int all_fold(std::tuple<Op...> const*) { return (int{sizeof(folding<Op>)} + ...); }
+template <class... Op> constexpr int all_fold(std::tuple<Op...> const*) {
+  return (int{sizeof(folding<Op>)} + ...);
+}
 static_assert(all_fold(static_cast<reference::elementwise_operations const*>(nullptr)) > 0);
 
 constexpr double folded(double value) {
@@ -52,7 +58,9 @@ constexpr double folded(double value) {
   symbol const y = extend::apply<op::exp>(extend::constant(b, element::float64, 0, value)).id;
   b.set_outputs(&y, 1);
   graph const less = simplify(b.get());
-  return less.nodes[0].op == info_of<op::constant>() ? detail::scalar_of(element::float64, less.numbers[0]).real : -1;
+  return less.nodes[0].op == info_of<op::constant>()
+             ? detail::scalar_of(element::float64, less.numbers[0]).real
+             : -1;
 }
 static_assert(folded(0) == 1);
 static_assert(folded(1) > 2.718281828 && folded(1) < 2.718281829);
@@ -69,8 +77,7 @@ template <int Nodes> struct chain {
     b.set_inputs(in, 2);
     term const x{&b, in[0]}, y{&b, in[1]};
     symbol z = x.id;
-    for (int k = 0; k < Nodes; ++k)
-      switch (k % 3) {
+    for (int k = 0; k < Nodes; ++k) switch (k % 3) {
       case 0: z = b.push(info_of<op::multiply>(), {z, y.id}); break;
       case 1: z = b.push(info_of<op::add>(), {z, x.id}); break;
       default: z = b.push(info_of<op::tanh>(), {z}); break;
@@ -94,7 +101,8 @@ static_assert(left<3000, true> == 2000);
 template <int Nodes> struct adjoint {
   static constexpr built make() {
     builder b(frozen<chain<Nodes>, room(Nodes)>::view);
-    symbol const x = b.get().ids[b.get().regions[0].first_input], y = b.get().ids[b.get().regions[0].first_output];
+    symbol const x = b.get().ids[b.get().regions[0].first_input],
+                 y = b.get().ids[b.get().regions[0].first_output];
     symbol const loss = extend::sum({&b, y}, 3).id;
     symbol dx = none;
     gradient(b, {.outputs = &loss, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
@@ -103,7 +111,8 @@ template <int Nodes> struct adjoint {
   }
 };
 template <int Nodes>
-constexpr graph_view simple_adjoint = frozen<simplified<adjoint<Nodes>, 3 * Nodes, true>, room(3 * Nodes)>::view;
+constexpr graph_view simple_adjoint =
+    frozen<simplified<adjoint<Nodes>, 3 * Nodes, true>, room(3 * Nodes)>::view;
 
 static_assert(frozen<adjoint<1200>, room(3600)>::view.node_count > 3000);
 static_assert(simple_adjoint<1200>.node_count < 3000);

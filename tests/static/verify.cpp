@@ -13,8 +13,11 @@ static_assert(verify(verify_cases::sound()).text == nullptr);
 template <int Damage> struct damaged {
   static_assert(verify_cases::is_found(verify_cases::damages[Damage]), "verify says something else");
 };
-template <int... Damage> constexpr int all(std::integer_sequence<int, Damage...>) { return (int{sizeof(damaged<Damage>)} + ...); }
-static_assert(all(std::make_integer_sequence<int, verify_cases::damage_count>{}) == verify_cases::damage_count);
+template <int... Damage> constexpr int all(std::integer_sequence<int, Damage...>) {
+  return (int{sizeof(damaged<Damage>)} + ...);
+}
+static_assert(all(std::make_integer_sequence<int, verify_cases::damage_count>{}) ==
+              verify_cases::damage_count);
 
 static_assert(!verify_cases::is_found({[](graph&) {}, "a node has no operation"}));
 

@@ -34,7 +34,8 @@ public:
   }
 
 private:
-  constexpr void say(char const* text, std::int32_t node = none, symbol s = none, std::int32_t region = none) {
+  constexpr void say(char const* text, std::int32_t node = none, symbol s = none,
+                     std::int32_t region = none) {
     if (found_) found_ = {text, node, s, region};
   }
   static constexpr bool within(std::int32_t first, std::int32_t count, std::int32_t size) noexcept {
@@ -46,12 +47,15 @@ private:
     if (g_.region_count < 1) return say("the graph has no region");
     for (std::int32_t r = 0; r < g_.region_count && found_; ++r) {
       region const& at = g_.regions[r];
-      if (!within(at.first_input, at.input_count, g_.id_count) || !within(at.first_output, at.output_count, g_.id_count))
+      if (!within(at.first_input, at.input_count, g_.id_count) ||
+          !within(at.first_output, at.output_count, g_.id_count))
         return say("inputs or outputs of a region lie outside of the graph's ids", none, none, r);
       for (int k = 0; k < at.input_count; ++k)
-        if (!is_symbol(g_.input(k, r))) return say("an input of a region is not a symbol", none, g_.input(k, r), r);
+        if (!is_symbol(g_.input(k, r)))
+          return say("an input of a region is not a symbol", none, g_.input(k, r), r);
       for (int k = 0; k < at.output_count; ++k)
-        if (!is_symbol(g_.output(k, r))) return say("an output of a region is not a symbol", none, g_.output(k, r), r);
+        if (!is_symbol(g_.output(k, r)))
+          return say("an output of a region is not a symbol", none, g_.output(k, r), r);
     }
   }
 
@@ -62,8 +66,10 @@ private:
     if (d.rank < 0 || d.rank > max_rank) return say("a symbol has too many axes", none, t);
     for (int k = 0; k < d.rank; ++k)
       if (d.size[k] < -g_.extent_count) return say("a symbol has a size that is not in the graph", none, t);
-    if (static_cast<int>(s.type) >= element_count) return say("a symbol has an unknown element type", none, t);
-    if (s.producer < none || s.producer >= g_.node_count) return say("a symbol's producer is not a node", none, t);
+    if (static_cast<int>(s.type) >= element_count)
+      return say("a symbol has an unknown element type", none, t);
+    if (s.producer < none || s.producer >= g_.node_count)
+      return say("a symbol's producer is not a node", none, t);
     if (s.region < 0 || s.region >= g_.region_count) return say("a symbol lives in no region", none, t);
     if (s.name < none || s.name >= g_.name_count) return say("a symbol's name is not in the graph", none, t);
     if (s.base != none) view(t);
@@ -76,7 +82,8 @@ private:
     if (base.base != none) return say("a view is of a view; it must be of the tensor behind it", none, t);
     if (base.type != s.type) return say("a view has another element type than what it is a view of", none, t);
     dimensions const& d = g_.shape(t);
-    if (!within(s.window, d.rank + 1, g_.number_count)) return say("a view's window is not in the graph", none, t);
+    if (!within(s.window, d.rank + 1, g_.number_count))
+      return say("a view's window is not in the graph", none, t);
     if (base.shape < 0 || base.shape >= g_.shape_count) return; // said when the walk comes to it
     std::int64_t first = g_.numbers[s.window], last = first, elements = 1;
     for (int k = 0; k < d.rank; ++k) {
@@ -96,13 +103,15 @@ private:
   constexpr void pools(std::int32_t i) {
     node const& n = g_.nodes[i];
     if (n.op == nullptr) return say("a node has no operation", i);
-    if (n.operand_count < 0 || n.result_count < 0 || !within(n.first, n.operand_count + n.result_count, g_.id_count))
+    if (n.operand_count < 0 || n.result_count < 0 ||
+        !within(n.first, n.operand_count + n.result_count, g_.id_count))
       return say("a node's operands or results lie outside of the graph's ids", i);
     if (!within(n.attribute, n.attribute_count, g_.number_count))
       return say("a node's attributes lie outside of the graph's numbers", i);
     if (n.region < 0 || n.region >= g_.region_count) return say("a node lives in no region", i);
     for (int k = 0; k < n.operand_count; ++k)
-      if (symbol const x = g_.operand(n, k); !is_symbol(x) && x != none) return say("an operand is not a symbol", i, x);
+      if (symbol const x = g_.operand(n, k); !is_symbol(x) && x != none)
+        return say("an operand is not a symbol", i, x);
     for (int k = 0; k < n.result_count; ++k)
       if (!is_symbol(g_.result(n, k))) return say("a result is not a symbol", i, g_.result(n, k));
     if (n.op->kind == operation_kind::input) return say("an input is not a node", i);
@@ -124,7 +133,8 @@ private:
     if (at.owner < 0 || at.owner >= g_.node_count) return say("a region has no owner", none, none, r);
     if (g_.nodes[at.owner].op->kind != operation_kind::control)
       return say("a region's owner is not an operation that runs regions", at.owner, none, r);
-    if (g_.nodes[at.owner].region != at.parent) return say("a region's owner does not live in its parent", at.owner, none, r);
+    if (g_.nodes[at.owner].region != at.parent)
+      return say("a region's owner does not live in its parent", at.owner, none, r);
     std::int32_t up = r, steps = 0;
     while (up > 0 && up < g_.region_count && ++steps <= g_.region_count) up = g_.regions[up].parent;
     if (up != 0) say("a region is inside itself", none, none, r);
@@ -152,9 +162,11 @@ private:
       symbol const x = g_.operand(n, k);
       if (x == none) continue;
       tensor_symbol const& t = g_.tensors[x];
-      if (!visible(t.region, n.region)) return say("an operand lives in a region that cannot be seen from here", i, x);
+      if (!visible(t.region, n.region))
+        return say("an operand lives in a region that cannot be seen from here", i, x);
       if (defined_[x] || (t.base != none && defined_[t.base])) continue;
-      say(t.producer == none && t.base == none ? "an operand is defined by nothing" : "an operand is defined after its use",
+      say(t.producer == none && t.base == none ? "an operand is defined by nothing"
+                                               : "an operand is defined after its use",
           i, x);
       return;
     }
@@ -182,8 +194,10 @@ private:
     for (int k = 0; k < g_.output_count(r); ++k) {
       symbol const y = g_.output(k, r);
       tensor_symbol const& t = g_.tensors[y];
-      if (!visible(t.region, r)) return say("an output lives in a region that cannot be seen from there", none, y, r);
-      if (!defined_[y] && (t.base == none || !defined_[t.base])) return say("an output is defined by nothing", none, y, r);
+      if (!visible(t.region, r))
+        return say("an output lives in a region that cannot be seen from there", none, y, r);
+      if (!defined_[y] && (t.base == none || !defined_[t.base]))
+        return say("an output is defined by nothing", none, y, r);
     }
   }
 };

@@ -35,10 +35,12 @@ public:
   /// The words, or null.
   constexpr char const* run() const {
     switch (n_.op->kind) {
-    case operation_kind::constant: return attributes(1) ? nullptr : "a constant needs one attribute, its bits";
+    case operation_kind::constant:
+      return attributes(1) ? nullptr : "a constant needs one attribute, its bits";
     case operation_kind::iota:
       if (!attributes(1)) return "iota needs one attribute, its axis";
-      return to_.rank == 1 && g_.attribute(n_) == 0 ? nullptr : "an iota counts along the only axis of its shape";
+      return to_.rank == 1 && g_.attribute(n_) == 0 ? nullptr
+                                                    : "an iota counts along the only axis of its shape";
     case operation_kind::size: return size();
     case operation_kind::broadcast: return same_type() ? broadcast() : "a broadcast changes the element type";
     case operation_kind::reshape:
@@ -50,7 +52,8 @@ public:
     case operation_kind::pad:
       if (!same_type()) return "a pad changes the element type";
       return window(from(0), to_, "a pad puts elements outside of its result");
-    case operation_kind::scatter_add: return same_type() ? scatter() : "a scatter_add changes the element type";
+    case operation_kind::scatter_add:
+      return same_type() ? scatter() : "a scatter_add changes the element type";
     case operation_kind::input:
     case operation_kind::control: return nullptr;
     case operation_kind::elementwise:
@@ -78,21 +81,25 @@ public:
 private:
   constexpr dimensions const& from(int k) const noexcept { return g_.shape(g_.operand(n_, k)); }
   constexpr bool attributes(int count) const noexcept { return n_.attribute_count == count; }
-  constexpr bool axis(std::int32_t at, int rank) const noexcept { return g_.numbers[at] >= 0 && g_.numbers[at] < rank; }
+  constexpr bool axis(std::int32_t at, int rank) const noexcept {
+    return g_.numbers[at] >= 0 && g_.numbers[at] < rank;
+  }
   constexpr bool same_type() const noexcept {
     return g_.tensors[g_.operand(n_, 0)].type == g_.tensors[y_].type;
   }
 
   constexpr char const* inferred() const {
     if (n_.op->infer == nullptr) return nullptr;
-    array<std::int64_t> padded(n_.attribute_count < 1 ? 1 : n_.attribute_count); // a rule may ask for one it lacks
+    array<std::int64_t> padded(
+        n_.attribute_count < 1 ? 1 : n_.attribute_count); // a rule may ask for one it lacks
     for (int k = 0; k < n_.attribute_count; ++k) padded[k] = g_.attribute(n_, k);
     array<symbol> operands(n_.operand_count);
     for (int k = 0; k < n_.operand_count; ++k) operands[k] = g_.operand(n_, k);
     inference rule{b_, operands.data(), n_.operand_count, padded.data(), n_.attribute_count};
     n_.op->infer(rule);
     if (b_.failed().why != nullptr) return b_.failed().why->text;
-    if (rule.type != g_.tensors[y_].type) return "a result has another element type than its operation gives it";
+    if (rule.type != g_.tensors[y_].type)
+      return "a result has another element type than its operation gives it";
     if (rule.shape != g_.tensors[y_].shape) return "a result has another shape than its operation gives it";
     return nullptr;
   }
@@ -100,7 +107,8 @@ private:
   constexpr char const* size() const {
     if (n_.attribute_count < 1) return "a size needs the dimensions to multiply";
     for (int k = 0; k < n_.attribute_count; ++k)
-      if (g_.attribute(n_, k) < -g_.extent_count) return "a size multiplies a dimension that is not in the graph";
+      if (g_.attribute(n_, k) < -g_.extent_count)
+        return "a size multiplies a dimension that is not in the graph";
     return nullptr;
   }
 
@@ -113,7 +121,8 @@ private:
       std::int64_t const at = g_.attribute(n_, k);
       if ((seen >> at & 1u) != 0) return "a broadcast names an axis twice";
       seen |= 1u << at;
-      if (d.size[k] != to_.size[at] && d.size[k] != 1) return "a broadcast repeats an axis that is not of size 1";
+      if (d.size[k] != to_.size[at] && d.size[k] != 1)
+        return "a broadcast repeats an axis that is not of size 1";
     }
     return nullptr;
   }
@@ -126,7 +135,8 @@ private:
       std::int64_t const start = g_.attribute(n_, 2 * k), step = g_.attribute(n_, 2 * k + 1);
       if (step == 0) return "a window has a step of 0";
       if (start < -g_.extent_count) return "a window starts at a dimension that is not in the graph";
-      if (small.size[k] <= 0 || large.size[k] < 0 || start < 0) continue; // empty, or known when the program runs
+      if (small.size[k] <= 0 || large.size[k] < 0 || start < 0)
+        continue; // empty, or known when the program runs
       std::int64_t const last = start + (small.size[k] - 1) * step;
       if (start >= large.size[k] || last < 0 || last >= large.size[k]) return outside;
     }
@@ -137,7 +147,8 @@ private:
     dimensions const &rows = from(0), &places = from(1);
     element const e = g_.tensors[g_.operand(n_, 1)].type;
     if (e != element::int32 && e != element::int64) return "the places of a scatter_add must be integers";
-    if (to_.rank < 1 || rows.rank != places.rank + to_.rank - 1) return "the rows of a scatter_add do not fit its places";
+    if (to_.rank < 1 || rows.rank != places.rank + to_.rank - 1)
+      return "the rows of a scatter_add do not fit its places";
     for (int k = 0; k < rows.rank; ++k)
       if (rows.size[k] != (k < places.rank ? places.size[k] : to_.size[k - places.rank + 1]))
         return "the rows of a scatter_add do not fit its places";
@@ -151,7 +162,8 @@ constexpr verification verify_shapes(graph_view const& g) {
   if (b.get().shapes.size() != g.shape_count) return {"two shapes of the graph are equal"};
   for (std::int32_t i = 0; i < g.node_count; ++i)
     if (g.nodes[i].op->kind != operation_kind::control)
-      if (char const* const text = shape_check(g, b, g.nodes[i]).run(); text != nullptr) return {text, i, g.result(g.nodes[i])};
+      if (char const* const text = shape_check(g, b, g.nodes[i]).run(); text != nullptr)
+        return {text, i, g.result(g.nodes[i])};
   return {};
 }
 

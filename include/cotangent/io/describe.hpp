@@ -66,11 +66,12 @@ private:
 
   std::string kernel(nest const& n) const {
     node const& of = g.nodes[n.node];
+    bool const product = of.op->kind == operation_kind::matmul;
     std::string text = of.op->name;
     for (int k = 0; k < of.operand_count; ++k)
       if (g.operand(of, k) != none) {
-        text.append(k == 0 ? " of " : of.op->kind == operation_kind::matmul ? " x " : ", ").append(shape_of(g.operand(of, k)));
-        if (of.op->kind == operation_kind::matmul && g.attribute(of, k) != 0) text += " transposed";
+        text.append(k == 0 ? " of " : product ? " x " : ", ").append(shape_of(g.operand(of, k)));
+        if (product && g.attribute(of, k) != 0) text += " transposed";
       }
     return text.append(" -> ").append(shape_of(g.result(of)));
   }
@@ -98,7 +99,8 @@ private:
     };
     for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
       instance const& v = p.instances[i];
-      bool const computes = v.what == action::compute || v.what == action::reduce || v.what == action::accumulate;
+      bool const computes =
+          v.what == action::compute || v.what == action::reduce || v.what == action::accumulate;
       if (!computes || v.op == nullptr || v.stage != s) continue;
       if (v.op == before) ++same;
       else {
@@ -116,8 +118,8 @@ private:
 
 inline namespace COTANGENT_ABI {
 
-/// What a graph becomes on registers of that size, loop nest by loop nest: the sizes it runs over, which of them in SIMD
-/// lanes, and the operations of its stages; a reduction ends a stage.
+/// What a graph becomes on registers of that size, loop nest by loop nest: the sizes it runs over, which of them
+/// in SIMD lanes, and the operations of its stages; a reduction ends a stage.
 inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
   plan const p = make_plan(g, vector_bytes);
   return detail::plan_writer(g, p).nests();
@@ -132,10 +134,15 @@ template <class P> std::string describe() {
   plan const p = make_plan(g, COTANGENT_ABI_BYTES);
   plan_writer const w(g, p);
   auto const number = [](auto n) { return plan_writer::with_commas(static_cast<std::int64_t>(n)); };
-  std::string text = plan_writer::counted(g.input_count(), "input").append(", ").append(plan_writer::counted(g.output_count(), "output"));
+  std::string text = plan_writer::counted(g.input_count(), "input")
+                         .append(", ")
+                         .append(plan_writer::counted(g.output_count(), "output"));
   text.append("\nnodes: ");
   if constexpr (requires { P::traced_nodes; })
-    text.append(number(P::traced_nodes)).append(" traced, ").append(number(P::differentiated_nodes)).append(" with gradients, ");
+    text.append(number(P::traced_nodes))
+        .append(" traced, ")
+        .append(number(P::differentiated_nodes))
+        .append(" with gradients, ");
   text.append(number(g.node_count)).append(" simplified\nloops: ").append(w.counts()).append("\nworkspace: ");
   if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
   else text.append("by the sizes of a call");

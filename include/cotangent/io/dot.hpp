@@ -13,16 +13,16 @@ namespace cotangent {
 struct dot_options {
   char const* const* inputs = nullptr;  // a name for each input, where there are some
   char const* const* outputs = nullptr; // and for each output
-  /// So many outputs are values, the others gradients: what only the latter need is drawn as the adjoint part.
+  /// So many outputs are values, the others gradients: what only these need is drawn as the adjoint part.
   int values = 1;
 };
 
 namespace detail {
 
-// Pictures are small; at the size at which they are read nobody looks for a node, so nothing here is clever.
 class dot_writer {
 public:
-  dot_writer(graph_view const& graph, dot_options const& options) : g(graph), o(options), forward_(graph.node_count) {
+  dot_writer(graph_view const& graph, dot_options const& options)
+      : g(graph), o(options), forward_(graph.node_count) {
     for (int k = 0; k < g.output_count() && k < o.values; ++k) mark(g.output(k));
     for (std::int32_t i = g.node_count - 1; i >= 0; --i)
       if (forward_[i])
@@ -32,7 +32,8 @@ public:
   template <class Stream> void write(Stream& out) const {
     out << "digraph cotangent {\n"
            "  graph [rankdir=TB, ranksep=0.28, nodesep=0.22, fontname=\"Helvetica\", bgcolor=white];\n"
-           "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"filled,rounded\", height=0.3, margin=\"0.1,0.05\"];\n"
+           "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"filled,rounded\", height=0.3, "
+           "margin=\"0.1,0.05\"];\n"
            "  edge [color=\"#7a7a7a\", arrowsize=0.55];\n";
     legend(out);
     for (int k = 0; k < g.input_count(); ++k) {
@@ -42,8 +43,8 @@ public:
     }
     for (std::int32_t i = 0; i < g.node_count; ++i) node_and_edges(out, i);
     for (int k = 0; k < g.output_count(); ++k) {
-      out << "  o" << k << " [shape=invhouse, penwidth=1.6, style=filled, fillcolor=\"" << (k < o.values ? "#6fa8dc" : "#f6a04d")
-          << "\", label=\"";
+      out << "  o" << k << " [shape=invhouse, penwidth=1.6, style=filled, fillcolor=\""
+          << (k < o.values ? "#6fa8dc" : "#f6a04d") << "\", label=\"";
       name(out, none, k < o.values ? "value " : "gradient ", k < o.values ? k : k - o.values, o.outputs, k);
       out << "\\n" << shape_of(g.output(k)).text() << "\"];\n";
       if (is_constant(g.output(k))) {
@@ -74,7 +75,8 @@ private:
     return m;
   }
   bool is_constant(symbol t) const {
-    return g.tensors[t].producer != none && g.nodes[g.tensors[t].producer].op->kind == operation_kind::constant;
+    return g.tensors[t].producer != none &&
+           g.nodes[g.tensors[t].producer].op->kind == operation_kind::constant;
   }
 
   template <class Stream> static void legend(Stream& out) {
@@ -92,7 +94,8 @@ private:
     }
   }
   template <class Stream>
-  void name(Stream& out, symbol t, char const* otherwise, int number, char const* const* names, int k = -1) const {
+  void name(Stream& out, symbol t, char const* otherwise, int number, char const* const* names,
+            int k = -1) const {
     if (names != nullptr) quoted(out, names[k < 0 ? number : k]);
     else if (t != none && g.name(t) != nullptr) quoted(out, g.name(t));
     else out << otherwise << number;
@@ -143,26 +146,30 @@ private:
     operation_of(out, n);
     out << "\\n" << shape_of(g.result(n)).text() << "\"];\n";
     int from_nodes = 0, place = 0;
-    for (int k = 0; k < n.operand_count; ++k) from_nodes += g.operand(n, k) != none && !is_constant(g.operand(n, k));
+    for (int k = 0; k < n.operand_count; ++k)
+      from_nodes += g.operand(n, k) != none && !is_constant(g.operand(n, k));
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const t = g.operand(n, k); t != none && !is_constant(t))
         edge(out, t, "n", i, n.op->commutative || from_nodes < 2 ? 0 : ++place);
   }
 
   /// `place` says which operand it is, where that matters.
-  template <class Stream> void edge(Stream& out, symbol from, char const* to, std::int32_t number, int place) const {
+  template <class Stream> void edge(Stream& out, symbol from, char const* to, std::int32_t number,
+                                    int place) const {
     if (node const* const n = g.producer(from); n != nullptr) out << "  n" << n - g.nodes;
     else out << "  t" << from;
     out << " -> " << to << number;
-    if (place > 0) out << " [headlabel=\"" << place << "\", fontsize=8, fontcolor=\"#7a7a7a\", labeldistance=1.3]";
+    if (place > 0)
+      out << " [headlabel=\"" << place << "\", fontsize=8, fontcolor=\"#7a7a7a\", labeldistance=1.3]";
     out << ";\n";
   }
 };
 
 } // namespace detail
 
-/// The graph as a picture for Graphviz: operations and shapes, what the value needs in one colour and what only the
-/// gradients need in another, arguments and results marked, constants in the operation that takes them, operands numbered where their order matters.
+/// The graph as a picture for Graphviz: operations and shapes, what the value needs in one colour and what only
+/// the gradients need in another, arguments and results marked, constants in the operation that takes them,
+/// operands numbered where their order matters.
 ///
 ///     ct::dot(std::ofstream("graph.dot"), ct::program<decltype(ct::value_and_grad(loss)), ...>::graph);
 ///

@@ -29,16 +29,23 @@ template <class Op> struct combining {
   template <class V> COTANGENT_INLINE V operator()(V const& a, V const& b) const { return Op::combine(a, b); }
 };
 
-/// n contiguous elements: four packs side by side, then one after another, then the lanes.
+/// n contiguous elements: four packs side by side, then one after another, then the lanes; fewer than a pack, one by one.
+/// What is neutral takes part only where there is nothing else: with -ffast-math an infinity must not.
 template <class Op, class T>
 COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
   constexpr std::int64_t w = simd::width<T>;
   using V = simd::pack<T, simd::width<T>>;
-  V a = math::broadcast<V>(Op::template neutral<T>());
-  std::int64_t i = 0;
+  if (n < w) {
+    if (n <= 0) return Op::template neutral<T>();
+    T r = *x;
+    for (std::int64_t i = 1; i < n; ++i) r = Op::combine(r, T{x[i]});
+    return r;
+  }
+  V a = simd::load<V>(x);
+  std::int64_t i = w;
   if (n >= 4 * w) {
-    V b = a, c = a, d = a;
-    for (; i + 4 * w <= n; i += 4 * w) {
+    V b = simd::load<V>(x + w), c = simd::load<V>(x + 2 * w), d = simd::load<V>(x + 3 * w);
+    for (i = 4 * w; i + 4 * w <= n; i += 4 * w) {
       a = Op::combine(a, simd::load<V>(x + i));
       b = Op::combine(b, simd::load<V>(x + i + w));
       c = Op::combine(c, simd::load<V>(x + i + 2 * w));
@@ -54,20 +61,33 @@ COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
   return simd::detail::fold(a, combining<Op>{});
 }
 
-/// Vectors packs of columns, all their rows.
-template <class Op, class T, int Vectors>
-COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s) {
+/// Vectors packs of columns, all their rows; with Partial the first `columns` lanes of one pack.
+template <class Op, class T, int Vectors, bool Partial = false>
+COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s, std::int64_t columns = 0) {
   constexpr int w = simd::width<T>;
   using V = simd::pack<T, w>;
+  auto const load = [columns](T const* p) {
+    if constexpr (Partial) return simd::load<V>(p, columns);
+    else return static_cast<void>(columns), simd::load<V>(p);
+  };
+  std::int64_t k = 0;
   V a[Vectors];
 #pragma GCC unroll 4
   for (int v = 0; v < Vectors; ++v)
-    a[v] = s.first ? math::broadcast<V>(Op::template neutral<T>()) : simd::load<V>(to + v * w);
-  for (std::int64_t k = 0; k < s.reduced; ++k, x += s.step)
+    a[v] = !s.first         ? load(to + v * w)
+           : s.reduced == 0 ? math::broadcast<V>(Op::template neutral<T>())
+                            : load(x + v * w);
+  if (s.first && s.reduced != 0) {
+    ++k;
+    x += s.step;
+  }
+  for (; k < s.reduced; ++k, x += s.step)
 #pragma GCC unroll 4
-    for (int v = 0; v < Vectors; ++v) a[v] = Op::combine(a[v], simd::load<V>(x + v * w));
+    for (int v = 0; v < Vectors; ++v) a[v] = Op::combine(a[v], load(x + v * w));
 #pragma GCC unroll 4
-  for (int v = 0; v < Vectors; ++v) simd::store(to + v * w, a[v]);
+  for (int v = 0; v < Vectors; ++v)
+    if constexpr (Partial) simd::store(to + v * w, a[v], columns);
+    else simd::store(to + v * w, a[v]);
 }
 
 } // namespace detail
@@ -87,17 +107,12 @@ void reduce_rows(void* result, void const* operand, reduce_shape const& s) {
 template <class Op, class T>
 void reduce_columns(void* result, void const* operand, reduce_shape const& s) {
   constexpr std::int64_t w = simd::width<T>;
-  using V = simd::pack<T, simd::width<T>>;
   T const* x = static_cast<T const*>(operand);
   T* to = static_cast<T*>(result);
   std::int64_t left = s.kept;
   for (; left >= 4 * w; left -= 4 * w, x += 4 * w, to += 4 * w) detail::reduce_block<Op, T, 4>(to, x, s);
   for (; left >= w; left -= w, x += w, to += w) detail::reduce_block<Op, T, 1>(to, x, s);
-  if (left > 0) {
-    V a = s.first ? math::broadcast<V>(Op::template neutral<T>()) : simd::load<V>(to, left);
-    for (std::int64_t k = 0; k < s.reduced; ++k, x += s.step) a = Op::combine(a, simd::load<V>(x, left));
-    simd::store(to, a, left);
-  }
+  if (left > 0) detail::reduce_block<Op, T, 1, true>(to, x, s, left);
 }
 
 } // namespace COTANGENT_ABI

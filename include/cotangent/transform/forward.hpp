@@ -16,8 +16,8 @@ namespace cotangent {
 /// Refuses: a seed of another shape than its `wrt`; an operation on such a path that has no derivative.
 /// Cost: linear in the nodes between.
 /// Checked: tests/static/forward.cpp, tests/runtime/forward.cpp.
-constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int wrt_count, symbol const* outputs,
-                        int output_count, symbol* result) {
+constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int wrt_count,
+                        symbol const* outputs, int output_count, symbol* result) {
   symbol const symbols = b.get().tensors.size();
   std::int32_t const nodes = b.get().nodes.size();
   for (int k = 0; k < output_count; ++k) result[k] = none;

@@ -43,7 +43,9 @@ struct symbol_plan {
   std::int32_t domain = 0; // of the nest that computes it
   std::int32_t stage = 0;  // from which on it is there
   std::int32_t nest = none;
-  std::int32_t view = none;   // of aliases, into views
+  std::int32_t view = none;   // of aliases and of what is stored inside another, into views
+  symbol home = none;         // whose memory holds it
+  bool viewed = false;        // an alias looks at its memory
   std::int32_t demand = none; // head of a list
   std::int32_t buffer = none;
   float chain = 0; // additions to compute it again from what is stored
@@ -81,6 +83,8 @@ public:
     make_domains();
     classify();
     for (int k = 0; k < g.output_count(); ++k) settle_output(g.output(k));
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->kind == operation_kind::concatenate) settle_parts(g.nodes[i], g.result(g.nodes[i]));
     for (std::int32_t i = 0; i < g.node_count; ++i) settle_operands(g.nodes[i]);
     split_domains();
     assign_levels();
@@ -132,7 +136,9 @@ public:
     }
     return v;
   }
-  constexpr memory_view view_of(symbol t) { return at[t].kind == place_kind::alias ? views[at[t].view] : row_major(t); }
+  constexpr memory_view view_of(symbol t) {
+    return at[t].kind == place_kind::alias || at[t].home != none ? views[at[t].view] : row_major(t);
+  }
   constexpr bool contiguous(memory_view const& v, symbol t) {
     memory_view const r = row_major(t);
     for (int k = 0; k < g.shape(t).rank; ++k)
@@ -288,6 +294,32 @@ public:
     }
     at[y].kind = place_kind::alias;
     at[y].view = views.push(v);
+    at[v.root].viewed = true;
+  }
+
+  /// What is joined is computed where it is joined, if nothing else asks for memory of its own.
+  constexpr void settle_parts(node const& n, symbol y) {
+    memory_view const whole = row_major(y);
+    dimension offset = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k), base = resolve(t).base;
+      symbol_plan& b = at[base];
+      if (b.kind == place_kind::lane && g.producer(base)->op->kind == operation_kind::elementwise && !b.must_store &&
+          !b.viewed && b.home == none && resolve(t).direct && count(base) == count(t)) {
+        memory_view v;
+        v.root = base;
+        v.offset = offset;
+        for (int i = 0, j = 0; i < g.shape(base).rank; ++i) {
+          if (g.shape(base).size[i] == 1) continue;
+          while (g.shape(t).size[j] == 1) ++j;
+          v.stride[i] = whole.stride[j++];
+        }
+        b.view = views.push(v);
+        b.home = y;
+        b.must_store = true;
+      }
+      offset = sizes.sum(offset, sizes.product(g.shape(t).size[g.attribute(n)], whole.stride[g.attribute(n)]));
+    }
   }
 
   /// An output must stand in memory of its own; another name for a computed value takes the memory of that value.

@@ -231,7 +231,8 @@ public:
   /// Where the value of a lane, a row or a total stands, along the axes of its nest.
   constexpr std::int32_t own_access(symbol y) {
     access a;
-    memory_view const v = row_major(y);
+    memory_view const v = view_of(y);
+    a.offset = v.offset;
     dimensions const& d = g.shape(y);
     bool const column = at[y].kind == place_kind::total && d.rank != 0;
     int j = column ? domains[at[y].domain].rank - domains[domain_id(y)].rank : 0;
@@ -241,6 +242,7 @@ public:
   }
 
   constexpr std::int32_t buffer_of(symbol y) {
+    if (at[y].home != none) return buffer_of(at[y].home);
     if (at[y].buffer == none) {
       at[y].buffer = p.buffers.push({residence::workspace, g.tensors[y].type, none, count(y), none, none});
     }

@@ -10,8 +10,9 @@
 namespace cotangent {
 
 struct simplify_options {
-  bool rewrite = true;                    // false: only what leaves every bit as it is
-  bool fuse_multiply_add = math::has_fma; // whether the target has it: decided here, before a pass duplicates a node
+  bool rewrite = true; // false: only what leaves every bit as it is
+  bool fuse_multiply_add =
+      math::has_fma; // whether the target has it: decided here, before a pass duplicates a node
 };
 
 namespace detail {
@@ -95,8 +96,8 @@ private:
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
-      std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count, attributes,
-                                       n.attribute_count, n.where);
+      std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count,
+                                       attributes, n.attribute_count, n.where);
       b.edit().nodes[at].merges = n.merges;
       for (std::int32_t r = 1; r < g_.region_count; ++r)
         if (g_.regions[r].owner == i) b.edit().regions[r].owner = at;
@@ -104,13 +105,12 @@ private:
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = g_.tensors[old];
       symbol y = none;
-      if (n.op->kind == operation_kind::identity && n.merges && n.region == 0)
-        y = x[0];
+      if (n.op->kind == operation_kind::identity && n.merges && n.region == 0) y = x[0];
       else if (n.merges && n.region == 0 && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
-        y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape], n.where,
-                   n.merges);
+        y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
+                   n.where, n.merges);
       if (y >= room_) make_room(y);
       now_[old] = y + 1;
       origin_[y].readers += read_[old];

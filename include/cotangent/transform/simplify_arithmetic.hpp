@@ -41,8 +41,8 @@ private:
 public:
   using movement_rules::movement_rules;
 
-  constexpr symbol elementwise(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                               element type, std::int32_t shape) {
+  constexpr symbol elementwise(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                               int count, element type, std::int32_t shape) {
     switch (op->code) {
     case code_of<op::add>:
       if (op == the<op::add>) return add(x[0], x[1]);
@@ -98,7 +98,8 @@ public:
     if (p == the<op::negate> && single(x)) return negate(add(operand(x), y));
     if (fuses && p == the<op::multiply> && single(x) && is_small(y)) return add(x, negate(y));
     if (fuses && q == the<op::multiply> && single(y))
-      if (product const of = product_of(y); of.small != none) return add(x, multiply(of.large, negate(of.small)));
+      if (product const of = product_of(y); of.small != none)
+        return add(x, multiply(of.large, negate(of.small)));
     return both(the<op::subtract>, x, y);
   }
 
@@ -124,7 +125,8 @@ public:
       if (is(y, -1)) return negate(x);
     }
     if (p == the<op::negate> || q == the<op::negate>)
-      if (symbol const r = multiply_negated(x, y, p == the<op::negate>, q == the<op::negate>); r != none) return r;
+      if (symbol const r = multiply_negated(x, y, p == the<op::negate>, q == the<op::negate>); r != none)
+        return r;
     if (p == the<op::multiply> || q == the<op::multiply>)
       if (symbol const r = regrouped(x, y); r != none) return r;
     return both(the<op::multiply>, x, y);
@@ -185,8 +187,8 @@ public:
   }
 
   /// An operation without a rewrite of its own: on constants it is done here, on small tensors before they repeat.
-  constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                         element type, std::int32_t shape) {
+  constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                         int count, element type, std::int32_t shape) {
     for (int k = 0; k < n; ++k) {
       operation const* const p = op_of(x[k]);
       if (p == the<op::constant> || p == the<op::broadcast> || p == the<op::size>) continue;
@@ -211,8 +213,8 @@ public:
 
 private:
   /// Small operands that do not vary along every axis between them: work on what varies, then repeat.
-  constexpr symbol hoisted(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                           element type, std::int32_t shape) {
+  constexpr symbol hoisted(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                           int count, element type, std::int32_t shape) {
     std::int32_t mask = 0;
     for (int k = 0; k < n; ++k) mask |= varies(x[k]);
     if (mask == long_axes(shape)) return none;
@@ -228,8 +230,8 @@ private:
   }
 
   /// Operands that a reshape gave axes of size 1: work on what they were, then give the axes.
-  constexpr symbol before_reshape(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                                  element type, std::int32_t shape) {
+  constexpr symbol before_reshape(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                                  int count, element type, std::int32_t shape) {
     std::int32_t from = none;
     for (int k = 0; k < n; ++k) {
       if (is_small(x[k])) continue;
@@ -239,7 +241,9 @@ private:
       from = s;
     }
     std::uint32_t all = 0;
-    if (n > 4 || b.get().shapes[from].rank >= b.get().shapes[shape].rank || !same_but_ones(from, shape, 0, all)) return none;
+    if (n > 4 || b.get().shapes[from].rank >= b.get().shapes[shape].rank ||
+        !same_but_ones(from, shape, 0, all))
+      return none;
     symbol on[4]{};
     for (int k = 0; k < n; ++k) on[k] = reshape(x[k], from);
     return reshape(elementwise(op, on, n, attributes, count, type, from), shape);
@@ -271,10 +275,8 @@ private:
       if (left && right && meet(p.small, q.small)) {
         symbol const large = multiply(p.large, q.large);
         r = multiply(large, multiply(p.small, q.small));
-      } else if (left)
-        r = multiply(multiply(p.large, y), p.small);
-      else if (right)
-        r = multiply(multiply(x, q.large), q.small);
+      } else if (left) r = multiply(multiply(p.large, y), p.small);
+      else if (right) r = multiply(multiply(x, q.large), q.small);
     }
     --nested_;
     return r;

@@ -15,7 +15,7 @@ template <class Op> inline constexpr operation const* the = info_of<Op>();
 /// How often each symbol is read by what an output needs; nothing reads a dead one. Reading a view reads its base, and
 /// what writes a view of something that is read is needed. Loops, branches and results of regions are always needed.
 class readers {
-  array<std::int32_t> count_;   // by symbol + 1: absent operands count at 0
+  array<std::int32_t> count_; // by symbol + 1: absent operands count at 0
   array<std::int32_t> addends_;
 
 public:
@@ -25,7 +25,8 @@ public:
 
   constexpr std::int32_t const* by_symbol() const noexcept { return count_.data() + 1; }
 
-  constexpr readers(graph_view const& g, bool has_views, bool adds) : count_(g.tensor_count + 1), views(has_views) {
+  constexpr readers(graph_view const& g, bool has_views, bool adds)
+      : count_(g.tensor_count + 1), views(has_views) {
     if (adds) addends_ = array<std::int32_t>(g.tensor_count);
     addends = addends_.data();
     std::int32_t* const r = count_.data() + 1;
@@ -69,7 +70,8 @@ private:
     node const* const n = g.producer(t);
     return n != nullptr && n->op == the<op::multiply> && n->merges && n->region == 0;
   }
-  static constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t, std::int32_t const* r) {
+  static constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
+                               std::int32_t const* r) {
     if (n.op->kind == operation_kind::control || n.result_count == 0) return true;
     for (int k = n.operand_count; k < n.operand_count + n.result_count; ++k)
       if (r[ids[k]] != 0 || (t[ids[k]].base != none && r[t[ids[k]].base] != 0)) return true;
@@ -96,8 +98,10 @@ class compaction {
 public:
   constexpr compaction(graph_view const& g, bool fuses, bool views)
       : g_(g), readers_(g, views, fuses), read_(readers_.by_symbol()), numbering_(g.tensor_count + 1),
-        now_(numbering_.data() + 1), fuses_(fuses), tensors_(to_.tensors.extend(g.tensor_count + readers_.sums)),
-        nodes_(to_.nodes.extend(g.node_count + readers_.sums)), ids_(to_.ids.extend(g.id_count + 4 * readers_.sums)) {
+        now_(numbering_.data() + 1), fuses_(fuses),
+        tensors_(to_.tensors.extend(g.tensor_count + readers_.sums)),
+        nodes_(to_.nodes.extend(g.node_count + readers_.sums)),
+        ids_(to_.ids.extend(g.id_count + 4 * readers_.sums)) {
     for (std::int32_t k = 0; k < g.shape_count; ++k) to_.shapes.push(g.shapes[k]);
     for (std::int32_t k = 0; k < g.extent_count; ++k) to_.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to_.names.push(g.names[k]);
@@ -204,7 +208,9 @@ private:
   // ---- fused multiply-adds
 
   /// A product that is only ever added: written where it turns out that it does not become part of a sum.
-  constexpr bool waits(symbol t) const noexcept { return readers_.addends[t] != 0 && readers_.addends[t] == read_[t]; }
+  constexpr bool waits(symbol t) const noexcept {
+    return readers_.addends[t] != 0 && readers_.addends[t] == read_[t];
+  }
   /// a b + c, a b - c = a b + (-c) and c - a b = (-a) b + c, where a product waits; of two the one that came later.
   constexpr bool fused(node const& n, symbol y) {
     symbol const p = g_.operand(n, 0), q = g_.operand(n, 1);

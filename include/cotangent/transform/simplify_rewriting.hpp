@@ -29,7 +29,8 @@ public:
   bool const fuses; // whether products will be fused with what they are added to
 
   /// `expected`: about how many symbols there will be.
-  constexpr rewriting(int expected, bool fuse) : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse) {}
+  constexpr rewriting(int expected, bool fuse)
+      : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse) {}
 
   constexpr operation const* op_of(symbol t) const noexcept { return origin_[t].op; }
   constexpr void make_room(symbol t) {
@@ -44,7 +45,9 @@ public:
     graph const& g = b.get();
     return g.ids.data()[g.nodes.data()[g.tensors.data()[t].producer].first + k];
   }
-  constexpr int attribute_count(symbol t) const noexcept { return b.get().nodes[b.tensor(t).producer].attribute_count; }
+  constexpr int attribute_count(symbol t) const noexcept {
+    return b.get().nodes[b.tensor(t).producer].attribute_count;
+  }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
     return b.get().numbers[b.get().nodes[b.tensor(t).producer].attribute + k];
   }
@@ -54,8 +57,8 @@ public:
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
-  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                        element type, std::int32_t shape) {
+  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                        int count, element type, std::int32_t shape) {
     symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
     if (y >= room_) make_room(y);
     origin_[y].op = op;
@@ -77,14 +80,16 @@ public:
   }
   /// Magnitudes between which arithmetic neither overflows nor is undefined, so that it can be done when compiling.
   static constexpr bool modest(scalar const& s) noexcept {
-    double const limit = s.type == element::float32 ? 1e15 : s.type == element::float64 ? 1e150
-                         : s.type == element::int32 ? 46340 : 3e9;
+    double const limit = s.type == element::float32   ? 1e15
+                         : s.type == element::float64 ? 1e150
+                         : s.type == element::int32   ? 46340
+                                                      : 3e9;
     double const v = s.as<double>();
     return v <= limit && v >= -limit;
   }
   /// The value of an elementwise operation on constants, or none where it is left to the program.
-  constexpr symbol folded(operation const* op, symbol const* x, int n, std::int64_t const* attributes, element type,
-                          std::int32_t shape) {
+  constexpr symbol folded(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                          element type, std::int32_t shape) {
     if (n < 1 || n > 3) return none;
     scalar value[3]{};
     for (int k = 0; k < n; ++k) {
@@ -96,9 +101,10 @@ public:
     if (op == the<op::convert>) {
       double const limit = is_floating(type) ? 1e15 : 2e9;
       if (last > limit || last < -limit) return none;
-      return constant(type, shape, attributes[0] == static_cast<int>(element::boolean) ? last != 0
-                                   : is_floating(type) || is_floating(value[0].type)   ? bits_of(type, last)
-                                                                                       : value[0].integer);
+      return constant(type, shape,
+                      attributes[0] == static_cast<int>(element::boolean) ? last != 0
+                      : is_floating(type) || is_floating(value[0].type)   ? bits_of(type, last)
+                                                                          : value[0].integer);
     }
     if (op->evaluate == nullptr) return none;
     if (last == 0 && (op == the<op::divide> || op == the<op::reciprocal>)) return none;
@@ -134,7 +140,8 @@ public:
     return make(op_of(t), nullptr, 0, kept, n, type_of(t), shape);
   }
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
-  constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask, std::uint32_t& before) const {
+  constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
+                               std::uint32_t& before) const {
     dimensions const &from = b.get().shapes[x], &to = b.get().shapes[y];
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {

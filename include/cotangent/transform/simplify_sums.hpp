@@ -44,7 +44,8 @@ public:
     }
     if (op == the<op::reshape>) {
       std::uint32_t before = 0;
-      if (same_but_ones(shape_of(operand(x)), shape_of(x), mask, before)) return reshape(sum(operand(x), before), shape);
+      if (same_but_ones(shape_of(operand(x)), shape_of(x), mask, before))
+        return reshape(sum(operand(x), before), shape);
     }
     return reduce(the<op::sum>, x, mask, shape);
   }
@@ -62,7 +63,8 @@ public:
       if (same_but_ones(from, shape_of(x), mask, before))
         return reshape(reduction(op, operand(x), before, shape_without(from, before)), shape);
     }
-    if (p == op) return reduction(op, operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask), shape);
+    if (p == op)
+      return reduction(op, operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask), shape);
     if (p == the<op::constant> && nowhere_empty(shape_of(x), mask)) return restated(x, shape);
     if (p == the<op::broadcast> && nowhere_empty(shape_of(x), mask)) return of_broadcast(op, x, mask, shape);
     return reduce(op, x, mask, shape);
@@ -131,8 +133,9 @@ private:
     if ((mask & ~live & static_cast<std::uint32_t>(long_axes(shape_of(x)))) == 0) // nothing that repeats goes
       return reduce(op, x, mask, shape);
     symbol const source = operand(x);
-    symbol const y = op == the<op::sum> ? times_count(sum(source, inner), shape_of(x), mask & ~live)
-                                        : reduction(op, source, inner, shape_without(shape_of(source), inner));
+    symbol const y = op == the<op::sum>
+                         ? times_count(sum(source, inner), shape_of(x), mask & ~live)
+                         : reduction(op, source, inner, shape_without(shape_of(source), inner));
     return broadcast(y, axes, shape);
   }
 };
