@@ -117,7 +117,8 @@ bool same(scalar const& a, scalar const& b, double tolerance) {
 
 /// Runs the graph twice, the second time without allocating, and evaluates it, and finds everywhere what the reference says.
 template <class... Ops>
-void compare(graph_view const& g, array<values> const& inputs, double tolerance, operations<Ops...> ops = {}) {
+void compare(graph_view const& g, array<values> const& inputs, double tolerance,
+             operations<Ops...> ops = {}) {
   array<values> const expected = reference::evaluate(g, inputs);
   interpreter const p(g, nullptr, ops);
   REQUIRE(p.failed().why == nullptr);
@@ -140,7 +141,8 @@ void compare(graph_view const& g, array<values> const& inputs, double tolerance,
     int n = 0;
     for (int k = 0; k < g.output_count(); ++k)
       for (int i = 0; i < expected[k].size(); ++i)
-        if (scalar const r = results[static_cast<std::size_t>(k)].get(i); !same(r, expected[k][i], tolerance)) {
+        if (scalar const r = results[static_cast<std::size_t>(k)].get(i);
+            !same(r, expected[k][i], tolerance)) {
           if (n++ == 0)
             UNSCOPED_INFO("output " << k << " element " << i << ": " << r.real << "|" << r.integer << " for "
                                     << expected[k][i].real << "|" << expected[k][i].integer);
@@ -213,7 +215,8 @@ using others = std::tuple<op::equal, op::not_equal, op::less, op::less_equal, op
 
 TEST_CASE("every elementwise operation gives the bits of its scalar form, at every length") {
   for (std::int64_t const n : lengths)
-    for (element const e : {element::float32, element::float64, element::int32, element::int64, element::boolean}) {
+    for (element const e :
+         {element::float32, element::float64, element::int32, element::int64, element::boolean}) {
       all_operations(static_cast<reference::elementwise_operations*>(nullptr), e, n);
       all_operations(static_cast<others*>(nullptr), e, n);
     }
@@ -234,8 +237,10 @@ TEST_CASE("the operations of the library have kernels") {
 
 TEST_CASE("elements convert into one another") {
   for (std::int64_t const n : lengths)
-    for (element const from : {element::float32, element::float64, element::int32, element::int64, element::boolean})
-      for (element const to : {element::float32, element::float64, element::int32, element::int64, element::boolean}) {
+    for (element const from :
+         {element::float32, element::float64, element::int32, element::int64, element::boolean})
+      for (element const to :
+           {element::float32, element::float64, element::int32, element::int64, element::boolean}) {
         CAPTURE(name_of(from), name_of(to), n);
         graph_under_test t;
         term const x = t.input(from, n);
@@ -252,7 +257,8 @@ TEST_CASE("operands broadcast along any axes") {
       for (std::int64_t const m : {1, 3, 10, 64, 300}) {
         CAPTURE(name_of(e), n, m);
         graph_under_test t;
-        term const x = t.input(e, n, m), row = t.input(e, m), column = t.input(e, n, std::int64_t{1}), one = t.input(e);
+        term const x = t.input(e, n, m), row = t.input(e, m), column = t.input(e, n, std::int64_t{1}),
+                   one = t.input(e);
         term const flat = t.input(e, m, n), deep = t.input(e, std::int64_t{2}, n, m);
         t.output(x + row);
         t.output(x * column - one);
@@ -283,7 +289,8 @@ TEST_CASE("reductions go over any axes") {
 
 TEST_CASE("reductions over nothing give what is neutral") {
   graph_under_test t;
-  term const x = t.input(element::float64, std::int64_t{3}, std::int64_t{0}), y = t.input(element::int32, std::int64_t{0});
+  term const x = t.input(element::float64, std::int64_t{3}, std::int64_t{0}),
+             y = t.input(element::int32, std::int64_t{0});
   t.output(extend::sum(x, 2));
   t.output(extend::max(x, 3));
   t.output(extend::sum(x, 1));
@@ -298,8 +305,10 @@ TEST_CASE("what only moves elements costs nothing or moves them rightly") {
         CAPTURE(name_of(e), n, m);
         graph_under_test t;
         term const x = t.input(e, n, m, std::int64_t{4}), y = t.input(e, n, m, std::int64_t{4});
-        term const z = extend::select(t.input(element::boolean, n, m, std::int64_t{4}), x, y); // computed, not given
-        std::int64_t const back[]{2, 0, 1}, window[]{0, 1, 1, 2, 1, 1}, into[]{1, 1, 0, 3, 2, 1}, second[]{1, 0, 2};
+        term const z =
+            extend::select(t.input(element::boolean, n, m, std::int64_t{4}), x, y); // computed, not given
+        std::int64_t const back[]{2, 0, 1}, window[]{0, 1, 1, 2, 1, 1}, into[]{1, 1, 0, 3, 2, 1},
+            second[]{1, 0, 2};
         t.output(op::permute::of(z, back));
         t.output(op::reshape::of(z, shaped(t.b, m, 4 * n)));
         t.output(op::reshape::of(op::permute::of(x, second), shaped(t.b, m * n * 4)));
@@ -451,7 +460,8 @@ struct random_graph : graph_under_test {
     case 3: return extend::transpose(a);
     case 4: return a.rank() == 0 ? a : extend::mean(a, 1u << d.below(a.rank()));
     case 5: return a.rank() == 0 ? a : extend::max(a, 1u << d.below(a.rank()));
-    case 6: return a.rank() == 0 ? a : cotangent::detail::push(info_of<op::concatenate>(), {a, a * 0.25}, {0});
+    case 6:
+      return a.rank() == 0 ? a : cotangent::detail::push(info_of<op::concatenate>(), {a, a * 0.25}, {0});
     case 7: return a.rank() == 0 || a.dims().size[0] < 2 ? a : extend::slice(a, 0, 1, a.dims().size[0] - 1);
     case 8: return op::reshape::of(a, shaped(b, b.count(a.dims())));
     case 9:
@@ -481,7 +491,8 @@ TEST_CASE("gradients run") {
   for (std::int64_t const n : {1, 3, 20}) {
     CAPTURE(n);
     graph_under_test t;
-    term const x = t.input(element::float64, n, std::int64_t{8}), w = t.input(element::float64, std::int64_t{8}, std::int64_t{6}),
+    term const x = t.input(element::float64, n, std::int64_t{8}),
+               w = t.input(element::float64, std::int64_t{8}, std::int64_t{6}),
                bias = t.input(element::float64, std::int64_t{6}), labels = t.input(element::int32, n);
     term const h = extend::apply<op::tanh>(extend::matmul(x, w) + bias);
     term const loss = extend::mean(extend::cross_entropy(h, labels), 1);
@@ -507,7 +518,10 @@ TEST_CASE("a result may stand in the place of an argument") {
       switch (d.below(4)) {
       case 0: all.push_back(a - extend::mean(c, 1)); break;
       case 1: all.push_back(extend::apply<op::sin>(c) * a); break;
-      case 2: all.push_back(extend::gather(a, extend::convert(extend::iota(t.b, element::int32, n), element::int64))); break;
+      case 2:
+        all.push_back(
+            extend::gather(a, extend::convert(extend::iota(t.b, element::int32, n), element::int64)));
+        break;
       default: all.push_back(a * 0.5 + c);
       }
     }
@@ -528,7 +542,8 @@ TEST_CASE("a result may stand in the place of an argument") {
     int wrong = 0;
     for (int k = 0; k < 2; ++k)
       for (int i = 0; i < expected[k].size(); ++i)
-        wrong += same(in[static_cast<std::size_t>(crossed ? 1 - k : k)].get(i), expected[k][i], 1e-10) ? 0 : 1;
+        wrong +=
+            same(in[static_cast<std::size_t>(crossed ? 1 - k : k)].get(i), expected[k][i], 1e-10) ? 0 : 1;
     CHECK(wrong == 0);
   }
 }
@@ -563,7 +578,9 @@ namespace {
 
 struct softsign : extend::elementwise<1> {
   static constexpr char const* name = "softsign";
-  template <class V> static constexpr V apply(V x) { return static_cast<V>(x / (math::abs(x) + math::broadcast<V>(1))); }
+  template <class V> static constexpr V apply(V x) {
+    return static_cast<V>(x / (math::abs(x) + math::broadcast<V>(1)));
+  }
 };
 
 } // namespace

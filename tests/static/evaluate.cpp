@@ -17,7 +17,8 @@ constexpr symbol input(builder& b, element e, std::initializer_list<dimension> s
   return b.symbol_of(e, b.shape(d));
 }
 
-constexpr void finish(builder& b, std::initializer_list<symbol> inputs, std::initializer_list<symbol> outputs) {
+constexpr void finish(builder& b, std::initializer_list<symbol> inputs,
+                      std::initializer_list<symbol> outputs) {
   b.set_inputs(inputs.begin(), static_cast<int>(inputs.size()));
   b.set_outputs(outputs.begin(), static_cast<int>(outputs.size()));
 }
@@ -132,17 +133,19 @@ constexpr movements moved() {
   term const joined = detail::push(info_of<op::concatenate>(), {X, part}, {1});
   term const top = extend::argmax(extend::transpose(X), 1);
   finish(b, {x, rows},
-         {extend::transpose(X).id, part.id, padded.id, taken.id, added.id, joined.id, extend::max(X, 1).id, top.id,
-          (X > extend::broadcast_to(extend::iota(b, element::int32, 3), X.shape_id())).id, extend::convert(X > 2, element::int32).id});
+         {extend::transpose(X).id, part.id, padded.id, taken.id, added.id, joined.id, extend::max(X, 1).id,
+          top.id, (X > extend::broadcast_to(extend::iota(b, element::int32, 3), X.shape_id())).id,
+          extend::convert(X > 2, element::int32).id});
   std::int32_t const values[]{1, 5, 3, 4, 0, 9};
   std::int64_t const chosen[]{1, 0, 5};
   movements m;
   elements_in const in[]{elements_in(values), elements_in(chosen)};
   std::int32_t* const r = m.result;
   std::int32_t padding[28]{};
-  elements_out const out[]{elements_out(r),      elements_out(r + 6),  elements_out(padding),     elements_out(r + 8),
-                           elements_out(r + 17), elements_out(r + 23), elements_out(r + 31),      elements_out(m.positions),
-                           elements_out(m.bits), elements_out(r + 34)};
+  elements_out const out[]{elements_out(r),      elements_out(r + 6),       elements_out(padding),
+                           elements_out(r + 8),  elements_out(r + 17),      elements_out(r + 23),
+                           elements_out(r + 31), elements_out(m.positions), elements_out(m.bits),
+                           elements_out(r + 34)};
   m.state = evaluate(b.get(), nullptr, in, out).state;
   for (int k = 0; k < 28; ++k) r[40] += padding[k];
   r[41] = padding[7];

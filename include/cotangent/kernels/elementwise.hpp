@@ -16,42 +16,41 @@ inline namespace COTANGENT_ABI {
 /// Reads `count` elements from each operand and writes as many, in whole packs: up to 64 bytes (counted from the first
 /// element) are read and written beyond the last. An operand whose bit in `fixed` is set is one pack of equal elements.
 /// The result may be an operand, if its elements are as large. `self` is what the maker of the table needs.
-using elementwise_kernel = void (*)(void* result, void const* const* operands, std::int64_t count, unsigned fixed,
-                                    void const* self);
+using elementwise_kernel = void (*)(void* result, void const* const* operands, std::int64_t count,
+                                    unsigned fixed, void const* self);
 
 namespace detail {
 
 template <class V, class T>
 COTANGENT_INLINE V fetch(T const* p) {
-  if constexpr (std::is_same_v<T, bool> && math::is_vector<V>)
-    return simd::load_mask<V>(p);
-  else
-    return simd::load<V>(p);
+  if constexpr (std::is_same_v<T, bool> && math::is_vector<V>) return simd::load_mask<V>(p);
+  else return simd::load<V>(p);
 }
 
 // A comparison of int32 has the type of a pack of int32: only the operation can say whether it is a mask.
 template <class T, bool Boolean, class V>
 COTANGENT_INLINE void put(void* result, std::int64_t at, V const& v) {
-  if constexpr (Boolean || std::is_same_v<T, bool>)
-    simd::store_mask(static_cast<bool*>(result) + at, v);
-  else
-    simd::store(static_cast<T*>(result) + at, v);
+  if constexpr (Boolean || std::is_same_v<T, bool>) simd::store_mask(static_cast<bool*>(result) + at, v);
+  else simd::store(static_cast<T*>(result) + at, v);
 }
 
 template <class Op, class T, bool Boolean, bool Mask, int... K>
-COTANGENT_INLINE void elementwise(void* result, void const* const* operands, std::int64_t count, unsigned fixed,
-                                  std::integer_sequence<int, K...>) {
+COTANGENT_INLINE void elementwise(void* result, void const* const* operands, std::int64_t count,
+                                  unsigned fixed, std::integer_sequence<int, K...>) {
   constexpr int w = simd::width<T>, first = Mask ? 1 : 0;
   using V = simd::pack<T, w>;
   void const* const from[]{operands[0], operands[K + first]...};
-  std::int64_t const moves[]{(fixed & 1u) - std::int64_t{1}, (fixed >> (K + first) & 1u) - std::int64_t{1}...};
+  std::int64_t const moves[]{(fixed & 1u) - std::int64_t{1},
+                             (fixed >> (K + first) & 1u) - std::int64_t{1}...};
   for (std::int64_t i = 0; i < count; i += w) {
     if constexpr (Mask)
-      put<T, Boolean>(result, i,
-                      Op::apply(simd::load_mask<math::mask_t<V>>(static_cast<bool const*>(from[0]) + (i & moves[0])),
-                                fetch<V>(static_cast<T const*>(from[K + 1]) + (i & moves[K + 1]))...));
+      put<T, Boolean>(
+          result, i,
+          Op::apply(simd::load_mask<math::mask_t<V>>(static_cast<bool const*>(from[0]) + (i & moves[0])),
+                    fetch<V>(static_cast<T const*>(from[K + 1]) + (i & moves[K + 1]))...));
     else
-      put<T, Boolean>(result, i, Op::apply(fetch<V>(static_cast<T const*>(from[K + 1]) + (i & moves[K + 1]))...));
+      put<T, Boolean>(result, i,
+                      Op::apply(fetch<V>(static_cast<T const*>(from[K + 1]) + (i & moves[K + 1]))...));
   }
 }
 
@@ -77,16 +76,14 @@ void convert(void* result, void const* const* operands, std::int64_t count, unsi
     From const* const p = from + (i & moves);
     if constexpr (std::is_same_v<From, bool>) {
       auto const mask = simd::load_mask<bytes>(p);
-      if constexpr (std::is_same_v<To, bool>)
-        simd::store_mask(to + i, mask);
+      if constexpr (std::is_same_v<To, bool>) simd::store_mask(to + i, mask);
       else
-        simd::store(to + i, math::convert<math::vector<To, w>>(math::logical_and(mask, math::broadcast<bytes>(1))));
+        simd::store(to + i,
+                    math::convert<math::vector<To, w>>(math::logical_and(mask, math::broadcast<bytes>(1))));
     } else {
       auto const v = simd::load<math::vector<From, w>>(p);
-      if constexpr (std::is_same_v<To, bool>)
-        simd::store_mask(to + i, v != math::vector<From, w>{});
-      else
-        simd::store(to + i, math::convert<math::vector<To, w>>(v));
+      if constexpr (std::is_same_v<To, bool>) simd::store_mask(to + i, v != math::vector<From, w>{});
+      else simd::store(to + i, math::convert<math::vector<To, w>>(v));
     }
   }
 }

@@ -15,7 +15,8 @@ inline namespace COTANGENT_ABI {
 /// What is reduced: `kept` rows of the result (or columns, side by side), `reduced` elements for each.
 struct reduce_shape {
   std::int64_t kept = 1, reduced = 1;
-  std::int64_t step = 0;      // in the operand: from row to row of what is kept; from element to element of a column
+  std::int64_t step =
+      0; // in the operand: from row to row of what is kept; from element to element of a column
   std::int64_t to_step = 1;   // in the result, from row to row
   bool first = true;          // assign; else combine with what stands there
   void const* self = nullptr; // what the maker of a table needs

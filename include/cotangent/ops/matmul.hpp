@@ -54,7 +54,25 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
 } // namespace op
 
 namespace extend {
-constexpr term matmul(term a, term b) { return op::matmul::of(a, b, false, false); }
+
+/// The product of two matrices. One with a single column (or row) is a sum over products: that fuses with what is
+/// before and behind it, which a matrix product does not.
+constexpr term matmul(term a, term b) {
+  term const product = op::matmul::of(a, b, false, false);
+  builder& g = *a.b;
+  if (g.failed().why != nullptr) return product;
+  dimensions const p = a.dims(), q = b.dims();
+  if (q.size[1] == 1) {
+    term const row = op::sum::repeat(op::reshape::of(b, g.shape(dimensions{1, {q.size[0]}})), a.shape_id(), 1u);
+    return op::reshape::of(sum(a * row, 2u), product.shape_id());
+  }
+  if (p.size[0] == 1) {
+    term const column = op::sum::repeat(op::reshape::of(a, g.shape(dimensions{1, {p.size[1]}})), b.shape_id(), 2u);
+    return op::reshape::of(sum(column * b, 1u), product.shape_id());
+  }
+  return product;
+}
+
 } // namespace extend
 } // namespace cotangent
 

@@ -16,7 +16,8 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL_OF(evaluate_control, allowed, "cotangent: evaluate: loops and branches are not evaluated yet")
+COTANGENT_REFUSAL_OF(evaluate_control, allowed,
+                     "cotangent: evaluate: loops and branches are not evaluated yet")
 COTANGENT_REFUSAL_OF(evaluate_operation, allowed,
                      "cotangent: evaluate: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(evaluate_sizes, allowed,
@@ -57,7 +58,8 @@ class evaluation {
       node const& n = g_.nodes[k];
       if (n.op->kind == operation_kind::control || n.region != 0 || n.result_count != 1)
         return refuse<refusals::evaluate_control>(k);
-      bool const computes = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction;
+      bool const computes =
+          n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction;
       if (computes && n.op->evaluate == nullptr && n.op != info_of<op::convert>())
         return refuse<refusals::evaluate_operation>(k);
     }
@@ -160,9 +162,8 @@ class evaluation {
         stride[k] = attribute(2 * k + 1) * along[k];
       }
       pools_.fill(at_[y], scalar{element::int64}, count(y));
-      return walk(x, stride, start, [&](std::int64_t i, std::int64_t at) {
-        pools_.set(at_[y], at, pools_.get(at_[x], i));
-      });
+      return walk(x, stride, start,
+                  [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], at, pools_.get(at_[x], i)); });
     case operation_kind::broadcast:
       steps(x, along);
       for (int k = 0; k < rank(x); ++k)
@@ -179,7 +180,8 @@ class evaluation {
         stride[k] = attribute(2 * k + 1) * along[k];
       }
     }
-    walk(y, stride, start, [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], i, pools_.get(at_[x], at)); });
+    walk(y, stride, start,
+         [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], i, pools_.get(at_[x], at)); });
   }
 
   constexpr void compute_concatenate(node const& n) {
@@ -189,7 +191,8 @@ class evaluation {
     steps(y, along);
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const x = g_.operand(n, k);
-      walk(x, along, start, [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], at, pools_.get(at_[x], i)); });
+      walk(x, along, start,
+           [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], at, pools_.get(at_[x], i)); });
       start += size(x, static_cast<int>(axis)) * along[axis];
     }
   }
@@ -231,8 +234,7 @@ class evaluation {
       }
       if (rows == 0) continue;
       for (std::int64_t j = 0; j < row; ++j)
-        if (gathers)
-          pools_.set(at_[small], i * row + j, pools_.get(at_[large], at * row + j));
+        if (gathers) pools_.set(at_[small], i * row + j, pools_.get(at_[large], at * row + j));
         else {
           scalar const pair[2]{pools_.get(at_[large], at * row + j), pools_.get(at_[small], i * row + j)};
           pools_.set(at_[large], at * row + j, info_of<op::sum>()->evaluate(pair));
@@ -274,7 +276,8 @@ class evaluation {
     }
     at_[y] = pools_.add(g_.tensors[y].type, count(y));
     switch (n.op->kind) {
-    case operation_kind::constant: return pools_.fill(at_[y], scalar_of(at_[y].type, g_.attribute(n)), count(y));
+    case operation_kind::constant:
+      return pools_.fill(at_[y], scalar_of(at_[y].type, g_.attribute(n)), count(y));
     case operation_kind::size: return compute_size(n);
     case operation_kind::elementwise: return compute_elementwise(n);
     case operation_kind::reduction: return compute_reduction(n);
@@ -299,7 +302,8 @@ public:
       if (needed_[g_.input(k)]) at_[g_.input(k)] = pools_.copy_in(inputs[k], count(g_.input(k)));
     for (std::int32_t i = 0; i < g_.node_count; ++i)
       if (node const& n = g_.nodes[i]; needed_[g_.result(n)]) compute(n);
-    for (int k = 0; k < g_.output_count(); ++k) pools_.copy_out(at_[g_.output(k)], outputs[k], count(g_.output(k)));
+    for (int k = 0; k < g_.output_count(); ++k)
+      pools_.copy_out(at_[g_.output(k)], outputs[k], count(g_.output(k)));
     return result_;
   }
 };

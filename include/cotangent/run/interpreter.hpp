@@ -16,8 +16,10 @@ template <class F, class D, class I, class L, class B> step_table steps_for() no
   return {{&run_matmul<F>, &run_matmul<D>},
           {{&run_gather<F, I>, &run_gather<D, I>, &run_gather<I, I>, &run_gather<L, I>, &run_gather<B, I>},
            {&run_gather<F, L>, &run_gather<D, L>, &run_gather<I, L>, &run_gather<L, L>, &run_gather<B, L>}},
-          {{&run_scatter_add<F, I>, &run_scatter_add<D, I>, &run_scatter_add<I, I>, &run_scatter_add<L, I>, nullptr},
-           {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>, nullptr}},
+          {{&run_scatter_add<F, I>, &run_scatter_add<D, I>, &run_scatter_add<I, I>, &run_scatter_add<L, I>,
+            nullptr},
+           {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>,
+            nullptr}},
           {&run_copy<F>, &run_copy<D>, &run_copy<I>, &run_copy<L>, &run_copy<B>},
           {&run_arg_max<F>, &run_arg_max<D>, &run_arg_max<I>, &run_arg_max<L>, &run_arg_max<B>}};
 }
@@ -42,8 +44,10 @@ public:
   /// `sizes`: of each of the graph's extents. Operations of the user's run faster when they are named here
   /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`.
   template <class... UserOps>
-  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {}) {
-    prepare(g, sizes, detail::interpret::table_of<operations<UserOps...>>(), detail::interpret::steps_of<operations<UserOps...>>());
+  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
+                       operations<UserOps...> = {}) {
+    prepare(g, sizes, detail::interpret::table_of<operations<UserOps...>>(),
+            detail::interpret::steps_of<operations<UserOps...>>());
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -60,7 +64,8 @@ public:
 
   /// Inputs and outputs are contiguous. An output may be an input exactly, or overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace) const noexcept {
-    if (failed_.why != nullptr || workspace == nullptr || reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0)
+    if (failed_.why != nullptr || workspace == nullptr ||
+        reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0)
       return status::workspace_too_small;
     auto** const bases = static_cast<char**>(workspace);
     char* const memory = static_cast<char*>(workspace) + table_bytes_;
@@ -105,7 +110,9 @@ private:
     for (int k = 0; k < g.input_count(); ++k) input_elements_.push(b.plan.roots[b.input_roots[k]].elements);
     program_ = static_cast<detail::interpret::program_data&&>(e.program);
     constants_ = static_cast<array<std::int64_t>&&>(b.constants);
-    table_bytes_ = detail::interpret::rounded(8 * static_cast<std::int64_t>(detail::interpret::base::first_argument + g.input_count() + g.output_count()));
+    table_bytes_ =
+        detail::interpret::rounded(8 * static_cast<std::int64_t>(detail::interpret::base::first_argument +
+                                                                 g.input_count() + g.output_count()));
     scratch_bytes_ = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
     workspace_bytes_ = table_bytes_ + scratch_bytes_ + roots + 64;
@@ -121,7 +128,8 @@ private:
       detail::interpret::strided const& v = b.outputs[k];
       detail::interpret::memory_root& r = p.roots[v.root];
       r.outside = true;
-      direct[k] = r.kind == detail::interpret::home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
+      direct[k] = r.kind == detail::interpret::home::workspace && v.offset == 0 && v.contiguous() &&
+                  v.count() == r.elements;
       if (direct[k]) {
         std::int32_t const position = p.steps[r.step].position;
         bool const elementwise = p.steps[r.step].shape >= 0;
@@ -137,8 +145,7 @@ private:
       if (direct[k]) {
         r.kind = detail::interpret::home::output;
         r.which = k;
-      } else
-        r.last = p.order.size();
+      } else r.last = p.order.size();
     }
     return direct;
   }

@@ -31,7 +31,8 @@ struct kernel_table {
   kernel_set const* first[2]{};
   int count[2]{};
   operation const* convert = nullptr;
-  kernels::elementwise_kernel const* conversions[element_count]{}; // by the element it comes from, then that it goes to
+  kernels::elementwise_kernel const*
+      conversions[element_count]{}; // by the element it comes from, then that it goes to
 
   kernel_set const* find(operation const* op) const noexcept {
     for (int t = 0; t < 2; ++t)
@@ -41,19 +42,20 @@ struct kernel_table {
   }
 };
 
-using library = operations<
-    op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square, op::reciprocal, op::sqrt,
-    op::abs, op::sign, op::floor, op::exp, op::log, op::sin, op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p,
-    op::expm1, op::relu, op::pow, op::max, op::min, op::equal, op::not_equal, op::less, op::less_equal, op::logical_and,
-    op::logical_or, op::logical_not, op::select, op::sum, op::reduce_max, op::reduce_min>;
+using library =
+    operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
+               op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::exp, op::log, op::sin, op::cos,
+               op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max, op::min,
+               op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
+               op::logical_not, op::select, op::sum, op::reduce_max, op::reduce_min>;
 
 template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   using T = element_t<E>;
   constexpr int at = static_cast<int>(E);
   if constexpr (requires { Op::operands; }) {
     if constexpr (accepts(Op::operands, E))
-      k.elementwise[at] =
-          &kernels::elementwise<Op, T, Op::arity, Op::result == extend::yields::boolean, Op::condition_first>;
+      k.elementwise[at] = &kernels::elementwise < Op, T, Op::arity, Op::result == extend::yields::boolean,
+      Op::condition_first > ;
   } else if constexpr (E != element::boolean) {
     k.rows[at] = &kernels::reduce_rows<Op, T>;
     k.columns[at] = &kernels::reduce_columns<Op, T>;

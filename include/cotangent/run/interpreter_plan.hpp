@@ -17,7 +17,7 @@ enum class home : unsigned char { workspace, input, output, constant, positions 
 /// A piece of memory that something writes and others read.
 struct memory_root {
   home kind = home::workspace;
-  std::int32_t which = 0;  // of the inputs, of the outputs
+  std::int32_t which = 0; // of the inputs, of the outputs
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
   std::int32_t unit = -1;  // that writes it; -1: it is there from the beginning
@@ -30,17 +30,17 @@ struct memory_root {
 
 /// A node at work, or a copy of a view into contiguous memory.
 struct unit {
-  std::int32_t node = -1;  // -1: a copy
-  std::int32_t first = 0;  // operands, in the plan's views
+  std::int32_t node = -1; // -1: a copy
+  std::int32_t first = 0; // operands, in the plan's views
   std::int32_t count = 0;
-  std::int32_t root = -1;  // its result
+  std::int32_t root = -1; // its result
   std::int32_t step = -1;
-  std::int32_t next = -1;  // of the same step
+  std::int32_t next = -1; // of the same step
 };
 
 struct planned_step {
   std::int32_t first_unit = -1, last_unit = -1;
-  std::int32_t key = 0;    // where it stands in the graph
+  std::int32_t key = 0; // where it stands in the graph
   std::int32_t stage = 0;
   std::int32_t shape = -1; // elementwise steps: of all their units
   std::int32_t position = -1;
@@ -191,7 +191,8 @@ template <class Plan> std::int64_t place_roots(Plan& p) {
   array<bool> taken(p.roots.size(), false);
   for (int r = 0; r < p.roots.size(); ++r) {
     memory_root const& m = p.roots[r];
-    if (m.kind == home::workspace && m.outside && m.last >= 0 && m.last < p.order.size()) dies[m.last].push(r);
+    if (m.kind == home::workspace && m.outside && m.last >= 0 && m.last < p.order.size())
+      dies[m.last].push(r);
   }
   for (int position = 0; position < p.order.size(); ++position) {
     std::int32_t const s = p.order[position];
@@ -204,8 +205,9 @@ template <class Plan> std::int64_t place_roots(Plan& p) {
       for (int k = 0; in_place && !placed && k < p.units[u].count; ++k) {
         std::int32_t const r = p.operand(p.units[u], k).root;
         memory_root const& from = p.roots[r];
-        if (from.kind != home::workspace || !from.outside || from.step == s || from.last != position || taken[r] ||
-            from.bytes != to.bytes || from.elements != to.elements || !reads[r].pointwise || reads[r].last_unit > u)
+        if (from.kind != home::workspace || !from.outside || from.step == s || from.last != position ||
+            taken[r] || from.bytes != to.bytes || from.elements != to.elements || !reads[r].pointwise ||
+            reads[r].last_unit > u)
           continue;
         to.offset = from.offset;
         taken[r] = placed = true;

@@ -4,10 +4,7 @@
 
 #include <cotangent/core/array.hpp>
 #include <cotangent/core/error.hpp>
-#include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/elementwise.hpp>
-#include <cotangent/kernels/matmul.hpp>
-#include <cotangent/kernels/movement.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
@@ -60,12 +57,14 @@ struct copy_step {
   std::int64_t size[max_rank]{}, from_stride[max_rank]{}, to_stride[max_rank]{};
 };
 
-template <class T> void write_positions(void* to, std::int64_t n, std::int64_t start, std::int64_t step) noexcept {
+template <class T> void write_positions(void* to, std::int64_t n, std::int64_t start,
+                                        std::int64_t step) noexcept {
   T* const t = static_cast<T*>(to);
   for (std::int64_t i = 0; i < n; ++i) t[i] = static_cast<T>(start + i * step);
 }
 
-inline void write_positions(element e, void* to, std::int64_t n, std::int64_t start, std::int64_t step) noexcept {
+inline void write_positions(element e, void* to, std::int64_t n, std::int64_t start,
+                            std::int64_t step) noexcept {
   switch (e) {
   case element::float32: return write_positions<float>(to, n, start, step);
   case element::float64: return write_positions<double>(to, n, start, step);
@@ -151,7 +150,7 @@ struct reduction_step {
   kernels::reduce_shape inner;
   std::int32_t signature = -1;
   address from, to;
-  std::int64_t bytes = 0; // of an element
+  std::int64_t bytes = 0;    // of an element
   int kept = 0, reduced = 0; // axes outside the kernel
   std::int64_t kept_size[max_rank]{}, kept_from[max_rank]{}, kept_to[max_rank]{};
   std::int64_t reduced_size[max_rank]{}, reduced_from[max_rank]{};
@@ -187,7 +186,8 @@ struct program_data {
   array<row_step> rows;
 };
 
-inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
+                     std::int64_t count) noexcept {
   for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w) {
     tile_operand const* o = p.operands.data() + w->first;
     void const* from[8];
@@ -206,12 +206,14 @@ inline void run_rest(fill const& f, run_context const& c, std::int64_t start, st
   run_fill(f, c, start, count);
   auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));
   char* const to = c.at(f.to);
-  copy_line(to + count * bytes, 1, to, 0, (rounded(count * bytes) - count * bytes) / bytes, size_of(f.from.type));
+  copy_line(to + count * bytes, 1, to, 0, (rounded(count * bytes) - count * bytes) / bytes,
+            size_of(f.from.type));
 }
 
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
   tile_group const& g = p.groups[which];
-  for (int k = 0; k < g.once.count; ++k) run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
+  for (int k = 0; k < g.once.count; ++k)
+    run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
   for (std::int64_t start = 0; start < g.whole; start += g.tile) {
     std::int64_t const count = g.whole - start < g.tile ? g.whole - start : g.tile;
     for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
@@ -229,72 +231,6 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
 
 inline void run_fill_step(program_data const& p, std::int32_t which, run_context& c) {
   run_fill(p.fills[which], c, 0, p.fills[which].from.count());
-}
-inline void run_clear(program_data const& p, std::int32_t which, run_context& c) {
-  copy_out const& o = p.copies[which];
-  std::memset(c.at(o.to), 0, static_cast<std::size_t>(o.bytes));
-}
-
-template <class T> void run_copy(program_data const& p, std::int32_t which, run_context& c) {
-  copy_step const& s = p.moves[which];
-  auto const* const from = reinterpret_cast<T const*>(c.at(s.from));
-  auto* const to = reinterpret_cast<T*>(c.at(s.to));
-  if (from != to) kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: a result in its place
-}
-
-inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {
-  reduction_step const& r = p.reductions[which];
-  kernels::reduce_shape s = r.inner;
-  if (r.signature >= 0) s.self = p.signatures.data() + r.signature;
-  char* const to = c.at(r.to);
-  char const* const from = c.at(r.from);
-  static constexpr std::int64_t none_[max_rank]{};
-  odometer kept;
-  std::int64_t at = 0, out = 0;
-  do {
-    odometer reduced;
-    std::int64_t inside = at, unused = 0;
-    s.first = true;
-    do {
-      r.kernel(to + out * r.bytes, from + inside * r.bytes, s);
-      s.first = false;
-    } while (reduced.next(r.reduced, r.reduced_size, r.reduced_from, inside, none_, unused));
-  } while (kept.next(r.kept, r.kept_size, r.kept_from, at, r.kept_to, out));
-}
-
-template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
-  kernels::matmul<Left, Right>(s.m, s.n, s.k, reinterpret_cast<T const*>(c.at(s.left)), s.left_row,
-                               reinterpret_cast<T const*>(c.at(s.right)), s.right_row,
-                               reinterpret_cast<T*>(c.at(s.to)), s.n,
-                               s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr);
-}
-
-template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
-  matmul_step const& s = p.products[which];
-  if (s.left_turned) s.right_turned ? run_product<T, true, true>(s, c) : run_product<T, true, false>(s, c);
-  else s.right_turned ? run_product<T, false, true>(s, c) : run_product<T, false, false>(s, c);
-}
-
-template <class T, class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
-  row_step const& s = p.rows[which];
-  if (!kernels::gather_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
-                            reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)), s.row))
-    c.state = status::index_out_of_range;
-}
-
-template <class T, class Index> void run_scatter_add(program_data const& p, std::int32_t which, run_context& c) {
-  row_step const& s = p.rows[which];
-  std::memset(c.at(s.to), 0, static_cast<std::size_t>(s.axis * s.row) * sizeof(T));
-  if (!kernels::scatter_add_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
-                                 reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)),
-                                 s.row))
-    c.state = status::index_out_of_range;
-}
-
-template <class T> void run_arg_max(program_data const& p, std::int32_t which, run_context& c) {
-  row_step const& s = p.rows[which];
-  kernels::arg_max(s.count, s.axis, s.row, reinterpret_cast<T const*>(c.at(s.from)), s.axis * s.row, s.row,
-                   std::int64_t{1}, reinterpret_cast<std::int64_t*>(c.at(s.to)), s.row, std::int64_t{1});
 }
 
 } // namespace COTANGENT_ABI

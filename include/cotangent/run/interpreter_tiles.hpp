@@ -124,14 +124,14 @@ private:
   Build const& b_;
   plan_data const& p_;
   program_data& to_;
-  array<chain> chains_;          // by root
-  array<std::int32_t> local_;    // by unit of the plan: its place in its step
+  array<chain> chains_;       // by root
+  array<std::int32_t> local_; // by unit of the plan: its place in its step
   array<outer> outer_;
   array<unit> units_;
-  array<std::int32_t> sources_;  // by operand of all units: a unit, or -1 - an outer operand
-  array<std::int32_t> last_;     // by unit: the unit that reads it last
-  array<tile_operand> results_;  // by unit
-  array<std::int32_t> slots_;    // by unit, none where it stands elsewhere
+  array<std::int32_t> sources_; // by operand of all units: a unit, or -1 - an outer operand
+  array<std::int32_t> last_;    // by unit: the unit that reads it last
+  array<tile_operand> results_; // by unit
+  array<std::int32_t> slots_;   // by unit, none where it stands elsewhere
   array<std::int32_t> free_;
   std::int32_t top_ = 0;
   std::int64_t fixed_count_ = 0, slot_bytes_ = 0, largest_ = 1, granule_ = 1;
@@ -211,7 +211,8 @@ private:
     o.fixed = memory && o.v.uniform() && (r.kind == home::constant || o.v.count() > 1);
     if (o.fixed) {
       o.splat = r.kind != home::constant;
-      o.operand = o.splat ? tile_operand{base::scratch, 0, 64 * fixed_count_++} : tile_operand{a.base, 0, a.offset};
+      o.operand =
+          o.splat ? tile_operand{base::scratch, 0, 64 * fixed_count_++} : tile_operand{a.base, 0, a.offset};
       return;
     }
     o.direct = memory && o.v.contiguous();
@@ -273,7 +274,8 @@ private:
     bool const stands = r.outside && (whole || r.kind == home::workspace);
     slots_[u] = stands ? none : take();
     address const a = address_of(b_, r);
-    results_[u] = stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(type)), a.offset} : slot(slots_[u]);
+    results_[u] =
+        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(type)), a.offset} : slot(slots_[u]);
     to_.operands[w.first] = results_[u];
     release(u, first_source, size_of(type), false);
     to_.work.push(w);
@@ -282,7 +284,8 @@ private:
   kernels::elementwise_kernel kernel_of(unit const& u, node const& n, tile_work& w) {
     element const type = p_.operand(u, u.count - 1).type;
     if (n.op == b_.kernels.convert)
-      return b_.kernels.conversions[static_cast<int>(type)][static_cast<int>(b_.g.tensors[b_.g.result(n)].type)];
+      return b_.kernels
+          .conversions[static_cast<int>(type)][static_cast<int>(b_.g.tensors[b_.g.result(n)].type)];
     if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
       if (k->elementwise[static_cast<int>(type)] != nullptr) return k->elementwise[static_cast<int>(type)];
     w.signature = to_.signatures.push(signature_of(b_, u));

@@ -34,6 +34,7 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   registers<B, wide, shape::total_count> row_totals;
   registers<W, wide, shape::total_count> lane_totals;
   registers<W, wide, shape::total_count> column_totals[shape::columns > 0 ? shape::columns : 1]; // of turned rows
+  alignas(64) char ends[shape::slots > 0 ? shape::slots : 1][W * 8]; // of rows in exact row buffers
   alignas(64) char tiles[shape::tiles > 0 ? shape::tiles * shape::columns * W * 8 : 1];
 
   COTANGENT_INLINE explicit loops(Context const& context) noexcept : x(context) {
@@ -206,6 +207,9 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
       if constexpr (v.what == action::load) y = load_lanes<I, Full, V, T const>(c, count);
       else if constexpr (v.what == action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == action::position) y = simd::iota<V>(static_cast<T>(c));
+      else if constexpr (v.what == action::recall && !Full && P.row_slots.data[v.what == action::recall ? v.detail : 0].exact)
+        y = shape::has_long_body ? load_value<V>(row_buffer<v.detail, T const>(c), count)
+                                 : load_value<V>(reinterpret_cast<T const*>(ends[v.detail - shape::first_slot]));
       else if constexpr (v.what == action::recall) y = load_value<V>(row_buffer<v.detail, T const>(c));
       else if constexpr (v.what == action::window) y = load_window<I, V, T const>(c, Full ? W : count);
       else if constexpr (v.operand_count == 1) {
@@ -216,7 +220,13 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
         y = apply_to<described_by<v.op>, v.type, V, a.type, b.type>(
             in_lanes<source_of(a), a.type>(r, a.place, a.bits), in_lanes<source_of(b), b.type>(r, b.place, b.bits));
       } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
-      if constexpr (v.slot != none) store_value(row_buffer<v.slot, T>(c), y);
+      if constexpr (v.slot != none) {
+        if constexpr (!Full && P.row_slots.data[v.slot].exact) {
+          // a masked load behind a masked store would wait for it: the end of the row is kept apart
+          if constexpr (shape::has_long_body) store_value(row_buffer<v.slot, T>(c), y, count);
+          else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
+        } else store_value(row_buffer<v.slot, T>(c), y);
+      }
       if constexpr (v.what == action::compute && v.access != none) store_lanes<I, Full, V, T>(y, c, count);
     }
   }
@@ -379,7 +389,7 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   template <int S, std::size_t... I> COTANGENT_INLINE void lane_loop(std::index_sequence<I...> list) noexcept {
     constexpr int from = shape::begin(shape::lane_list(S)), U = shape::unroll(S);
     // a long body is made once, for any count: compile time, against a mask in the loop
-    constexpr bool once_made = sizeof...(I) > 96;
+    constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
     registers<W, wide, shape::reduce_count(S)> sums[U];
     for (int u = 0; u < U; ++u)

@@ -33,6 +33,27 @@ template <class Stage, int K> struct nest_shape {
   /// All lanes of a row fit one vector: reductions need no accumulator.
   static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
 
+  /// A longer body is made once, for any count of lanes: compile time, against a mask in the loop.
+  static constexpr int long_body = 96;
+  static constexpr bool has_long_body = [] {
+    for (int s = 0; s < N.stages; ++s)
+      if (P.lists.data[N.first_list + 3 + 2 * s] - P.lists.data[N.first_list + 2 + 2 * s] > long_body) return true;
+    return false;
+  }();
+  /// Row buffers of this nest: from the first to the last.
+  static constexpr int first_slot = [] {
+    int least = P.size.row_slots;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (at(k).slot != none && at(k).slot < least) least = at(k).slot;
+    return least;
+  }();
+  static constexpr int slots = [] {
+    int most = first_slot - 1;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (at(k).slot > most) most = at(k).slot;
+    return most + 1 - first_slot;
+  }();
+
   /// Rows in lanes: the loop runs over columns, a vector holds as many rows; memory is turned tile by tile.
   static constexpr bool turned = N.rows_in_lanes;
   static constexpr int columns = turned ? static_cast<int>(inner_size) : 0;

@@ -18,7 +18,8 @@ inline namespace COTANGENT_ABI {
 /// The stages of a program, up to its simplified graph; `refused` where there is none.
 template <class F, class... Args> struct stages {
   using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
-  using traced = frozen<trace_of>;
+  // (Room for more nodes than most functions have costs nothing, tracing twice does.)
+  using traced = frozen<trace_of, capacity{4096, 4096, 16384, 4096, 128, 32, 32, 1024}>;
 
   static consteval bool is_accepted() {
     if constexpr (!trace_of::accepted) return false;

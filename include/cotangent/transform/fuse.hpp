@@ -203,19 +203,23 @@ public:
         continue;
       }
       if (pads) d.least_split = d.rank - 1;
-      if (r.direct && at[r.base].kind != place_kind::alias) { // its axes are the first ones
+      if (r.direct && at[r.base].kind != place_kind::alias && at[r.base].home == none) { // its axes are the first ones
         std::int32_t const axes = domains[domain_id(r.base)].rank;
         if (axes > 0 && axes < d.rank) d.least_split = std::max(d.least_split, axes);
         continue;
       }
-      dimension stride[max_rank]{};
-      strides_of(r, stride);
-      for (int a = d.rank - 2; a >= d.least_split; --a)
-        if (!sizes.joins(stride[a], stride[a + 1], d.size[a + 1])) {
-          d.least_split = a + 1;
-          break;
-        }
+      constrain(d, r);
     }
+    if (at[g.result(n)].home != none) constrain(d, {g.result(n)});
+  }
+  constexpr void constrain(domain& d, resolved const& r) {
+    dimension stride[max_rank]{};
+    strides_of(r, stride);
+    for (int a = d.rank - 2; a >= d.least_split; --a)
+      if (!sizes.joins(stride[a], stride[a + 1], d.size[a + 1])) {
+        d.least_split = a + 1;
+        break;
+      }
   }
   /// The distances of an operand along the axes of its nest.
   constexpr memory_view strides_of(resolved const& r, dimension* stride) {

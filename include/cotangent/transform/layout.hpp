@@ -90,6 +90,7 @@ private:
       if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
       n.stages = std::max(n.stages, v.stage + 1);
       if (v.where == role::lane && v.op != nullptr) n.cost += v.op->cost;
+      if (v.slot != none) ++n.row_slots;
       int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
       if ((v.where == role::lane || n.rank == 0) && weight > widest) {
         widest = weight;
@@ -248,8 +249,38 @@ private:
     for (std::int32_t b : p.results)
       if (p.buffers[b].where == residence::workspace) p.buffers[b].last_nest = p.nests.size();
   }
+  /// In a nest of one long row: the result whose memory may hold the value until it is stored there, or none. It must be
+  /// stored after the last recall, and nobody else may use its memory meanwhile.
+  constexpr std::int32_t result_for(instance const& v, nest const& n) const {
+    if (n.split != 0 || n.row_slots > most_exact) return none;
+    std::int32_t last = none, found = none;
+    for (int k = 0; k < n.instance_count; ++k) {
+      instance const& w = p.instances[n.first_instance + k];
+      if (w.what == action::recall && w.detail == v.slot) last = n.first_instance + k;
+    }
+    for (int k = 0; k < n.instance_count && last != none; ++k) {
+      instance const& w = p.instances[n.first_instance + k];
+      if (w.access == none || w.where != role::lane) continue;
+      access const& a = p.accesses[w.access];
+      bool const stores = w.what == action::compute && n.first_instance + k > last && w.stage == p.instances[last].stage &&
+                          w.type == v.type && a.stride[n.rank - 1] == 1 && a.offset == 0 &&
+                          p.buffers[a.buffer].where == residence::result;
+      if (stores && found == none) found = a.buffer;
+      else if (a.buffer == found) return none;
+    }
+    for (row_slot const& s : p.row_slots)
+      if (s.buffer == found) return none;
+    return found;
+  }
+  static constexpr int most_exact = 8;
+
   constexpr void make_row_buffer(instance const& v) {
     nest const& n = p.nests[v.nest];
+    if (std::int32_t const result = result_for(v, n); result != none) {
+      p.row_slots[v.slot].buffer = result;
+      p.row_slots[v.slot].exact = true;
+      return;
+    }
     dimension lanes = vector_bytes_; // room for the last vector
     dimension inner = 1;
     for (int k = n.split; k < n.rank; ++k) inner = sizes.product(inner, n.size[k]);

@@ -96,7 +96,8 @@ struct nest {
 /// A row buffer: lanes of one type for `block` rows.
 struct row_slot {
   element type = element::float32;
-  std::int32_t buffer = none; // workspace
+  std::int32_t buffer = none; // in the workspace, or the result that is stored where it was read last
+  bool exact = false;         // no room behind the last position: a result
 };
 
 /// The part of a nest in which a window is not zero: from `low` on, below `high`, along each axis.
