@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Hold docs/reference/errors.md to the headers: the page must list every sentence that a header refuses with or reports
-at run time, and none that no header has. On the page a sentence is a heading of four signs:
+at run time, and none that no header has. On the page a sentence is a heading of four signs, as code:
 
-    #### matmul: the columns of the left operand must equal the rows of the right
+    #### `matmul: the columns of the left operand must equal the rows of the right`
 
 without `cotangent: ` in front. What a sentence made at run time fills in stands in angle brackets: `the size <n> of axis
-<n>`; the words between must all stand in string literals of one header, in order.
+<n>`; the words between are string literals of one header. What `verify` says of a graph is listed as "- `sentence`".
 
 usage: check_errors.py INCLUDE_FOLDER PAGE
        check_errors.py --self-test
@@ -21,8 +21,9 @@ REFUSAL = re.compile(rf"^\s*COTANGENT_REFUSAL(?:_SHAPES|_TYPES|_OF)?\(\s*(\w+)\s
 OPENING = re.compile(r"^\s*COTANGENT_REFUSAL(?:_SHAPES|_TYPES|_OF)?\(", re.M)
 ASSERTED = re.compile(rf"static_assert\([^;]*?({LITERAL}(?:\s*{LITERAL})*)\s*\);", re.S)
 STATUS = re.compile(rf"case status::\w+:\s*return ({LITERAL}(?:\s*{LITERAL})*);")
-COMPOSED = re.compile(rf"\bmessage (?:text)?\(({LITERAL})\)|\bmessage\(({LITERAL})\)")
-HEADING = re.compile(r"^#### (.+?)\s*$", re.M)
+COMPOSED = re.compile(r'\bmessage(?: text)?\("cotangent: ')
+HEADING = re.compile(r"^#### (`+) ?(.+?) ?\1$", re.M)
+BULLET = re.compile(r"^- `(.+?)`$", re.M)
 PREFIX = "cotangent: "
 
 
@@ -39,59 +40,61 @@ def plain(sentence):
 
 
 def read(folder):
-    """Sentences that are whole, by header; beginnings of composed ones; all literals of each header; what is odd."""
-    whole, begun, literals, odd = {}, {}, {}, []
+    """Whole sentences, by header; the words that a header puts together when it runs; those of `verify`; what is odd."""
+    whole, composed, verified, odd = {}, {}, {}, []
     for path in sorted(folder.rglob("*.hpp")):
         name = str(path.relative_to(folder))
         text = without_comments(path.read_text(encoding="utf-8"))
-        macros = [m for m in OPENING.finditer(text)]
         refusals = REFUSAL.findall(text)
-        if len(macros) != len(refusals):
-            odd.append(f"{name}: {len(macros)} refusals, of which {len(refusals)} can be read")
+        if len(refusals) != len(OPENING.findall(text)):
+            odd.append(f"{name}: has refusals whose sentence cannot be read")
         for refusal, sentence in refusals:
-            said = joined(sentence)
-            if not said.startswith(PREFIX):
+            if not joined(sentence).startswith(PREFIX):
                 odd.append(f"{name}: {refusal} must begin with `{PREFIX.strip()}`")
-            whole[plain(said)] = name
+            whole[plain(joined(sentence))] = name
         for sentence in ASSERTED.findall(text):
             if joined(sentence).startswith(PREFIX):
                 whole[plain(joined(sentence))] = name
         for sentence in STATUS.findall(text):
             if joined(sentence) != "ok":
                 whole[joined(sentence)] = name
-        for pair in COMPOSED.findall(text):
-            said = joined(pair[0] or pair[1])
-            if said.startswith(PREFIX):
-                begun.setdefault(plain(said), name)
-        literals[name] = joined("".join(x + '""' for x in re.findall(LITERAL, text))), [
-            joined(x) for x in re.findall(LITERAL, text)]
-    return whole, begun, literals, odd
+        words = [plain(joined(x)) for x in re.findall(LITERAL, text)]
+        if COMPOSED.search(text):
+            composed[name] = [w for w in words if w]
+        if path.name.startswith("verify"):
+            verified.update({w: name for w in words if w.count(" ") >= 2})
+    return whole, composed, verified, odd
 
 
-def composed_by(pieces, literals):
-    """Whether one header's string literals hold the pieces."""
-    return any(all(any(piece in x for x in each) for piece in pieces) for _, each in literals.values())
+def made_of(piece, words):
+    """Whether words that a header has, one after the other, make the piece."""
+    reached = [True] + [False] * len(piece)
+    for at in range(len(piece)):
+        for word in words if reached[at] else ():
+            if piece.startswith(word, at):
+                reached[at + len(word)] = True
+    return reached[-1]
 
 
 def check(folder, page):
-    whole, begun, literals, wrong = read(folder)
-    listed = HEADING.findall(page.read_text(encoding="utf-8"))
-    for sentence in listed:
-        if listed.count(sentence) > 1:
-            wrong.append(f"{page.name}: listed twice: {sentence}")
-    for sentence, header in whole.items():
-        if sentence not in listed:
-            wrong.append(f"{page.name}: lacks a sentence of {header}: {sentence}")
-    filled = [s for s in listed if "<" in re.sub(r"ct::[\w:]+<[^>]*>|[\w:]+<[^>]*>\(|template <.*>", "", s)]
-    for sentence in listed:
-        if sentence in whole:
-            continue
-        pieces = [p.strip() for p in re.split(r"<[\w ]+>", sentence) if p.strip(" ,()[];")]
-        if sentence not in filled or not composed_by(pieces, literals):
+    whole, composed, verified, wrong = read(folder)
+    text = page.read_text(encoding="utf-8")
+    listed, of_verify = [s for _, s in HEADING.findall(text)], BULLET.findall(text)
+    for sentence in sorted({s for s in listed + of_verify if (listed + of_verify).count(s) > 1}):
+        wrong.append(f"{page.name}: listed twice: {sentence}")
+    wrong += [f"{page.name}: lacks a sentence of {h}: {s}" for s, h in whole.items() if s not in listed]
+    wrong += [f"{page.name}: lacks a sentence of {h}: {s}" for s, h in verified.items() if s not in of_verify]
+    wrong += [f"{page.name}: no header says: {s}" for s in of_verify if s not in verified]
+    at_run_time = [s for s in listed if s not in whole]
+    for sentence in at_run_time:
+        pieces = [p for p in re.split(r"<[\w ]+>", sentence) if p]
+        if not any(all(made_of(p, words) for p in pieces) for words in composed.values()):
             wrong.append(f"{page.name}: no header says: {sentence}")
-    for words, header in begun.items():
-        if words and not any(s.startswith(words.strip()) for s in listed):
-            wrong.append(f"{page.name}: lacks what {header} begins with: {words}")
+    for header, words in composed.items():
+        for word in words:
+            if word.count(" ") >= 2 and word not in whole and not any(word in s + " " for s in at_run_time):
+                if not any(word in w for w in whole):
+                    wrong.append(f"{page.name}: lacks a sentence of {header}, with: {word}")
     return wrong
 
 
@@ -110,6 +113,7 @@ text.put("the size ").put(n).put(" of axis ");
 """
     good = ["one: the a must equal the b", "two: use ct::convert<T>(x)", "three: as many as lanes", "a thing is bad",
             "call: the size <n> of axis <k>"]
+    verified = ["a node has no operation"]
     cases = [(None, good)]
     cases += [("lacks", good[:k] + good[k + 1:]) for k in range(len(good))]
     cases += [("no header says", good + ["four: nobody says this"]), ("no header says", good + ["call: the shape <n>"]),
@@ -117,13 +121,23 @@ text.put("the size ").put(n).put(" of axis ");
     with tempfile.TemporaryDirectory() as scratch:
         root = pathlib.Path(scratch)
         (root / "a.hpp").write_text(header)
+        (root / "verify.hpp").write_text('return say("a node has no operation", i);\n')
         page = root / "errors.md"
+
+        def write(listed, bullets=verified):
+            page.write_text("# Errors\n\n" + "\n".join([f"#### `{s}`\n\nWhat it means.\n" for s in listed] +
+                                                      [f"- `{s}`" for s in bullets]))
+
+        for bullets in [], verified + ["a node has no name"], verified * 2:
+            write(good, bullets)
+            if not check(root, page):
+                return [f"said nothing about {bullets}"]
         for expected, listed in cases:
-            page.write_text("# Errors\n\n" + "\n".join(f"#### {s}\n\nWhat it means.\n" for s in listed))
+            write(listed)
             said = check(root, page)
             if bool(said) != bool(expected) or (expected and expected not in said[0]):
                 return [f"expected {expected!r}, but it said {said} about {listed}"]
-        page.write_text("\n".join(f"#### {s}\n" for s in good))
+        write(good)
         for spoilt in ("COTANGENT_REFUSAL_OF(five, allowed, sentence)\n",
                        'COTANGENT_REFUSAL_OF(two, allowed, "two: use ct::convert<T>(x)")\n'):
             (root / "a.hpp").write_text(header + spoilt)

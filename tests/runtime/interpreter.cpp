@@ -18,7 +18,8 @@
 namespace {
 long allocations = 0;
 }
-// Counted, to see that a run makes none. (g++ sees the malloc in one and the free in the other, not that they are pairs.)
+// Counted, to see that a run makes none. (g++ sees the malloc in one and the free in the other, not that they
+// are pairs.)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(std::size_t n) {
   ++allocations;
@@ -115,7 +116,8 @@ bool same(scalar const& a, scalar const& b, double tolerance) {
   return std::abs(a.real - b.real) <= tolerance * (1 + std::abs(b.real));
 }
 
-/// Runs the graph twice, the second time without allocating, and evaluates it, and finds everywhere what the reference says.
+/// Runs the graph twice, the second time without allocating, and evaluates it, and finds everywhere what the
+/// reference says.
 template <class... Ops>
 void compare(graph_view const& g, array<values> const& inputs, double tolerance,
              operations<Ops...> ops = {}) {

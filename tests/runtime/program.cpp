@@ -69,6 +69,14 @@ TEST_CASE("a result may be an argument exactly") {
   CHECK(x == ct::tensor<double, 4>{2, 4, 6, 8});
 }
 
+TEST_CASE("a result must not be an argument that is still read when it is written") {
+  using P = ct::program<decltype(ct::compiled([](auto x) { return ct::transpose(x) + x; })), ct::tensor<double, 3, 3>>;
+  static_assert(twice::may_be_in_place_of(0, 0) && !P::may_be_in_place_of(0, 0));
+  ct::tensor<double, 3, 3> x;
+  P::workspace memory;
+  CHECK(P::run(memory, std::tie(x), x) == ct::status::overlap);
+}
+
 TEST_CASE("a workspace that is too small or not aligned is refused") {
   using matrix = ct::tensor<double, 16, 16>;
   using P = ct::program<decltype(ct::grad([](auto a, auto b) { return ct::sum(ct::tanh(ct::matmul(a, b))); })), matrix, matrix>;

@@ -96,6 +96,16 @@ TEST_CASE("shapes that follow from names follow at the call") {
   CHECK(z(3) == 2);
 }
 
+TEST_CASE("a range beyond a named extent is found at the call") {
+  auto const part = ct::compiled([](auto x) { return ct::sum(x(ct::range<1, 4>)) + x(-1); });
+  CHECK(part(std::vector<double>{1, 2, 3, 4, 5}) == 2 + 3 + 4 + 5);
+  std::string said;
+  try {
+    (void)part(std::vector<double>{1, 2, 3});
+  } catch (ct::shape_error const& e) { said = e.what(); }
+  CHECK(said == "cotangent: call: the end 4 of a range must be at most the extent of its axis, which is 3");
+}
+
 TEST_CASE("several results come as the tree that the function returns") {
   auto const [sum, twice] = ct::compiled(two)(ct::tensor<double, 2>{1, 2});
   CHECK(sum == 3);

@@ -24,17 +24,19 @@ struct extent {
   static constexpr std::int64_t mismatch = -5; // of a broadcast or a division that does not fit
 
   std::int64_t number = 0;               // the size if >= 0, else one of the above
-  std::uint64_t hash = 0;                // of the formula as a polynomial; 0 for numbers
+  // Of the formula as a polynomial; 0 for numbers but 1 for the number 0: in an array that is part of a template
+  // argument, g++ 12 overlooks elements all of whose members are zero.
+  std::uint64_t hash = 0;
   char text[detail::formula_capacity]{}; // the formula in its normal form; empty for numbers
 
   constexpr extent() = default;
 
   /// @private One statement less than assignment, which counts in constant evaluations.
-  constexpr extent(std::int64_t state, std::uint64_t value) noexcept : number(state), hash(value) {}
+  constexpr extent(std::int64_t state, std::uint64_t value) noexcept : number(state), hash(state == 0 ? 1 : value) {}
 
   template <std::integral I>
     requires(!std::same_as<I, bool>)
-  consteval extent(I n) : number(static_cast<std::int64_t>(n)) {
+  consteval extent(I n) : number(static_cast<std::int64_t>(n)), hash(n == 0 ? 1 : 0) {
     if (number >= 0) return;
     hash = static_cast<std::uint64_t>(number);
     number = n < I{} ? negative : too_large;

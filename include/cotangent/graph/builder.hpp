@@ -143,9 +143,7 @@ public:
 
   constexpr extent extent_of(dimension d) const noexcept {
     if (d < 0) return g_.extents[static_cast<int>(-1 - d)];
-    extent e;
-    e.number = d;
-    return e;
+    return extent::of(d);
   }
   constexpr dimension size(extent const& e) {
     if (e.is_number()) return e.number;

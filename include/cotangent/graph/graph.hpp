@@ -98,9 +98,7 @@ struct graph_view {
   constexpr symbol output(int k, int r = 0) const noexcept { return ids[regions[r].first_output + k]; }
   constexpr extent extent_of(dimension d) const noexcept {
     if (d < 0) return extents[-1 - d];
-    extent e;
-    e.number = d;
-    return e;
+    return extent::of(d);
   }
   constexpr char const* name(symbol t) const noexcept {
     return tensors[t].name == none ? nullptr : names + tensors[t].name;

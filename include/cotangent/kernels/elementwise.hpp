@@ -13,9 +13,10 @@
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// Reads `count` elements from each operand and writes as many, in whole packs: up to 64 bytes (counted from the first
-/// element) are read and written beyond the last. An operand whose bit in `fixed` is set is one pack of equal elements.
-/// The result may be an operand, if its elements are as large. `self` is what the maker of the table needs.
+/// Reads `count` elements from each operand and writes as many, in whole packs: up to 64 bytes (counted from
+/// the first element) are read and written beyond the last. An operand whose bit in `fixed` is set is one
+/// pack of equal elements. The result may be an operand, if its elements are as large. `self` is what the
+/// maker of the table needs.
 using elementwise_kernel = void (*)(void* result, void const* const* operands, std::int64_t count,
                                     unsigned fixed, void const* self);
 
@@ -56,8 +57,8 @@ COTANGENT_INLINE void elementwise(void* result, void const* const* operands, std
 
 } // namespace detail
 
-/// Op, with operands of T. Boolean: the result is bool. Mask: the first of the operands is a bool, and apply takes it
-/// as the mask of the others.
+/// Op, with operands of T. Boolean: the result is bool. Mask: the first of the operands is a bool, and apply
+/// takes it as the mask of the others.
 template <class Op, class T, int Arity, bool Boolean, bool Mask>
 void elementwise(void* result, void const* const* operands, std::int64_t count, unsigned fixed, void const*) {
   detail::elementwise<Op, T, Boolean, Mask>(result, operands, count, fixed,

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-// Reductions over one axis, in a fixed order: an element of the result depends on the operand's elements and on how many
-// there are, never on where it stands. Op gives `combine(a, b)` over values and `neutral<T>()`.
+// Reductions over one axis, in a fixed order: an element of the result depends on the operand's elements and
+// on how many there are, never on where it stands. Op gives `combine(a, b)` over values and `neutral<T>()`.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
@@ -30,8 +30,9 @@ template <class Op> struct combining {
   template <class V> COTANGENT_INLINE V operator()(V const& a, V const& b) const { return Op::combine(a, b); }
 };
 
-/// n contiguous elements: four packs side by side, then one after another, then the lanes; fewer than a pack, one by one.
-/// What is neutral takes part only where there is nothing else: with -ffast-math an infinity must not.
+/// n contiguous elements: four packs side by side, then one after another, then the lanes; fewer than a pack,
+/// one by one. What is neutral takes part only where there is nothing else: with -ffast-math an infinity must
+/// not.
 template <class Op, class T>
 COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
   constexpr std::int64_t w = simd::width<T>;

@@ -315,8 +315,10 @@ inline namespace COTANGENT_ABI {
 
 /// The outputs of a graph for these inputs, all contiguous. `sizes`: of each of the graph's extents.
 ///
-/// Value: the same bits as the executions by SIMD where no sum is reordered; sums go in the order of the elements.
-/// Cost: about 30 of clang's constexpr steps for an element of an elementwise node, 5 for a product in a matmul.
+/// Value: the same bits as the executions by SIMD where no sum is reordered; sums go in the order of the
+/// elements.
+/// Cost: about 30 of clang's constexpr steps for an element of an elementwise node, 5 for a product in a
+/// matmul.
 constexpr evaluated evaluate(graph_view const& g, std::int64_t const* sizes, elements_in const* inputs,
                              elements_out const* outputs) {
   return detail::evaluation(g, sizes).run(inputs, outputs);

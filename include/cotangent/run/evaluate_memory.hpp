@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <type_traits>
 
-// Memory for a constant evaluation, in which a pointer to void cannot come back to what it was: one array for each
-// element type.
+// Memory for a constant evaluation, in which a pointer to void cannot come back to what it was: one array for
+// each element type.
 
 namespace cotangent {
 

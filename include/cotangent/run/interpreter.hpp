@@ -32,8 +32,8 @@ template <class List> step_table steps_of() noexcept {
 
 inline namespace COTANGENT_ABI {
 
-/// A graph that is run as it is, when it is known only while the program runs: prepared once for the sizes of its
-/// extents, then run as often as one likes, by many threads, each with its own workspace.
+/// A graph that is run as it is, when it is known only while the program runs: prepared once for the sizes of
+/// its extents, then run as often as one likes, by many threads, each with its own workspace.
 ///
 /// Value: the same bits as the static program where no sum is reordered.
 /// Cost: preparing is n log n in the number of nodes; `run` allocates nothing.
@@ -118,8 +118,8 @@ private:
     workspace_bytes_ = table_bytes_ + scratch_bytes_ + roots + 64;
   }
 
-  /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is
-  /// still read; the others are copied at the end.
+  /// Results that a step writes are written to the caller's memory at once, unless that may be an argument
+  /// that is still read; the others are copied at the end.
   template <class Build> static array<bool> place_outputs(Build& b) {
     detail::interpret::plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);

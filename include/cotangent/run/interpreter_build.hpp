@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
-// From a graph and the sizes of its extents to units of work: views become strides, elementwise nodes over one shape come
-// together into one step.
+// From a graph and the sizes of its extents to units of work: views become strides, elementwise nodes over
+// one shape come together into one step.
 
 namespace cotangent {
 
@@ -179,7 +179,8 @@ private:
     if (failed.why != nullptr) return;
     for (int k = 0; k < g.output_count(); ++k) {
       strided v = values[g.output(k)];
-      // what is copied from an argument at the end could have been overwritten by another result that is in its place
+      // what is copied from an argument at the end could have been overwritten by another result that is in
+      // its place
       if (plan.roots[v.root].kind == home::input && (g.output_count() > 1 || !v.contiguous()))
         v = copied(v, g.node_count);
       outputs.push(v);

@@ -8,10 +8,10 @@
 
 #include <cstdint>
 
-// How the interpreter finds the SIMD code of an operation: by a list of operation structs. An operation outside the list
-// runs too, element by element through its descriptor's `evaluate`; named to the interpreter, it runs as fast as the
-// library's own. (A descriptor cannot hold its kernels: it is one object for the whole program, and they depend on the
-// flags of the translation unit.)
+// How the interpreter finds the SIMD code of an operation: by a list of operation structs. An operation
+// outside the list runs too, element by element through its descriptor's `evaluate`; named to the
+// interpreter, it runs as fast as the library's own. (A descriptor cannot hold its kernels: it is one object
+// for the whole program, and they depend on the flags of the translation unit.)
 
 namespace cotangent {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the elements of a value stand: a piece of memory seen through strides. Reshape, permute, slice and broadcast are
-// changes of this, not work.
+// Where the elements of a value stand: a piece of memory seen through strides. Reshape, permute, slice and
+// broadcast are changes of this, not work.
 
 namespace cotangent::detail::interpret {
 
@@ -74,8 +74,8 @@ inline strided joined(strided const& v) noexcept {
   return r;
 }
 
-/// Sets the strides of `to`, whose sizes hold as many elements, so that it shows the elements of `from` in their
-/// order; false where no strides do.
+/// Sets the strides of `to`, whose sizes hold as many elements, so that it shows the elements of `from` in
+/// their order; false where no strides do.
 inline bool reshaped(strided const& from, strided& to) noexcept {
   to.root = from.root;
   to.offset = from.offset;
@@ -104,7 +104,8 @@ inline std::int64_t period(strided const& v) noexcept {
   return n;
 }
 
-/// Moves `index` to the next position; false after the last one. Adds what that moves each of two strided places by.
+/// Moves `index` to the next position; false after the last one. Adds what that moves each of two strided
+/// places by.
 struct odometer {
   std::int64_t index[max_rank]{};
 

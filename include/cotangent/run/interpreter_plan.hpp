@@ -88,7 +88,8 @@ private:
   }
 };
 
-/// Brings the steps into an order in which they can run, as near to the graph's as can be, and notes who reads what when.
+/// Brings the steps into an order in which they can run, as near to the graph's as can be, and notes who
+/// reads what when.
 template <class Plan> void order_steps(Plan& p) {
   int const n = p.steps.size();
   array<std::int32_t> waits(n, 0), first(n + 1, 0), readers;
@@ -166,8 +167,8 @@ public:
   }
 };
 
-/// The last unit of a step that reads a root, and whether all read it position by position: then that unit may write its
-/// result over it, if no later step reads it.
+/// The last unit of a step that reads a root, and whether all read it position by position: then that unit
+/// may write its result over it, if no later step reads it.
 struct reads_in_step {
   std::int32_t step = -1, last_unit = -1;
   bool pointwise = true;

@@ -12,14 +12,15 @@
 #include <cstdint>
 #include <cstring>
 
-// What the interpreter does when it runs: a list of steps in which everything is known but the addresses of the
-// workspace, the arguments and the results.
+// What the interpreter does when it runs: a list of steps in which everything is known but the addresses of
+// the workspace, the arguments and the results.
 
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Memory, by the number of its base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
+/// Memory, by the number of its base (0 the workspace, 1 the interpreter's constants, then inputs, then
+/// outputs).
 struct address {
   std::int32_t base = 0;
   std::int64_t offset = 0; // bytes
@@ -129,8 +130,8 @@ struct range {
   std::int32_t first = 0, count = 0;
 };
 
-/// The whole packs of a group, then what is left: there, what is in the memory of others passes through the workspace,
-/// since kernels read and write whole packs.
+/// The whole packs of a group, then what is left: there, what is in the memory of others passes through the
+/// workspace, since kernels read and write whole packs.
 struct tile_group {
   std::int64_t size = 0;  // elements
   std::int64_t tile = 0;  // elements a tile
@@ -200,8 +201,8 @@ inline void run_work(program_data const& p, range r, run_context const& c, std::
   }
 }
 
-/// The last elements, and one of them again to the end of a line: what stands in the lanes behind is computed with too,
-/// and what chance has left there may be slow (subnormal numbers, arguments out of range).
+/// The last elements, and one of them again to the end of a line: what stands in the lanes behind is computed
+/// with too, and what chance has left there may be slow (subnormal numbers, arguments out of range).
 inline void run_rest(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   run_fill(f, c, start, count);
   auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-// A step of elementwise nodes becomes work on tiles that stay in the first cache: what is read at other positions than
-// the tile's own is brought into order first, what nobody else reads never leaves the tile.
+// A step of elementwise nodes becomes work on tiles that stay in the first cache: what is read at other
+// positions than the tile's own is brought into order first, what nobody else reads never leaves the tile.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -233,7 +233,8 @@ private:
     to_.fills.push(f);
   }
 
-  /// What is read is brought into order, then every unit works; slots of values that are no longer read are used again.
+  /// What is read is brought into order, then every unit works; slots of values that are no longer read are
+  /// used again.
   void emit_phase(bool whole, range& fills, range& work) {
     fills.first = to_.fills.size();
     for (outer& o : outer_) {
@@ -292,7 +293,8 @@ private:
     return &evaluate_each;
   }
 
-  /// The slots of operands that unit u reads last, those whose elements are as large as the result's, or the others.
+  /// The slots of operands that unit u reads last, those whose elements are as large as the result's, or the
+  /// others.
   void release(int u, int first_source, std::size_t bytes, bool equal) {
     for (int k = 0; k < units_[u].count; ++k) {
       std::int32_t const from = sources_[first_source + k];

@@ -67,7 +67,7 @@ template <class Stage, int K> struct nest_shape {
 
   static constexpr bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
   static constexpr void see(register_count& c, instance const& v) {
-    int& n = c.of[static_cast<int>(v.type)];
+    int& n = c.of(v.type);
     if (v.place >= n) n = v.place + 1;
   }
   static constexpr register_count once_count = [] {
@@ -92,7 +92,7 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count reduce_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (at(i).what == action::reduce) ++c.of[static_cast<int>(at(i).type)];
+      if (at(i).what == action::reduce) ++c.of(at(i).type);
     return c;
   }
   static constexpr int ordinal(int i, action what, int from) {
@@ -104,7 +104,7 @@ template <class Stage, int K> struct nest_shape {
   static constexpr register_count total_count = [] {
     register_count c;
     for (int i = first; i < first + N.instance_count; ++i)
-      if (at(i).what == action::accumulate) ++c.of[static_cast<int>(at(i).type)];
+      if (at(i).what == action::accumulate) ++c.of(at(i).type);
     return c;
   }();
 

@@ -8,9 +8,13 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// How many values of each element type are alive.
+/// How many values of each element type are alive. Members by name: as template arguments, g++ 12 takes structs whose
+/// arrays differ only in where their zeros stand for equal.
 struct register_count {
-  int of[element_count]{};
+  int f32 = 0, f64 = 0, i32 = 0, i64 = 0, b = 0;
+  constexpr int& of(element e) {
+    return e == element::float32 ? f32 : e == element::float64 ? f64 : e == element::int32 ? i32 : e == element::int64 ? i64 : b;
+  }
   friend constexpr bool operator==(register_count const&, register_count const&) = default;
 };
 
@@ -18,11 +22,11 @@ struct register_count {
 /// A bool is held as the mask of a value of `Wide`, the widest type of its nest.
 template <int W, class Wide, register_count N> struct registers {
   using mask = math::mask_t<math::vector<Wide, W>>;
-  math::vector<float, W> f32[N.of[0] > 0 ? N.of[0] : 1];
-  math::vector<double, W> f64[N.of[1] > 0 ? N.of[1] : 1];
-  math::vector<std::int32_t, W> i32[N.of[2] > 0 ? N.of[2] : 1];
-  math::vector<std::int64_t, W> i64[N.of[3] > 0 ? N.of[3] : 1];
-  mask b[N.of[4] > 0 ? N.of[4] : 1];
+  math::vector<float, W> f32[N.f32 > 0 ? N.f32 : 1];
+  math::vector<double, W> f64[N.f64 > 0 ? N.f64 : 1];
+  math::vector<std::int32_t, W> i32[N.i32 > 0 ? N.i32 : 1];
+  math::vector<std::int64_t, W> i64[N.i64 > 0 ? N.i64 : 1];
+  mask b[N.b > 0 ? N.b : 1];
 
   template <element E> COTANGENT_INLINE constexpr auto& at(int k) noexcept { return of<E>(*this)[k]; }
   template <element E> COTANGENT_INLINE constexpr auto const& at(int k) const noexcept { return of<E>(*this)[k]; }

@@ -14,7 +14,7 @@ namespace cotangent::detail {
 
 /// Two axes that ought to have one size, or one axis whose size is not what a formula says.
 struct size_conflict {
-  enum kind_type : unsigned char { none, two_sizes, formula, not_a_size } kind = none;
+  enum kind_type : unsigned char { none, two_sizes, formula, not_a_size, range } kind = none;
   int leaf = 0, axis = 0, other_leaf = 0, other_axis = 0;
   std::int64_t size = 0, wanted = 0;
   extent what{};
@@ -79,6 +79,44 @@ template <int Axes, int Extents> struct binding_table {
   }
 };
 
+/// A range along an axis whose size is known at the call only.
+struct range_check {
+  dimension size = 0, start = 0, count = 0;
+  std::int64_t step = 1;
+};
+template <class Note> constexpr void visit_range_checks(graph_view const& g, Note note) {
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    if (n.op->kind != operation_kind::slice) continue;
+    for (int k = 0; k < g.shape(g.operand(n, 0)).rank; ++k) {
+      range_check const r{g.shape(g.operand(n, 0)).size[k], g.attribute(n, 2 * k), g.shape(g.result(n)).size[k],
+                          g.attribute(n, 2 * k + 1)};
+      if ((r.size < 0 || r.start < 0 || r.count < 0) && r.size != r.count) note(r);
+    }
+  }
+}
+constexpr int count_range_checks(graph_view const& g) {
+  int n = 0;
+  visit_range_checks(g, [&](range_check const&) { ++n; });
+  return n;
+}
+template <int N> struct range_checks {
+  range_check of[N + 1]{};
+  constexpr explicit range_checks(graph_view const& g) {
+    int n = 0;
+    visit_range_checks(g, [&](range_check const& r) { of[n++] = r; });
+  }
+  constexpr size_conflict find(std::int64_t const* sizes) const noexcept {
+    auto const value = [&](dimension d) { return d >= 0 ? d : sizes[-1 - d]; };
+    for (int k = 0; k < N; ++k) {
+      std::int64_t const past = value(of[k].start) + (value(of[k].count) - 1) * of[k].step + 1;
+      if (value(of[k].count) > 0 && past > value(of[k].size))
+        return {size_conflict::range, 0, 0, 0, 0, past, value(of[k].size), {}};
+    }
+    return {};
+  }
+};
+
 constexpr int count_symbolic(shape const* leaves, int count) noexcept {
   int n = 0;
   for (int l = 0; l < count; ++l)
@@ -90,6 +128,8 @@ constexpr int count_symbolic(shape const* leaves, int count) noexcept {
 inline message words_for(size_conflict const& c, int const* argument_of) {
   message text("cotangent: call: ");
   if (c.kind == size_conflict::not_a_size) return text.put("the extent ").put(c.what).put(" must be a size that fits 64 bits");
+  if (c.kind == size_conflict::range)
+    return text.put("the end ").put(c.size).put(" of a range must be at most the extent of its axis, which is ").put(c.wanted);
   text.put("the size ").put(c.size).put(" of axis ").put(c.axis).put(" of argument ").put(argument_of[c.leaf]);
   text.put(" must equal the extent ").put(c.what);
   if (c.kind == size_conflict::formula) return text.put(", which is ").put(c.wanted);

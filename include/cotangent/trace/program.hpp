@@ -4,6 +4,7 @@
 
 #include <cotangent/run/executor.hpp>
 #include <cotangent/trace/call.hpp>
+#include <cotangent/trace/in_place.hpp>
 #include <cotangent/trace/memory.hpp>
 
 #include <cstddef>
@@ -121,6 +122,22 @@ private:
   static constexpr int axis_count = count_symbolic(table.leaves, input_count);
   static constexpr binding_table<axis_count, g.extent_count> binding{table.leaves, input_count, g.extents};
 
+  static constexpr int range_count = count_range_checks(Simplified::view);
+  static constexpr range_checks<range_count> ranges{Simplified::view};
+  static constexpr size_conflict bound(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
+    size_conflict const c = binding.bind(table.leaves, g.extents, of_leaves, sizes);
+    return c.kind != size_conflict::none || range_count == 0 ? c : ranges.find(sizes);
+  }
+
+  struct aliases {
+    bool of[input_count * output_count + 1]{};
+    constexpr aliases() {
+      for (int k = 0; k < output_count; ++k)
+        for (int j = 0; j < input_count; ++j) of[k * input_count + j] = may_be_in_place(executor::P, j, k);
+    }
+  };
+  static constexpr aliases in_place{};
+
   struct memory {
     void const* inputs[input_count + 1];
     void* outputs[output_count + 1];
@@ -142,7 +159,7 @@ private:
       std::int64_t of_leaves[(input_count + 1) * max_rank]{};
       leaf_sizes note{of_leaves};
       (visit_leaves(tree, note), ...);
-      return binding.bind(table.leaves, g.extents, of_leaves, sizes);
+      return bound(of_leaves, sizes);
     }
   }
 
@@ -159,6 +176,11 @@ public:
   /// Its cost in additions; where extents have names, for sizes of 1.
   static constexpr double flops = count_flops(Simplified::view);
 
+  /// Whether `run` may write a result exactly where an argument lies: both are leaves, counted from 0.
+  static constexpr bool may_be_in_place_of(int result_leaf, int argument_leaf) {
+    return in_place.of[result_leaf * input_count + argument_leaf];
+  }
+
   /// The bytes that a run with these arguments needs.
   static std::size_t workspace_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
@@ -167,7 +189,8 @@ public:
   }
 
   /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is what the function
-  /// returns, or a tuple of references to it. A result may be an argument exactly (in place); else they must not overlap.
+  /// returns, or a tuple of references to it. A result may be an argument exactly where `may_be_in_place_of` says so; else
+  /// they must not overlap.
   template <class Workspace, class Arguments, class Results>
   static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
     if constexpr (!workspace_like<std::remove_reference_t<Workspace>>) {
@@ -181,7 +204,10 @@ public:
       return status::ok;
     } else {
       memory m;
-      if (status const s = look_at(m, arguments, results); s != status::ok) return s;
+      if (status const s = look_at(m, arguments, results, std::make_integer_sequence<int, input_count + output_count>{},
+                                   std::make_integer_sequence<int, output_count>{});
+          s != status::ok)
+        return s;
       workspace_memory const w = memory_of_workspace(workspace);
       std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
       if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
@@ -219,29 +245,62 @@ private:
     }
   }
 
-  template <class Arguments, class Results>
-  static status look_at(memory& m, Arguments const& arguments, Results& results) noexcept {
-    std::int64_t of_leaves[(input_count + output_count + 1) * max_rank]{};
-    leaf_sizes note{of_leaves};
+  // What follows is unrolled over leaves when it is compiled: a call of a small function takes a few nanoseconds, and so
+  // may no more be spent on looking at its arguments.
+  template <int K> static constexpr symbol leaf = K < input_count ? g.input(K) : g.output(K - input_count);
+  template <int K> static constexpr void const* address(memory const& m) {
+    if constexpr (K < input_count) return m.inputs[K];
+    else return m.outputs[K - input_count];
+  }
+  template <int K> COTANGENT_INLINE static bool fits(std::int64_t const* of_leaves, std::int64_t const* sizes) noexcept {
+    constexpr dimensions d = g.shape(leaf<K>);
+    bool fit = true;
+    for (int a = 0; a < d.rank; ++a) fit &= of_leaves[K * max_rank + a] == size(d.size[a], sizes);
+    return fit;
+  }
+  template <int K> COTANGENT_INLINE static bool is_missing(memory const& m) noexcept {
+    return address<K>(m) == nullptr && bytes(leaf<K>, m.sizes) != 0;
+  }
+  /// Does result K lie where leaf J lies, without leave?
+  template <int K, int J> COTANGENT_INLINE static bool collides(memory const& m) noexcept {
+    if constexpr (J >= K) return false;
+    else {
+      byte_range const r{static_cast<char const*>(address<K>(m)), bytes(leaf<K>, m.sizes)};
+      byte_range const o{static_cast<char const*>(address<J>(m)), bytes(leaf<J>, m.sizes)};
+      if constexpr (J < input_count && in_place.of[(K - input_count) * input_count + J]) return r.overlaps(o) && !r.is(o);
+      else return r.overlaps(o);
+    }
+  }
+  template <int K, int... J>
+  COTANGENT_INLINE static bool collides_with_any(memory const& m, std::integer_sequence<int, J...>) noexcept {
+    return (false | ... | collides<K, J>(m));
+  }
+  template <class Arguments, class Results> static consteval bool sizes_are_known() {
+    constexpr kinds_of_leaves<Arguments> in{};
+    constexpr kinds_of_leaves<Results> out{};
+    bool known = g.extent_count == 0;
+    for (leaf_kind const& k : in.of) known = known && k.extents.is_static();
+    for (leaf_kind const& k : out.of) known = known && k.extents.is_static();
+    return known;
+  }
+
+  template <class Arguments, class Results, int... K, int... R>
+  COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
+                                         std::integer_sequence<int, K...> all, std::integer_sequence<int, R...>) noexcept {
     leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
-    visit_leaves(arguments, note);
-    visit_leaves(results, note);
     visit_leaves(arguments, in);
     visit_leaves(results, out);
-    if (binding.bind(table.leaves, g.extents, of_leaves, m.sizes).kind != size_conflict::none) return status::size_mismatch;
-    byte_range range[input_count + output_count + 1]{};
-    for (int k = 0; k < input_count + output_count; ++k) {
-      bool const is_input = k < input_count;
-      symbol const t = is_input ? g.input(k) : g.output(k - input_count);
-      for (int a = 0; a < g.shape(t).rank; ++a)
-        if (of_leaves[k * max_rank + a] != size(g.shape(t).size[a], m.sizes)) return status::size_mismatch;
-      range[k] = {static_cast<char const*>(is_input ? m.inputs[k] : m.outputs[k - input_count]), bytes(t, m.sizes)};
-      if (range[k].first == nullptr && range[k].bytes != 0) return status::null_argument;
+    if constexpr (!sizes_are_known<Arguments, std::remove_cvref_t<Results>>()) {
+      std::int64_t of_leaves[(input_count + output_count + 1) * max_rank];
+      leaf_sizes note{of_leaves};
+      visit_leaves(arguments, note);
+      visit_leaves(results, note);
+      if (bound(of_leaves, m.sizes).kind != size_conflict::none) return status::size_mismatch;
+      if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
     }
-    for (int k = input_count; k < input_count + output_count; ++k)
-      for (int j = 0; j < k; ++j)
-        if (range[k].overlaps(range[j]) && !(j < input_count && range[k].is(range[j]))) return status::overlap;
+    if ((false | ... | is_missing<K>(m))) return status::null_argument;
+    if ((false | ... | collides_with_any<input_count + R>(m, all))) return status::overlap;
     return status::ok;
   }
 

@@ -18,7 +18,7 @@ struct simplify_options {
 namespace detail {
 
 class simplifier : public sum_rules {
-  graph_view g_;
+  graph_view from_;
   bool rewrite_;
   readers readers_;
   std::int32_t const* read_;
@@ -29,14 +29,14 @@ class simplifier : public sum_rules {
 
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
-      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), g_(g), rewrite_(o.rewrite),
+      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g), rewrite_(o.rewrite),
         readers_(g, views, false), read_(readers_.by_symbol()), numbering_(g.tensor_count + 1),
         now_(numbering_.data() + 1), shape_numbers_(g.shape_count), shapes_(shape_numbers_.data()) {
     graph& to = b.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
     for (std::int32_t k = 0; k < g.shape_count; ++k) shape_numbers_[k] = b.shape(g.shapes[k]);
-    b.reserve(g.tensor_count, g.node_count, g.id_count);
+    b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2, g.id_count + g.id_count / 2);
     to.regions.clear();
     for (std::int32_t r = 0; r < g.region_count; ++r) {
       to.regions.push(g.regions[r]);
@@ -54,14 +54,14 @@ public:
 private:
   constexpr symbol now(symbol old) {
     if (old == none || now_[old] != 0) return now_[old] - 1;
-    tensor_symbol t = g_.tensors[old];
+    tensor_symbol t = from_.tensors[old];
     t.shape = shapes_[t.shape];
     t.producer = none;
     if (t.base != none) {
       t.base = now(t.base);
       t.window = b.get().numbers.size();
-      int const n = 1 + g_.shape(old).rank;
-      for (int k = 0; k < n; ++k) b.edit().numbers.push(g_.numbers[g_.tensors[old].window + k]);
+      int const n = 1 + from_.shape(old).rank;
+      for (int k = 0; k < n; ++k) b.edit().numbers.push(from_.numbers[from_.tensors[old].window + k]);
     }
     symbol const s = b.edit().tensors.push(t);
     if (s >= room_) make_room(s);
@@ -70,16 +70,16 @@ private:
   }
 
   constexpr void visit(std::int32_t i) {
-    node const& n = g_.nodes[i];
-    std::int32_t const* const ids = g_.ids + n.first;
+    node const& n = from_.nodes[i];
+    std::int32_t const* const ids = from_.ids + n.first;
     bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
     if (rare || n.operand_count > 4 || n.region != 0 || !n.merges || !rewrite_) return visit_rare(i, rare);
     symbol x[4]{};
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
-    tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
-    symbol const y = rewritten(n, x, g_.numbers + n.attribute, t.type, shapes_[t.shape]);
+    tensor_symbol const& t = from_.tensors[ids[n.operand_count]];
+    symbol const y = rewritten(n, x, from_.numbers + n.attribute, t.type, shapes_[t.shape]);
     now_[ids[n.operand_count]] = y + 1;
     origin_[y].readers += read_[ids[n.operand_count]];
     if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
@@ -87,9 +87,9 @@ private:
 
   /// Regions, what is not to be merged, what has many operands or another number of results than one.
   constexpr void visit_rare(std::int32_t i, bool copied) {
-    node const& n = g_.nodes[i];
-    std::int32_t const* const ids = g_.ids + n.first;
-    std::int64_t const* const attributes = g_.numbers + n.attribute;
+    node const& n = from_.nodes[i];
+    std::int32_t const* const ids = from_.ids + n.first;
+    std::int64_t const* const attributes = from_.numbers + n.attribute;
     array<symbol> x(n.operand_count);
     for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
     b.region = n.region;
@@ -99,11 +99,11 @@ private:
       std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count,
                                        attributes, n.attribute_count, n.where);
       b.edit().nodes[at].merges = n.merges;
-      for (std::int32_t r = 1; r < g_.region_count; ++r)
-        if (g_.regions[r].owner == i) b.edit().regions[r].owner = at;
+      for (std::int32_t r = 1; r < from_.region_count; ++r)
+        if (from_.regions[r].owner == i) b.edit().regions[r].owner = at;
     } else {
       symbol const old = ids[n.operand_count];
-      tensor_symbol const& t = g_.tensors[old];
+      tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
       if (n.op->kind == operation_kind::identity && n.merges && n.region == 0) y = x[0];
       else if (n.merges && n.region == 0 && rewrite_)
@@ -128,6 +128,8 @@ private:
       return n.op == the<op::sum> ? sum(x[0], static_cast<std::uint32_t>(attributes[0]))
                                   : reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
     case operation_kind::identity: return x[0];
+    case operation_kind::constant:
+    case operation_kind::size: return source(n.op, attributes, n.attribute_count, type, shape);
     case operation_kind::broadcast: return broadcast(x[0], attributes, shape);
     case operation_kind::reshape: return reshape(x[0], shape);
     case operation_kind::permute: return permute(x[0], attributes);

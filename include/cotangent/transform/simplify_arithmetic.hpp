@@ -21,8 +21,8 @@ protected:
   constexpr product product_of(symbol t) const {
     if (op_of(t) != the<op::multiply>) return {};
     symbol const p = operand(t, 0), q = operand(t, 1);
-    if (varies(q) >= 0) return {p, q};
-    if (varies(p) >= 0) return {q, p};
+    if (is_small(q)) return {p, q};
+    if (is_small(p)) return {q, p};
     return {};
   }
 
@@ -31,7 +31,6 @@ private:
   constexpr bool meet(symbol s, symbol t) const {
     return (is_constant(s) && is_constant(t)) || (varies(s) | varies(t)) != long_axes(shape_of(s));
   }
-  constexpr bool is_small(symbol t) const { return varies(t) >= 0; }
   constexpr symbol both(operation const* op, symbol x, symbol y) {
     symbol const pair[2]{x, y};
     tensor_symbol const& t = of(x);
@@ -190,9 +189,8 @@ public:
   constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                          int count, element type, std::int32_t shape) {
     for (int k = 0; k < n; ++k) {
-      operation const* const p = op_of(x[k]);
-      if (p == the<op::constant> || p == the<op::broadcast> || p == the<op::size>) continue;
-      if (p == the<op::reshape>)
+      if (is_small(x[k])) continue;
+      if (op_of(x[k]) == the<op::reshape>)
         if (symbol const y = before_reshape(op, x, n, attributes, count, type, shape); y != none) return y;
       return make(op, x, n, attributes, count, type, shape);
     }
@@ -252,6 +250,8 @@ private:
   /// Signs move outwards, into small factors where there are any.
   constexpr symbol multiply_negated(symbol x, symbol y, bool left, bool right) {
     if (left && right) return multiply(operand(x), operand(y));
+    // between two small ones a sign would go to and fro
+    if (is_small(x) && is_small(y) && !is_constant(x) && !is_constant(y)) return none;
     if (left && is_small(y)) return multiply(operand(x), negate(y));
     if (right && is_small(x)) return multiply(negate(x), operand(y));
     if (left && single(x)) return negate(multiply(operand(x), y));

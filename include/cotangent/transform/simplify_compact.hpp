@@ -45,10 +45,10 @@ public:
       } else if (!needed(n, ids, t, r)) {
         continue;
       }
-      for (int k = 0; k < n.operand_count; ++k) {
-        ++r[ids[k]];
-        if (views && ids[k] != none) ++r[t[ids[k]].base];
-      }
+      for (int k = 0; k < n.operand_count; ++k) ++r[ids[k]];
+      if (views)
+        for (int k = 0; k < n.operand_count; ++k)
+          if (ids[k] != none) ++r[t[ids[k]].base];
     }
   }
   constexpr readers(readers const&) = delete;

@@ -61,7 +61,7 @@ public:
     int longs = 0;
     for (std::int32_t m = long_axes(shape); m != 0; m &= m - 1) ++longs;
     if (longs == n) return reshape(x, shape);
-    return make(the<op::broadcast>, &x, 1, to, n, type_of(x), shape);
+    return repeated(x, to, n, shape);
   }
 
   constexpr symbol permute(symbol x, std::int64_t const* axes) {
@@ -149,8 +149,7 @@ private:
     if (k != from.rank) return none;
     int const n = attribute_count(x);
     for (int j = 0; j < n; ++j) axes[j] = place[attribute(x, j)];
-    symbol const source = operand(x);
-    return make(the<op::broadcast>, &source, 1, axes, n, type_of(x), shape);
+    return repeated(operand(x), axes, n, shape);
   }
 };
 

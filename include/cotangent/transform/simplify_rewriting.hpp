@@ -16,11 +16,14 @@ template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
 /// The graph being rebuilt. Every symbol in it is simplified already, so a rewrite looks one or two producers deep.
 class rewriting {
 protected:
+  /// What rewrites ask of a symbol more often than of anything else. Nothing is known of what was carried over.
   struct origin {
     operation const* op;  // what made it; null for inputs
     std::int32_t readers; // how many it had before; what a rewrite made counts none
+    std::int32_t small;   // 0, or 1 + the mask of the axes along which it varies
+    double value;         // of a constant
   };
-  array<origin> origins_; // by symbol, with room ahead: asked for more often than anything else
+  array<origin> origins_; // by symbol, with room ahead
   origin* origin_;
   std::int32_t room_;
 
@@ -28,9 +31,14 @@ public:
   builder b;
   bool const fuses; // whether products will be fused with what they are added to
 
+protected:
+  graph const& g_;
+
+public:
   /// `expected`: about how many symbols there will be.
   constexpr rewriting(int expected, bool fuse)
-      : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse) {}
+      : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse), g_(b.get()) {}
+  constexpr rewriting(rewriting const&) = delete;
 
   constexpr operation const* op_of(symbol t) const noexcept { return origin_[t].op; }
   constexpr void make_room(symbol t) {
@@ -40,25 +48,21 @@ public:
     origin_ = origins_.data();
     room_ = origins_.size();
   }
-  constexpr bool is_constant(symbol t) const noexcept { return op_of(t) == the<op::constant>; }
-  constexpr symbol operand(symbol t, int k = 0) const noexcept {
-    graph const& g = b.get();
-    return g.ids.data()[g.nodes.data()[g.tensors.data()[t].producer].first + k];
-  }
-  constexpr int attribute_count(symbol t) const noexcept {
-    return b.get().nodes[b.tensor(t).producer].attribute_count;
-  }
+  constexpr bool is_constant(symbol t) const noexcept { return origin_[t].op == the<op::constant>; }
+  constexpr node const& producer_of(symbol t) const noexcept { return g_.nodes.data()[of(t).producer]; }
+  constexpr symbol operand(symbol t, int k = 0) const noexcept { return g_.ids.data()[producer_of(t).first + k]; }
+  constexpr int attribute_count(symbol t) const noexcept { return producer_of(t).attribute_count; }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
-    return b.get().numbers[b.get().nodes[b.tensor(t).producer].attribute + k];
+    return g_.numbers.data()[producer_of(t).attribute + k];
   }
-  constexpr tensor_symbol const& of(symbol t) const noexcept { return b.get().tensors.data()[t]; }
-  constexpr element type_of(symbol t) const noexcept { return b.tensor(t).type; }
-  constexpr std::int32_t shape_of(symbol t) const noexcept { return b.tensor(t).shape; }
+  constexpr tensor_symbol const& of(symbol t) const noexcept { return g_.tensors.data()[t]; }
+  constexpr element type_of(symbol t) const noexcept { return of(t).type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return of(t).shape; }
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
-  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
-                        int count, element type, std::int32_t shape) {
+  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
+                        element type, std::int32_t shape) {
     symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
     if (y >= room_) make_room(y);
     origin_[y].op = op;
@@ -67,8 +71,17 @@ public:
 
   // ---- constants
 
+  /// A constant or a size.
+  constexpr symbol source(operation const* op, std::int64_t const* attributes, int count, element type,
+                          std::int32_t shape) {
+    double const value = op == the<op::constant> ? scalar_of(type, attributes[0]).as<double>() : 0;
+    symbol const y = make(op, nullptr, 0, attributes, count, type, shape);
+    origin_[y].small = 1;
+    origin_[y].value = value;
+    return y;
+  }
   constexpr symbol constant(element type, std::int32_t shape, std::int64_t bits) {
-    return make(the<op::constant>, nullptr, 0, &bits, 1, type, shape);
+    return source(the<op::constant>, &bits, 1, type, shape);
   }
   constexpr symbol constant_like(symbol t, double value) {
     return constant(type_of(t), shape_of(t), bits_of(type_of(t), value));
@@ -76,7 +89,7 @@ public:
   /// The number behind a constant.
   constexpr scalar number(symbol t) const noexcept { return scalar_of(type_of(t), attribute(t)); }
   constexpr bool is(symbol constant_symbol, double value) const noexcept {
-    return number(constant_symbol).as<double>() == value;
+    return origin_[constant_symbol].value == value;
   }
   /// Magnitudes between which arithmetic neither overflows nor is undefined, so that it can be done when compiling.
   static constexpr bool modest(scalar const& s) noexcept {
@@ -115,18 +128,19 @@ public:
   // ---- small tensors: constants, sizes and what a broadcast repeats
 
   /// The axes along which `t` varies, as far as its producer tells; -1 where that is all of them.
-  constexpr std::int32_t varies(symbol t) const noexcept {
-    operation const* const op = op_of(t);
-    if (op == the<op::constant> || op == the<op::size>) return 0;
-    if (op != the<op::broadcast>) return -1;
+  constexpr std::int32_t varies(symbol t) const noexcept { return origin_[t].small - 1; }
+  constexpr bool is_small(symbol t) const noexcept { return origin_[t].small != 0; }
+  /// Repeats `x`, whose axes are in order and longer than 1.
+  constexpr symbol repeated(symbol x, std::int64_t const* axes, int n, std::int32_t shape) {
     std::int32_t mask = 0;
-    int const n = attribute_count(t);
-    for (int k = 0; k < n; ++k) mask |= 1 << attribute(t, k);
-    return mask;
+    for (int k = 0; k < n; ++k) mask |= 1 << axes[k];
+    symbol const y = make(the<op::broadcast>, &x, 1, axes, n, type_of(x), shape);
+    origin_[y].small = 1 + mask;
+    return y;
   }
   /// The axes that have more (or, named, may have more) than one position.
   constexpr std::int32_t long_axes(std::int32_t shape) const noexcept {
-    dimensions const& d = b.get().shapes[shape];
+    dimensions const& d = g_.shapes.data()[shape];
     std::int32_t mask = 0;
     for (int k = 0; k < d.rank; ++k) mask |= d.size[k] == 1 ? 0 : 1 << k;
     return mask;
@@ -137,12 +151,12 @@ public:
     std::int64_t kept[max_rank + 1]{}; // a push may move the numbers of the graph
     int const n = attribute_count(t);
     for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
-    return make(op_of(t), nullptr, 0, kept, n, type_of(t), shape);
+    return source(op_of(t), kept, n, type_of(t), shape);
   }
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
                                std::uint32_t& before) const {
-    dimensions const &from = b.get().shapes[x], &to = b.get().shapes[y];
+    dimensions const &from = g_.shapes.data()[x], &to = g_.shapes.data()[y];
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {
       if (to.size[j] == 1) continue;
@@ -154,7 +168,7 @@ public:
     return k == from.rank;
   }
   constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
-    dimensions const d = b.get().shapes[shape];
+    dimensions const d = g_.shapes.data()[shape];
     dimensions r;
     for (int k = 0; k < d.rank; ++k)
       if ((mask >> k & 1u) == 0) r.size[r.rank++] = d.size[k];

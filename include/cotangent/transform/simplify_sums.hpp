@@ -111,7 +111,7 @@ private:
     if (named == 0) return multiply(y, constant_like(y, static_cast<double>(number)));
     if (is_constant(y) && is(y, 0)) return y;
     if (number != 1) factors[named++] = number;
-    return multiply(y, make(the<op::size>, nullptr, 0, factors, named, type_of(y), shape_of(y)));
+    return multiply(y, source(the<op::size>, factors, named, type_of(y), shape_of(y)));
   }
 
   /// What repeats is not reduced but, in a sum, counted.
