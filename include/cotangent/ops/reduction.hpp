@@ -30,9 +30,11 @@ template <class Op> constexpr void tangent_of_extreme(tangent_rule& r) {
   term const hits = detail::push(info_of<op::sum>(), {hit}, {r.attribute()});
   r.give(detail::push(info_of<op::sum>(), {hit * r.dx()}, {r.attribute()}) / hits);
 }
-// By bits: with -ffast-math the compiler refuses to name infinity.
+// By bits, and the largest number with -ffast-math: there a compiler refuses to name infinity, and folds what is
+// computed from it to anything.
 template <class T> constexpr T highest() {
-  if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(std::uint32_t{0x7f800000});
+  if constexpr (math::is_fast) return std::numeric_limits<T>::max();
+  else if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(std::uint32_t{0x7f800000});
   else if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(std::uint64_t{0x7ff0000000000000});
   else return std::numeric_limits<T>::max();
 }
