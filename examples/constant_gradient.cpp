@@ -36,7 +36,7 @@ static_assert(std::get<0>(gradient)(0, 1) == std::get<0>(gradient)(2, 1), "it is
 
 int main() {
   // The same code when it runs.
-  volatile double two = 2;
+  double volatile two = 2;
   double const x = two;
   double const slope = ct::grad(cube)(x);
   std::printf("the slope of the cube at 2 is %g\n", slope);

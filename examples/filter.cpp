@@ -11,7 +11,9 @@ namespace ct = cotangent;
 //! [step]
 using taps = ct::tensor<float, 8>;
 
-inline constexpr auto error = [](auto w, auto x, auto wanted) { return 0.5f * ct::square(ct::dot(w, x) - wanted); };
+inline constexpr auto error = [](auto w, auto x, auto wanted) {
+  return 0.5f * ct::square(ct::dot(w, x) - wanted);
+};
 
 inline constexpr auto learn = [](auto w, auto x, auto wanted, auto rate) {
   auto const [e, dw] = ct::value_and_grad(error)(w, x, wanted);
@@ -38,7 +40,8 @@ int main() {
 
     //! [run]
     float const rate = 0.2f;
-    if (program::run(memory, std::tie(w, history, wanted, rate), std::tie(next, e)) != ct::status::ok) return 1;
+    if (program::run(memory, std::tie(w, history, wanted, rate), std::tie(next, e)) != ct::status::ok)
+      return 1;
     w = next;
     //! [run]
   }
@@ -48,7 +51,7 @@ int main() {
     float const off = w(k) > unknown(k) ? w(k) - unknown(k) : unknown(k) - w(k);
     if (!(off <= worst)) worst = off;
   }
-  std::printf("%zu bytes of workspace, %g operations a step; taps off by %.2g at most\n", program::workspace_bytes,
-              program::flops, static_cast<double>(worst));
+  std::printf("%zu bytes of workspace, %g operations a step; taps off by %.2g at most\n",
+              program::workspace_bytes, program::flops, static_cast<double>(worst));
   return worst < 1e-3f ? 0 : 1;
 }

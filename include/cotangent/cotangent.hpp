@@ -5,6 +5,7 @@
 // Everything that needs no foreign header beyond Boost.Hana. (Refusals first, each before what includes it: compilers say
 // in every error through which headers its line was included.)
 
+// clang-format off
 #include <cotangent/core/refusal.hpp>
 
 #include <cotangent/core/well_formed.hpp>
@@ -28,5 +29,6 @@
 
 #include <cotangent/trace/trace.hpp>
 #include <cotangent/check/gradient.hpp>
+// clang-format on
 
 #endif

@@ -65,7 +65,8 @@ TEST_CASE("NaN fails") {
 }
 
 TEST_CASE("steps and tolerances can be chosen") {
-  auto const c = ct::check_gradient({.step = 1e-2, .tolerance = 1e-12}, smooth, ct::tensor<double, 1>{1}, ct::tensor<double, 1>{2});
+  auto const c = ct::check_gradient({.step = 1e-2, .tolerance = 1e-12}, smooth, ct::tensor<double, 1>{1},
+                                    ct::tensor<double, 1>{2});
   CHECK(!c);
   CHECK(c.step == 1e-2);
 }

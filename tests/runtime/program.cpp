@@ -17,7 +17,8 @@ namespace {
 inline constexpr auto loss = [](auto x, auto y) { return ct::mean(ct::square(ct::exp(x) - y)); };
 inline constexpr auto doubled = [](auto x) { return x * 2; };
 
-using gradient = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<double, 5>, ct::tensor<double, 5>>;
+using gradient =
+    ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<double, 5>, ct::tensor<double, 5>>;
 using twice = ct::program<decltype(doubled), ct::tensor<double, 4>>;
 using named = ct::program<decltype(ct::compiled(loss)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
 } // namespace
@@ -70,7 +71,8 @@ TEST_CASE("a result may be an argument exactly") {
 }
 
 TEST_CASE("a result must not be an argument that is still read when it is written") {
-  using P = ct::program<decltype(ct::compiled([](auto x) { return ct::transpose(x) + x; })), ct::tensor<double, 3, 3>>;
+  using P = ct::program<decltype(ct::compiled([](auto x) { return ct::transpose(x) + x; })),
+                        ct::tensor<double, 3, 3>>;
   static_assert(twice::may_be_in_place_of(0, 0) && !P::may_be_in_place_of(0, 0));
   ct::tensor<double, 3, 3> x;
   P::workspace memory;
@@ -79,7 +81,9 @@ TEST_CASE("a result must not be an argument that is still read when it is writte
 
 TEST_CASE("a workspace that is too small or not aligned is refused") {
   using matrix = ct::tensor<double, 16, 16>;
-  using P = ct::program<decltype(ct::grad([](auto a, auto b) { return ct::sum(ct::tanh(ct::matmul(a, b))); })), matrix, matrix>;
+  using P =
+      ct::program<decltype(ct::grad([](auto a, auto b) { return ct::sum(ct::tanh(ct::matmul(a, b))); })),
+                  matrix, matrix>;
   static_assert(P::workspace_bytes > 64);
   matrix a, b, g;
   std::vector<std::byte> small(64);

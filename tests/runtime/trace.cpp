@@ -80,7 +80,8 @@ TEST_CASE("one name for two sizes is an error that names both") {
   try {
     (void)ct::compiled(total)(x, y);
   } catch (ct::shape_error const& e) { said = e.what(); }
-  CHECK(said == "cotangent: call: the size 4 of axis 0 of argument 1 must equal the extent n, which axis 0 of argument 0 "
+  CHECK(said == "cotangent: call: the size 4 of axis 0 of argument 1 must equal the extent n, which axis 0 "
+                "of argument 0 "
                 "binds to 3");
 }
 
@@ -113,7 +114,9 @@ TEST_CASE("several results come as the tree that the function returns") {
 }
 
 TEST_CASE("indices choose elements, rows and windows, and gradients go back there") {
-  auto const picked = [](auto x) { return ct::sum(x(0) * x(ct::range<1>, 2)(0)) + x(-1, -1) * x(ct::all, 1)(0); };
+  auto const picked = [](auto x) {
+    return ct::sum(x(0) * x(ct::range<1>, 2)(0)) + x(-1, -1) * x(ct::all, 1)(0);
+  };
   ct::tensor<double, 2, 3> const x{{1, 2, 3}, {4, 5, 6}};
   auto const [value, g] = ct::value_and_grad(picked)(x);
   CHECK(value == (1 + 2 + 3) * 6 + 6 * 2);

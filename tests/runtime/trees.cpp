@@ -13,7 +13,8 @@ template <template <class, ct::extent...> class Tensor> struct layer {
   BOOST_HANA_DEFINE_STRUCT(layer, (Tensor<double, 2, 3>, w), (Tensor<double, 3>, b));
 };
 template <template <class, ct::extent...> class Tensor> struct network {
-  BOOST_HANA_DEFINE_STRUCT(network, (layer<Tensor>, first), (Tensor<double, 3>, second), (Tensor<double>, offset));
+  BOOST_HANA_DEFINE_STRUCT(network, (layer<Tensor>, first), (Tensor<double, 3>, second),
+                           (Tensor<double>, offset));
 };
 
 inline constexpr auto output = [](auto const& p, auto x) {

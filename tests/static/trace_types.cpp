@@ -14,19 +14,23 @@ template <class Wanted, class Given> consteval bool is(Given const&) { return st
 inline constexpr auto claims = [](auto x, auto y, auto n, auto labels) {
   static_assert(is<expr<double, 3, 4>>(decltype(x){}) && is<expr<double, 4>>(decltype(y){}));
   static_assert(is<expr<double, 3, 4>>(decltype(x + y){}) && is<expr<double, 3, 4>>(decltype(y - x){}));
-  static_assert(is<expr<double, 3, 4>>(decltype(2 * x / 0.5){}) && is<expr<double, 3, 4>>(decltype(ct::tanh(-x)){}));
+  static_assert(is<expr<double, 3, 4>>(decltype(2 * x / 0.5){}) &&
+                is<expr<double, 3, 4>>(decltype(ct::tanh(-x)){}));
   static_assert(is<expr<bool, 3, 4>>(decltype(x > y){}) && is<expr<bool, 3, 4>>(decltype(y == x){}));
   static_assert(is<expr<bool, 3, 4>>(decltype(x == y){}) && is<expr<bool, 3, 4>>(decltype(x != y){}));
   static_assert(is<expr<bool, 4>>(decltype((y == y && 1 < y) || !(y != 2)){}));
   static_assert(is<expr<double, 3, 4>>(decltype(ct::select(x > 0, y, 1)){}));
-  static_assert(is<expr<double>>(decltype(ct::sum(x)){}) && is<expr<double, 4>>(decltype(ct::mean(x, ct::axes<0>)){}));
+  static_assert(is<expr<double>>(decltype(ct::sum(x)){}) &&
+                is<expr<double, 4>>(decltype(ct::mean(x, ct::axes<0>)){}));
   static_assert(is<expr<double, 3, 1>>(decltype(ct::max(x, ct::axes<-1>, ct::keep)){}));
   static_assert(is<expr<double, 3>>(decltype(ct::logsumexp(x, ct::axes<1>)){}));
-  static_assert(is<expr<std::int64_t, 3>>(decltype(ct::argmax(x)){}) && is<expr<std::int64_t, 4>>(decltype(ct::argmax<0>(x)){}));
+  static_assert(is<expr<std::int64_t, 3>>(decltype(ct::argmax(x)){}) &&
+                is<expr<std::int64_t, 4>>(decltype(ct::argmax<0>(x)){}));
   static_assert(is<expr<double, 3, 3>>(decltype(ct::matmul(x, ct::transpose(x))){}));
   static_assert(is<expr<double>>(decltype(ct::dot(y, y)){}));
   static_assert(is<expr<double, 2, 3, 4>>(decltype(ct::broadcast_to<2, 3, 4>(y)){}));
-  static_assert(is<expr<double, 2, 6>>(decltype(ct::reshape<2, 6>(x)){}) && is<expr<double, 12>>(decltype(ct::flatten(x)){}));
+  static_assert(is<expr<double, 2, 6>>(decltype(ct::reshape<2, 6>(x)){}) &&
+                is<expr<double, 12>>(decltype(ct::flatten(x)){}));
   static_assert(is<expr<double, 4, 3>>(decltype(ct::permute<1, 0>(x)){}));
   static_assert(is<expr<double, 6, 4>>(decltype(ct::concatenate<0>(x, x)){}));
   static_assert(is<expr<float, "2*n", 3>>(decltype(ct::concatenate<0>(n, n)){}));
@@ -43,13 +47,15 @@ inline constexpr auto claims = [](auto x, auto y, auto n, auto labels) {
   static_assert(is<expr<float, 3, 4>>(decltype(ct::convert<float>(x)){}));
   static_assert(is<expr<double, 3, 4>>(decltype(ct::stop_gradient(x)){}));
   static_assert(is<expr<double, 5>>(decltype(ct::zeros<5>() + ct::ones<5>()){}));
-  static_assert(is<expr<float, 5>>(decltype(ct::full<float, 5>(1.5)){}) && is<expr<double>>(decltype(expr<double>(0.0)){}));
-  static_assert(is<expr<std::int64_t, 8>>(decltype(ct::iota<8>()){}) && is<expr<double, 8>>(decltype(ct::iota<double, 8>(1, 0.5)){}));
+  static_assert(is<expr<float, 5>>(decltype(ct::full<float, 5>(1.5)){}) &&
+                is<expr<double>>(decltype(expr<double>(0.0)){}));
+  static_assert(is<expr<std::int64_t, 8>>(decltype(ct::iota<8>()){}) &&
+                is<expr<double, 8>>(decltype(ct::iota<double, 8>(1, 0.5)){}));
   static_assert(is<double>(decltype(ct::sqrt(2.0)){}), "numbers without an expression stay numbers");
   return ct::sum(x) + ct::sum(y) + ct::convert<double>(ct::sum(n)) + ct::convert<double>(ct::sum(labels));
 };
-using P = ct::program<decltype(claims), ct::tensor<double, 3, 4>, ct::tensor<double, 4>, ct::tensor<float, "n", 3>,
-                      ct::tensor<std::int32_t, "n">>;
+using P = ct::program<decltype(claims), ct::tensor<double, 3, 4>, ct::tensor<double, 4>,
+                      ct::tensor<float, "n", 3>, ct::tensor<std::int32_t, "n">>;
 static_assert(P::accepted);
 
 // An operand in a loop keeps its type, and what was computed from it does not change with it.

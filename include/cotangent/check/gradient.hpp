@@ -35,11 +35,14 @@ struct gradient_check {
   message words() const {
     char text[400];
     if (argument < 0)
-      std::snprintf(text, sizeof text, "along a direction the gradient gives %.9g and forward mode %.9g: an error of %.3g, tolerance %.3g",
-                    gradient, expected, worst, tolerance);
+      std::snprintf(
+          text, sizeof text,
+          "along a direction the gradient gives %.9g and forward mode %.9g: an error of %.3g, tolerance %.3g",
+          gradient, expected, worst, tolerance);
     else
       std::snprintf(text, sizeof text,
-                    "argument %d, element %lld: the gradient is %.9g and central differences with step %.3g give %.9g: an error of "
+                    "argument %d, element %lld: the gradient is %.9g and central differences with step %.3g "
+                    "give %.9g: an error of "
                     "%.3g, tolerance %.3g",
                     argument, static_cast<long long>(element), gradient, step, expected, worst, tolerance);
     return message(text);
@@ -152,8 +155,8 @@ template <class Tree, class F> void for_each_element(Tree& tree, F f) {
 inline double magnitude(double x) noexcept { return x < 0 ? -x : x; }
 
 /// Compares, and keeps the worst. A NaN is worse than everything.
-inline void compare(gradient_check& c, double gradient, double expected, double value, double tolerance, int argument,
-                    std::int64_t element) {
+inline void compare(gradient_check& c, double gradient, double expected, double value, double tolerance,
+                    int argument, std::int64_t element) {
   double scale = 1;
   for (double const v : {gradient, expected, value})
     if (magnitude(v) > scale) scale = magnitude(v);
@@ -193,15 +196,18 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args.
     for_each_element(x, [&](auto& element) {
       using T = std::remove_reference_t<decltype(element)>;
       T const before = element;
-      double const h = c.step * (magnitude(static_cast<double>(before)) > 1 ? magnitude(static_cast<double>(before)) : 1);
-      T const above = static_cast<T>(static_cast<double>(before) + h), below = static_cast<T>(static_cast<double>(before) - h);
+      double const h =
+          c.step * (magnitude(static_cast<double>(before)) > 1 ? magnitude(static_cast<double>(before)) : 1);
+      T const above = static_cast<T>(static_cast<double>(before) + h),
+              below = static_cast<T>(static_cast<double>(before) - h);
       element = above;
       double const up = static_cast<double>(forward(static_cast<Args const&>(args)...));
       element = below;
       double const down = static_cast<double>(forward(static_cast<Args const&>(args)...));
       element = before;
-      compare(c, exact[static_cast<int>(at)], (up - down) / (static_cast<double>(above) - static_cast<double>(below)), value,
-              c.tolerance, decltype(position)::value, at);
+      compare(c, exact[static_cast<int>(at)],
+              (up - down) / (static_cast<double>(above) - static_cast<double>(below)), value, c.tolerance,
+              decltype(position)::value, at);
       ++at;
     });
   };
@@ -214,13 +220,18 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args.
   double along = 0;
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     int n = 0;
-    auto const fill = [&](auto& d) { d = static_cast<std::remove_reference_t<decltype(d)>>((n % 2 == 0 ? 1. : -0.75) / (1 + n % 7)), ++n; };
+    auto const fill = [&](auto& d) {
+      d = static_cast<std::remove_reference_t<decltype(d)>>((n % 2 == 0 ? 1. : -0.75) / (1 + n % 7)), ++n;
+    };
     (for_each_element(std::get<K>(directions), fill), ...);
     array<double> d;
     (for_each_element(std::get<K>(directions), [&](auto const& x) { d.push(static_cast<double>(x)); }), ...);
     int k = 0;
-    (for_each_element(std::get<K>(gradients), [&](auto const& g) { along += static_cast<double>(g) * d[k++]; }), ...);
-    auto const pushed = jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
+    (for_each_element(std::get<K>(gradients),
+                      [&](auto const& g) { along += static_cast<double>(g) * d[k++]; }),
+     ...);
+    auto const pushed =
+        jvp_function<weighed, I...>{}(static_cast<Args const&>(args)..., std::get<K>(directions)...);
     compare(c, along, static_cast<double>(pushed.second), value, coarse ? 1e-3 : 1e-10, -1, -1);
   }(std::make_index_sequence<sizeof...(I)>{});
   return c;
@@ -246,7 +257,8 @@ inline namespace COTANGENT_ABI {
 ///
 /// Cost: two evaluations for each element. What lies within a step of a kink (relu at 0) is not differentiable there.
 /// Checked: tests/runtime/check.cpp, which also checks wrong gradients
-template <class F, class... Args> gradient_check check_gradient(check_options options, F const&, Args const&... args) {
+template <class F, class... Args> gradient_check check_gradient(check_options options, F const&,
+                                                                Args const&... args) {
   return detail::check_copies<F>(options, std::index_sequence_for<Args...>{}, args...);
 }
 template <class F, class... Args>

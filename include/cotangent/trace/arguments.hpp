@@ -24,7 +24,9 @@ template <std::size_t I, class... Args> consteval int first_leaf_of() {
 template <std::size_t I, class... Args> inline constexpr int first_leaf = first_leaf_of<I, Args...>();
 template <class... Args> inline constexpr int all_leaves = (0 + ... + leaf_count<Args>);
 
-template <std::size_t I, class Tree> struct held { Tree value; };
+template <std::size_t I, class Tree> struct held {
+  Tree value;
+};
 /// The trees of all arguments, in order.
 template <class Indices, class... Trees> struct argument_list;
 template <std::size_t... I, class... Trees>
@@ -52,7 +54,9 @@ struct symbols_of_leaves {
 };
 
 /// What a function returns as expressions: literals become expressions of their own element.
-template <class R, int> struct leaf_as_result { using type = R; };
+template <class R, int> struct leaf_as_result {
+  using type = R;
+};
 template <class R, int K>
   requires(!is_expr<R>)
 struct leaf_as_result<R, K> : made_of<expr, R, shape_of<>, std::index_sequence<>> {};
@@ -68,8 +72,9 @@ template <class R> consteval bool is_result() {
 
 // Structs whose members are not all tensors of the parameter cannot become structs of expressions.
 template <class A> consteval bool is_argument() {
-  if constexpr (tree_kind_of<A> == tree_kind::structure) return !tree_has<typename rebound<A, expr>::type, tree_kind::memory> &&
-                                                                 !std::is_same_v<typename rebound<A, expr>::type, refused>;
+  if constexpr (tree_kind_of<A> == tree_kind::structure)
+    return !tree_has<typename rebound<A, expr>::type, tree_kind::memory> &&
+           !std::is_same_v<typename rebound<A, expr>::type, refused>;
   else if constexpr (is_inner<A>)
     return []<class... Part>(parts<Part...>) {
       return (true && ... && is_argument<Part>());
@@ -78,7 +83,17 @@ template <class A> consteval bool is_argument() {
 }
 
 /// Why a call cannot be made a program. What is `said` was refused before.
-enum class unfit : unsigned char { none, said, no_function, argument, structure, capture, parameters, kinds, result };
+enum class unfit : unsigned char {
+  none,
+  said,
+  no_function,
+  argument,
+  structure,
+  capture,
+  parameters,
+  kinds,
+  result
+};
 
 template <class F, class... Args> consteval unfit unfit_arguments() {
   if ((std::is_same_v<Args, refused> || ... || false)) return unfit::said;

@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/names.hpp>
 #include <cotangent/graph/graph.hpp>
+#include <cotangent/graph/operation.hpp>
 
 #include <cstdint>
 
@@ -37,7 +38,8 @@ template <int Axes, int Extents> struct binding_table {
       for (int a = 0; a < leaves[l].rank; ++a) {
         if (leaves[l].extents[a].is_number()) continue;
         int first = 0;
-        while (first < n && !(leaves[axes[first].leaf].extents[axes[first].axis] == leaves[l].extents[a])) ++first;
+        while (first < n && !(leaves[axes[first].leaf].extents[axes[first].axis] == leaves[l].extents[a]))
+          ++first;
         axes[n] = {l, a, first};
         formulas = formulas || !is_name(leaves[l].extents[a]);
         ++n;
@@ -56,14 +58,21 @@ template <int Axes, int Extents> struct binding_table {
     auto const size_of_axis = [&](int i) { return leaf_sizes[axes[i].leaf * max_rank + axes[i].axis]; };
     for (int i = 0; i < Axes; ++i)
       if (int const f = axes[i].first; f != i && size_of_axis(i) != size_of_axis(f))
-        return {size_conflict::two_sizes, axes[i].leaf, axes[i].axis, axes[f].leaf, axes[f].axis, size_of_axis(i),
-                size_of_axis(f), leaves[axes[i].leaf].extents[axes[i].axis]};
+        return {size_conflict::two_sizes,
+                axes[i].leaf,
+                axes[i].axis,
+                axes[f].leaf,
+                axes[f].axis,
+                size_of_axis(i),
+                size_of_axis(f),
+                leaves[axes[i].leaf].extents[axes[i].axis]};
     for (int k = 0; k < Extents; ++k)
       if (source[k] >= 0) sizes[k] = size_of_axis(source[k]);
     if (!formulas) return {};
     bindings known;
     for (int i = 0; i < Axes; ++i)
-      if (extent const& e = leaves[axes[i].leaf].extents[axes[i].axis]; is_name(e)) known.bind(e.text, size_of_axis(i));
+      if (extent const& e = leaves[axes[i].leaf].extents[axes[i].axis]; is_name(e))
+        known.bind(e.text, size_of_axis(i));
     for (int i = 0; i < Axes; ++i) {
       extent const& e = leaves[axes[i].leaf].extents[axes[i].axis];
       if (is_name(e) || axes[i].first != i) continue;
@@ -89,8 +98,8 @@ template <class Note> constexpr void visit_range_checks(graph_view const& g, Not
     node const& n = g.nodes[i];
     if (n.op->kind != operation_kind::slice) continue;
     for (int k = 0; k < g.shape(g.operand(n, 0)).rank; ++k) {
-      range_check const r{g.shape(g.operand(n, 0)).size[k], g.attribute(n, 2 * k), g.shape(g.result(n)).size[k],
-                          g.attribute(n, 2 * k + 1)};
+      range_check const r{g.shape(g.operand(n, 0)).size[k], g.attribute(n, 2 * k),
+                          g.shape(g.result(n)).size[k], g.attribute(n, 2 * k + 1)};
       if ((r.size < 0 || r.start < 0 || r.count < 0) && r.size != r.count) note(r);
     }
   }
@@ -127,13 +136,27 @@ constexpr int count_symbolic(shape const* leaves, int count) noexcept {
 /// The sentence about a conflict; `argument_of` says to which argument a leaf belongs.
 inline message words_for(size_conflict const& c, int const* argument_of) {
   message text("cotangent: call: ");
-  if (c.kind == size_conflict::not_a_size) return text.put("the extent ").put(c.what).put(" must be a size that fits 64 bits");
+  if (c.kind == size_conflict::not_a_size)
+    return text.put("the extent ").put(c.what).put(" must be a size that fits 64 bits");
   if (c.kind == size_conflict::range)
-    return text.put("the end ").put(c.size).put(" of a range must be at most the extent of its axis, which is ").put(c.wanted);
-  text.put("the size ").put(c.size).put(" of axis ").put(c.axis).put(" of argument ").put(argument_of[c.leaf]);
+    return text.put("the end ")
+        .put(c.size)
+        .put(" of a range must be at most the extent of its axis, which is ")
+        .put(c.wanted);
+  text.put("the size ")
+      .put(c.size)
+      .put(" of axis ")
+      .put(c.axis)
+      .put(" of argument ")
+      .put(argument_of[c.leaf]);
   text.put(" must equal the extent ").put(c.what);
   if (c.kind == size_conflict::formula) return text.put(", which is ").put(c.wanted);
-  return text.put(", which axis ").put(c.other_axis).put(" of argument ").put(argument_of[c.other_leaf]).put(" binds to ").put(c.wanted);
+  return text.put(", which axis ")
+      .put(c.other_axis)
+      .put(" of argument ")
+      .put(argument_of[c.other_leaf])
+      .put(" binds to ")
+      .put(c.wanted);
 }
 
 /// An alias that must not be: two ranges of bytes that overlap.

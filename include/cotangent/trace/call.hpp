@@ -36,7 +36,9 @@ struct leaf_inputs {
 };
 struct leaf_outputs {
   void** next;
-  template <class X> void operator()(X& x) { *next++ = const_cast<void*>(static_cast<void const*>(data_of_leaf(x))); }
+  template <class X> void operator()(X& x) {
+    *next++ = const_cast<void*>(static_cast<void const*>(data_of_leaf(x)));
+  }
 };
 struct leaf_elements_in {
   elements_in* next;
@@ -60,7 +62,8 @@ struct leaf_results {
       if constexpr (X::is_static) return std::is_constant_evaluated() ? X() : X(uninitialized);
       else {
         shape s;
-        for (int k = 0; k < d.rank; ++k) s.push(extent::of(d.size[k] >= 0 ? d.size[k] : sizes[-1 - d.size[k]]));
+        for (int k = 0; k < d.rank; ++k)
+          s.push(extent::of(d.size[k] >= 0 ? d.size[k] : sizes[-1 - d.size[k]]));
         return X(uninitialized, s);
       }
     } else return X(static_cast<std::size_t>(d.size[0] >= 0 ? d.size[0] : sizes[-1 - d.size[0]]));

@@ -36,8 +36,11 @@ constexpr uniform_number uniform_value(builder const& b, symbol wanted) {
     case operation_kind::elementwise:
       if (n.op == info_of<op::convert>()) {
         scalar const& v = in[0];
-        y = {true, is_floating(type) ? scalar{type, type == element::float32 ? static_cast<double>(v.as<float>()) : v.as<double>(), 0}
-                                     : scalar{type, 0, type == element::boolean ? v.as<bool>() : v.as<std::int64_t>()}};
+        y = {true,
+             is_floating(type)
+                 ? scalar{type,
+                          type == element::float32 ? static_cast<double>(v.as<float>()) : v.as<double>(), 0}
+                 : scalar{type, 0, type == element::boolean ? v.as<bool>() : v.as<std::int64_t>()}};
       } else if (n.op->evaluate != nullptr) y = {true, n.op->evaluate(in)};
       break;
     case operation_kind::broadcast:

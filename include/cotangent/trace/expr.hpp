@@ -20,7 +20,8 @@ namespace detail {
 struct standing {
   static constexpr symbol uniform = -2; // `payload`: the bits of one number
   static constexpr symbol counted = -3; // payload + step * position along `axis`
-  static constexpr symbol broken = -4;  // an operation on values without operands that cannot be computed ahead
+  static constexpr symbol broken =
+      -4; // an operation on values without operands that cannot be computed ahead
   static constexpr symbol too_large = -5; // a literal that does not fit its element; `payload` is the largest
 
   builder* b = nullptr;
@@ -55,14 +56,17 @@ template <class T, class L> constexpr std::int64_t literal_bits(L value) {
   else return static_cast<std::int64_t>(static_cast<T>(value));
 }
 template <class T, class L> constexpr bool literal_fits(L value) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<L, bool> || std::is_same_v<T, bool>) return true;
-  else if (value < L{}) return std::is_signed_v<L> && static_cast<std::int64_t>(value) >= std::numeric_limits<T>::min();
+  if constexpr (std::is_floating_point_v<T> || std::is_same_v<L, bool> || std::is_same_v<T, bool>)
+    return true;
+  else if (value < L{})
+    return std::is_signed_v<L> && static_cast<std::int64_t>(value) >= std::numeric_limits<T>::min();
   else return static_cast<std::uint64_t>(value) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
 }
 
 template <class T, class L> constexpr standing standing_of(L value) {
   if (literal_fits<T>(value)) return {nullptr, standing::uniform, literal_bits<T>(value)};
-  return {nullptr, standing::too_large, static_cast<std::int64_t>(std::numeric_limits<T>::max()), static_cast<std::int64_t>(value)};
+  return {nullptr, standing::too_large, static_cast<std::int64_t>(std::numeric_limits<T>::max()),
+          static_cast<std::int64_t>(value)};
 }
 
 // These stand in exception specifications, which compilers look at where a function is used, not when its body is made:
@@ -72,7 +76,8 @@ template <class T> constexpr bool refuse_truth() {
   return true;
 }
 template <class L, class T> constexpr bool literal_meets() {
-  if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) refusals::fractional_literal::report<L, T>();
+  if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>)
+    refusals::fractional_literal::report<L, T>();
   return true;
 }
 
@@ -103,12 +108,12 @@ public:
   friend constexpr refused operator-(refused) { return {}; }
   friend constexpr refused operator+(refused) { return {}; }
   friend constexpr refused operator!(refused) { return {}; }
-#define COTANGENT_OPERATOR(SIGN)                                                                                       \
-  template <class Any> friend constexpr refused operator SIGN(refused, Any const&) { return {}; }                    \
-  template <class Any>                                                                                                 \
-    requires(!std::is_same_v<Any, refused>)                                                                            \
-  friend constexpr refused operator SIGN(Any const&, refused) {                                                        \
-    return {};                                                                                                         \
+#define COTANGENT_OPERATOR(SIGN)                                                                             \
+  template <class Any> friend constexpr refused operator SIGN(refused, Any const&) { return {}; }            \
+  template <class Any>                                                                                       \
+    requires(!std::is_same_v<Any, refused>)                                                                  \
+  friend constexpr refused operator SIGN(Any const&, refused) {                                              \
+    return {};                                                                                               \
   }
   COTANGENT_OPERATOR(+)
   COTANGENT_OPERATOR(-)
@@ -169,7 +174,8 @@ public:
 
   /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>`
   /// keeps a part. Axes that are left out are kept. Negative integers count from the end.
-  template <class A> constexpr auto operator()(A a, std::source_location where = std::source_location::current()) const {
+  template <class A> constexpr auto
+  operator()(A a, std::source_location where = std::source_location::current()) const {
     return detail::index_list<expr>::take(where, *this, a);
   }
   template <class A, class B>
@@ -177,11 +183,13 @@ public:
     return detail::index_list<expr>::take(where, *this, a, b);
   }
   template <class A, class B, class C>
-  constexpr auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+  constexpr auto operator()(A a, B b, C c,
+                            std::source_location where = std::source_location::current()) const {
     return detail::index_list<expr>::take(where, *this, a, b, c);
   }
   template <class A, class B, class C, class D>
-  constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+  constexpr auto operator()(A a, B b, C c, D d,
+                            std::source_location where = std::source_location::current()) const {
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
   }
 

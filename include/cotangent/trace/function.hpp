@@ -35,9 +35,9 @@ template <class A> constexpr auto as_traced(A const& a) {
 
 // Without exceptions there is no checked call, but in a constant evaluation nothing can fail that is not said at once.
 #if COTANGENT_EXCEPTIONS
-#define COTANGENT_CHECKED_CALL constexpr
+#  define COTANGENT_CHECKED_CALL constexpr
 #else
-#define COTANGENT_CHECKED_CALL consteval
+#  define COTANGENT_CHECKED_CALL consteval
 #endif
 
 /// The call operators of a transformation. `Self` has `function`, the user's; `trace(expressions...)`;
@@ -75,11 +75,13 @@ public:
     if constexpr (arguments != unfit::none) {
       detail::report_unfit<arguments, F, Args...>();
       return typename Self::template refused_result<Args...>();
-    } else if constexpr ((has_anonymous<Args> || ...)) return run_numbered(std::index_sequence_for<Args...>{}, args...);
+    } else if constexpr ((has_anonymous<Args> || ...))
+      return run_numbered(std::index_sequence_for<Args...>{}, args...);
     else {
       // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
       // them.
-      using result = decltype(std::declval<callable<F> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
+      using result =
+          decltype(std::declval<callable<F> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
       return run<result>(args...);
     }
   }

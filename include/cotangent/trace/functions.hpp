@@ -144,7 +144,8 @@ template <class Op, detail::operand... X> constexpr auto apply(std::source_locat
 
 /// A function over terms of yours, on expressions. `Fn` can be made without arguments and gives for operands of equal
 /// elements and shapes results of equal element and shape.
-template <class Fn, detail::operand... X> constexpr auto lift(std::source_location where, Fn const& fn, X const&... x) {
+template <class Fn, detail::operand... X> constexpr auto lift(std::source_location where, Fn const& fn,
+                                                              X const&... x) {
   return detail::lift(where, fn, x...);
 }
 

@@ -21,27 +21,43 @@ template <int I, class... Args> consteval auto find_argument() {
 template <int I, class... Args> using argument_at = typename decltype(find_argument<I, Args...>())::type;
 
 /// The first element type in a tree that is no floating one, or void.
-template <class A> struct integer_in { using type = void; };
-template <class... A> struct integer_among { using type = void; };
+template <class A> struct integer_in {
+  using type = void;
+};
+template <class... A> struct integer_among {
+  using type = void;
+};
 template <class First, class... Rest>
-struct integer_among<First, Rest...>
-    : std::conditional_t<std::is_void_v<typename integer_in<First>::type>, integer_among<Rest...>, integer_in<First>> {};
+struct integer_among<First, Rest...> : std::conditional_t<std::is_void_v<typename integer_in<First>::type>,
+                                                          integer_among<Rest...>, integer_in<First>> {};
 template <class... Part> struct integer_among<parts<Part...>> : integer_among<Part...> {};
 template <class T> using unless_floating = std::conditional_t<std::is_floating_point_v<T>, void, T>;
 template <class A>
   requires is_inner<A>
 struct integer_in<A> : integer_among<typename parts_of<A>::type> {};
-template <class T, extent... E> struct integer_in<expr<T, E...>> { using type = unless_floating<T>; };
+template <class T, extent... E> struct integer_in<expr<T, E...>> {
+  using type = unless_floating<T>;
+};
 template <class A>
   requires(tree_kind_of<A> == tree_kind::memory)
-struct integer_in<A> { using type = unless_floating<typename memory_traits<A>::element>; };
+struct integer_in<A> {
+  using type = unless_floating<typename memory_traits<A>::element>;
+};
 
 /// One gradient as it is, several as a tuple.
-template <class... G> struct packed { using type = std::tuple<G...>; };
-template <class G> struct packed<G> { using type = G; };
+template <class... G> struct packed {
+  using type = std::tuple<G...>;
+};
+template <class G> struct packed<G> {
+  using type = G;
+};
 /// With the value, if asked for.
-template <bool WithValue, class V, class G> struct paired { using type = G; };
-template <class V, class G> struct paired<true, V, G> { using type = std::pair<V, G>; };
+template <bool WithValue, class V, class G> struct paired {
+  using type = G;
+};
+template <class V, class G> struct paired<true, V, G> {
+  using type = std::pair<V, G>;
+};
 
 /// Gives each differentiated argument names of its own: what the function captured does not count.
 struct renamed_leaves {
@@ -91,9 +107,11 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
   }
   template <class Result, class... Args> static constexpr auto report() {
     if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(Args))) || ...))
-      refusals::position_out_of_range::report<extent::of(misplaced(sizeof...(Args))), extent::of(sizeof...(Args))>();
+      refusals::position_out_of_range::report<extent::of(misplaced(sizeof...(Args))),
+                                              extent::of(sizeof...(Args))>();
     else if constexpr (!std::is_void_v<typename integer_among<argument_at<I, Args...>...>::type>)
-      refusals::integer_wrt::report<typename integer_among<argument_at<I, Args...>...>::type, refusals::wanted>();
+      refusals::integer_wrt::report<typename integer_among<argument_at<I, Args...>...>::type,
+                                    refusals::wanted>();
     else if constexpr (is_inner<Result>) refusals::output_of_kind::report<Result>();
     else if constexpr (result_tree<Result>::rank != 0)
       refusals::output_not_scalar::report<result_tree<Result>::extents, shape_of<>>();
@@ -109,18 +127,21 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
   template <class A> using refused_gradient = gradient_tree<A, 0>;
   template <class... Args>
   using refused_result =
-      typename paired<WithValue, refused, typename packed<refused_gradient<argument_at<I, Args...>>...>::type>::type;
+      typename paired<WithValue, refused,
+                      typename packed<refused_gradient<argument_at<I, Args...>>...>::type>::type;
 
   // The same inside a traced function, where what follows must be silent too.
   template <int> using refused_part = refused;
-  using refused_expressions = typename paired<WithValue, refused, typename packed<refused_part<I>...>::type>::type;
+  using refused_expressions =
+      typename paired<WithValue, refused, typename packed<refused_part<I>...>::type>::type;
 
   template <class... X> constexpr auto trace(X const&... x) const {
     return trace_on(std::index_sequence_for<X...>{}, x...);
   }
 
 private:
-  template <std::size_t... K, class... X> constexpr auto trace_on(std::index_sequence<K...>, X const&... x) const {
+  template <std::size_t... K, class... X> constexpr auto trace_on(std::index_sequence<K...>,
+                                                                  X const&... x) const {
     constexpr unfit arguments = unfit_arguments<F, X...>();
     if constexpr (arguments != unfit::none) {
       detail::report_unfit<arguments, F, X...>();
@@ -151,7 +172,8 @@ private:
         symbol const out = y.attach(b);
         array<symbol> results(wrt.ids.size() + 1, b.refused());
         results[0] = out;
-        if (b.failed().why == nullptr) gradient(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()}, results.data() + 1);
+        if (b.failed().why == nullptr)
+          gradient(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()}, results.data() + 1);
         leaf_from_symbols make{b, results.data() + (WithValue ? 0 : 1)};
         return build_tree<all>(make);
       }

@@ -41,7 +41,8 @@ template <> struct place_traits<all_t> {
   static constexpr bool known = true;
   static constexpr place_on_axis place{.whole = true};
 };
-template <std::int64_t Start, std::int64_t Stop, std::int64_t Step> struct place_traits<range_t<Start, Stop, Step>> {
+template <std::int64_t Start, std::int64_t Stop,
+          std::int64_t Step> struct place_traits<range_t<Start, Stop, Step>> {
   static constexpr bool known = true;
   static constexpr place_on_axis place{.start = Start, .stop = Stop, .step = Step};
 };
@@ -60,7 +61,8 @@ template <class... Index> struct take_fn {
     place_on_axis const places[]{place_traits<Index>::place...};
     for (int k = 0; k < from.rank; ++k) {
       window[2 * k + 1] = 1;
-      place_on_axis const p = k < static_cast<int>(sizeof...(Index)) ? places[k] : place_on_axis{.whole = true};
+      place_on_axis const p =
+          k < static_cast<int>(sizeof...(Index)) ? places[k] : place_on_axis{.whole = true};
       dimension const n = from.size[k];
       if (p.drops) {
         window[2 * k] = position(b, n, at[k]);
@@ -84,18 +86,21 @@ private:
     b.fail({why<refusals::index_out_of_range>(), extent::of(i), extent::of(n), none, b.place});
     return 0;
   }
-  static constexpr bool narrow(builder& b, dimension n, place_on_axis const& p, dimension& start, dimension& count) {
+  static constexpr bool narrow(builder& b, dimension n, place_on_axis const& p, dimension& start,
+                               dimension& count) {
     start = p.start;
     if (n < 0 && p.stop == end) {
-      if (p.step != 1) return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
+      if (p.step != 1)
+        return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
       count = b.size(b.extent_of(n) - extent::of(p.start));
       return true;
     }
     std::int64_t const stop = p.stop == end ? n : p.stop;
-    if (p.step < 1) return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
+    if (p.step < 1)
+      return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
     if (p.start < 0 || (n >= 0 && stop > n) || p.start > stop) {
-      b.fail({why<refusals::slice_out_of_range>(), extent::of(p.start < 0 || p.start > stop ? p.start : stop), b.extent_of(n),
-              none, b.place});
+      b.fail({why<refusals::slice_out_of_range>(), extent::of(p.start < 0 || p.start > stop ? p.start : stop),
+              b.extent_of(n), none, b.place});
       return false;
     }
     count = (stop - p.start + p.step - 1) / p.step;
@@ -123,7 +128,8 @@ template <class X> struct index_list {
           if constexpr (std::convertible_to<I, std::int64_t>) return static_cast<std::int64_t>(i);
           else return 0;
         };
-        return detail::lift_as<typename trial::type>(where, take_fn<Index...>{{position(index)...}, false}, x);
+        return detail::lift_as<typename trial::type>(where, take_fn<Index...>{{position(index)...}, false},
+                                                     x);
       }
     }
   }

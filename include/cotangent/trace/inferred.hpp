@@ -39,19 +39,29 @@ template <class Fn, class... X> constexpr inference_result infer() {
 // ---- from the record of a refusal to its static_assert
 
 template <class... X> struct first_of;
-template <class First, class... Rest> struct first_of<First, Rest...> { using type = First; };
+template <class First, class... Rest> struct first_of<First, Rest...> {
+  using type = First;
+};
 template <class... X> struct last_of;
-template <class Last> struct last_of<Last> { using type = Last; };
-template <class First, class Second, class... Rest> struct last_of<First, Second, Rest...> : last_of<Second, Rest...> {};
+template <class Last> struct last_of<Last> {
+  using type = Last;
+};
+template <class First, class Second, class... Rest> struct last_of<First, Second, Rest...>
+    : last_of<Second, Rest...> {};
 
-template <class X> struct element_named { using type = void; };
+template <class X> struct element_named {
+  using type = void;
+};
 template <class X>
   requires is_expr<X>
-struct element_named<X> { using type = typename X::value_type; };
+struct element_named<X> {
+  using type = typename X::value_type;
+};
 
 /// The element of the first operand for which `Bad` holds; of the last if for none.
 template <bool (*Bad)(element), class First, class... Rest> consteval auto element_where() {
-  if constexpr (sizeof...(Rest) == 0 || Bad(First::type)) return std::type_identity<typename First::value_type>{};
+  if constexpr (sizeof...(Rest) == 0 || Bad(First::type))
+    return std::type_identity<typename First::value_type>{};
   else return element_where<Bad, Rest...>();
 }
 constexpr bool no_float(element e) { return !is_floating(e); }
@@ -64,7 +74,8 @@ template <class Refusal, class... X> struct sides {
   using left = typename first_of<X...>::type::value_type;
   using right = typename last_of<X...>::type::value_type;
 };
-template <class First, class Second, class Third> struct sides<refusals::elements_differ, First, Second, Third> {
+template <class First, class Second, class Third> struct sides<refusals::elements_differ, First, Second,
+                                                               Third> {
   using left = typename Second::value_type; // after a condition
   using right = typename Third::value_type;
 };
@@ -81,7 +92,8 @@ template <class... X> struct sides<refusals::index_not_integer, X...> {
 };
 
 /// How a refusal is to be said. (Naming a report does not make it.)
-template <class Refusal> concept says_extents = requires { &Refusal::template report<extent{}, extent{}>; };
+template <class Refusal>
+concept says_extents = requires { &Refusal::template report<extent{}, extent{}>; };
 
 template <refusal const* Why> using refusal_behind = typename decltype(described_at(behind<Why>{}))::type;
 

@@ -52,7 +52,8 @@ template <class... A> constexpr void refuse_operands() {
 template <class T, class A> constexpr auto as_expr(A const& a) {
   if constexpr (is_expr<A>) return a;
   else {
-    if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>) refusals::fractional_literal::report<A, T>();
+    if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>)
+      refusals::fractional_literal::report<A, T>();
     return expr<T>(standing_of<T>(a));
   }
 }
@@ -102,13 +103,19 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
 
 // ---- the common cases, whose types need no trial
 
-template <class Op, class T> inline constexpr bool keeps_type =
-    requires { Op::operands; Op::result; } && Op::arity <= 2 && accepts(Op::operands, element_of<T>);
+template <class Op, class T> inline constexpr bool keeps_type = requires {
+  Op::operands;
+  Op::result;
+} && Op::arity <= 2 && accepts(Op::operands, element_of<T>);
 
-template <class Op, class X> struct elementwise_result { using type = X; };
+template <class Op, class X> struct elementwise_result {
+  using type = X;
+};
 template <class Op, class T, extent... E>
   requires(Op::result == extend::yields::boolean)
-struct elementwise_result<Op, expr<T, E...>> { using type = expr<bool, E...>; };
+struct elementwise_result<Op, expr<T, E...>> {
+  using type = expr<bool, E...>;
+};
 
 template <class Op, class A> constexpr auto unary(std::source_location where, A const& a) {
   if constexpr (is_expr<A>) {
@@ -134,8 +141,10 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
   }
 }
 
-template <class Op, class X> constexpr symbol push_same(builder& b, symbol const (&ids)[2], std::source_location where) {
-  return b.push(info_of<Op>(), ids, 2, nullptr, 0, elementwise_result<Op, X>::type::type, b.get().tensors[ids[0]].shape, where);
+template <class Op, class X> constexpr symbol push_same(builder& b, symbol const (&ids)[2],
+                                                        std::source_location where) {
+  return b.push(info_of<Op>(), ids, 2, nullptr, 0, elementwise_result<Op, X>::type::type,
+                b.get().tensors[ids[0]].shape, where);
 }
 
 /// Where in the user's source an expression was made.
@@ -150,12 +159,16 @@ template <class T, class L>
 constexpr symbol literal_like(builder& b, symbol like, L value, std::source_location where) {
   std::int64_t const bits = literal_bits<T>(value);
   if constexpr (!std::is_floating_point_v<T>)
-    if (!literal_fits<T>(value)) return detail::attach(standing_of<T>(value), b, element_of<T>, b.get().tensors[like].shape);
-  return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, element_of<T>, b.get().tensors[like].shape, where);
+    if (!literal_fits<T>(value))
+      return detail::attach(standing_of<T>(value), b, element_of<T>, b.get().tensors[like].shape);
+  return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, element_of<T>, b.get().tensors[like].shape,
+                where);
 }
 
-template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a, B const& b) {
-  if constexpr (is_expr<A> && std::is_same_v<A, B> && keeps_type<Op, typename decltype(element_among<A>())::type>) {
+template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
+                                                            B const& b) {
+  if constexpr (is_expr<A> && std::is_same_v<A, B> &&
+                keeps_type<Op, typename decltype(element_among<A>())::type>) {
     using result = typename elementwise_result<Op, A>::type;
     builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;
     if (g == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a, b);
@@ -185,7 +198,8 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
       }
       return result(*g, push_same<Op, X>(*g, ids, where));
     }
-  } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>) return Op::template apply<A>(a, b);
+  } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>)
+    return Op::template apply<A>(a, b);
   else if constexpr (is_expr<A> && is_expr<B>) {
     // as `lift`, but with less between an error and the line that made it
     using trial = inferred<apply_fn<Op>, A, B>;

@@ -21,8 +21,8 @@ struct workspace_memory {
 };
 
 template <class W>
-concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<W, void*> || std::is_same_v<W, std::nullptr_t> ||
-                         contiguous<W> || std::is_array_v<W>;
+concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<W, void*> ||
+                         std::is_same_v<W, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
 
 /// A bare pointer is taken at its word.
 template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept {

@@ -68,7 +68,8 @@ template <int Axis> struct concatenate_fn {
     symbol const ids[]{first.id, rest.id...};
     std::int64_t const axis = axis_of(first, Axis);
     if (first.b->failed().why != nullptr) return first;
-    return {first.b, first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
+    return {first.b,
+            first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
   }
 };
 struct gather_fn {
@@ -81,7 +82,8 @@ template <extent Rows> struct scatter_add_fn {
     if (!is_index(indices.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), rows;
     for (int k = 0; k < places.rank; ++k)
       if (k >= from.rank || from.size[k] != places.size[k])
-        return b.refuse<refusals::scatter_shapes>(k < from.rank ? from.size[k] : 1, places.size[k], b.place), rows;
+        return b.refuse<refusals::scatter_shapes>(k < from.rank ? from.size[k] : 1, places.size[k], b.place),
+               rows;
     dimensions d;
     d.size[d.rank++] = b.size(Rows);
     for (int k = places.rank; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
@@ -89,7 +91,9 @@ template <extent Rows> struct scatter_add_fn {
   }
 };
 template <extent Classes, element To> struct one_hot_fn {
-  constexpr term operator()(term labels) const { return extend::one_hot(labels, labels.b->size(Classes), To); }
+  constexpr term operator()(term labels) const {
+    return extend::one_hot(labels, labels.b->size(Classes), To);
+  }
 };
 struct matmul_fn {
   constexpr term operator()(term a, term b) const { return extend::matmul(a, b); }
@@ -137,7 +141,8 @@ constexpr auto concatenate(A const& a, std::source_location where = std::source_
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a);
 }
 template <int Axis, detail::operand A, detail::operand B>
-constexpr auto concatenate(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+constexpr auto concatenate(A const& a, B const& b,
+                           std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b);
 }
 template <int Axis, detail::operand A, detail::operand B, detail::operand C>
@@ -146,14 +151,16 @@ constexpr auto concatenate(A const& a, B const& b, C const& c,
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b, c);
 }
 // A place in the source cannot follow a pack.
-template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D, detail::operand... X>
+template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+          detail::operand... X>
 constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
 }
 
 /// Rows of `x` chosen by integers: result row i is row `indices[i]`. Indices out of range are clamped and reported.
 template <detail::operand X, detail::operand I>
-constexpr auto gather(X const& x, I const& indices, std::source_location where = std::source_location::current()) {
+constexpr auto gather(X const& x, I const& indices,
+                      std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::gather_fn{}, x, indices);
 }
 /// `Rows` rows of zeros, to whose row `indices[i]` row i is added.

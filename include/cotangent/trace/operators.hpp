@@ -21,7 +21,8 @@ namespace detail {
 template <class X> struct located {
   X value;
   std::source_location where;
-  constexpr located(X const& x, std::source_location w = std::source_location::current()) : value(x), where(w) {}
+  constexpr located(X const& x, std::source_location w = std::source_location::current())
+      : value(x), where(w) {}
 };
 
 template <class> inline constexpr bool is_expr = false;
@@ -39,7 +40,8 @@ template <class A, class B> consteval bool comes_before() {
   if (A::type != B::type) return A::type < B::type;
   if (A::rank != B::rank) return A::rank < B::rank;
   for (int k = 0; k < A::rank; ++k)
-    if (std::uint64_t const a = hash_value(A::extents[k]), b = hash_value(B::extents[k]); a != b) return a < b;
+    if (std::uint64_t const a = hash_value(A::extents[k]), b = hash_value(B::extents[k]); a != b)
+      return a < b;
   return false;
 }
 template <class A, class B>
@@ -48,7 +50,8 @@ concept answers_for = is_expr<B> && comes_before<A, B>();
 // In trace/lift.hpp and trace/update.hpp.
 template <class A> constexpr std::source_location place_of(A const& a);
 template <class Op, class A> constexpr auto unary(std::source_location where, A const& a);
-template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a, B const& b);
+template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
+                                                            B const& b);
 template <class X> struct update;
 template <class Op, class X> constexpr X updated(X const& a, update<X> const& b);
 
@@ -123,27 +126,27 @@ template <class X> struct operators {
 
   // Comparing for equality also looks for the reversed operator, which must not be found: so both operands of one type
   // convert alike, of two expression types only one answers, and it answers to both orders.
-#define COTANGENT_EQUALITY(SIGN, OP)                                                                                 \
-  friend constexpr auto operator SIGN(located<X> a, located<X> b) {                                                  \
-    return binary<op::OP>(a.where, a.value, b.value);                                                                \
-  }                                                                                                                  \
-  template <right_operand R>                                                                                         \
-    requires(!is_expr<R>)                                                                                            \
-  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                                    \
-    return binary<op::OP>(a.where, a.value, b);                                                                      \
-  }                                                                                                                  \
-  template <literal L> friend constexpr auto operator SIGN(L a, located<X> b) {                                      \
-    return binary<op::OP>(b.where, a, b.value);                                                                      \
-  }                                                                                                                  \
-  template <class R>                                                                                                 \
-    requires answers_for<X, R>                                                                                       \
-  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                                    \
-    return binary<op::OP>(a.where, a.value, b);                                                                      \
-  }                                                                                                                  \
-  template <class R>                                                                                                 \
-    requires answers_for<X, R>                                                                                       \
-  friend constexpr auto operator SIGN(R const& a, located<X> b) {                                                    \
-    return binary<op::OP>(b.where, a, b.value);                                                                      \
+#define COTANGENT_EQUALITY(SIGN, OP)                                                                         \
+  friend constexpr auto operator SIGN(located<X> a, located<X> b) {                                          \
+    return binary<op::OP>(a.where, a.value, b.value);                                                        \
+  }                                                                                                          \
+  template <right_operand R>                                                                                 \
+    requires(!is_expr<R>)                                                                                    \
+  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                            \
+    return binary<op::OP>(a.where, a.value, b);                                                              \
+  }                                                                                                          \
+  template <literal L> friend constexpr auto operator SIGN(L a, located<X> b) {                              \
+    return binary<op::OP>(b.where, a, b.value);                                                              \
+  }                                                                                                          \
+  template <class R>                                                                                         \
+    requires answers_for<X, R>                                                                               \
+  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                            \
+    return binary<op::OP>(a.where, a.value, b);                                                              \
+  }                                                                                                          \
+  template <class R>                                                                                         \
+    requires answers_for<X, R>                                                                               \
+  friend constexpr auto operator SIGN(R const& a, located<X> b) {                                            \
+    return binary<op::OP>(b.where, a, b.value);                                                              \
   }
   COTANGENT_EQUALITY(==, equal)
   COTANGENT_EQUALITY(!=, not_equal)

@@ -16,11 +16,11 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-
 /// The function of the first K arguments among expressions.
 template <class F, class Indices, class... X> struct called_with;
 template <class F, std::size_t... K, class... X> struct called_with<F, std::index_sequence<K...>, X...> {
-  using type = decltype(std::declval<callable<F> const&>()(std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
+  using type = decltype(std::declval<callable<F> const&>()(
+      std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
 };
 
 /// What vjp and jvp have in common: both trace the function, with what is differentiated renamed, and append products.
@@ -37,13 +37,15 @@ template <class Self, class F, int... I> struct product_function : transformatio
 
   template <class... X> constexpr auto trace(X const&... x) const {
     constexpr int extra = Self::extra;
-    constexpr bool enough = static_cast<int>(sizeof...(X)) >= extra && ((I >= 0 && I < static_cast<int>(sizeof...(X)) - extra) && ...);
+    constexpr bool enough = static_cast<int>(sizeof...(X)) >= extra &&
+                            ((I >= 0 && I < static_cast<int>(sizeof...(X)) - extra) && ...);
     if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused_result<>();
     else if constexpr (!enough) {
       Self::template report_directions<X...>();
       return refused_result<>();
-    } else return on(std::make_index_sequence<sizeof...(X) - static_cast<std::size_t>(extra)>{},
-                     std::make_index_sequence<static_cast<std::size_t>(extra)>{}, x...);
+    } else
+      return on(std::make_index_sequence<sizeof...(X) - static_cast<std::size_t>(extra)>{},
+                std::make_index_sequence<static_cast<std::size_t>(extra)>{}, x...);
   }
 
 private:
@@ -54,8 +56,9 @@ private:
     if constexpr (why != unfit::none) {
       detail::report_unfit<why, F, argument_at<static_cast<int>(K), X...>...>();
       return refused_result<>();
-    } else if constexpr (!Self::template directions_fit<result_tree<result>, parts<argument_at<I, X...>...>,
-                                                        parts<argument_at<static_cast<int>(sizeof...(K) + D), X...>...>>) {
+    } else if constexpr (!Self::template directions_fit<
+                             result_tree<result>, parts<argument_at<I, X...>...>,
+                             parts<argument_at<static_cast<int>(sizeof...(K) + D), X...>...>>) {
       Self::template report_directions<X...>();
       return refused_result<>();
     } else {
@@ -71,8 +74,12 @@ private:
       renamed_leaves wrt{b};
       (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
       symbols_of_leaves directions{b};
-      (visit_leaves(static_cast<held<sizeof...(K) + D, argument_at<static_cast<int>(sizeof...(K) + D), X...>> const&>(own).value,
-                    directions), ...);
+      (visit_leaves(
+           static_cast<held<sizeof...(K) + D, argument_at<static_cast<int>(sizeof...(K) + D), X...>> const&>(
+               own)
+               .value,
+           directions),
+       ...);
       result const y = f(static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...);
       symbols_of_leaves out{b};
       visit_leaves(y, out);
@@ -90,11 +97,13 @@ template <class F, int... I> struct vjp_function : product_function<vjp_function
   static constexpr int extra = 1;
   template <class Result, class Wrt, class Directions>
   static constexpr bool directions_fit = std::is_same_v<parts<Result>, Directions>;
-  template <class... X> static constexpr void report_directions() { refusals::cotangent_of_kind::report<F>(); }
+  template <class... X> static constexpr void report_directions() {
+    refusals::cotangent_of_kind::report<F>();
+  }
   template <class Result, class... Wrt> using result_of = std::pair<Result, typename packed<Wrt...>::type>;
 
-  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out, array<symbol> const& seeds,
-                               array<symbol>& all) {
+  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
+                               array<symbol> const& seeds, array<symbol>& all) {
     array<symbol> results(wrt.size() + 1, none);
     gradient(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()}, results.data());
     for (int k = 0; k < wrt.size(); ++k) all.push(results[k] == none ? b.refused() : results[k]);
@@ -104,12 +113,13 @@ template <class F, int... I> struct vjp_function : product_function<vjp_function
 template <class F, int... I> struct jvp_function : product_function<jvp_function<F, I...>, F, I...> {
   using product_function<jvp_function, F, I...>::product_function;
   static constexpr int extra = sizeof...(I);
-  template <class Result, class Wrt, class Directions> static constexpr bool directions_fit = std::is_same_v<Wrt, Directions>;
+  template <class Result, class Wrt, class Directions> static constexpr bool directions_fit =
+      std::is_same_v<Wrt, Directions>;
   template <class... X> static constexpr void report_directions() { refusals::tangents_of_kind::report<F>(); }
   template <class Result, class... Wrt> using result_of = std::pair<Result, Result>;
 
-  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out, array<symbol> const& seeds,
-                               array<symbol>& all) {
+  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
+                               array<symbol> const& seeds, array<symbol>& all) {
     array<symbol> results(out.size() + 1, none);
     tangents(b, wrt.data(), seeds.data(), wrt.size(), out.data(), out.size(), results.data());
     for (int k = 0; k < out.size(); ++k)

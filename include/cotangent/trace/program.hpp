@@ -16,46 +16,6 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// The stages of a program, up to its simplified graph; `refused` where there is none.
-template <class F, class... Args> struct stages {
-  using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
-  // (Room for more nodes than most functions have costs nothing, tracing twice does.)
-  using traced = frozen<trace_of, capacity{4096, 4096, 16384, 4096, 128, 32, 32, 1024}>;
-
-  static consteval bool is_accepted() {
-    if constexpr (!trace_of::accepted) return false;
-    else return !F::template refuses<typename trace_of::returned, Args...>();
-  }
-  static constexpr bool accepted = is_accepted();
-
-  static consteval auto find_differentiated() {
-    if constexpr (!accepted) return std::type_identity<refused>{};
-    else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
-    else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
-  }
-  using differentiated = typename decltype(find_differentiated())::type;
-
-  static consteval auto find_simplified() {
-    if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
-    else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
-    else return std::type_identity<frozen<simplify_stage<differentiated, outermost<F>::rewrites>,
-                                          capacity::of(differentiated::view)>>{};
-  }
-  using simplified = typename decltype(find_simplified())::type;
-
-  /// What was found while the graph was made, if something was.
-  using found = std::conditional_t<std::is_same_v<differentiated, refused>, failure_of<traced>, failure_of<differentiated>>;
-  static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;
-
-  /// Says why there is no graph.
-  static constexpr bool report() {
-    if constexpr (!trace_of::accepted) detail::report_unfit<trace_of::why, typename outermost<F>::traced, Args...>();
-    else if constexpr (!accepted) F::template report<typename trace_of::returned, Args...>();
-    else if constexpr (failed) detail::line_of_your_source<found, found::value.where.line()>();
-    return true;
-  }
-};
-
 template <class Executor, bool IsStatic> struct workspace_of {
   /// Bytes of memory that a run needs besides arguments and results, aligned to 64 bytes.
   static constexpr std::size_t workspace_bytes = Executor::workspace_bytes;
@@ -65,23 +25,6 @@ template <class Executor, bool IsStatic> struct workspace_of {
   };
 };
 template <class Executor> struct workspace_of<Executor, false> {};
-
-constexpr double count_flops(graph_view const& g) {
-  double sum = 0;
-  for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
-    operation_kind const kind = n.op->kind;
-    bool const reduces = kind == operation_kind::reduction || kind == operation_kind::scatter_add;
-    dimensions const& d = g.shape(reduces ? g.operand(n, 0) : g.result(n));
-    double elements = 1;
-    for (int k = 0; k < d.rank; ++k) elements *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
-    if (kind == operation_kind::matmul) {
-      dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
-      sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
-    } else if (kind == operation_kind::elementwise || reduces) sum += elements * static_cast<double>(n.op->cost);
-  }
-  return sum;
-}
 
 template <class F, class Simplified, class... Args> struct program_of;
 
@@ -112,7 +55,8 @@ private:
     int argument_of[input_count + 1]{};
     constexpr tables() {
       for (int k = 0; k < g.input_count(); ++k)
-        for (int a = 0; a < g.shape(g.input(k)).rank; ++a) leaves[k].push(g.extent_of(g.shape(g.input(k)).size[a]));
+        for (int a = 0; a < g.shape(g.input(k)).rank; ++a)
+          leaves[k].push(g.extent_of(g.shape(g.input(k)).size[a]));
       int const counts[]{leaf_count<Args>..., 0};
       for (int argument = 0, k = 0; argument < static_cast<int>(sizeof...(Args)); ++argument)
         for (int j = 0; j < counts[argument]; ++j) argument_of[k++] = argument;
@@ -204,12 +148,14 @@ public:
       return status::ok;
     } else {
       memory m;
-      if (status const s = look_at(m, arguments, results, std::make_integer_sequence<int, input_count + output_count>{},
-                                   std::make_integer_sequence<int, output_count>{});
+      if (status const s =
+              look_at(m, arguments, results, std::make_integer_sequence<int, input_count + output_count>{},
+                      std::make_integer_sequence<int, output_count>{});
           s != status::ok)
         return s;
       workspace_memory const w = memory_of_workspace(workspace);
-      std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
+      std::size_t const needed =
+          executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
       if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
         return status::workspace_too_small;
       return executor::run(w.first, m.inputs, m.outputs, m.sizes);
@@ -239,7 +185,9 @@ private:
         dimensions const& d = g.shape(t);
         if (kinds.of[k].type != g.tensors[t].type || kinds.of[k].extents.rank != d.rank) return false;
         for (int a = 0; a < d.rank; ++a)
-          if (extent const& e = kinds.of[k].extents[a]; e.is_number() && d.size[a] >= 0 && e.number != d.size[a]) return false;
+          if (extent const& e = kinds.of[k].extents[a];
+              e.is_number() && d.size[a] >= 0 && e.number != d.size[a])
+            return false;
       }
       return true;
     }
@@ -252,7 +200,8 @@ private:
     if constexpr (K < input_count) return m.inputs[K];
     else return m.outputs[K - input_count];
   }
-  template <int K> COTANGENT_INLINE static bool fits(std::int64_t const* of_leaves, std::int64_t const* sizes) noexcept {
+  template <int K> COTANGENT_INLINE static bool fits(std::int64_t const* of_leaves,
+                                                     std::int64_t const* sizes) noexcept {
     constexpr dimensions d = g.shape(leaf<K>);
     bool fit = true;
     for (int a = 0; a < d.rank; ++a) fit &= of_leaves[K * max_rank + a] == size(d.size[a], sizes);
@@ -267,7 +216,8 @@ private:
     else {
       byte_range const r{static_cast<char const*>(address<K>(m)), bytes(leaf<K>, m.sizes)};
       byte_range const o{static_cast<char const*>(address<J>(m)), bytes(leaf<J>, m.sizes)};
-      if constexpr (J < input_count && in_place.of[(K - input_count) * input_count + J]) return r.overlaps(o) && !r.is(o);
+      if constexpr (J < input_count && in_place.of[(K - input_count) * input_count + J])
+        return r.overlaps(o) && !r.is(o);
       else return r.overlaps(o);
     }
   }
@@ -286,7 +236,8 @@ private:
 
   template <class Arguments, class Results, int... K, int... R>
   COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
-                                         std::integer_sequence<int, K...> all, std::integer_sequence<int, R...>) noexcept {
+                                         std::integer_sequence<int, K...> all,
+                                         std::integer_sequence<int, R...>) noexcept {
     leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
     visit_leaves(arguments, in);
@@ -320,10 +271,13 @@ private:
     leaf_outputs out{m.outputs};
     (visit_leaves(args, in), ...);
     visit_leaves(r, out);
-    std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
-    constexpr std::size_t on_stack = executor::is_static && executor::workspace_bytes <= 4096 ? executor::workspace_bytes : 0;
+    std::size_t const needed =
+        executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+    constexpr std::size_t on_stack =
+        executor::is_static && executor::workspace_bytes <= 4096 ? executor::workspace_bytes : 0;
     alignas(64) unsigned char small[on_stack + 1];
-    void* const workspace = needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
+    void* const workspace =
+        needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
     if (status const s = executor::run(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
   }
 

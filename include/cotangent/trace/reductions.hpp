@@ -35,7 +35,8 @@ template <int... Axis> constexpr std::uint32_t mask_of(term x) {
     std::uint32_t mask = 0;
     for (int const axis : {Axis...}) {
       std::uint32_t const bit = 1u << axis_of(x, axis);
-      if ((mask & bit) != 0) x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
+      if ((mask & bit) != 0)
+        x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
       mask |= bit;
     }
     return mask;
@@ -94,11 +95,13 @@ constexpr auto sum(X const& x, std::source_location where = std::source_location
   return detail::lift(where, detail::along_axes<detail::sum_fn, false>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto sum(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+constexpr auto sum(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::sum_fn, false, Axis...>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto sum(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+constexpr auto sum(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::sum_fn, true, Axis...>{}, x);
 }
 template <detail::operand X>
@@ -106,11 +109,13 @@ constexpr auto mean(X const& x, std::source_location where = std::source_locatio
   return detail::lift(where, detail::along_axes<detail::mean_fn, false>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto mean(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+constexpr auto mean(X const& x, axes_t<Axis...>,
+                    std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::mean_fn, false, Axis...>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto mean(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+constexpr auto mean(X const& x, axes_t<Axis...>, keep_t,
+                    std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::mean_fn, true, Axis...>{}, x);
 }
 template <detail::operand X>
@@ -118,11 +123,13 @@ constexpr auto max(X const& x, std::source_location where = std::source_location
   return detail::lift(where, detail::along_axes<detail::max_fn, false>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto max(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+constexpr auto max(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::max_fn, false, Axis...>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto max(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+constexpr auto max(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::max_fn, true, Axis...>{}, x);
 }
 template <detail::operand X>
@@ -130,11 +137,13 @@ constexpr auto min(X const& x, std::source_location where = std::source_location
   return detail::lift(where, detail::along_axes<detail::min_fn, false>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto min(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+constexpr auto min(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::min_fn, false, Axis...>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto min(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+constexpr auto min(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::min_fn, true, Axis...>{}, x);
 }
 /// log(sum(exp(x))), without overflow.
@@ -143,11 +152,13 @@ constexpr auto logsumexp(X const& x, std::source_location where = std::source_lo
   return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto logsumexp(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+constexpr auto logsumexp(X const& x, axes_t<Axis...>,
+                         std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false, Axis...>{}, x);
 }
 template <detail::operand X, int... Axis>
-constexpr auto logsumexp(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+constexpr auto logsumexp(X const& x, axes_t<Axis...>, keep_t,
+                         std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::logsumexp_fn, true, Axis...>{}, x);
 }
 

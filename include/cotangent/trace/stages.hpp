@@ -18,12 +18,14 @@ inline namespace COTANGENT_ABI {
 
 /// Traces F on the arguments' expressions.
 template <class F, class Indices, class... Args> struct trace_stage;
-template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>, Args...> {
+template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>,
+                                                                       Args...> {
   using trees = argument_list<std::index_sequence<I...>, expr_tree<Args, first_leaf<I, Args...>>...>;
   using returned = decltype(std::declval<callable<F> const&>()(
       std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
-  static constexpr unfit why =
-      unfit_arguments<F, Args...>() != unfit::none ? unfit_arguments<F, Args...>() : unfit_result<F, returned, sizeof...(Args)>();
+  static constexpr unfit why = unfit_arguments<F, Args...>() != unfit::none
+                                   ? unfit_arguments<F, Args...>()
+                                   : unfit_result<F, returned, sizeof...(Args)>();
   static constexpr bool accepted = why == unfit::none;
 
   static constexpr built make() {
@@ -32,7 +34,8 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       builder b;
       leaf_declarer declare{b};
       trees const x{{build_tree<expr_tree<Args, first_leaf<I, Args...>>>(declare)}...};
-      returned const y = remade<F>()(static_cast<held<I, expr_tree<Args, first_leaf<I, Args...>>> const&>(x).value...);
+      returned const y =
+          remade<F>()(static_cast<held<I, expr_tree<Args, first_leaf<I, Args...>>> const&>(x).value...);
       symbols_of_leaves outputs{b};
       visit_leaves(y, outputs);
       array<symbol> inputs(all_leaves<Args...>);
@@ -90,8 +93,8 @@ template <class F, bool WithValue, int... I> struct outermost<gradient_function<
   template <class Traced, class Indices, class... Args> struct differentiated_from;
   template <class Traced, int... FirstAndCount, class... Args>
   struct differentiated_from<Traced, std::integer_sequence<int, FirstAndCount...>, Args...> {
-    using type = frozen<gradient_stage<Traced, WithValue, FirstAndCount...>,
-                        capacity::of(Traced::view).grown(3)>;
+    using type =
+        frozen<gradient_stage<Traced, WithValue, FirstAndCount...>, capacity::of(Traced::view).grown(3)>;
   };
   template <class... Sequence> struct joined;
   template <int... K> struct joined<std::integer_sequence<int, K...>> {
@@ -103,7 +106,8 @@ template <class F, bool WithValue, int... I> struct outermost<gradient_function<
   template <class Traced, class... Args>
   using differentiated = typename differentiated_from<
       Traced,
-      typename joined<std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type,
+      typename joined<
+          std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type,
       Args...>::type;
   template <class R, class... Args>
   using result = typename paired<
@@ -130,6 +134,67 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source() {
   using why = refusal_behind<Failure::value.why>;
   if constexpr (says_extents<why>) why::template report<Failure::value.left, Failure::value.right>();
   else why::template report<void, refusals::wanted>();
+}
+
+/// The stages of a program, up to its simplified graph; `refused` where there is none.
+template <class F, class... Args> struct stages {
+  using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
+  // (Room for more nodes than most functions have costs nothing, tracing twice does.)
+  using traced = frozen<trace_of, capacity{4096, 4096, 16384, 4096, 128, 32, 32, 1024}>;
+
+  static consteval bool is_accepted() {
+    if constexpr (!trace_of::accepted) return false;
+    else return !F::template refuses<typename trace_of::returned, Args...>();
+  }
+  static constexpr bool accepted = is_accepted();
+
+  static consteval auto find_differentiated() {
+    if constexpr (!accepted) return std::type_identity<refused>{};
+    else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
+    else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
+  }
+  using differentiated = typename decltype(find_differentiated())::type;
+
+  static consteval auto find_simplified() {
+    if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
+    else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
+    else
+      return std::type_identity<frozen<simplify_stage<differentiated, outermost<F>::rewrites>,
+                                       capacity::of(differentiated::view)>>{};
+  }
+  using simplified = typename decltype(find_simplified())::type;
+
+  /// What was found while the graph was made, if something was.
+  using found = std::conditional_t<std::is_same_v<differentiated, refused>, failure_of<traced>,
+                                   failure_of<differentiated>>;
+  static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;
+
+  /// Says why there is no graph.
+  static constexpr bool report() {
+    if constexpr (!trace_of::accepted)
+      detail::report_unfit<trace_of::why, typename outermost<F>::traced, Args...>();
+    else if constexpr (!accepted) F::template report<typename trace_of::returned, Args...>();
+    else if constexpr (failed) detail::line_of_your_source<found, found::value.where.line()>();
+    return true;
+  }
+};
+
+constexpr double count_flops(graph_view const& g) {
+  double sum = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    operation_kind const kind = n.op->kind;
+    bool const reduces = kind == operation_kind::reduction || kind == operation_kind::scatter_add;
+    dimensions const& d = g.shape(reduces ? g.operand(n, 0) : g.result(n));
+    double elements = 1;
+    for (int k = 0; k < d.rank; ++k) elements *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
+    if (kind == operation_kind::matmul) {
+      dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
+      sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
+    } else if (kind == operation_kind::elementwise || reduces)
+      sum += elements * static_cast<double>(n.op->cost);
+  }
+  return sum;
 }
 
 } // namespace COTANGENT_ABI

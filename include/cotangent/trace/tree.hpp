@@ -49,7 +49,9 @@ template <class Tree, class F> constexpr auto with_members(F&& f) {
 }
 
 /// The types of the parts of an inner node, in order.
-template <class Tree, tree_kind Kind = tree_kind_of<Tree>> struct parts_of { using type = parts<>; };
+template <class Tree, tree_kind Kind = tree_kind_of<Tree>> struct parts_of {
+  using type = parts<>;
+};
 template <class Tree> struct parts_of<Tree, tree_kind::structure> {
   using type = decltype(with_members<Tree>([]<class... Accessor>(Accessor const&... accessor) {
     return parts<std::remove_cvref_t<decltype(boost::hana::second(accessor)(std::declval<Tree&>()))>...>{};
@@ -60,7 +62,8 @@ template <class Tree, std::size_t... I> struct parts_of_product<Tree, std::index
   using type = parts<std::remove_cvref_t<std::tuple_element_t<I, Tree>>...>;
 };
 template <class Tree>
-struct parts_of<Tree, tree_kind::product> : parts_of_product<Tree, std::make_index_sequence<std::tuple_size<Tree>::value>> {};
+struct parts_of<Tree, tree_kind::product>
+    : parts_of_product<Tree, std::make_index_sequence<std::tuple_size<Tree>::value>> {};
 
 template <class Tree> inline constexpr bool is_inner =
     tree_kind_of<Tree> == tree_kind::structure || tree_kind_of<Tree> == tree_kind::product;
@@ -107,7 +110,8 @@ template <class Tree> inline constexpr bool holds_expressions =
 template <class Tree, class Visit> constexpr void visit_leaves(Tree& tree, Visit& visit) {
   using T = std::remove_const_t<Tree>;
   if constexpr (tree_kind_of<T> == tree_kind::structure)
-    with_members<T>([&](auto const&... accessor) { (visit_leaves(boost::hana::second(accessor)(tree), visit), ...); });
+    with_members<T>(
+        [&](auto const&... accessor) { (visit_leaves(boost::hana::second(accessor)(tree), visit), ...); });
   else if constexpr (tree_kind_of<T> == tree_kind::product)
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       using std::get;
@@ -137,14 +141,22 @@ struct mapped_tree<Tree, Leaf, To, First, tree_kind::memory> : Leaf<Tree, First>
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
 struct mapped_tree<Tree, Leaf, To, First, tree_kind::expression> : Leaf<Tree, First> {};
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
-struct mapped_tree<Tree, Leaf, To, First, tree_kind::refusal> { using type = refused; };
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::refusal> {
+  using type = refused;
+};
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
-struct mapped_tree<Tree, Leaf, To, First, tree_kind::other> { using type = refused; };
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::other> {
+  using type = refused;
+};
 
-template <class Tree, template <class, extent...> class To> struct rebound { using type = refused; };
+template <class Tree, template <class, extent...> class To> struct rebound {
+  using type = refused;
+};
 template <template <template <class, extent...> class> class S, template <class, extent...> class From,
           template <class, extent...> class To>
-struct rebound<S<From>, To> { using type = S<To>; };
+struct rebound<S<From>, To> {
+  using type = S<To>;
+};
 
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
 struct mapped_tree<Tree, Leaf, To, First, tree_kind::structure> : rebound<Tree, To> {};
@@ -154,15 +166,17 @@ template <class Tree, std::size_t I> consteval int leaves_before() {
     return (0 + ... + leaf_count<std::tuple_element_t<K, Tree>>);
   }(std::make_index_sequence<I>{});
 }
-template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First, class Axes>
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First,
+          class Axes>
 struct mapped_product;
 template <template <class...> class Product, class... Part, template <class, int> class Leaf,
           template <class, extent...> class To, int First, std::size_t... I>
 struct mapped_product<Product<Part...>, Leaf, To, First, std::index_sequence<I...>> {
-  using type = Product<typename mapped_tree<Part, Leaf, To, First + leaves_before<Product<Part...>, I>()>::type...>;
+  using type =
+      Product<typename mapped_tree<Part, Leaf, To, First + leaves_before<Product<Part...>, I>()>::type...>;
 };
-template <template <class, std::size_t> class Array, class Part, std::size_t N, template <class, int> class Leaf,
-          template <class, extent...> class To, int First, std::size_t... I>
+template <template <class, std::size_t> class Array, class Part, std::size_t N,
+          template <class, int> class Leaf, template <class, extent...> class To, int First, std::size_t... I>
 struct mapped_product<Array<Part, N>, Leaf, To, First, std::index_sequence<I...>> {
   using type = Array<typename mapped_tree<Part, Leaf, To, First>::type, N>;
 };
@@ -172,18 +186,29 @@ struct mapped_tree<Tree, Leaf, To, First, tree_kind::product>
 
 template <template <class, extent...> class To, class Element, shape const& S, class Axes> struct made_of;
 template <template <class, extent...> class To, class Element, shape const& S, std::size_t... I>
-struct made_of<To, Element, S, std::index_sequence<I...>> { using type = To<Element, S.extents[I]...>; };
+struct made_of<To, Element, S, std::index_sequence<I...>> {
+  using type = To<Element, S.extents[I]...>;
+};
 
-template <class A, int K> struct leaf_as_expr : made_of<expr, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
-                                                        std::make_index_sequence<argument_traits<A, K>::extents.rank>> {};
-template <class T, extent... E, int K> struct leaf_as_expr<expr<T, E...>, K> { using type = expr<T, E...>; };
+template <class A, int K> struct leaf_as_expr
+    : made_of<expr, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+              std::make_index_sequence<argument_traits<A, K>::extents.rank>> {};
+template <class T, extent... E, int K> struct leaf_as_expr<expr<T, E...>, K> {
+  using type = expr<T, E...>;
+};
 
 /// The expressions that a traced function gets for an argument.
 template <class A, int First> using expr_tree = typename mapped_tree<A, leaf_as_expr, expr, First>::type;
 
-template <class A, int> struct leaf_as_value { using type = A; };
-template <class T, extent... E, int K> struct leaf_as_value<expr<T, E...>, K> { using type = tensor<T, E...>; };
-template <class T, int K> struct leaf_as_value<expr<T>, K> { using type = T; };
+template <class A, int> struct leaf_as_value {
+  using type = A;
+};
+template <class T, extent... E, int K> struct leaf_as_value<expr<T, E...>, K> {
+  using type = tensor<T, E...>;
+};
+template <class T, int K> struct leaf_as_value<expr<T>, K> {
+  using type = T;
+};
 
 /// What a compiled function returns for expressions: a result of rank 0 is a plain element.
 template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, tensor, 0>::type;
@@ -191,20 +216,27 @@ template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, ten
 template <class A, int K> struct leaf_as_gradient {
   static consteval auto find() {
     if constexpr (element_type<A> || tuple_sized<A>) return std::type_identity<A>{};
-    else if constexpr (memory_traits<A>::owns && std::is_constructible_v<A, std::size_t>) return std::type_identity<A>{};
-    else return made_of<tensor, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
-                        std::make_index_sequence<argument_traits<A, K>::extents.rank>>{};
+    else if constexpr (memory_traits<A>::owns && std::is_constructible_v<A, std::size_t>)
+      return std::type_identity<A>{};
+    else
+      return made_of<tensor, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+                     std::make_index_sequence<argument_traits<A, K>::extents.rank>>{};
   }
   using type = typename decltype(find())::type;
 };
-template <class T, extent... E, int K> struct leaf_as_gradient<tensor<T, E...>, K> { using type = tensor<T, E...>; };
+template <class T, extent... E, int K> struct leaf_as_gradient<tensor<T, E...>, K> {
+  using type = tensor<T, E...>;
+};
 template <class T, extent... E, int K> struct leaf_as_gradient<view<T, E...>, K> {
   using type = tensor<std::remove_const_t<T>, E...>;
 };
-template <class T, extent... E, int K> struct leaf_as_gradient<expr<T, E...>, K> { using type = expr<T, E...>; };
+template <class T, extent... E, int K> struct leaf_as_gradient<expr<T, E...>, K> {
+  using type = expr<T, E...>;
+};
 
 /// What the gradient with respect to an argument is: the same tree, in memory that it owns.
-template <class A, int First> using gradient_tree = typename mapped_tree<A, leaf_as_gradient, tensor, First>::type;
+template <class A, int First> using gradient_tree =
+    typename mapped_tree<A, leaf_as_gradient, tensor, First>::type;
 
 } // namespace cotangent::detail
 

@@ -33,7 +33,8 @@ template <class X> struct update {
   std::source_location where;
 
   template <class Y>
-  constexpr update(Y const& y, std::source_location w = std::source_location::current()) noexcept(update_fits<X, Y>())
+  constexpr update(Y const& y,
+                   std::source_location w = std::source_location::current()) noexcept(update_fits<X, Y>())
       : where(w) {
     using T = typename X::value_type;
     if constexpr (is_expr<Y> || literal<Y>) {

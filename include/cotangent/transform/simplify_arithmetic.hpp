@@ -19,10 +19,10 @@ protected:
   };
   /// A product of a tensor and a small one.
   constexpr product product_of(symbol t) const {
-    if (op_of(t) != the<op::multiply>) return {};
-    symbol const p = operand(t, 0), q = operand(t, 1);
-    if (is_small(q)) return {p, q};
-    if (is_small(p)) return {q, p};
+    if (origin_[t].op != the<op::multiply>) return {};
+    symbol const* const x = g_.ids.data() + g_.nodes.data()[g_.tensors.data()[t].producer].first;
+    if (origin_[x[1]].small != 0) return {x[0], x[1]};
+    if (origin_[x[0]].small != 0) return {x[1], x[0]};
     return {};
   }
 
@@ -33,7 +33,7 @@ private:
   }
   constexpr symbol both(operation const* op, symbol x, symbol y) {
     symbol const pair[2]{x, y};
-    tensor_symbol const& t = of(x);
+    tensor_symbol const& t = g_.tensors.data()[x];
     return plain(op, pair, 2, nullptr, 0, t.type, t.shape);
   }
 
@@ -81,7 +81,7 @@ public:
 
   constexpr symbol add(symbol x, symbol y) {
     if (x == y) return multiply(x, constant_like(x, 2));
-    operation const *const p = op_of(x), *const q = op_of(y);
+    operation const *const p = origin_[x].op, *const q = origin_[y].op;
     if (q == the<op::constant> && is(y, 0)) return x;
     if (p == the<op::constant> && is(x, 0)) return y;
     if (q == the<op::negate>) return subtract(x, operand(y));
@@ -90,15 +90,16 @@ public:
   }
 
   constexpr symbol subtract(symbol x, symbol y) {
-    operation const *const p = op_of(x), *const q = op_of(y);
+    operation const *const p = origin_[x].op, *const q = origin_[y].op;
     if (q == the<op::constant> && is(y, 0)) return x;
     if (p == the<op::constant> && is(x, 0)) return negate(y);
     if (q == the<op::negate>) return add(x, operand(y));
     if (p == the<op::negate> && single(x)) return negate(add(operand(x), y));
-    if (fuses && p == the<op::multiply> && single(x) && is_small(y)) return add(x, negate(y));
+    if (fuses && p == the<op::multiply> && single(x) && is_small(y))
+      if (symbol const m = absorbed(y); m != none) return add(x, m);
     if (fuses && q == the<op::multiply> && single(y))
       if (product const of = product_of(y); of.small != none)
-        return add(x, multiply(of.large, negate(of.small)));
+        if (symbol const m = absorbed(of.small); m != none) return add(x, multiply(of.large, m));
     return both(the<op::subtract>, x, y);
   }
 
@@ -107,21 +108,29 @@ public:
     if (op == the<op::negate>) return operand(x);
     if (op == the<op::subtract> && single(x)) return subtract(operand(x, 1), operand(x, 0));
     if (op == the<op::multiply> && single(x))
-      if (product const p = product_of(x); p.small != none) return multiply(p.large, negate(p.small));
+      if (product const p = product_of(x); p.small != none)
+        if (symbol const m = absorbed(p.small); m != none) return multiply(p.large, m);
     return plain(the<op::negate>, &x, 1, nullptr, 0, type_of(x), shape_of(x));
   }
 
+  /// The negated small tensor, where no sign is left over: one that was would go to and fro.
+  constexpr symbol absorbed(symbol small) {
+    symbol const m = negate(small);
+    return op_of(m) == the<op::negate> ? none : m;
+  }
+
   constexpr symbol multiply(symbol x, symbol y) {
-    operation const *p = op_of(x), *q = op_of(y);
+    operation const *p = origin_[x].op, *q = origin_[y].op;
     if (p == the<op::constant> && q != the<op::constant>) {
       symbol const kept = x;
       operation const* const kept_op = p;
       x = y, y = kept, p = q, q = kept_op;
     }
     if (q == the<op::constant>) {
-      if (is(y, 1)) return x;
-      if (is(y, 0)) return y;
-      if (is(y, -1)) return negate(x);
+      double const c = origin_[y].value;
+      if (c == 1) return x;
+      if (c == 0) return y;
+      if (c == -1) return negate(x);
     }
     if (p == the<op::negate> || q == the<op::negate>)
       if (symbol const r = multiply_negated(x, y, p == the<op::negate>, q == the<op::negate>); r != none)
@@ -132,7 +141,7 @@ public:
   }
 
   constexpr symbol divide(symbol x, symbol y) {
-    operation const *const p = op_of(x), *const q = op_of(y);
+    operation const *const p = origin_[x].op, *const q = origin_[y].op;
     if (q == the<op::constant>) {
       scalar const c = number(y);
       double const limit = c.type == element::float32 ? 1e30 : 1e290, size = c.real < 0 ? -c.real : c.real;
@@ -189,8 +198,8 @@ public:
   constexpr symbol plain(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                          int count, element type, std::int32_t shape) {
     for (int k = 0; k < n; ++k) {
-      if (is_small(x[k])) continue;
-      if (op_of(x[k]) == the<op::reshape>)
+      if (origin_[x[k]].small != 0) continue;
+      if (origin_[x[k]].op == the<op::reshape>)
         if (symbol const y = before_reshape(op, x, n, attributes, count, type, shape); y != none) return y;
       return make(op, x, n, attributes, count, type, shape);
     }
@@ -250,10 +259,10 @@ private:
   /// Signs move outwards, into small factors where there are any.
   constexpr symbol multiply_negated(symbol x, symbol y, bool left, bool right) {
     if (left && right) return multiply(operand(x), operand(y));
-    // between two small ones a sign would go to and fro
-    if (is_small(x) && is_small(y) && !is_constant(x) && !is_constant(y)) return none;
-    if (left && is_small(y)) return multiply(operand(x), negate(y));
-    if (right && is_small(x)) return multiply(negate(x), operand(y));
+    if (left && is_small(y))
+      if (symbol const m = absorbed(y); m != none) return multiply(operand(x), m);
+    if (right && is_small(x))
+      if (symbol const m = absorbed(x); m != none) return multiply(m, operand(y));
     if (left && single(x)) return negate(multiply(operand(x), y));
     if (right && single(y)) return negate(multiply(x, operand(y)));
     return none;

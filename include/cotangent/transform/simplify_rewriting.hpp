@@ -49,15 +49,18 @@ public:
     room_ = origins_.size();
   }
   constexpr bool is_constant(symbol t) const noexcept { return origin_[t].op == the<op::constant>; }
-  constexpr node const& producer_of(symbol t) const noexcept { return g_.nodes.data()[of(t).producer]; }
-  constexpr symbol operand(symbol t, int k = 0) const noexcept { return g_.ids.data()[producer_of(t).first + k]; }
-  constexpr int attribute_count(symbol t) const noexcept { return producer_of(t).attribute_count; }
-  constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
-    return g_.numbers.data()[producer_of(t).attribute + k];
+  // Written out, since each call of a function costs a constant evaluation two steps.
+  constexpr symbol operand(symbol t, int k = 0) const noexcept {
+    return g_.ids.data()[g_.nodes.data()[g_.tensors.data()[t].producer].first + k];
   }
-  constexpr tensor_symbol const& of(symbol t) const noexcept { return g_.tensors.data()[t]; }
-  constexpr element type_of(symbol t) const noexcept { return of(t).type; }
-  constexpr std::int32_t shape_of(symbol t) const noexcept { return of(t).shape; }
+  constexpr int attribute_count(symbol t) const noexcept {
+    return g_.nodes.data()[g_.tensors.data()[t].producer].attribute_count;
+  }
+  constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
+    return g_.numbers.data()[g_.nodes.data()[g_.tensors.data()[t].producer].attribute + k];
+  }
+  constexpr element type_of(symbol t) const noexcept { return g_.tensors.data()[t].type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return g_.tensors.data()[t].shape; }
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
