@@ -5,13 +5,38 @@
 #include <cotangent/cotangent.hpp>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
+#include <new>
+#include <thread>
 #include <tuple>
 #include <vector>
 
 namespace ct = cotangent;
+
+namespace {
+std::atomic<long> allocations = 0;
+}
+
+// Counts what is allocated.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const p = std::malloc(bytes)) return p;
+  std::abort();
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  ++allocations;
+  std::size_t const unit = static_cast<std::size_t>(alignment);
+  if (void* const p = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return p;
+  std::abort();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 inline constexpr auto loss = [](auto x, auto y) { return ct::mean(ct::square(ct::exp(x) - y)); };
@@ -77,6 +102,43 @@ TEST_CASE("a result must not be an argument that is still read when it is writte
   ct::tensor<double, 3, 3> x;
   P::workspace memory;
   CHECK(P::run(memory, std::tie(x), x) == ct::status::overlap);
+}
+
+TEST_CASE("run allocates nothing") {
+  ct::tensor<double, "n"> x(1000), y(1000);
+  std::vector<std::byte> memory(named::workspace_for(x, y) + 64);
+  void* aligned = memory.data();
+  std::size_t room = memory.size();
+  REQUIRE(std::align(64, named::workspace_for(x, y), aligned, room) != nullptr);
+  double value = 0;
+  long const before = allocations;
+  ct::status const s = named::run(aligned, std::tie(x, y), value);
+  long const after = allocations;
+  CHECK(s == ct::status::ok);
+  CHECK(after == before);
+  { std::vector<double> const counted(10); }
+  CHECK(allocations > after);
+}
+
+TEST_CASE("many threads run one program, each with its own workspace") {
+  constexpr int threads = 4;
+  ct::tensor<double, 5> const x{1, 2, 3, 4, 5}, y{5, 4, 3, 2, 1};
+  gradient::result expected;
+  gradient::workspace first;
+  REQUIRE(gradient::run(first, std::tie(x, y), expected) == ct::status::ok);
+  std::array<int, threads> wrong{};
+  std::vector<std::thread> all;
+  for (int k = 0; k < threads; ++k)
+    all.emplace_back([&, k] {
+      gradient::workspace memory;
+      for (int i = 0; i < 500; ++i) {
+        gradient::result r;
+        if (gradient::run(memory, std::tie(x, y), r) != ct::status::ok || !(r == expected))
+          ++wrong[static_cast<unsigned>(k)];
+      }
+    });
+  for (std::thread& t : all) t.join();
+  for (int const w : wrong) CHECK(w == 0);
 }
 
 TEST_CASE("a workspace that is too small or not aligned is refused") {

@@ -21,13 +21,13 @@ struct workspace_memory {
 };
 
 template <class W>
-concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<W, void*> ||
-                         std::is_same_v<W, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
+concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<std::remove_cv_t<W>, void*> ||
+                         std::is_same_v<std::remove_cv_t<W>, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
 
 /// A bare pointer is taken at its word.
 template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept {
-  if constexpr (std::is_same_v<W, void*>) return {w, std::numeric_limits<std::size_t>::max()};
-  else if constexpr (std::is_same_v<W, std::nullptr_t>) return {};
+  if constexpr (std::is_same_v<std::remove_cv_t<W>, void*>) return {w, std::numeric_limits<std::size_t>::max()};
+  else if constexpr (std::is_same_v<std::remove_cv_t<W>, std::nullptr_t>) return {};
   else if constexpr (requires { w.bytes; } || std::is_array_v<W>) return {&w, sizeof w};
   else return {w.data(), static_cast<std::size_t>(w.size()) * sizeof(*w.data())};
 }

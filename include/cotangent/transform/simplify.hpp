@@ -29,14 +29,16 @@ class simplifier : public sum_rules {
 
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
-      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g), rewrite_(o.rewrite),
-        readers_(g, views, false), read_(readers_.by_symbol()), numbering_(g.tensor_count + 1),
-        now_(numbering_.data() + 1), shape_numbers_(g.shape_count), shapes_(shape_numbers_.data()) {
+      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g),
+        rewrite_(o.rewrite), readers_(g, views, false), read_(readers_.by_symbol()),
+        numbering_(g.tensor_count + 1), now_(numbering_.data() + 1), shape_numbers_(g.shape_count),
+        shapes_(shape_numbers_.data()) {
     graph& to = b.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
     for (std::int32_t k = 0; k < g.shape_count; ++k) shape_numbers_[k] = b.shape(g.shapes[k]);
-    b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2, g.id_count + g.id_count / 2);
+    b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
+              g.id_count + g.id_count / 2);
     to.regions.clear();
     for (std::int32_t r = 0; r < g.region_count; ++r) {
       to.regions.push(g.regions[r]);

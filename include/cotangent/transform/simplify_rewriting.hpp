@@ -64,8 +64,8 @@ public:
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
-  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes, int count,
-                        element type, std::int32_t shape) {
+  constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
+                        int count, element type, std::int32_t shape) {
     symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
     if (y >= room_) make_room(y);
     origin_[y].op = op;
