@@ -175,7 +175,7 @@ TEST_CASE("documented: tensors and views") {
   ct::tensor<double, "n", 3> x(100);                // parentheses are sizes: one for each name
   ct::tensor<double> s = 1.5;                       // rank 0: converts from and to its element
   a(1, 2) = 7;
-  double const last = a.at(1, 2);
+  double const last = a(1, 2);
   // [/tensors]
   CHECK(last == 7);
   CHECK(w(3, 4) == 0);

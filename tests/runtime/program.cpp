@@ -33,6 +33,11 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
   if (void* const p = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return p;
   std::abort();
 }
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+  ++allocations;
+  return std::malloc(bytes);
+}
+void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }

@@ -80,14 +80,14 @@ constexpr fit bound(shape const& s, std::int64_t a, std::int64_t b) {
   std::int64_t const sizes[]{a, b};
   return bind_axes(known, s, sizes);
 }
-static_assert(bound(shape_of<"n", "n">, 4, 4).failed == fit::none);
+static_assert(bound(shape_of<"n", "n">, 4, 4).failed == fit::nothing);
 static_assert(bound(shape_of<"n", "n">, 4, 5).failed == fit::name &&
               bound(shape_of<"n", "n">, 4, 5).wanted == 4);
 static_assert(bound(shape_of<"n", 3>, 4, 5).failed == fit::number && bound(shape_of<"n", 3>, 4, 5).axis == 1);
-static_assert(bound(shape_of<"2*n", "n">, 8, 4).failed == fit::none);
+static_assert(bound(shape_of<"2*n", "n">, 8, 4).failed == fit::nothing);
 static_assert(bound(shape_of<"2*n", "n">, 9, 4).failed == fit::formula &&
               bound(shape_of<"2*n", "n">, 9, 4).wanted == 8);
-static_assert(bound(shape_of<"2*n", "m">, 9, 4).failed == fit::none); // n is not known
+static_assert(bound(shape_of<"2*n", "m">, 9, 4).failed == fit::nothing); // n is not known
 static_assert(names_in(shape_of<"m*n", 3, "k">).count == 3 &&
               names_in(shape_of<"m*n", 3, "k">).find("k") == 2);
 

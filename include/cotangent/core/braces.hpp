@@ -61,7 +61,7 @@ struct brace_misfit {
 constexpr brace_misfit find_misfit(shape const& extents, std::initializer_list<brace_sizes> rows) noexcept {
   bindings known;
   for (brace_sizes const& row : rows)
-    if (fit const f = bind_axes(known, extents, row.of); f.failed != fit::none)
+    if (fit const f = bind_axes(known, extents, row.of); f.failed != fit::nothing)
       return {row.of[f.axis], f.wanted};
   return {};
 }

@@ -74,8 +74,8 @@ struct extent {
   }
 
   friend constexpr bool operator==(extent const& a, extent const& b) noexcept {
-    return a.number == b.number && a.hash == b.hash &&
-           (a.number >= 0 || detail::compare_names(a.text, b.text) == 0);
+    return a.number == b.number &&
+           (a.number >= 0 || (a.hash == b.hash && detail::compare_names(a.text, b.text) == 0));
   }
 };
 
@@ -115,7 +115,7 @@ constexpr extent unkept_extent(std::uint64_t hash) noexcept {
 }
 
 constexpr extent to_extent(formula const& f) noexcept {
-  if (f.failed != formula::none)
+  if (f.failed != formula::nothing)
     return extent::refused(f.failed == formula::malformed ? extent::malformed : extent::too_large);
   if (f.count == 0) return extent::of(0);
   if (f.count == 1 && f.terms[0].degree == 0) return extent::of(f.terms[0].coefficient);
@@ -231,7 +231,7 @@ constexpr extent divide(extent const& a, extent const& b) noexcept {
   if (a == b) return extent::of(1);
   if (a.overflow() || b.overflow()) return extent::refused(extent::mismatch);
   detail::formula const quotient = detail::divide(detail::to_formula(a), detail::to_formula(b));
-  return quotient.failed != detail::formula::none ? extent::refused(extent::mismatch)
+  return quotient.failed != detail::formula::nothing ? extent::refused(extent::mismatch)
                                                   : detail::to_extent(quotient);
 }
 

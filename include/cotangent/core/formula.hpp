@@ -22,8 +22,8 @@ struct formula_term {
 
 struct formula {
   static constexpr int max_terms = formula_capacity / 2;
-  enum failure : unsigned char { none, malformed, does_not_fit };
-  failure failed = none;
+  enum failure : unsigned char { nothing, malformed, does_not_fit };
+  failure failed = nothing;
   int count = 0;
   formula_term terms[max_terms]{};
 };
@@ -64,7 +64,7 @@ constexpr bool append_name(formula_term& t, char const* name) noexcept {
 }
 
 constexpr void append_term(formula& f, formula_term const& t) noexcept {
-  if (t.coefficient == 0 || f.failed != formula::none) return;
+  if (t.coefficient == 0 || f.failed != formula::nothing) return;
   int at = 0;
   while (at < f.count && compare_monomials(f.terms[at], t) < 0) ++at;
   if (at < f.count && compare_monomials(f.terms[at], t) == 0) {
@@ -93,7 +93,7 @@ constexpr formula_term multiply(formula_term const& a, formula_term const& b, fo
 }
 
 constexpr formula add(formula a, formula const& b, std::int64_t sign) noexcept {
-  if (b.failed != formula::none) return b;
+  if (b.failed != formula::nothing) return b;
   for (int i = 0; i < b.count; ++i) {
     formula_term t = b.terms[i];
     if (__builtin_mul_overflow(t.coefficient, sign, &t.coefficient)) a.failed = formula::does_not_fit;
@@ -106,8 +106,8 @@ constexpr formula multiply(formula const& a, formula const& b) noexcept {
   formula result{};
   for (int i = 0; i < a.count; ++i)
     for (int k = 0; k < b.count; ++k) append_term(result, multiply(a.terms[i], b.terms[k], result));
-  if (a.failed != formula::none) result.failed = a.failed;
-  if (b.failed != formula::none) result.failed = b.failed;
+  if (a.failed != formula::nothing) result.failed = a.failed;
+  if (b.failed != formula::nothing) result.failed = b.failed;
   return result;
 }
 
@@ -129,7 +129,7 @@ constexpr bool divide(formula_term const& a, formula_term const& b, formula_term
 constexpr formula divide(formula a, formula const& b) noexcept {
   formula result{};
   if (b.count == 0) result.failed = formula::malformed;
-  while (a.count != 0 && result.failed == formula::none && a.failed == formula::none) {
+  while (a.count != 0 && result.failed == formula::nothing && a.failed == formula::nothing) {
     formula step{};
     formula_term t{};
     if (!divide(a.terms[0], b.terms[0], t)) result.failed = formula::malformed;
@@ -137,7 +137,7 @@ constexpr formula divide(formula a, formula const& b) noexcept {
     append_term(result, t);
     a = add(a, multiply(step, b), -1);
   }
-  if (a.failed != formula::none) result.failed = a.failed;
+  if (a.failed != formula::nothing) result.failed = a.failed;
   return result;
 }
 

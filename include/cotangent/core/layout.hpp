@@ -148,7 +148,7 @@ constexpr bool set_checked(Layout& to, std::int64_t const* sizes, char const* su
     return false;
   }
   bindings known;
-  if (fit const f = bind_axes(known, Layout::extents, sizes); f.failed != fit::none) {
+  if (fit const f = bind_axes(known, Layout::extents, sizes); f.failed != fit::nothing) {
     raise_if_offered<shape_error>(misfit(f, Layout::extents, sizes, subject));
     return false;
   }

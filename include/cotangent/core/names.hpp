@@ -60,8 +60,8 @@ constexpr bindings names_in(shape const& s) noexcept {
 
 /// Whether the sizes that axes have are those that their extents allow.
 struct fit {
-  enum failure : unsigned char { none, number, name, formula, too_many_names };
-  failure failed = none;
+  enum failure : unsigned char { nothing, number, name, formula, too_many_names };
+  failure failed = nothing;
   int axis = 0;
   std::int64_t wanted =
       0; // the size that this axis must have, by its number, or by where its name or formula is bound

@@ -15,7 +15,7 @@ namespace cotangent::detail {
 
 /// Two axes that ought to have one size, or one axis whose size is not what a formula says.
 struct size_conflict {
-  enum kind_type : unsigned char { none, two_sizes, formula, not_a_size, range } kind = none;
+  enum kind_type : unsigned char { nothing, two_sizes, formula, not_a_size, range } kind = nothing;
   int leaf = 0, axis = 0, other_leaf = 0, other_axis = 0;
   std::int64_t size = 0, wanted = 0;
   extent what{};

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_DETACHED_HPP
 #define COTANGENT_TRACE_DETACHED_HPP
 
+#include <cotangent/core/names.hpp> // before the graph, whose `none` its enumerator would hide
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
 

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRACE_OPERATORS_HPP
 #define COTANGENT_TRACE_OPERATORS_HPP
 
-#include <cotangent/core/shape.hpp>
+#include <cotangent/core/layout.hpp>
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/compare.hpp>
 

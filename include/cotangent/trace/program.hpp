@@ -70,7 +70,7 @@ private:
   static constexpr range_checks<range_count> ranges{Simplified::view};
   static constexpr size_conflict bound(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
     size_conflict const c = binding.bind(table.leaves, g.extents, of_leaves, sizes);
-    return c.kind != size_conflict::none || range_count == 0 ? c : ranges.find(sizes);
+    return c.kind != size_conflict::nothing || range_count == 0 ? c : ranges.find(sizes);
   }
 
   struct aliases {
@@ -165,7 +165,7 @@ public:
   /// The checked form, which `ct::compiled(f)(x...)` stands for: allocates what it returns, and throws.
   static constexpr result call(Args const&... args) {
     std::int64_t sizes[g.extent_count + 1]{};
-    if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::none) report(c);
+    if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::nothing) report(c);
     leaf_results make{g, sizes};
     result r = build_tree<result>(make);
     if (std::is_constant_evaluated()) evaluate_now(sizes, r, args...);
@@ -234,6 +234,26 @@ private:
     return known;
   }
 
+  /// `binding.bind`, unrolled where names are all there is to bind.
+  template <int A> COTANGENT_INLINE static bool agrees(std::int64_t const* of_leaves) noexcept {
+    constexpr symbolic_axis own = binding.axes[A], first = binding.axes[own.first];
+    return own.first == A || of_leaves[own.leaf * max_rank + own.axis] == of_leaves[first.leaf * max_rank + first.axis];
+  }
+  template <int E> COTANGENT_INLINE static std::int64_t bound(std::int64_t const* of_leaves) noexcept {
+    constexpr symbolic_axis from = binding.axes[binding.source[E] < 0 ? 0 : binding.source[E]];
+    return of_leaves[from.leaf * max_rank + from.axis];
+  }
+  template <int... A, int... E>
+  COTANGENT_INLINE static bool bind_fast(std::int64_t const* of_leaves, std::int64_t* sizes, std::integer_sequence<int, A...>,
+                                         std::integer_sequence<int, E...>) noexcept {
+    if constexpr (binding.formulas)
+      return binding.bind(table.leaves, g.extents, of_leaves, sizes).kind == size_conflict::nothing;
+    else {
+      ((sizes[E] = bound<E>(of_leaves)), ...);
+      return (true & ... & agrees<A>(of_leaves));
+    }
+  }
+
   template <class Arguments, class Results, int... K, int... R>
   COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
                                          std::integer_sequence<int, K...> all,
@@ -247,7 +267,7 @@ private:
       leaf_sizes note{of_leaves};
       visit_leaves(arguments, note);
       visit_leaves(results, note);
-      if (bound(of_leaves, m.sizes).kind != size_conflict::none) return status::size_mismatch;
+      if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return status::size_mismatch;
       if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
     }
     if ((false | ... | is_missing<K>(m))) return status::null_argument;
