@@ -4,7 +4,7 @@
 
 #include "reference.hpp"
 
-#include <cotangent/transform/layout.hpp>
+#include <cotangent/run/frozen_plan.hpp>
 
 #include <cstdint>
 #include <string>
@@ -31,13 +31,16 @@ class plan_machine {
   std::vector<memory> slots_;
   std::vector<std::vector<cell>> arguments_;
   std::vector<std::vector<cell>> results_;
+  int shared_result_, shared_argument_;
 
 public:
   std::string error;
   array<values> outputs;
 
-  plan_machine(graph_view const& g, plan const& p, std::int64_t const* known, array<values> const& inputs)
-      : g_(g), p_(p), results_(static_cast<std::size_t>(g.output_count())) {
+  /// With `result_in >= 0` that result lies where argument `argument_in` lies.
+  plan_machine(graph_view const& g, plan const& p, std::int64_t const* known, array<values> const& inputs,
+               int result_in = none, int argument_in = none)
+      : g_(g), p_(p), results_(static_cast<std::size_t>(g.output_count())), shared_result_(result_in), shared_argument_(argument_in) {
     for (int k = 0; k < p.known_sizes; ++k) size_.push_back(known[k]);
     for (derived_size const& d : p.derived) {
       std::int64_t const a = value(d.a), b = value(d.b);
@@ -80,6 +83,7 @@ private:
     if (at < 0 || at >= value(b.count)) return say("out of bounds: buffer, position", buffer, at), nullptr;
     auto const i = static_cast<std::size_t>(at);
     if (b.where == residence::argument) return &arguments_[static_cast<std::size_t>(b.index)][i];
+    if (b.where == residence::result && b.index == shared_result_) return &arguments_[static_cast<std::size_t>(shared_argument_)][i];
     if (b.where == residence::result) return &results_[static_cast<std::size_t>(b.index)][i];
     if (b.index < 0) return say("a buffer without a slot", buffer), nullptr;
     memory& m = slots_[static_cast<std::size_t>(b.index)];
@@ -90,7 +94,9 @@ private:
   scalar read(std::int32_t buffer, std::int64_t at) {
     cell const* const c = find(buffer, at);
     if (c == nullptr) return {};
-    if (p_.buffers[buffer].where != residence::argument && c->owner != buffer)
+    if (p_.buffers[buffer].where == residence::argument) {
+      if (c->owner != none) say("reads an argument that is overwritten: buffer, position", buffer, at);
+    } else if (c->owner != buffer)
       say("reads what was not written: buffer, position", buffer, at);
     if (c->value.type != p_.buffers[buffer].type) say("reads another element", buffer, at);
     return c->value;
@@ -146,7 +152,7 @@ private:
     return {};
   }
   std::int64_t place(instance const& v, position const& at, nest const& n, bool rows_too = true) {
-    access const& a = p_.accesses[v.access];
+    cotangent::access const& a = p_.accesses[v.access];
     std::int64_t offset = value(a.offset);
     for (int k = rows_too ? 0 : n.split; k < n.rank; ++k) offset += value(a.stride[k]) * at.axis[k];
     return offset;
@@ -285,7 +291,7 @@ private:
     array<values> of(g_.tensor_count);
     for (int k = 0; k < what.operand_count; ++k) {
       symbol const x = g_.operand(what, k);
-      access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + k]];
+      cotangent::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + k]];
       dimensions const& d = g_.shape(x);
       if (what.op->kind == operation_kind::matmul) check_matrix(a, d);
       values v;
@@ -299,18 +305,36 @@ private:
     }
     if (!error.empty()) return;
     values const y = apply(g_, what, of);
-    access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + what.operand_count]];
+    cotangent::access const& a = p_.accesses[p_.kernel_accesses[n.first_instance + what.operand_count]];
     dimensions const& d = g_.shape(g_.result(what));
     for (std::int64_t i = 0; i < count(d); ++i) write(a.buffer, i, y[static_cast<int>(i)]);
   }
   /// A matrix product takes one distance only: either neighbours in a row or neighbours in a column stand side by side.
-  void check_matrix(access const& a, dimensions const& d) {
+  void check_matrix(cotangent::access const& a, dimensions const& d) {
     bool const by_columns = a.stride[1] != 1 && d.size[1] != 1;
     std::int64_t const near = value(a.stride[by_columns ? 0 : 1]), far = value(a.stride[by_columns ? 1 : 0]);
     std::int64_t const n = d.size[by_columns ? 0 : 1], m = d.size[by_columns ? 1 : 0];
     if (n > 1 && near != 1) say("a matrix whose neighbours do not stand side by side");
     if (m > 1 && far < n) say("a matrix whose lines overlap", far, n);
   }
+};
+
+/// A plan in the form of a frozen one.
+struct plan_to_read {
+  template <class T> struct pool {
+    T const* data;
+  };
+  plan_capacity size;
+  pool<instance> instances;
+  pool<cotangent::access> accesses;
+  pool<buffer> buffers;
+  pool<nest> nests;
+  pool<row_slot> row_slots;
+  pool<std::int32_t> results;
+
+  explicit plan_to_read(plan const& p)
+      : size(plan_capacity::of(p)), instances{p.instances.data()}, accesses{p.accesses.data()}, buffers{p.buffers.data()},
+        nests{p.nests.data()}, row_slots{p.row_slots.data()}, results{p.results.data()} {}
 };
 
 } // namespace reference

@@ -89,6 +89,13 @@ constexpr term sliced(term x, std::initializer_list<std::int64_t> window,
   return op::slice::of(x, window.begin(), shape_of(*x.b, to));
 }
 
+constexpr term joined(std::initializer_list<term> all, std::int64_t axis) {
+  symbol x[4]{};
+  int n = 0;
+  for (term const& t : all) x[n++] = t.id;
+  return {all.begin()->b, all.begin()->b->push(info_of<op::concatenate>(), x, n, &axis, 1)};
+}
+
 using G = given const&;
 
 inline constexpr sample cases[]{
@@ -178,6 +185,39 @@ inline constexpr sample cases[]{
      [](G g) { return sliced(padded(g.x, {1, 2, 0, 1}, {9, 4}), {1, 2, 0, 1}, {4, 3}); }, ""},
     {"a pad of zeros", [](G g) { return padded(number(g, 0), {1, 1, 0, 1}, {5, 3}); }, "constant "},
     {"a window of a constant", [](G g) { return sliced(number(g, 7), {1, 1, 0, 1}, {2, 3}); }, "constant "},
+    {"what was joined is joined once", [](G g) { return joined({joined({g.x, g.y}, 0), g.x}, 0); },
+     "concatenate "},
+    {"what was joined along another axis stays", [](G g) { return joined({joined({g.x, g.y}, 0), joined({g.y, g.x}, 0)}, 1); },
+     "concatenate concatenate concatenate "},
+    {"pads next to each other are joined",
+     [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {4, 1, 0, 1}, {9, 3}); },
+     "concatenate pad "},
+    {"pads that fill everything are one tensor",
+     [](G g) { return padded(g.x, {4, 1, 0, 1}, {8, 3}) + padded(g.y, {0, 1, 0, 1}, {8, 3}); }, "concatenate "},
+    {"of three pads the outer ones may come first",
+     [](G g) {
+       return padded(g.x, {0, 1, 0, 1}, {12, 3}) + padded(g.y, {8, 1, 0, 1}, {12, 3}) +
+              padded(g.x * g.y, {4, 1, 0, 1}, {12, 3});
+     },
+     "mul concatenate "},
+    {"pads tile in two directions",
+     [](G g) {
+       return padded(g.x, {0, 1, 0, 1}, {8, 6}) + padded(g.y, {0, 1, 3, 1}, {8, 6}) +
+              padded(g.x, {4, 1, 0, 1}, {8, 6}) + padded(g.y, {4, 1, 3, 1}, {8, 6});
+     },
+     "concatenate concatenate "},
+    {"pads that overlap stay",
+     [](G g) { return padded(g.x, {0, 1, 0, 1}, {7, 3}) + padded(g.y, {3, 1, 0, 1}, {7, 3}); }, "pad pad add "},
+    {"pads with a gap stay",
+     [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {5, 1, 0, 1}, {9, 3}); }, "pad pad add "},
+    {"pads between each other stay",
+     [](G g) { return padded(g.x, {0, 2, 0, 1}, {8, 3}) + padded(g.y, {1, 2, 0, 1}, {8, 3}); }, "pad pad add "},
+    {"a pad that is read elsewhere stays",
+     [](G g) {
+       term const p = padded(g.x, {4, 1, 0, 1}, {8, 3});
+       return p * (p + padded(g.y, {0, 1, 0, 1}, {8, 3}));
+     },
+     "pad pad add mul "},
     {"one tensor joined with nothing",
      [](G g) { return term{g.x.b, g.x.b->push(info_of<op::concatenate>(), {g.x.id}, {0})}; }, ""},
     // matrices
@@ -188,6 +228,13 @@ inline constexpr sample cases[]{
     {"a division by a scalar", [](G g) { return g.x / g.s; }, "reciprocal broadcast mul "},
     {"a division by a row", [](G g) { return g.x / g.row; }, "reciprocal broadcast mul "},
     {"a division by a number", [](G g) { return g.x / 3; }, "constant mul "},
+    {"divisions by a scalar share one reciprocal",
+     [](G g) { return e::apply<op::log>(g.s + 1) / g.s + e::sum(g.x, 3) / g.s; },
+     "constant add log reciprocal mul sum mul add "},
+    {"a scalar and what repeats it share one reciprocal",
+     [](G g) { return g.x / g.s - g.as_table(-3 / g.s); }, ""},
+    {"one division by a scalar stays", [](G g) { return e::sum(g.x, 3) / g.s; }, "sum div "},
+    {"divisions by what is as large stay", [](G g) { return (g.x / g.y + 1) / g.y; }, "div constant add div "},
     {"a division by a product", [](G g) { return g.x / (g.y * g.s); }, "div reciprocal broadcast mul "},
     {"a number divided", [](G g) { return 1 / g.x; }, "reciprocal "},
     {"work on a scalar is done once", [](G g) { return g.x - e::apply<op::exp>(g.as_table(g.s) * 2 + 1); },
@@ -225,8 +272,29 @@ inline constexpr sample cases[]{
      },
      "broadcast mul mul sum mul reduce_max add "},
     {"a sign leaves a sum", [](G g) { return e::sum(-g.x, 3); }, "sum neg "},
-    {"sums stay over sums of products", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); },
+    {"a sum of terms that are no products stays", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); },
      "broadcast add sum "},
+    {"what is added to a product everywhere is counted",
+     [](G g) { return e::sum(g.x * g.y + g.as_table(g.s), 3); }, "mul sum constant mul add "},
+    {"what is subtracted from a product everywhere is counted",
+     [](G g) { return e::sum(g.x * g.y - g.as_table(g.s) - 3, 3); },
+     "mul constant add sum constant mul sub "},
+    {"what a product is subtracted from is counted",
+     [](G g) { return e::sum(g.as_table(g.s) - (g.x * g.y - 3), 3); },
+     "mul constant add sum constant mul sub "},
+    {"what stands between products is counted",
+     [](G g) { return e::sum(3 - (g.as_table(g.s) - g.x * g.y), 3); },
+     "mul constant sub sum constant mul sub "},
+    {"a row that is added everywhere is counted by rows",
+     [](G g) { return e::sum(g.x * g.y + g.as_table(g.row), 1); }, "mul sum constant mul add "},
+    {"a row that is added stays in a sum over its axis",
+     [](G g) { return e::sum(g.x * g.y + g.as_table(g.row), 2); }, "mul broadcast add sum "},
+    {"what is added to a product stays where the sum is read elsewhere",
+     [](G g) {
+       term const both = g.x * g.y + g.as_table(g.s), z = e::sum(both, 3);
+       return z + e::max(both, 3);
+     },
+     "mul broadcast add sum reduce_max add "},
     {"sums meet", [](G g) { return e::sum(e::sum(g.t, 5), 2); }, "sum "},
     {"what repeats is counted", [](G g) { return e::sum(g.as_table(g.row), 3); }, "sum constant mul "},
     {"the largest of what repeats", [](G g) { return e::max(g.as_table(g.row), 3); }, "reduce_max "},

@@ -113,6 +113,14 @@ TEST_CASE("several results come as the tree that the function returns") {
   CHECK(twice == ct::tensor<double, 2>{2, 4});
 }
 
+TEST_CASE("an array of numbers comes as an array of tensors of rank 0") {
+  static constexpr auto both = [](auto x) { return std::array{ct::sum(x), ct::max(x)}; };
+  ct::tensor<double, 3> const x{1, 5, 2};
+  auto const r = ct::compiled(both)(x);
+  CHECK(r[0] == 8.0);
+  CHECK(r[1] == 5.0);
+}
+
 TEST_CASE("indices choose elements, rows and windows, and gradients go back there") {
   auto const picked = [](auto x) {
     return ct::sum(x(0) * x(ct::range<1>, 2)(0)) + x(-1, -1) * x(ct::all, 1)(0);

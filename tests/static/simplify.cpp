@@ -29,6 +29,62 @@ constexpr bool a_wrong_expectation_is_seen() {
 }
 static_assert(a_wrong_expectation_is_seen());
 
+// ---- the logarithm of a normal density, with its derivatives: two sums, and little work on what is large
+
+constexpr graph density() {
+  builder b;
+  std::int32_t const line = simplify_cases::shape_of(b, {100});
+  symbol const in[3]{b.symbol_of(element::float64, line), b.symbol_of(element::float64, 0),
+                     b.symbol_of(element::float64, 0)};
+  b.set_inputs(in, 3);
+  term const x{&b, in[0]}, mu{&b, in[1]}, sigma{&b, in[2]};
+  term const z = (x - mu) / sigma, log_sigma = extend::broadcast_to(extend::apply<op::log>(sigma), line);
+  symbol out[4]{extend::sum(-0.5 * extend::apply<op::square>(z) - log_sigma - 0.9189385332046727, 1).id};
+  gradient(b, {.outputs = out, .output_count = 1, .wrt = in, .wrt_count = 3}, out + 1);
+  b.set_outputs(out, 4);
+  return simplify(b.get(), {.rewrite = true, .fuse_multiply_add = true});
+}
+constexpr int large(graph_view const& g, operation const* op) {
+  int n = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& at = g.nodes[i];
+    symbol const t = op == info_of<op::sum>() ? g.operand(at, 0) : g.result(at);
+    n += (op == nullptr ? at.op->kind == operation_kind::elementwise : at.op == op) && g.shape(t).rank > 0;
+  }
+  return n;
+}
+constexpr int of_any_size(graph_view const& g, operation const* op) {
+  int n = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) n += g.nodes[i].op == op;
+  return n;
+}
+static_assert(large(density(), info_of<op::sum>()) == 2);
+static_assert(large(density(), info_of<op::subtract>()) == 1); // x - mu
+static_assert(large(density(), info_of<op::multiply>()) == 2); // its square, the gradient in x
+static_assert(large(density(), nullptr) == 3);
+static_assert(of_any_size(density(), info_of<op::reciprocal>()) == 1);
+static_assert(of_any_size(density(), info_of<op::divide>()) == 0);
+
+// ---- the gradient in what scalars are taken from: the parts, next to each other
+
+constexpr bool parts_are_joined(std::initializer_list<int> order) {
+  builder b;
+  symbol const in = b.symbol_of(element::float64, simplify_cases::shape_of(b, {3}));
+  b.set_inputs(&in, 1);
+  term y = extend::constant(b, element::float64, 0, 1);
+  for (int k : order) y = y * extend::apply<op::exp>(y + extend::at({&b, in}, 0, k));
+  symbol dx = none;
+  gradient(b, {.outputs = &y.id, .output_count = 1, .wrt = &in, .wrt_count = 1}, &dx);
+  b.set_outputs(&dx, 1);
+  graph const less = simplify(b.get());
+  return of_any_size(less, info_of<op::concatenate>()) == 1 && of_any_size(less, info_of<op::pad>()) == 0 &&
+         large(less, info_of<op::add>()) == 0;
+}
+static_assert(parts_are_joined({0, 1, 2}));
+static_assert(parts_are_joined({2, 1, 0}));
+static_assert(parts_are_joined({0, 2, 1}));
+static_assert(parts_are_joined({1, 0, 2}));
+
 // ---- every operation on constants, where its value is not a number or too large too: what cannot be computed by the
 // compiler is left to the program, and is no error
 

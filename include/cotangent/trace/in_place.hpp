@@ -28,6 +28,7 @@ template <class Plan> constexpr bool may_be_in_place(Plan const& P, int argument
   for (std::int32_t k = 0; k < P.size.results; ++k)
     if (k != result && P.results.data[k] == from) return false; // copied after everything has run
   if (to == none) return true;                                  // so is this one
+  if (P.buffers.data[from].type != P.buffers.data[to].type) return false;
   for (std::int32_t k = 0; k < P.size.row_slots; ++k)
     if (P.row_slots.data[k].buffer == to) return false; // it holds something else meanwhile
   std::int32_t const last_read = P.buffers.data[from].last_nest, first_write = P.buffers.data[to].first_nest;
@@ -41,6 +42,7 @@ template <class Plan> constexpr bool may_be_in_place(Plan const& P, int argument
     access const& a = P.accesses.data[v.access];
     if (a.buffer != from && a.buffer != to) continue;
     if (v.what == action::accumulate && a.buffer == to) return false; // begins with zeros
+    if (v.what == action::window && a.buffer == from) return false;   // at another position
     if (seen != nullptr && !same_access(*seen, a, n.rank)) return false;
     seen = &a;
   }

@@ -147,7 +147,7 @@ public:
       refusals::results_of_kind::template report<std::remove_cvref_t<Results>>();
       return status::ok;
     } else {
-      memory m;
+      memory m{};
       if (status const s =
               look_at(m, arguments, results, std::make_integer_sequence<int, input_count + output_count>{},
                       std::make_integer_sequence<int, output_count>{});

@@ -175,10 +175,17 @@ struct mapped_product<Product<Part...>, Leaf, To, First, std::index_sequence<I..
   using type =
       Product<typename mapped_tree<Part, Leaf, To, First + leaves_before<Product<Part...>, I>()>::type...>;
 };
+// An array of plain elements is one leaf: what was an array of leaves of rank 0 becomes one of tensors of rank 0.
+template <class Part, class Mapped, template <class, extent...> class To> struct array_part {
+  using type = Mapped;
+};
+template <class Part, element_type Mapped, template <class, extent...> class To> struct array_part<Part, Mapped, To> {
+  using type = To<Mapped>;
+};
 template <template <class, std::size_t> class Array, class Part, std::size_t N,
           template <class, int> class Leaf, template <class, extent...> class To, int First, std::size_t... I>
 struct mapped_product<Array<Part, N>, Leaf, To, First, std::index_sequence<I...>> {
-  using type = Array<typename mapped_tree<Part, Leaf, To, First>::type, N>;
+  using type = Array<typename array_part<Part, typename mapped_tree<Part, Leaf, To, First>::type, To>::type, N>;
 };
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
 struct mapped_tree<Tree, Leaf, To, First, tree_kind::product>

@@ -26,6 +26,7 @@ class simplifier : public sum_rules {
   symbol* now_;             // the same by old symbol
   array<std::int32_t> shape_numbers_;
   std::int32_t const* shapes_; // by old shape
+  array<std::int32_t> divisions_; // by what repeats in the divisor; counted for the first division
 
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
@@ -121,10 +122,42 @@ private:
     b.region = 0;
   }
 
+  /// What a tensor repeats, through a few movements.
+  constexpr symbol source_of(symbol t) const {
+    for (int hops = 0; hops < 4; ++hops) {
+      node const* const n = from_.producer(t);
+      if (n == nullptr || n->result_count != 1) break;
+      operation_kind const kind = n->op->kind;
+      if (kind != operation_kind::broadcast && kind != operation_kind::reshape &&
+          kind != operation_kind::identity)
+        break;
+      t = from_.operand(*n, 0);
+    }
+    return t;
+  }
+  /// Whether this divisor is one scalar, or repeats a smaller tensor, by which there are other divisions.
+  constexpr bool shares(symbol divisor) {
+    if (divisions_.size() == 0) {
+      divisions_ = array<std::int32_t>(from_.tensor_count);
+      for (std::int32_t i = 0; i < from_.node_count; ++i) {
+        node const& n = from_.nodes[i];
+        if (n.op != the<op::divide> && n.op != the<op::reciprocal>) continue;
+        if (read_[from_.result(n)] != 0)
+          ++divisions_[source_of(from_.operand(n, n.op == the<op::divide> ? 1 : 0))];
+      }
+    }
+    symbol const s = source_of(divisor);
+    if (divisions_[s] < 2) return false;
+    return long_axes(shapes_[from_.tensors[s].shape]) == 0 ||
+           long_axes(shapes_[from_.tensors[divisor].shape]) != long_axes(shapes_[from_.tensors[s].shape]);
+  }
+
   constexpr symbol rewritten(node const& n, symbol const* x, std::int64_t const* attributes, element type,
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
+      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) && shares(from_.ids[n.first + 1]))
+        return multiply(x[0], reciprocal(x[1]));
       return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
     case operation_kind::reduction:
       return n.op == the<op::sum> ? sum(x[0], static_cast<std::uint32_t>(attributes[0]))
@@ -138,9 +171,7 @@ private:
     case operation_kind::slice:
     case operation_kind::pad: return window(n.op, x[0], attributes, shape);
     case operation_kind::matmul: return matmul(x, attributes, shape);
-    case operation_kind::concatenate:
-      if (n.operand_count == 1) return x[0];
-      break;
+    case operation_kind::concatenate: return concatenate(x, n.operand_count, attributes[0], shape);
     default: break;
     }
     return make(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);

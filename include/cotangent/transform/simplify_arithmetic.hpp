@@ -86,6 +86,8 @@ public:
     if (p == the<op::constant> && is(x, 0)) return y;
     if (q == the<op::negate>) return subtract(x, operand(y));
     if (p == the<op::negate>) return subtract(y, operand(x));
+    if (p == the<op::pad> || q == the<op::pad>)
+      if (symbol const r = p == the<op::pad> ? tiled(x, y) : tiled(y, x); r != none) return r;
     return both(the<op::add>, x, y);
   }
 
@@ -219,6 +221,24 @@ public:
   }
 
 private:
+  /// A pad and what is added to it, where their windows, or that of a term of it, lie next to each other.
+  constexpr symbol tiled(symbol x, symbol y) {
+    if (!single(x) || !single(y)) return none;
+    if (op_of(y) == the<op::pad>) return joined(x, y);
+    if (op_of(y) != the<op::add> || nested_ >= 8) return none;
+    symbol const terms[2]{operand(y, 0), operand(y, 1)};
+    for (int k = 0; k < 2; ++k) {
+      if (op_of(terms[k]) != the<op::pad> || !single(terms[k])) continue;
+      symbol const both = joined(x, terms[k]);
+      if (both == none) continue;
+      ++nested_;
+      symbol const r = add(terms[1 - k], both);
+      --nested_;
+      return r;
+    }
+    return none;
+  }
+
   /// Small operands that do not vary along every axis between them: work on what varies, then repeat.
   constexpr symbol hoisted(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                            int count, element type, std::int32_t shape) {

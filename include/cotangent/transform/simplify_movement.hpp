@@ -133,6 +133,53 @@ public:
     return window(kind, operand(x), both, shape);
   }
 
+  /// One after the other; what was joined already comes out in its place, as long as there are few.
+  constexpr symbol concatenate(symbol const* x, int n, std::int64_t axis, std::int32_t shape) {
+    if (n == 1) return x[0];
+    constexpr int few = 32;
+    auto const opens = [&](symbol t) {
+      return op_of(t) == the<op::concatenate> && single(t) && attribute(t) == axis;
+    };
+    int total = 0;
+    for (int k = 0; k < n; ++k) total += opens(x[k]) ? operand_count(x[k]) : 1;
+    element const type = type_of(x[0]);
+    if (total == n || total > few) return make(the<op::concatenate>, x, n, &axis, 1, type, shape);
+    symbol all[few]{};
+    int count = 0;
+    for (int k = 0; k < n; ++k) {
+      if (!opens(x[k])) all[count++] = x[k];
+      else
+        for (int j = 0; j < operand_count(x[k]); ++j) all[count++] = operand(x[k], j);
+    }
+    return make(the<op::concatenate>, all, count, &axis, 1, type, shape);
+  }
+
+  /// The sum of two pads that put their operands next to each other along one axis: a pad of both, joined. Or none.
+  constexpr symbol joined(symbol x, symbol y) {
+    dimensions first = b.dims(operand(x));
+    dimensions const second = b.dims(operand(y));
+    std::int64_t w[2 * max_rank]{};
+    int axis = none;
+    bool swaps = false;
+    for (int k = 0; k < first.rank; ++k) {
+      std::int64_t const p = attribute(x, 2 * k), q = attribute(y, 2 * k), m = first.size[k], n = second.size[k];
+      w[2 * k] = p;
+      w[2 * k + 1] = attribute(x, 2 * k + 1);
+      if (w[2 * k + 1] != attribute(y, 2 * k + 1)) return none;
+      if (p == q && m == n) continue;
+      if (axis != none || w[2 * k + 1] != 1 || p < 0 || q < 0 || m < 0 || n < 0) return none;
+      if (p + m != q && q + n != p) return none;
+      swaps = q + n == p;
+      axis = k;
+      w[2 * k] = swaps ? q : p;
+      first.size[k] = m + n;
+    }
+    if (axis == none) return none;
+    symbol const pair[2]{operand(swaps ? y : x), operand(swaps ? x : y)};
+    std::int32_t const shape = shape_of(x);
+    return window(the<op::pad>, concatenate(pair, 2, axis, b.shape(first)), w, shape);
+  }
+
 private:
   /// Where a reshape only adds and drops axes of size 1, the broadcast names other axes.
   constexpr symbol reshaped_broadcast(symbol x, std::int32_t shape) {

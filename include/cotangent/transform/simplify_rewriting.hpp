@@ -53,6 +53,9 @@ public:
   constexpr symbol operand(symbol t, int k = 0) const noexcept {
     return g_.ids.data()[g_.nodes.data()[g_.tensors.data()[t].producer].first + k];
   }
+  constexpr int operand_count(symbol t) const noexcept {
+    return g_.nodes.data()[g_.tensors.data()[t].producer].operand_count;
+  }
   constexpr int attribute_count(symbol t) const noexcept {
     return g_.nodes.data()[g_.tensors.data()[t].producer].attribute_count;
   }

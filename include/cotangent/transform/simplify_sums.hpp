@@ -42,6 +42,8 @@ public:
           return multiply(rest, without(of.small, mask, shape));
         }
     }
+    if ((op == the<op::add> || op == the<op::subtract>) && single(x) && nested_ < 8)
+      if (symbol const y = sum_of_terms(x, mask, shape); y != none) return y;
     if (op == the<op::reshape>) {
       std::uint32_t before = 0;
       if (same_but_ones(shape_of(operand(x)), shape_of(x), mask, before))
@@ -71,6 +73,30 @@ public:
   }
 
 private:
+  int nested_ = 0; // sums of products of sums
+
+  /// What is added to products everywhere along the summed axes is collected and counted; none where nothing is.
+  constexpr symbol sum_of_terms(symbol x, std::uint32_t mask, std::int32_t shape) {
+    symbol small = none, rest = x;
+    bool minus = false, flipped = false; // of what is small, and of the rest
+    while (single(rest) && (op_of(rest) == the<op::add> || op_of(rest) == the<op::subtract>)) {
+      symbol const p = operand(rest, 0), q = operand(rest, 1);
+      bool const subtracts = op_of(rest) == the<op::subtract>, second = constant_along(q, mask);
+      if (!second && !constant_along(p, mask)) break;
+      symbol const part = without(second ? q : p, mask, shape);
+      bool const negative = flipped != (second && subtracts);
+      if (small == none) small = part, minus = negative;
+      else small = minus == negative ? add(small, part) : subtract(small, part);
+      flipped = flipped != (!second && subtracts);
+      rest = second ? p : q;
+    }
+    if (small == none || op_of(rest) != the<op::multiply>) return none; // sum(x - mean) would cancel
+    ++nested_;
+    symbol const total = sum(rest, mask), many = times_count(small, shape_of(x), mask);
+    --nested_;
+    if (flipped) return minus ? negate(add(total, many)) : subtract(many, total);
+    return minus ? subtract(total, many) : add(total, many);
+  }
   constexpr symbol reduce(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
     std::int64_t const axes = mask;
     return make(op, &x, 1, &axes, 1, type_of(x), shape);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "executor_graph.hpp"
+#include "plan_machine.hpp"
+
+#include <cotangent/trace/in_place.hpp>
+
+#include <cmath>
+
+// Plans of many graphs, taken at their word by a machine that checks every read and write.
+
+using namespace cotangent;
+using namespace reference;
+
+namespace {
+
+constexpr dimension axes[][4]{{3, 4, 2, 1},  {4, 4, 1, 2},  {1, 5, 3, 2},  {2, 2, 2, 2},   {6, 1, 4, 1},  {0, 3, 2, 1}, {3, 17, 1, 4},
+                              {16, 8, 1, 3}, {-1, 4, 3, 1}, {4, -1, 2, 1}, {-1, -2, 3, 1}, {-1, -1, 2, 2}, {5, 3, -1, 1}};
+constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]), first_named = 8;
+
+graph random_graph_of(int seed, int& kind) {
+  dice d(static_cast<std::uint64_t>(seed));
+  graph_options o;
+  o.nodes = 8 + d.below(30);
+  o.gradients = d.below(2) == 0;
+  o.mixed = d.below(3) != 0;
+  kind = d.below(kinds_of_axes);
+  for (int k = 0; k < 4; ++k) o.sizes[k] = axes[kind][k];
+  builder b;
+  (void)b.size(extent::named("n", 1));
+  (void)b.size(extent::named("m", 1));
+  planned_graph const made(b, d, o);
+  REQUIRE(b.failed().why == nullptr);
+  return d.below(3) == 0 ? b.get() : simplify(b.get());
+}
+
+array<std::int64_t> known_of(graph_view const& g, std::int64_t n, std::int64_t m) {
+  array<std::int64_t> known;
+  for (int k = 0; k < g.extent_count; ++k)
+    known.push(evaluate(g.extents[k], [&](char const* name, int) { return *name == 'n' ? n : m; }));
+  return known;
+}
+
+bool equal(scalar const& a, scalar const& b) {
+  if (a.type != b.type) return false;
+  if (!is_floating(a.type)) return a.integer == b.integer;
+  double const near = a.type == element::float32 ? 3e-6 : 1e-12;
+  return a.real == b.real || (std::isnan(a.real) && std::isnan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
+}
+bool equal(array<values> const& a, array<values> const& b) {
+  for (int k = 0; k < a.size(); ++k)
+    for (int i = 0; i < a[k].size(); ++i)
+      if (!equal(a[k][i], b[k][i])) return false;
+  return a.size() == b.size();
+}
+
+void follow(int seed, int vector_bytes) {
+  CAPTURE(seed);
+  int kind = 0;
+  graph const made = random_graph_of(seed, kind);
+  plan const p = make_plan(made, vector_bytes);
+  plan_to_read const reading(p);
+  std::int64_t const sizes[][2]{{3, 2}, {1, 5}, {0, 4}, {9, 1}};
+  for (int k = 0; k < (kind < first_named ? 1 : 4); ++k) {
+    CAPTURE(k);
+    array<std::int64_t> const known = known_of(made, sizes[k][0], sizes[k][1]);
+    graph const sized = concrete(made, known.data());
+    graph_view const g = sized;
+    dice d(static_cast<std::uint64_t>(seed) + 1);
+    array<values> const in = inputs_of(g, d, -2, 3), wanted = evaluate(g, in);
+    plan_machine const run(g, p, known.data(), in);
+    REQUIRE(run.error == "");
+    REQUIRE(equal(run.outputs, wanted));
+    for (int x = 0; x < g.input_count(); ++x)
+      for (int y = 0; y < g.output_count(); ++y) {
+        tensor_symbol const &from = g.tensors[g.input(x)], &to = g.tensors[g.output(y)];
+        if (count(g.shape(g.input(x))) != count(g.shape(g.output(y))) || size_of(from.type) != size_of(to.type)) continue;
+        if (!cotangent::detail::may_be_in_place(reading, x, y)) continue;
+        plan_machine const in_place(g, p, known.data(), in, y, x);
+        CAPTURE(x, y);
+        REQUIRE(in_place.error == "");
+        REQUIRE(equal(in_place.outputs, wanted));
+      }
+  }
+}
+
+} // namespace
+
+TEST_CASE("A plan computes what its graph says, and reads nothing that was not written") {
+  for (int seed = 1; seed < 1500; ++seed) follow(seed, seed % 2 == 0 ? 16 : 64);
+}
+
+TEST_CASE("The machine that follows plans sees when one is wrong") {
+  builder b;
+  term x{&b, b.symbol_of(element::float64, b.shape(dimensions{2, {4, 5}}))};
+  b.set_inputs(&x.id, 1);
+  term const y = x - extend::logsumexp(x, 2, true);
+  b.set_outputs(&y.id, 1);
+  dice d(3);
+  array<values> const in = inputs_of(b.get(), d, -1, 1);
+  plan const right = make_plan(b.get(), 16);
+  REQUIRE(plan_machine(b.get(), right, nullptr, in).error == "");
+  int noticed = 0, changed = 0;
+  auto const try_out = [&](plan const& wrong) {
+    ++changed;
+    plan_machine const run(b.get(), wrong, nullptr, in);
+    noticed += run.error != "" || !equal(run.outputs, evaluate(b.get(), in));
+  };
+  for (int k = 0; k < right.instances.size(); ++k) {
+    instance const& v = right.instances[k];
+    plan wrong = right;
+    if (v.access != none && v.where == role::lane && right.accesses[v.access].stride[1] != 0)
+      wrong.accesses[v.access].stride[1] = 0;
+    else if (v.what == action::compute && v.where == role::row) wrong.instances[k].stage = 0, wrong.operands[v.first_operand] = k;
+    else continue;
+    try_out(wrong);
+  }
+  for (int k = 0; k < right.buffers.size(); ++k) {
+    plan wrong = right;
+    if (wrong.buffers[k].first_nest == none || wrong.buffers[k].count == 1) continue;
+    wrong.buffers[k].count = 1;
+    try_out(wrong);
+  }
+  CHECK(changed > 2);
+  CHECK(noticed == changed);
+}
+
+TEST_CASE("A plan that is made twice is the same plan") {
+  for (int seed = 1; seed < 40; ++seed) {
+    int kind = 0;
+    graph const g = random_graph_of(seed, kind);
+    plan const p = make_plan(g, 32), q = make_plan(g, 32);
+    CHECK(plan_capacity::of(p).holds(plan_capacity::of(q)));
+    CHECK(p.operands == q.operands);
+    CHECK(p.lists == q.lists);
+    CHECK(p.kernel_accesses == q.kernel_accesses);
+    CHECK(p.results == q.results);
+    for (int k = 0; k < p.instances.size(); ++k) {
+      CHECK(p.instances[k].value == q.instances[k].value);
+      CHECK(p.instances[k].what == q.instances[k].what);
+      CHECK(p.instances[k].place == q.instances[k].place);
+    }
+    for (int k = 0; k < p.slots.size(); ++k) CHECK(p.slots[k].offset == q.slots[k].offset);
+  }
+}
