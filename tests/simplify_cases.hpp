@@ -187,7 +187,8 @@ inline constexpr sample cases[]{
     {"a window of a constant", [](G g) { return sliced(number(g, 7), {1, 1, 0, 1}, {2, 3}); }, "constant "},
     {"what was joined is joined once", [](G g) { return joined({joined({g.x, g.y}, 0), g.x}, 0); },
      "concatenate "},
-    {"what was joined along another axis stays", [](G g) { return joined({joined({g.x, g.y}, 0), joined({g.y, g.x}, 0)}, 1); },
+    {"what was joined along another axis stays",
+     [](G g) { return joined({joined({g.x, g.y}, 0), joined({g.y, g.x}, 0)}, 1); },
      "concatenate concatenate concatenate "},
     {"pads next to each other are joined",
      [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {4, 1, 0, 1}, {9, 3}); },
@@ -229,10 +230,17 @@ inline constexpr sample cases[]{
     {"a division by a row", [](G g) { return g.x / g.row; }, "reciprocal broadcast mul "},
     {"a division by a number", [](G g) { return g.x / 3; }, "constant mul "},
     {"divisions by a scalar share one reciprocal",
-     [](G g) { return e::apply<op::log>(g.s + 1) / g.s + e::sum(g.x, 3) / g.s; },
+     [](G g) {
+       term const one = e::apply<op::log>(g.s + 1) / g.s, other = e::sum(g.x, 3) / g.s;
+       return one + other;
+     },
      "constant add log reciprocal mul sum mul add "},
     {"a scalar and what repeats it share one reciprocal",
-     [](G g) { return g.x / g.s - g.as_table(-3 / g.s); }, ""},
+     [](G g) {
+       term const large = g.x / g.s;
+       return large - g.as_table(-3 / g.s);
+     },
+     "reciprocal broadcast mul constant mul broadcast sub "},
     {"one division by a scalar stays", [](G g) { return e::sum(g.x, 3) / g.s; }, "sum div "},
     {"divisions by what is as large stay", [](G g) { return (g.x / g.y + 1) / g.y; }, "div constant add div "},
     {"a division by a product", [](G g) { return g.x / (g.y * g.s); }, "div reciprocal broadcast mul "},
@@ -284,14 +292,18 @@ inline constexpr sample cases[]{
      "mul constant add sum constant mul sub "},
     {"what stands between products is counted",
      [](G g) { return e::sum(3 - (g.as_table(g.s) - g.x * g.y), 3); },
-     "mul constant sub sum constant mul sub "},
+     "mul constant sub sum constant mul add "},
     {"a row that is added everywhere is counted by rows",
      [](G g) { return e::sum(g.x * g.y + g.as_table(g.row), 1); }, "mul sum constant mul add "},
     {"a row that is added stays in a sum over its axis",
-     [](G g) { return e::sum(g.x * g.y + g.as_table(g.row), 2); }, "mul broadcast add sum "},
+     [](G g) {
+       term const product = g.x * g.y;
+       return e::sum(product + g.as_table(g.row), 2);
+     },
+     "mul broadcast add sum "},
     {"what is added to a product stays where the sum is read elsewhere",
      [](G g) {
-       term const both = g.x * g.y + g.as_table(g.s), z = e::sum(both, 3);
+       term const product = g.x * g.y, both = product + g.as_table(g.s), z = e::sum(both, 3);
        return z + e::max(both, 3);
      },
      "mul broadcast add sum reduce_max add "},

@@ -85,6 +85,20 @@ static_assert(parts_are_joined({2, 1, 0}));
 static_assert(parts_are_joined({0, 2, 1}));
 static_assert(parts_are_joined({1, 0, 2}));
 
+template <int Parts> struct taken_apart {
+  static constexpr built make() {
+    builder b;
+    symbol const in = b.symbol_of(element::float64, simplify_cases::shape_of(b, {Parts}));
+    b.set_inputs(&in, 1);
+    term y = extend::constant(b, element::float64, 0, 1);
+    for (int k = 0; k < Parts; ++k) y = y * extend::at({&b, in}, 0, k);
+    symbol dx = none;
+    gradient(b, {.outputs = &y.id, .output_count = 1, .wrt = &in, .wrt_count = 1}, &dx);
+    b.set_outputs(&dx, 1);
+    return {b.get(), b.failed()};
+  }
+};
+
 // ---- every operation on constants, where its value is not a number or too large too: what cannot be computed by the
 // compiler is left to the program, and is no error
 
@@ -152,6 +166,28 @@ constexpr int left = frozen<simplified<chain<Nodes>, Nodes, Fuse>, room(Nodes)>:
 
 static_assert(left<1000, false> == 1000);
 static_assert(left<3000, true> == 2000);
+
+// Many parts, joined in linear time; sums of products within sums within sums.
+constexpr graph_view many_parts =
+    frozen<simplified<taken_apart<200>, 1600, false>, room(1600)>::view;
+static_assert(of_any_size(many_parts, info_of<op::pad>()) == 0);
+static_assert(of_any_size(many_parts, info_of<op::concatenate>()) < 10);
+
+template <int Sums> struct nested_sums {
+  static constexpr built make() {
+    builder b;
+    std::int32_t const table = simplify_cases::shape_of(b, {8, 16});
+    symbol const in[2]{b.symbol_of(element::float64, table), b.symbol_of(element::float64, 0)};
+    b.set_inputs(in, 2);
+    term z{&b, in[0]};
+    for (int k = 0; k < Sums; ++k) z = z * extend::broadcast_to({&b, in[1]}, table) + (2.0 + k);
+    symbol const y = extend::sum(z, 3).id;
+    b.set_outputs(&y, 1);
+    return {b.get(), b.failed()};
+  }
+};
+static_assert(left<400, false> == 400);
+static_assert(frozen<simplified<nested_sums<400>, 1600, false>, room(1600)>::view.node_count < 1300);
 
 // The adjoint of a chain: what a gradient leaves behind, a third of it dead.
 template <int Nodes> struct adjoint {

@@ -5,6 +5,7 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/shape.hpp>
+#include <cotangent/kernels/movement.hpp>
 
 #include <cstdint>
 
@@ -52,24 +53,9 @@ template <class F> void for_each_position(box const& a, box const& b, F f) {
   }
 }
 
-/// Same sizes, any distances. The innermost axis runs in a loop of its own.
+/// Same sizes, any distances.
 template <class T> void copy(box const& from, T const* p, box const& to, T* q) {
-  if (from.rank == 0) {
-    *q = *p;
-    return;
-  }
-  box a = from, b = to;
-  int const last = --a.rank;
-  b.rank = last;
-  std::int64_t const n = from.size[last], step = from.stride[last], to_step = to.stride[last];
-  for_each_position(a, b, [&](std::int64_t i, std::int64_t j) {
-    T const* const s = p + i;
-    T* const d = q + j;
-    if (step == 1 && to_step == 1)
-      for (std::int64_t k = 0; k < n; ++k) d[k] = s[k];
-    else
-      for (std::int64_t k = 0; k < n; ++k) d[k * to_step] = s[k * step];
-  });
+  kernels::copy(from.rank, from.size, p, from.stride, q, to.stride);
 }
 
 /// Over the axes in `mask`, into a dense result.

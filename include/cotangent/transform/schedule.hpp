@@ -9,16 +9,6 @@
 
 namespace cotangent::detail {
 
-/// Somebody reads a symbol: instance operand `operand` in one stage of a nest.
-struct demand {
-  std::int32_t nest = 0, stage = 0;
-  std::int32_t operand = none; // into plan::operands; none for kernels
-  std::int32_t access = none;  // how it would be loaded; none: it is there, in the same nest
-  std::int32_t axis = none;    // of positions
-  bool again = false;          // may be computed again in the reader's nest
-  std::int32_t next = none;
-};
-
 class scheduler : public fuser {
   array<demand> demands_;
   array<std::int32_t> providers_; // instances that serve the symbol at hand

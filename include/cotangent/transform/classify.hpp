@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_CLASSIFY_HPP
+#define COTANGENT_TRANSFORM_CLASSIFY_HPP
+
+#include <cotangent/ops/ops.hpp>
+#include <cotangent/transform/sizes.hpp>
+#include <cotangent/transform/symbol_plan.hpp>
+
+#include <algorithm>
+
+// What each symbol of a graph is to the planner: computed in loops or by a kernel, a view of memory, a repetition.
+
+namespace cotangent::detail {
+
+class classifier {
+public:
+  graph_view g;
+  plan p;
+  size_table sizes;
+  array<domain> domains;
+  array<std::int32_t> domain_of; // by shape
+  array<symbol_plan> at;         // by symbol
+  array<memory_view> views;
+  array<resolved> repeats; // of broadcasts
+  array<symbol> results;   // for each output: the symbol whose memory it is
+
+  constexpr explicit classifier(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
+    p.known_sizes = g.extent_count;
+    make_domains();
+    classify();
+    for (int k = 0; k < g.output_count(); ++k) settle_output(g.output(k));
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->kind == operation_kind::concatenate) settle_parts(g.nodes[i], g.result(g.nodes[i]));
+    for (std::int32_t i = 0; i < g.node_count; ++i) settle_operands(g.nodes[i]);
+    split_domains();
+  }
+
+  // ---- shapes
+
+  constexpr void make_domains() {
+    domain_of.resize(g.shape_count);
+    hash_index index;
+    for (std::int32_t s = 0; s < g.shape_count; ++s) {
+      domain d;
+      std::uint32_t h = 1;
+      for (int k = 0; k < g.shapes[s].rank; ++k)
+        if (g.shapes[s].size[k] != 1) {
+          h = mix(h, static_cast<std::uint64_t>(g.shapes[s].size[k]));
+          d.size[d.rank++] = g.shapes[s].size[k];
+        }
+      std::int32_t const found = index.find(h, [&](std::int32_t i) {
+        for (int k = 0; k < d.rank; ++k)
+          if (domains[i].size[k] != d.size[k]) return false;
+        return domains[i].rank == d.rank;
+      });
+      domain_of[s] = found != none ? found : domains.size();
+      if (found != none) continue;
+      index.add(h);
+      domains.push(d);
+    }
+  }
+  constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
+  /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
+  constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
+    std::uint32_t m = 0, bit = 1;
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) {
+        if ((mask >> k & 1u) != 0) m |= bit;
+        bit <<= 1;
+      }
+    return m;
+  }
+  constexpr memory_view row_major(symbol t) {
+    memory_view v;
+    v.root = t;
+    dimensions const& d = g.shape(t);
+    dimension step = 1;
+    for (int k = d.rank - 1; k >= 0; --k) {
+      v.stride[k] = d.size[k] == 1 ? 0 : step;
+      step = sizes.product(step, d.size[k]);
+    }
+    return v;
+  }
+  constexpr memory_view view_of(symbol t) {
+    return at[t].kind == place_kind::alias || at[t].home != none ? views[at[t].view] : row_major(t);
+  }
+  constexpr bool contiguous(memory_view const& v, symbol t) {
+    memory_view const r = row_major(t);
+    for (int k = 0; k < g.shape(t).rank; ++k)
+      if (r.stride[k] != v.stride[k]) return false;
+    return true;
+  }
+
+  // ---- what each symbol is
+
+  constexpr void classify() {
+    for (int k = 0; k < g.input_count(); ++k) at[g.input(k)].kind = place_kind::argument;
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      symbol const y = g.result(n), x = n.operand_count > 0 ? g.operand(n, 0) : none;
+      place_kind& kind = at[y].kind;
+      switch (n.op->kind) {
+      case operation_kind::constant:
+      case operation_kind::iota:
+      case operation_kind::size: kind = place_kind::immediate; break;
+      case operation_kind::elementwise: kind = place_kind::lane; break;
+      case operation_kind::pad: classify_pad(n, y); break;
+      case operation_kind::broadcast: make_repeated(n, y, x); break;
+      case operation_kind::reshape:
+      case operation_kind::slice:
+      case operation_kind::permute:
+      case operation_kind::identity: make_alias(n, y, x); break;
+      case operation_kind::reduction: classify_reduction(n, y, x); break;
+      default: kind = place_kind::kernel; break;
+      }
+      if (n.op->kind == operation_kind::matmul)
+        for (int k = 0; k < 2; ++k)
+          if (!is_matrix(g.operand(n, k))) at[g.operand(n, k)].kind = place_kind::kernel; // a copy
+    }
+  }
+  constexpr void split_domains() {
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (at[g.result(g.nodes[i])].kind == place_kind::lane) constrain(g.nodes[i]);
+    for (domain& d : domains) {
+      d.split = d.row_split != none ? d.row_split : d.column_split != none ? d.column_split : d.total ? 0 : none;
+      if (d.split != none && d.split < d.least_split) d.split = d.least_split;
+    }
+  }
+
+  constexpr void classify_pad(node const& n, symbol y) {
+    at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
+    for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that no nest has
+      if (g.attribute(n, 2 * k + 1) != 1 || (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
+        at[y].kind = place_kind::kernel;
+  }
+
+  /// Where the operands of a node forbid to join two axes of its nest, no lane axis may join them.
+  constexpr void constrain(node const& n) {
+    bool const reduces = n.op->kind == operation_kind::reduction;
+    domain& d = domains[domain_id(reduces ? g.operand(n, 0) : g.result(n))];
+    if (d.rank < 2) return;
+    bool const pads = n.op->kind == operation_kind::pad;
+    for (int k = 0; k < n.operand_count; ++k) {
+      resolved const r = resolve(g.operand(n, k));
+      if (at[r.base].kind == place_kind::immediate) {
+        if (g.producer(r.base)->op->kind == operation_kind::iota && r.repeats && r.axis[0] != none)
+          d.least_split = std::max(d.least_split, r.axis[0] + 1 < d.rank ? r.axis[0] + 1 : r.axis[0]);
+        continue;
+      }
+      if (pads) d.least_split = d.rank - 1;
+      if (r.direct && at[r.base].kind != place_kind::alias && at[r.base].home == none) { // its axes are the first ones
+        std::int32_t const axes = domains[domain_id(r.base)].rank;
+        if (axes > 0 && axes < d.rank) d.least_split = std::max(d.least_split, axes);
+        continue;
+      }
+      constrain(d, r);
+    }
+    if (at[g.result(n)].home != none) constrain(d, {g.result(n)});
+  }
+  constexpr void constrain(domain& d, resolved const& r) {
+    dimension stride[max_rank]{};
+    strides_of(r, stride);
+    for (int a = d.rank - 2; a >= d.least_split; --a)
+      if (!sizes.joins(stride[a], stride[a + 1], d.size[a + 1])) {
+        d.least_split = a + 1;
+        break;
+      }
+  }
+  /// The distances of an operand along the axes of its nest.
+  constexpr memory_view strides_of(resolved const& r, dimension* stride) {
+    memory_view const v = view_of(r.base);
+    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[axis] = v.stride[k];
+    return v;
+  }
+  /// The distances of operand `t` along its own axes.
+  constexpr memory_view kernel_strides_of(symbol t, dimension* stride) {
+    resolved const r = resolve(t);
+    memory_view const v = view_of(r.base);
+    dimensions const& d = g.shape(t);
+    std::int32_t own[max_rank]{}; // the axis of t behind each of its axes that are not of size 1
+    for (int k = 0, j = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) own[j++] = k;
+    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[own[axis]] = v.stride[k];
+    return v;
+  }
+
+  constexpr void classify_reduction(node const& n, symbol y, symbol x) {
+    std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n)));
+    if (mask == 0) return make_alias(n, y, x); // only axes of size 1 go
+    domain& d = domains[domain_id(x)];
+    std::uint32_t const all = (1u << d.rank) - 1;
+    at[y].kind = place_kind::lane; // which of lane, row, total, kernel it becomes is known with the split
+    if (mask == all) {
+      d.total = true;
+      return;
+    }
+    for (int k = 1; k < d.rank; ++k) {
+      if (mask == (all & ~((1u << k) - 1)) && k > d.row_split) d.row_split = k;
+      if (mask == (1u << k) - 1) d.column_split = k;
+    }
+  }
+
+  /// Stores what an alias looks at where the alias itself cannot look through.
+  constexpr void make_alias(node const& n, symbol y, symbol x) {
+    // axes of size 1 that come and go leave a value where it is
+    if (n.op->kind != operation_kind::permute && n.op->kind != operation_kind::slice && domain_id(x) == domain_id(y) &&
+        at[x].kind != place_kind::argument && at[x].kind != place_kind::alias) {
+      at[y].kind = place_kind::repeated;
+      at[y].view = repeats.push(at[x].kind == place_kind::repeated ? repeats[at[x].view] : resolved{x});
+      return;
+    }
+    if (at[x].kind == place_kind::repeated) at[x].kind = place_kind::kernel;
+    if (at[x].kind == place_kind::immediate) at[x].kind = place_kind::lane;
+    memory_view from = view_of(x), v;
+    dimensions const &dx = g.shape(x), &dy = g.shape(y);
+    if (n.op->kind == operation_kind::permute) {
+      v = from;
+      for (int k = 0; k < dx.rank; ++k) v.stride[k] = from.stride[g.attribute(n, k)];
+    } else if (n.op->kind == operation_kind::slice) {
+      v = from;
+      for (int k = 0; k < dx.rank; ++k) {
+        v.offset = sizes.sum(v.offset, sizes.product(g.attribute(n, 2 * k), from.stride[k]));
+        v.stride[k] = dy.size[k] == 1 ? 0 : sizes.product(g.attribute(n, 2 * k + 1), from.stride[k]);
+      }
+    } else if (domain_of[g.tensors[x].shape] == domain_of[g.tensors[y].shape]) {
+      v.root = from.root;
+      v.offset = from.offset;
+      for (int k = 0, j = 0; k < dy.rank; ++k) {
+        if (dy.size[k] == 1) continue;
+        while (dx.size[j] == 1) ++j;
+        v.stride[k] = from.stride[j++];
+      }
+    } else {
+      if (!contiguous(from, x)) {
+        at[x].kind = place_kind::kernel;
+        from = row_major(x);
+      }
+      v = row_major(y);
+      v.root = from.root;
+      v.offset = from.offset;
+    }
+    at[y].kind = place_kind::alias;
+    at[y].view = views.push(v);
+    at[v.root].viewed = true;
+  }
+
+  /// What is joined is computed where it is joined, if nothing else asks for memory of its own.
+  constexpr void settle_parts(node const& n, symbol y) {
+    memory_view const whole = row_major(y);
+    dimension offset = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k), base = resolve(t).base;
+      symbol_plan& b = at[base];
+      if (b.kind == place_kind::lane && g.producer(base)->op->kind == operation_kind::elementwise && !b.must_store &&
+          !b.viewed && b.home == none && resolve(t).direct && count(base) == count(t)) {
+        memory_view v;
+        v.root = base;
+        v.offset = offset;
+        for (int i = 0, j = 0; i < g.shape(base).rank; ++i) {
+          if (g.shape(base).size[i] == 1) continue;
+          while (g.shape(t).size[j] == 1) ++j;
+          v.stride[i] = whole.stride[j++];
+        }
+        b.view = views.push(v);
+        b.home = y;
+        b.must_store = true;
+      }
+      offset = sizes.sum(offset, sizes.product(g.shape(t).size[g.attribute(n)], whole.stride[g.attribute(n)]));
+    }
+  }
+
+  /// An output must stand in memory of its own; another name for a computed value takes the memory of that value.
+  constexpr void settle_output(symbol t) {
+    symbol_plan& a = at[t];
+    if (a.kind == place_kind::repeated || a.kind == place_kind::alias) {
+      if (symbol const root = same_memory(t); is_computed(root) && !at[root].must_store) {
+        at[root].must_store = true;
+        results.push(root);
+        return;
+      }
+      a.kind = place_kind::kernel;
+    }
+    if (a.kind == place_kind::immediate) a.kind = place_kind::lane;
+    a.must_store = true;
+    results.push(t);
+  }
+  /// What reads memory only needs constants and positions there.
+  constexpr void settle_operands(node const& n) {
+    symbol const y = g.result(n);
+    if (at[y].kind != place_kind::kernel && n.op->kind != operation_kind::pad && n.op->kind != operation_kind::reduction) return;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const base = resolve(g.operand(n, k)).base; at[base].kind == place_kind::immediate)
+        at[base].kind = place_kind::lane;
+  }
+
+  /// The symbol whose memory holds the same elements in the same order, or `t` itself.
+  constexpr symbol same_memory(symbol t) {
+    symbol root = resolve(t).base;
+    if (at[root].kind == place_kind::alias) {
+      memory_view const& v = views[at[root].view];
+      if (v.offset != 0 || !contiguous(v, root) || count(v.root) != count(root)) return t;
+      root = v.root;
+    }
+    return count(root) == count(t) && resolve(t).direct ? root : t;
+  }
+  constexpr dimension count(symbol t) {
+    dimension n = 1;
+    for (int k = 0; k < g.shape(t).rank; ++k) n = sizes.product(n, g.shape(t).size[k]);
+    return n;
+  }
+
+  // ---- operands
+
+  /// Follows a broadcast to what it repeats, once: axes of the nest are those of the result without size 1.
+  constexpr void make_repeated(node const& n, symbol y, symbol x) {
+    resolved r;
+    r.repeats = true;
+    r.direct = true;
+    dimensions const &dx = g.shape(x), &dy = g.shape(y);
+    std::int32_t nest_axis[max_rank]{}, axis[max_rank]{};
+    for (int k = 0, j = 0; k < dy.rank; ++k) nest_axis[k] = dy.size[k] == 1 ? none : j++;
+    for (int k = 0; k < dx.rank; ++k) axis[k] = dx.size[k] == 1 ? none : nest_axis[g.attribute(n, k)];
+    r.base = x;
+    if (at[x].kind == place_kind::repeated) {
+      // the axes of what x repeats are counted among those of x without size 1
+      resolved const& inner = repeats[at[x].view];
+      std::int32_t of_x[max_rank]{};
+      for (int k = 0, j = 0; k < dx.rank; ++k)
+        if (dx.size[k] != 1) of_x[j++] = axis[k];
+      r.base = inner.base;
+      for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+        if (r.axis[k] = axis_of(inner, k, next); r.axis[k] != none) r.axis[k] = of_x[r.axis[k]];
+    } else
+      for (int k = 0; k < dx.rank; ++k) r.axis[k] = axis[k];
+    for (int k = 0, j = 0; k < g.shape(r.base).rank && r.direct; ++k)
+      if (g.shape(r.base).size[k] != 1) r.direct = r.axis[k] == j++;
+    at[y].kind = place_kind::repeated;
+    at[y].view = repeats.push(r);
+  }
+  constexpr resolved resolve(symbol t) const { return at[t].kind == place_kind::repeated ? repeats[at[t].view] : resolved{t}; }
+  /// The nest axis of the k-th axis of the base; `next` counts those that are not of size 1.
+  constexpr std::int32_t axis_of(resolved const& r, int k, int& next) const {
+    return r.repeats ? r.axis[k] : g.shape(r.base).size[k] == 1 ? none : next++;
+  }
+  constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
+  /// The computed symbol that must be stored for a view, or none.
+  constexpr symbol stored_root(symbol t) const {
+    symbol const root = at[t].kind == place_kind::alias ? views[at[t].view].root : t;
+    return is_computed(root) ? root : none;
+  }
+
+  /// Can a matrix product read it as it stands: one axis with neighbours side by side?
+  constexpr bool is_matrix(symbol t) {
+    resolved const r = resolve(t);
+    dimension stride[max_rank]{};
+    kernel_strides_of(t, stride);
+    dimensions const& d = g.shape(t);
+    if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1))) return false;
+    return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

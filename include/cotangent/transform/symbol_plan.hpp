@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SYMBOL_PLAN_HPP
+#define COTANGENT_TRANSFORM_SYMBOL_PLAN_HPP
+
+#include <cotangent/graph/graph.hpp>
+
+#include <cstdint>
+
+// What the planner knows of a symbol, of a shape, and of an operand.
+
+namespace cotangent::detail {
+
+/// What a symbol is to the planner.
+enum class place_kind : unsigned char {
+  unused,
+  argument,  // an input of the graph
+  immediate, // constant, iota, size: made where it is read
+  alias,     // a view of stored memory
+  repeated,  // a broadcast: read through distances of 0
+  lane,      // computed in the inner loop of its nest
+  row,       // computed once for each row
+  total,     // accumulated over rows: complete after its nest
+  kernel,    // computed by a kernel
+};
+
+/// A shape without its axes of size 1.
+struct domain {
+  std::int32_t rank = 0;
+  dimension size[max_rank]{};
+  std::int32_t split = none;     // axes from it on are lanes; none: nothing asks for one
+  std::int32_t least_split = 0;  // below it the lanes would not be one axis for every operand
+  std::int32_t row_split = none; // of its reductions over trailing axes
+  std::int32_t column_split = none;
+  bool total = false; // some reduction runs over all axes
+};
+
+struct symbol_plan {
+  place_kind kind = place_kind::unused;
+  bool must_store = false;
+  std::int32_t level = 0;
+  std::int32_t ready = 0;  // the lowest level of a nest that can compute it again
+  std::int32_t domain = 0; // of the nest that computes it
+  std::int32_t stage = 0;  // from which on it is there
+  std::int32_t nest = none;
+  std::int32_t view = none;   // of aliases and of what is stored inside another, into views
+  symbol home = none;         // whose memory holds it
+  bool viewed = false;        // an alias looks at its memory
+  std::int32_t demand = none; // head of a list
+  std::int32_t buffer = none;
+  float chain = 0; // additions to compute it again from what is stored
+};
+
+/// Memory seen through an alias, axis by axis of the alias.
+struct memory_view {
+  symbol root = none;
+  dimension offset = 0;
+  dimension stride[max_rank]{};
+};
+
+/// What an operand is in the nest that reads it: `base` after following broadcasts.
+struct resolved {
+  symbol base = none;
+  bool repeats = false;     // some broadcast lies between
+  bool direct = true;       // the base's axes are the first axes of the nest, in order
+  std::int32_t axis[max_rank]{}; // where it repeats: the nest axis of the base's k-th axis, none for size 1
+};
+
+/// Somebody reads a symbol: instance operand `operand` in one stage of a nest.
+struct demand {
+  std::int32_t nest = 0, stage = 0;
+  std::int32_t operand = none; // into plan::operands; none for kernels
+  std::int32_t access = none;  // how it would be loaded; none: it is there, in the same nest
+  std::int32_t axis = none;    // of positions
+  bool again = false;          // may be computed again in the reader's nest
+  std::int32_t next = none;
+};
+
+} // namespace cotangent::detail
+
+#endif
