@@ -194,7 +194,8 @@ inline constexpr sample cases[]{
      [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {4, 1, 0, 1}, {9, 3}); },
      "concatenate pad "},
     {"pads that fill everything are one tensor",
-     [](G g) { return padded(g.x, {4, 1, 0, 1}, {8, 3}) + padded(g.y, {0, 1, 0, 1}, {8, 3}); }, "concatenate "},
+     [](G g) { return padded(g.x, {4, 1, 0, 1}, {8, 3}) + padded(g.y, {0, 1, 0, 1}, {8, 3}); },
+     "concatenate "},
     {"of three pads the outer ones may come first",
      [](G g) {
        return padded(g.x, {0, 1, 0, 1}, {12, 3}) + padded(g.y, {8, 1, 0, 1}, {12, 3}) +
@@ -208,11 +209,14 @@ inline constexpr sample cases[]{
      },
      "concatenate concatenate "},
     {"pads that overlap stay",
-     [](G g) { return padded(g.x, {0, 1, 0, 1}, {7, 3}) + padded(g.y, {3, 1, 0, 1}, {7, 3}); }, "pad pad add "},
+     [](G g) { return padded(g.x, {0, 1, 0, 1}, {7, 3}) + padded(g.y, {3, 1, 0, 1}, {7, 3}); },
+     "pad pad add "},
     {"pads with a gap stay",
-     [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {5, 1, 0, 1}, {9, 3}); }, "pad pad add "},
+     [](G g) { return padded(g.x, {0, 1, 0, 1}, {9, 3}) + padded(g.y, {5, 1, 0, 1}, {9, 3}); },
+     "pad pad add "},
     {"pads between each other stay",
-     [](G g) { return padded(g.x, {0, 2, 0, 1}, {8, 3}) + padded(g.y, {1, 2, 0, 1}, {8, 3}); }, "pad pad add "},
+     [](G g) { return padded(g.x, {0, 2, 0, 1}, {8, 3}) + padded(g.y, {1, 2, 0, 1}, {8, 3}); },
+     "pad pad add "},
     {"a pad that is read elsewhere stays",
      [](G g) {
        term const p = padded(g.x, {4, 1, 0, 1}, {8, 3});
@@ -242,7 +246,8 @@ inline constexpr sample cases[]{
      },
      "reciprocal broadcast mul constant mul broadcast sub "},
     {"one division by a scalar stays", [](G g) { return e::sum(g.x, 3) / g.s; }, "sum div "},
-    {"divisions by what is as large stay", [](G g) { return (g.x / g.y + 1) / g.y; }, "div constant add div "},
+    {"divisions by what is as large stay", [](G g) { return (g.x / g.y + 1) / g.y; },
+     "div constant add div "},
     {"a division by a product", [](G g) { return g.x / (g.y * g.s); }, "div reciprocal broadcast mul "},
     {"a number divided", [](G g) { return 1 / g.x; }, "reciprocal "},
     {"work on a scalar is done once", [](G g) { return g.x - e::apply<op::exp>(g.as_table(g.s) * 2 + 1); },

@@ -34,7 +34,7 @@ template <class Stage, int K, class Context> struct loops : nest_shape<Stage, K>
   registers<B, wide, shape::total_count> row_totals;
   registers<W, wide, shape::total_count> lane_totals;
   registers<W, wide, shape::total_count> column_totals[shape::columns > 0 ? shape::columns : 1]; // of turned rows
-  alignas(64) char ends[shape::slots > 0 ? shape::slots : 1][W * 8]; // of rows in exact row buffers
+  alignas(64) char ends[shape::slots > 0 ? shape::slots : 1][W * 8]{}; // of rows in exact row buffers
   alignas(64) char tiles[shape::tiles > 0 ? shape::tiles * shape::columns * W * 8 : 1];
 
   COTANGENT_INLINE explicit loops(Context const& context) noexcept : x(context) {

@@ -25,7 +25,7 @@ class simplifier : public sum_rules {
   array<symbol> numbering_; // by old symbol + 1: the new one + 1, 0 where there is none yet
   symbol* now_;             // the same by old symbol
   array<std::int32_t> shape_numbers_;
-  std::int32_t const* shapes_; // by old shape
+  std::int32_t const* shapes_;    // by old shape
   array<std::int32_t> divisions_; // by what repeats in the divisor; counted for the first division
 
 public:
@@ -156,7 +156,8 @@ private:
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
-      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) && shares(from_.ids[n.first + 1]))
+      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) &&
+          shares(from_.ids[n.first + 1]))
         return multiply(x[0], reciprocal(x[1]));
       return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
     case operation_kind::reduction:

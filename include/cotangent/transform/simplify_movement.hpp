@@ -162,7 +162,8 @@ public:
     int axis = none;
     bool swaps = false;
     for (int k = 0; k < first.rank; ++k) {
-      std::int64_t const p = attribute(x, 2 * k), q = attribute(y, 2 * k), m = first.size[k], n = second.size[k];
+      std::int64_t const p = attribute(x, 2 * k), q = attribute(y, 2 * k), m = first.size[k],
+                         n = second.size[k];
       w[2 * k] = p;
       w[2 * k + 1] = attribute(x, 2 * k + 1);
       if (w[2 * k + 1] != attribute(y, 2 * k + 1)) return none;
