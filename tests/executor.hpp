@@ -90,7 +90,7 @@ inline bool close(scalar const& a, scalar const& b, double tolerance) {
 
 /// Runs in a workspace full of `fill`; the bytes of every result.
 template <class Stage>
-std::vector<std::vector<unsigned char>> run(graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
+std::vector<std::vector<unsigned char>> results_of(graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
                                             unsigned char fill, std::optional<status> expected = status::ok) {
   using E = run::executor<Stage>;
   std::size_t const bytes = E::is_static ? E::workspace_bytes : E::workspace_for(known);
@@ -137,8 +137,8 @@ template <class Stage>
 void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
              std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
   graph const sized = known == nullptr ? builder(original).get() : reference::concrete(original, known);
-  auto const first = run<Stage>(sized, inputs, known, 0xFF, expected);
-  auto const second = run<Stage>(sized, inputs, known, 0x5A, expected);
+  auto const first = results_of<Stage>(sized, inputs, known, 0xFF, expected);
+  auto const second = results_of<Stage>(sized, inputs, known, 0x5A, expected);
   CHECK(first == second);
   array<values> const wanted = reference::evaluate(sized, inputs);
   graph_view const g = sized;
@@ -243,8 +243,8 @@ template <class Make> void check_named(std::int64_t n, std::int64_t m, double lo
   graph const sized = reference::concrete(plain<Make>::view, known.data());
   reference::dice d(7);
   array<values> const in = reference::inputs_of(sized, d, low, high);
-  auto const first = run<simple<Make>>(sized, in, later.data(), 0xFF, std::nullopt);
-  CHECK(first == run<simple<Make>>(sized, in, later.data(), 0x00, std::nullopt));
+  auto const first = results_of<simple<Make>>(sized, in, later.data(), 0xFF, std::nullopt);
+  CHECK(first == results_of<simple<Make>>(sized, in, later.data(), 0x00, std::nullopt));
   array<values> const wanted = reference::evaluate(sized, in);
   for (int k = 0; k < wanted.size(); ++k)
     for (int i = 0; i < wanted[k].size(); ++i) {

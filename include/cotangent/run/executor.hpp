@@ -89,14 +89,14 @@ private:
     char* place[P.size.slots > 0 ? P.size.slots : 1]{};
     for (int k = 0; k < P.size.slots; ++k) {
       slot const& s = P.slots.data[k];
-      place[k] = workspace + offset;
+      place[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
       offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
     }
     for (int k = 0; k < P.size.buffers; ++k) {
       buffer const& b = P.buffers.data[k];
       x.buffer[k] = b.where == residence::workspace && b.index != none ? place[b.index] : nullptr;
     }
-    x.scratch = workspace + offset;
+    x.scratch = workspace == nullptr ? nullptr : workspace + offset;
     std::int64_t scratch = 0;
     for (int k = 0; k < P.size.nests; ++k)
       if (matmul_of(k)) {

@@ -37,6 +37,9 @@ public:
   }
   /// The nest of loops over a domain at a level.
   constexpr std::int32_t nest_over(std::int32_t domain, std::int32_t level) {
+    if (p.nests.size() > 0)
+      if (nest const& last = p.nests.back(); last.node == domain && last.level == level && last.kind == nest_kind::loops)
+        return p.nests.size() - 1;
     std::uint32_t const h = mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
     std::int32_t const found = nest_index_.find(h, [&](std::int32_t k) {
       return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level && p.nests[k].node == domain;
@@ -59,6 +62,11 @@ public:
       o.demand = demands_.push({in, stage, operand, none, none, false, o.demand});
       return;
     }
+    if (o.kind == place_kind::immediate) {
+      std::int32_t const axis = g.shape(t).rank == 1 && g.shape(t).size[0] != 1 ? 0 : none;
+      o.demand = demands_.push({in, stage, operand, none, axis, false, o.demand});
+      return;
+    }
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
@@ -79,19 +87,14 @@ public:
 
   /// An instance of node `n` in a nest, and its demands on its operands.
   constexpr std::int32_t compute(node const& n, symbol y, std::int32_t in, std::int32_t stage, role where) {
-    instance v;
-    v.op = n.op;
-    v.where = where;
-    v.type = g.tensors[y].type;
-    v.nest = in;
-    v.stage = stage;
+    std::int32_t const first = p.operands.size();
+    instance v{n.op, action::compute, where, g.tensors[y].type, in, stage, first, n.operand_count};
     v.value = y;
-    v.first_operand = p.operands.size();
-    v.operand_count = n.operand_count;
     if (n.operand_count == 0) return copy_immediate(n, y, v);
     if (n.op->kind == operation_kind::pad) return copy_window(n, y, v);
-    for (int k = 0; k < n.operand_count; ++k) p.operands.push(none);
-    for (int k = 0; k < n.operand_count; ++k) want(g.operand(n, k), in, stage, v.first_operand + k);
+    std::int32_t* const operands = p.operands.extend(n.operand_count);
+    for (int k = 0; k < n.operand_count; ++k) operands[k] = none; // until they are served
+    for (int k = 0; k < n.operand_count; ++k) want(g.operand(n, k), in, stage, first + k);
     return p.instances.push(v);
   }
 
@@ -167,20 +170,31 @@ public:
     if (a.kind == place_kind::immediate) return provide_immediate(n, y);
     if (!is_computed(y)) return;
     // who needs it in memory, who computes it again
-    bool stored = a.must_store, here = a.kind == place_kind::total;
-    bool const cheap = a.kind == place_kind::lane && a.chain <= cheap_lane;
-    for (std::int32_t k = a.demand; k != none; k = demands_[k].next) {
-      demand const& d = demands_[k];
+    bool stored = a.must_store || a.kind == place_kind::total, here = a.kind == place_kind::total, only_here = true;
+    bool const cheap = a.kind == place_kind::lane && a.chain <= cheap_lane, row = a.kind == place_kind::row;
+    demand const* const all = demands_.data();
+    for (std::int32_t k = a.demand; k != none; k = all[k].next) {
+      demand const& d = all[k];
+      if (d.access == none && (row || d.stage == a.stage)) {
+        here = true;
+        continue;
+      }
+      only_here = false;
       if (d.access != none && !d.again) stored = true;
-      if (d.access == none && (a.kind == place_kind::row || d.stage == a.stage || !cheap)) here = true;
+      if (d.access == none && !cheap) here = true;
     }
-    if (a.kind == place_kind::total) stored = true;
     if (a.demand == none && !a.must_store) return;
     std::int32_t own = none;
     if (stored || here) own = make_own(n, y, stored);
+    if (only_here) {
+      demand const* const list = demands_.data();
+      std::int32_t* const operands = p.operands.data();
+      for (std::int32_t k = a.demand; k != none; k = list[k].next) operands[list[k].operand] = own;
+      return;
+    }
     for (std::int32_t k = a.demand; k != none; k = demands_[k].next) {
       demand const d = demands_[k];
-      if (d.access == none && (a.kind == place_kind::row || d.stage == a.stage)) serve(d, own);
+      if (d.access == none && (row || d.stage == a.stage)) serve(d, own);
       else if (d.access != none && stored && !must_repeat(d, a)) serve(d, load(y, d));
       else if (d.access == none && stored) serve(d, load_own(y, d));
       else if (d.access != none || cheap) serve(d, again(n, y, d));
