@@ -96,9 +96,8 @@ constexpr graph sound() {
   b.edit().tensors[target].window = b.get().numbers.size();
   for (std::int64_t n : {6, 3, 1}) b.edit().numbers.push(n);
   (void)b.assign(info_of<op::negate>(), &square, 1, &target, 1, nullptr, 0);
-  // the body of the region reads what is outside
   b.region = 1;
-  symbol const body = b.push(info_of<op::add>(), {inside, x});
+  symbol const body = b.push(info_of<op::add>(), {inside, inside});
   b.set_outputs(&body, 1, 1);
   b.region = 0;
   symbol const result = b.symbol_of(element::float64, table);
@@ -196,9 +195,9 @@ inline constexpr damage damages[]{
     {[](graph& g) { g.ids[g.regions[0].first_input + 1] = x_symbol; }, "a symbol is an input twice"},
     {[](graph& g) { g.tensors[x_symbol].producer = 0; }, "an input has a producer"},
     {[](graph& g) { operand_of(g, owner_node) = body_input_symbol; },
-     "an operand lives in a region that cannot be seen from here"},
+     "an operand lives in another region than its node; it must be passed in"},
     {[](graph& g) { g.ids[g.regions[0].first_output] = body_input_symbol; },
-     "an output lives in a region that cannot be seen from there"},
+     "an output of a region lives in another region"},
     // order
     {[](graph& g) { operand_of(g, add_node) = operand_of(g, matmul_node, 2); },
      "an operand is defined after its use"},

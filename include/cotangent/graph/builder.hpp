@@ -173,11 +173,21 @@ public:
     return g_.shapes.size() - 1;
   }
 
+  // ---- regions
+
+  /// A new sub-graph of the one in which nodes go now; from here on they go there.
+  constexpr std::int32_t open_region() {
+    g_.regions.push({.parent = region});
+    return region = g_.regions.size() - 1;
+  }
+  /// Back to where nodes went before region `r` was opened.
+  constexpr void close_region(std::int32_t r) { region = g_.regions[r].parent; }
+
   // ---- symbols and nodes
 
   /// A symbol that nothing produces.
-  constexpr symbol symbol_of(element type, std::int32_t shape_id) {
-    g_.tensors.push({type, shape_id, none, none, none, region, none});
+  constexpr symbol symbol_of(element type, std::int32_t shape_id, int depth = 0) {
+    g_.tensors.push({type, static_cast<unsigned char>(depth), shape_id, none, none, none, region, none});
     return g_.tensors.size() - 1;
   }
 
@@ -232,7 +242,7 @@ public:
       std::int64_t* const numbers = g_.numbers.extend(attribute_count);
       for (int k = 0; k < attribute_count; ++k) numbers[k] = attributes[k];
     }
-    symbol const y = x[operand_count] = g_.tensors.push({type, shape_id, g_.nodes.size(), none, none, region, none});
+    symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size(), none, none, region, none});
     g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
                    where});
     return y;
@@ -257,7 +267,7 @@ public:
   /// What stands where a result would, after a failure: some symbol, so that building can go on.
   constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
 
-  /// Names the inputs and outputs of a region, once.
+  /// Names the inputs and outputs of a region; again, to change them.
   constexpr void set_inputs(symbol const* s, int n, int r = 0) {
     g_.regions[r].first_input = g_.ids.size();
     g_.regions[r].input_count = n;

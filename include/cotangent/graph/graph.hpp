@@ -37,8 +37,12 @@ struct dimensions {
 
 /// A value in the graph: what it is made of and its shape, never its memory. A view of another symbol has a `base` and
 /// a `window`: the position in `graph::numbers` of its offset followed by one stride for each axis.
+///
+/// With a `depth` d > 0 it is a sequence: a list of values of depth d - 1, of which a loop makes or reads one in each
+/// iteration; type and shape are those of an innermost entry. Entries behind the end of a sequence are zero.
 struct tensor_symbol {
   element type = element::float32;
+  unsigned char depth = 0;
   std::int32_t shape = 0;     // into graph::shapes
   symbol producer = none;     // the node that assigns it, at most one; none for inputs of a region
   symbol base = none;         // the symbol it is a view of, never itself a view

@@ -11,6 +11,8 @@ namespace cotangent {
 
 struct inference;
 struct adjoint_rule;
+struct graph_view;
+struct node;
 struct tangent_rule;
 
 /// How an operation reads and writes its tensors: what fusing, planning and the executions need to know of it.
@@ -32,7 +34,7 @@ enum class operation_kind : unsigned char {
   scatter_add, // rows of operand 0 added at the places in operand 1 to zeros
   matmul,      // attributes: transpose the left, transpose the right
   identity,    // the operand itself: a border for gradients
-  control,     // runs regions
+  control,     // runs regions, or works on the sequences that loops make
 };
 
 enum class derivative_kind : unsigned char {
@@ -80,6 +82,8 @@ struct operation {
   scalar (*evaluate)(scalar const*) = nullptr;
   /// Reductions: the value of nothing.
   scalar (*neutral)(element) = nullptr;
+  /// Control: what is wrong with a node, in words, or null; indices are within their pools already.
+  char const* (*check)(graph_view const&, node const&) = nullptr;
 };
 
 namespace detail {

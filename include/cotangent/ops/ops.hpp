@@ -7,6 +7,7 @@
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/compare.hpp>
+#include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/elementwise.hpp>
 #include <cotangent/ops/functions.hpp>
 #include <cotangent/ops/indexing.hpp>

@@ -60,6 +60,7 @@ template <operation_kind Kind, int Arity> struct primitive {
     if constexpr (requires { &Op::adjoint; }) o.adjoint = &Op::adjoint;
     if constexpr (requires { &Op::tangent; }) o.tangent = &Op::tangent;
     if constexpr (requires { &Op::evaluate; }) o.evaluate = &Op::evaluate;
+    if constexpr (requires { &Op::check; }) o.check = &Op::check;
     return o;
   }
 };

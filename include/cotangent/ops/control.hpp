@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_CONTROL_HPP
+#define COTANGENT_OPS_CONTROL_HPP
+
+#include <cotangent/ops/rule.hpp>
+
+#include <cstdint>
+
+// Loops, branches, and the sequences that loops make. Their regions are functions of their own: a node refers to
+// symbols of its region only, and what it needs from outside is passed in, as a capture. `control_builder.hpp` makes
+// them; derivatives are in transform/backward_control.hpp and transform/forward_control.hpp.
+
+namespace cotangent {
+
+/// Where things stand in a loop:
+///     operands   limit (int64 scalar, or none) | carried: first values | captured | scanned: sequences
+///     results    carried: last values | stacked: sequences | trips (int64 scalar)
+///     attributes carried, captured, scanned, stacked, flags, condition region or -1, body region
+///     condition  (count, carried, captured) -> one bool
+///     body       (count, carried, captured, slices of the scanned) -> next carried | entries of the stacked
+/// It ends when the count (int64, from 0) reaches the limit, or when the condition, asked before each iteration, is
+/// false; without an iteration the last values are the first ones. Sequences are read and written at the count.
+struct loop_layout {
+  enum flag : std::int64_t {
+    runs_first = 1, // the condition is not asked before the first iteration
+    reverse = 2,    // the count runs from limit - 1 down to 0; needs a limit, has no condition
+  };
+  static constexpr int attribute_count = 7;
+
+  int carried = 0, captured = 0, scanned = 0, stacked = 0;
+  std::int64_t flags = 0;
+  std::int32_t condition = none, body = none; // regions
+
+  static constexpr loop_layout of(std::int64_t const* a) noexcept {
+    return {static_cast<int>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]),          static_cast<int>(a[3]),
+            a[4],                   static_cast<std::int32_t>(a[5]), static_cast<std::int32_t>(a[6])};
+  }
+  static constexpr loop_layout of(graph_view const& g, node const& n) noexcept { return of(g.numbers + n.attribute); }
+  static constexpr loop_layout of(builder const& b, node const& n) noexcept {
+    return of(b.get().numbers.data() + n.attribute);
+  }
+  constexpr void write(std::int64_t* a) const noexcept {
+    a[0] = carried;
+    a[1] = captured;
+    a[2] = scanned;
+    a[3] = stacked;
+    a[4] = flags;
+    a[5] = condition;
+    a[6] = body;
+  }
+
+  constexpr bool is_reverse() const noexcept { return (flags & reverse) != 0; }
+
+  // positions among the operands
+  static constexpr int limit() noexcept { return 0; }
+  constexpr int init(int k) const noexcept { return 1 + k; }
+  constexpr int capture(int k) const noexcept { return 1 + carried + k; }
+  constexpr int scan(int k) const noexcept { return 1 + carried + captured + k; }
+  constexpr int operand_count() const noexcept { return 1 + carried + captured + scanned; }
+  // positions among the results
+  static constexpr int last(int k) noexcept { return k; }
+  constexpr int stack(int k) const noexcept { return carried + k; }
+  constexpr int trips() const noexcept { return carried + stacked; }
+  constexpr int result_count() const noexcept { return carried + stacked + 1; }
+  // positions among the inputs of the body; carried and captured are the same in the condition. That of an operand
+  // other than the limit is its position among the operands.
+  static constexpr int count() noexcept { return 0; }
+  constexpr int input_count() const noexcept { return operand_count(); }
+  constexpr int condition_input_count() const noexcept { return 1 + carried + captured; }
+  // positions among the outputs of the body
+  static constexpr int next(int k) noexcept { return k; }
+  constexpr int entry(int k) const noexcept { return carried + k; }
+  constexpr int output_count() const noexcept { return carried + stacked; }
+};
+
+/// Where things stand in a choice of branches:
+///     operands   index (integer scalar) | values
+///     results    one for each output of a branch
+///     attributes results, values, branches, bypass: for each result a position among the values or -1, regions
+///     branch     (values) -> results; `none` where nobody reads it after this branch: then it has any value, and a
+///                sequence has no entries
+/// With an index that is no branch, result k is value `bypass[k]`, or zero.
+struct case_layout {
+  int results = 0, values = 0, branches = 0;
+  std::int64_t const* bypasses = nullptr; // into the graph's numbers: good until they grow
+  std::int64_t const* regions = nullptr;
+
+  static constexpr case_layout of(std::int64_t const* a) noexcept {
+    return {static_cast<int>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]), a + 3, a + 3 + a[0]};
+  }
+  static constexpr case_layout of(graph_view const& g, node const& n) noexcept { return of(g.numbers + n.attribute); }
+  static constexpr case_layout of(builder const& b, node const& n) noexcept {
+    return of(b.get().numbers.data() + n.attribute);
+  }
+
+  static constexpr int index() noexcept { return 0; } // among the operands
+  static constexpr int value(int k) noexcept { return 1 + k; }
+  constexpr int bypass(int k) const noexcept { return static_cast<int>(bypasses[k]); }
+  constexpr std::int32_t branch(int k) const noexcept { return static_cast<std::int32_t>(regions[k]); }
+  constexpr int attribute_count() const noexcept { return 3 + results + branches; }
+};
+
+namespace detail {
+
+/// The type of a value: element, shape and depth.
+constexpr bool same_value_type(tensor_symbol const& a, tensor_symbol const& b, int deeper = 0) noexcept {
+  return a.type == b.type && a.shape == b.shape && a.depth + deeper == b.depth;
+}
+constexpr bool is_scalar(graph_view const& g, symbol t, element e) noexcept {
+  return g.tensors[t].type == e && g.tensors[t].depth == 0 && g.shape(t).rank == 0;
+}
+/// Whether a region is one that this node runs, and has so many inputs and outputs.
+constexpr bool runs(graph_view const& g, node const& n, std::int64_t r, int inputs, int outputs) noexcept {
+  return r > 0 && r < g.region_count && g.regions[r].owner == &n - g.nodes && g.regions[r].input_count == inputs &&
+         g.regions[r].output_count == outputs;
+}
+
+} // namespace detail
+
+namespace op {
+
+/// Iterations: see `loop_layout`.
+///
+/// Adjoint: a loop in the other direction, with as many iterations; cotangents of carried values are carried, those of
+/// captured values are summed. What it reads of the iterations becomes further stacked results of this loop.
+struct loop : extend::primitive<operation_kind::control, -1> {
+  static constexpr char const* name = "loop";
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    constexpr char const* region = "a loop's region has other inputs or outputs than the loop needs, or another owner";
+    if (n.attribute_count != loop_layout::attribute_count) return "a loop needs seven attributes";
+    for (int k = 0; k < 4; ++k)
+      if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count) return "a loop has a negative or absurd count";
+    loop_layout const at = loop_layout::of(g, n);
+    if (n.operand_count != at.operand_count() || n.result_count != at.result_count())
+      return "a loop has other operands or results than its attributes say";
+    if (at.flags < 0 || at.flags > 3) return "a loop has an unknown flag";
+    if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;
+    symbol const limit = g.operand(n, 0);
+    if (limit != none && !detail::is_scalar(g, limit, element::int64)) return "a loop's limit must be an int64 scalar";
+    if (limit == none && at.condition == none) return "a loop without a limit must have a condition";
+    if (at.is_reverse() && (limit == none || at.condition != none))
+      return "a loop in reverse needs a limit, and can have no condition";
+    if (at.condition != none) {
+      if (!detail::runs(g, n, at.condition, at.condition_input_count(), 1)) return region;
+      symbol const goes_on = g.output(0, at.condition);
+      if (goes_on == none || !detail::is_scalar(g, goes_on, element::boolean))
+        return "the condition of a loop must be one bool";
+    }
+    for (std::int32_t const r : {at.condition, at.body})
+      if (r != none && !detail::is_scalar(g, g.input(0, r), element::int64))
+        return "the count of a loop must be an int64 scalar";
+    if (!detail::is_scalar(g, g.result(n, at.trips()), element::int64))
+      return "the number of iterations of a loop must be an int64 scalar";
+    return values(g, n, at);
+  }
+
+private:
+  static constexpr char const* values(graph_view const& g, node const& n, loop_layout const& at) {
+    tensor_symbol const* const t = g.tensors;
+    for (int k = 1; k < at.operand_count(); ++k) {
+      if (g.operand(n, k) == none) return "an operand is missing";
+      int const slice = k >= at.scan(0) ? 1 : 0;
+      if (!detail::same_value_type(t[g.input(k, at.body)], t[g.operand(n, k)], slice))
+        return "an input of a loop's body has another type than what is passed to it";
+      if (slice == 0 && at.condition != none &&
+          !detail::same_value_type(t[g.input(k, at.condition)], t[g.operand(n, k)]))
+        return "an input of a loop's condition has another type than what is passed to it";
+    }
+    for (int k = 0; k < at.output_count(); ++k)
+      if (g.output(k, at.body) == none) return "the body of a loop lacks an output";
+    for (int k = 0; k < at.carried; ++k) {
+      if (!detail::same_value_type(t[g.output(k, at.body)], t[g.operand(n, at.init(k))]))
+        return "a carried value must keep its element type and shape";
+      if (!detail::same_value_type(t[g.output(k, at.body)], t[g.result(n, k)]))
+        return "a result of a loop has another type than its body gives it";
+    }
+    for (int k = 0; k < at.stacked; ++k)
+      if (!detail::same_value_type(t[g.output(at.entry(k), at.body)], t[g.result(n, at.stack(k))], 1))
+        return "a result of a loop has another type than its body gives it";
+    return nullptr;
+  }
+};
+
+/// One of several branches: see `case_layout`.
+///
+/// Adjoint: the branches' adjoints, chosen by the same index; the index itself is not differentiated. What they read
+/// of the branches becomes further results. What a branch does not depend on gets zeros from it.
+struct case_of : extend::primitive<operation_kind::control, -1> {
+  static constexpr char const* name = "case_of";
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    if (n.attribute_count < 3 || g.attribute(n, 0) < 0 || g.attribute(n, 1) < 0 || g.attribute(n, 2) < 0 ||
+        g.attribute(n, 0) > g.id_count || g.attribute(n, 1) > g.id_count || g.attribute(n, 2) > g.id_count)
+      return "a case_of has a negative or absurd count";
+    case_layout const at = case_layout::of(g, n);
+    if (n.attribute_count != at.attribute_count() || n.operand_count != 1 + at.values || n.result_count != at.results)
+      return "a case_of has other operands or results than its attributes say";
+    for (int k = 0; k < n.operand_count; ++k)
+      if (g.operand(n, k) == none) return "an operand is missing";
+    symbol const index = g.operand(n, 0);
+    if (!detail::is_scalar(g, index, element::int64) && !detail::is_scalar(g, index, element::int32))
+      return "the index of a case_of must be an integer scalar";
+    tensor_symbol const* const t = g.tensors;
+    for (int k = 0; k < at.results; ++k)
+      if (at.bypass(k) < -1 || at.bypass(k) >= at.values ||
+          (at.bypass(k) >= 0 && !detail::same_value_type(t[g.operand(n, 1 + at.bypass(k))], t[g.result(n, k)])))
+        return "what passes by a case_of must have the type of its result";
+    for (int j = 0; j < at.branches; ++j) {
+      std::int32_t const r = at.branch(j);
+      if (!detail::runs(g, n, at.regions[j], at.values, at.results))
+        return "a branch has other inputs or outputs than its case_of needs, or another owner";
+      for (int k = 0; k < at.values; ++k)
+        if (!detail::same_value_type(t[g.input(k, r)], t[g.operand(n, 1 + k)]))
+          return "an input of a branch has another type than what is passed to it";
+      for (int k = 0; k < at.results; ++k)
+        if (g.output(k, r) != none && !detail::same_value_type(t[g.output(k, r)], t[g.result(n, k)]))
+          return "all branches must give the same types";
+    }
+    return nullptr;
+  }
+};
+
+/// The sum of two sequences of the same type, entry by entry, as long as the longer one.
+struct sequence_add : extend::primitive<operation_kind::control, 2> {
+  static constexpr char const* name = "sequence_add";
+  static constexpr void adjoint(adjoint_rule& r) {
+    if (r.wanted(0)) r.give(0, r.dy());
+    if (r.wanted(1)) r.give(1, r.dy());
+  }
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    if (n.operand_count != 2 || n.result_count != 1) return "an operation has the wrong number of operands";
+    for (int k = 0; k < 2; ++k)
+      if (g.operand(n, k) == none || !detail::same_value_type(g.tensors[g.operand(n, k)], g.tensors[g.result(n)]))
+        return "only sequences of the same type can be added";
+    return g.tensors[g.result(n)].depth > 0 ? nullptr : "only sequences of the same type can be added";
+  }
+};
+
+/// A sequence that is zero everywhere: it has no entries.
+struct sequence_zero : extend::primitive<operation_kind::control, 0> {
+  static constexpr char const* name = "sequence_zero";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    return n.operand_count == 0 && n.result_count == 1 && g.tensors[g.result(n)].depth > 0
+               ? nullptr
+               : "a sequence_zero has no operands and gives one sequence";
+  }
+};
+
+} // namespace op
+} // namespace cotangent
+
+#endif
