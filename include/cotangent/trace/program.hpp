@@ -91,9 +91,10 @@ private:
     if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees a size that nothing set
     else return d >= 0 ? d : sizes[-1 - d];
   }
-  static constexpr std::int64_t bytes(symbol t, std::int64_t const* sizes) {
-    std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
-    for (int k = 0; k < g.shape(t).rank; ++k) n *= size(g.shape(t).size[k], sizes);
+  template <symbol T> COTANGENT_INLINE static constexpr std::int64_t bytes(std::int64_t const* sizes) {
+    constexpr dimensions d = g.shape(T);
+    std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[T].type));
+    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k], sizes);
     return n;
   }
 
@@ -208,14 +209,14 @@ private:
     return fit;
   }
   template <int K> COTANGENT_INLINE static bool is_missing(memory const& m) noexcept {
-    return address<K>(m) == nullptr && bytes(leaf<K>, m.sizes) != 0;
+    return address<K>(m) == nullptr && bytes<leaf<K>>(m.sizes) != 0;
   }
   /// Does result K lie where leaf J lies, without leave?
   template <int K, int J> COTANGENT_INLINE static bool collides(memory const& m) noexcept {
     if constexpr (J >= K) return false;
     else {
-      byte_range const r{static_cast<char const*>(address<K>(m)), bytes(leaf<K>, m.sizes)};
-      byte_range const o{static_cast<char const*>(address<J>(m)), bytes(leaf<J>, m.sizes)};
+      byte_range const r{static_cast<char const*>(address<K>(m)), bytes<leaf<K>>(m.sizes)};
+      byte_range const o{static_cast<char const*>(address<J>(m)), bytes<leaf<J>>(m.sizes)};
       if constexpr (J < input_count && in_place.of[(K - input_count) * input_count + J])
         return r.overlaps(o) && !r.is(o);
       else return r.overlaps(o);
@@ -223,7 +224,7 @@ private:
   }
   template <int K, int... J>
   COTANGENT_INLINE static bool collides_with_any(memory const& m, std::integer_sequence<int, J...>) noexcept {
-    return (false | ... | collides<K, J>(m));
+    return (false || ... || collides<K, J>(m));
   }
   template <class Arguments, class Results> static consteval bool sizes_are_known() {
     constexpr kinds_of_leaves<Arguments> in{};
@@ -270,8 +271,8 @@ private:
       if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return status::size_mismatch;
       if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
     }
-    if ((false | ... | is_missing<K>(m))) return status::null_argument;
-    if ((false | ... | collides_with_any<input_count + R>(m, all))) return status::overlap;
+    if ((false || ... || is_missing<K>(m))) return status::null_argument;
+    if ((false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
     return status::ok;
   }
 
