@@ -20,7 +20,7 @@ UNDER = {
     "kernels": ["core"],
     "run": ["transform", "kernels"],
     "trace": ["run"],
-    "dynamic": ["run"],
+    "dynamic": ["trace"],
     "io": ["transform"],
     "check": ["trace", "dynamic"],
     "interop": ["trace"],

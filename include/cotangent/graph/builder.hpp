@@ -75,6 +75,18 @@ public:
     if (2 * count > mask_) grow(hashes_.size(), count);
   }
 
+  /// Forgets the indices from `count` on. (What came last was met by no search since: its slot is simply free again.)
+  constexpr void take_back(int count) {
+    while (hashes_.size() > count) {
+      std::int32_t const n = hashes_.size();
+      if (std::uint32_t const hash = hashes_.pop(); hash != 0) {
+        int p = static_cast<int>(hash >> 1) & mask_;
+        while (slots_[p] != n) p = (p + 1) & mask_;
+        slots_[p] = 0;
+      }
+    }
+  }
+
 private:
   constexpr void insert(std::uint32_t hash, std::int32_t value) {
     std::int32_t* const slots = slots_.data();
@@ -137,6 +149,32 @@ public:
   constexpr dimensions const& dims(symbol t) const noexcept { return g_.shapes[g_.tensors[t].shape]; }
   constexpr node const* producer(symbol t) const noexcept {
     return g_.tensors[t].producer == none ? nullptr : &g_.nodes[g_.tensors[t].producer];
+  }
+
+  /// How much there is: what is added from here on can be taken back.
+  struct mark {
+    std::int32_t tensors = 0, nodes = 0, ids = 0, numbers = 0, shapes = 0, extents = 0, regions = 0, names = 0;
+  };
+  constexpr mark here() const noexcept {
+    return {g_.tensors.size(), g_.nodes.size(), g_.ids.size(), g_.numbers.size(), g_.shapes.size(),
+            g_.extents.size(), g_.regions.size(), g_.names.size()};
+  }
+  /// Takes back what was added since, and with it the failure.
+  constexpr void take_back(mark const& m) {
+    for (std::int32_t i = m.nodes; i < g_.nodes.size(); ++i)
+      for (int k = 0; k < g_.nodes[i].result_count; ++k)
+        g_.tensors[g_.ids[g_.nodes[i].first + g_.nodes[i].operand_count + k]].producer = none;
+    nodes_.take_back(m.nodes);
+    shapes_.take_back(m.shapes);
+    g_.tensors.resize(m.tensors);
+    g_.nodes.resize(m.nodes);
+    g_.ids.resize(m.ids);
+    g_.numbers.resize(m.numbers);
+    g_.shapes.resize(m.shapes);
+    g_.extents.resize(m.extents);
+    g_.regions.resize(m.regions);
+    g_.names.resize(m.names);
+    failed_ = {};
   }
 
   // ---- sizes

@@ -110,7 +110,8 @@ template <element To> struct convert_fn {
 template <detail::operand C, detail::operand A, detail::operand B>
 constexpr auto select(C const& condition, A const& a, B const& b,
                       std::source_location where = std::source_location::current()) {
-  if constexpr (detail::is_expr<C> && detail::operand_of_expr<A> && detail::operand_of_expr<B>) {
+  if constexpr ((detail::is_expr<C> || detail::open_expr<C>) && detail::operand_of_expr<A> &&
+                detail::operand_of_expr<B>) {
     using T = typename decltype(detail::element_among<A, B>())::type;
     return detail::lift(where, detail::select_fn{}, condition, detail::as_expr<T>(a), detail::as_expr<T>(b));
   } else {

@@ -23,15 +23,23 @@ concept plain_memory = requires {
 } && !is_expr<A>;
 /// What the functions of this library can be asked about; everything that is no expression is refused in words.
 template <class A>
-concept operand = is_expr<A> || std::is_same_v<A, refused> || literal<A> || plain_memory<A>;
+concept operand = is_expr<A> || std::is_same_v<A, refused> || literal<A> || plain_memory<A> || open_expr<A>;
 
 template <class A>
-concept operand_of_expr = is_expr<A> || literal<A>;
+concept operand_of_expr = is_expr<A> || literal<A> || open_expr<A>;
+
+/// The first of these that is known only while the program runs: it decides.
+template <class... A> struct open_among;
+template <class First, class... Rest> struct open_among<First, Rest...> : open_among<Rest...> {};
+template <open_expr First, class... Rest> struct open_among<First, Rest...> {
+  using type = First;
+};
 
 /// The element type that literals take among these operands.
 template <class First, class... Rest> consteval auto element_among() {
-  if constexpr (is_expr<First>) return std::type_identity<typename First::value_type>{};
-  else if constexpr (sizeof...(Rest) != 0 && (is_expr<Rest> || ...)) return element_among<Rest...>();
+  if constexpr (is_expr<First> || open_expr<First>) return std::type_identity<typename First::value_type>{};
+  else if constexpr (sizeof...(Rest) != 0 && ((is_expr<Rest> || open_expr<Rest>) || ...))
+    return element_among<Rest...>();
   else if constexpr (std::is_same_v<First, bool>) return std::type_identity<bool>{};
   else if constexpr (std::is_same_v<First, float>) return std::type_identity<float>{};
   else if constexpr (std::is_floating_point_v<First>) return std::type_identity<double>{};
@@ -44,13 +52,13 @@ template <class... A> inline constexpr bool are_operands = (is_expr<A> || ...) &
 /// Says why not, unless it was said.
 template <class... A> constexpr void refuse_operands() {
   if constexpr ((std::is_same_v<A, refused> || ...)) return;
-  else if constexpr ((is_expr<A> || ...)) refusals::tensor_meets_expression::report<A...>();
+  else if constexpr (((is_expr<A> || open_expr<A>) || ...)) refusals::tensor_meets_expression::report<A...>();
   else refusals::plain_operands::report<A...>();
 }
 
 /// An expression as it is; a literal as a detached expression of element T.
 template <class T, class A> constexpr auto as_expr(A const& a) {
-  if constexpr (is_expr<A>) return a;
+  if constexpr (is_expr<A> || open_expr<A>) return a;
   else {
     if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>)
       refusals::fractional_literal::report<A, T>();
@@ -87,7 +95,9 @@ constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x
 /// `fn` of expressions and literals. The element and the extents of the result come from running it once, for these
 /// types, on a builder for trial.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
-  if constexpr ((is_expr<A> && ...)) {
+  if constexpr ((open_expr<A> || ...) && (operand_of_expr<A> && ...))
+    return open_among<A...>::type::lift(where, fn, a...);
+  else if constexpr ((is_expr<A> && ...)) {
     using trial = inferred<Fn, A...>;
     if constexpr (trial::refuses) {
       using why = refusal_behind<trial::value.why>;
@@ -118,7 +128,8 @@ struct elementwise_result<Op, expr<T, E...>> {
 };
 
 template <class Op, class A> constexpr auto unary(std::source_location where, A const& a) {
-  if constexpr (is_expr<A>) {
+  if constexpr (open_expr<A>) return A::template apply<Op>(where, a);
+  else if constexpr (is_expr<A>) {
     if constexpr (keeps_type<Op, typename A::value_type>) {
       using result = typename elementwise_result<Op, A>::type;
       standing const& s = a.standing();
@@ -167,7 +178,9 @@ constexpr symbol literal_like(builder& b, symbol like, L value, std::source_loca
 
 template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
                                                             B const& b) {
-  if constexpr (is_expr<A> && std::is_same_v<A, B> &&
+  if constexpr ((open_expr<A> || open_expr<B>) && operand_of_expr<A> && operand_of_expr<B>)
+    return open_among<A, B>::type::template apply<Op>(where, a, b);
+  else if constexpr (is_expr<A> && std::is_same_v<A, B> &&
                 keeps_type<Op, typename decltype(element_among<A>())::type>) {
     using result = typename elementwise_result<Op, A>::type;
     builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;

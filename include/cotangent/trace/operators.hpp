@@ -28,6 +28,11 @@ template <class X> struct located {
 template <class> inline constexpr bool is_expr = false;
 template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = true;
 
+/// Expressions whose extents are known only while the program runs (ct::dynamic): what an operation makes of them they
+/// say themselves, `A::apply<Op>(where, a...)` and `A::lift(where, fn, a...)`.
+template <class A>
+concept open_expr = requires { typename A::open_expression; };
+
 template <class A>
 concept literal = std::is_arithmetic_v<A>;
 

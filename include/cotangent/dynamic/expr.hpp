@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPR_HPP
+#define COTANGENT_DYNAMIC_EXPR_HPP
+
+#include <cotangent/dynamic/lifted.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+namespace cotangent::dynamic {
+
+class any_expr;
+
+/// A value of a `ct::dynamic::graph`: the functions and operators of the library take it and return such. Its element is
+/// in its type, its extents are known while the program runs.
+///
+/// It is copied and assigned like a number: a copy is a new name for the same value. It belongs to its graph and must not
+/// outlive it. A number (`ct::dynamic::expr<double> s = 0.0`) joins a graph where it first meets one.
+///
+/// Refuses, by exceptions: what does not fit (`shape_error`), expressions of two graphs, or of a loop body that has ended
+/// (`graph_error`). After an error the graph is as it was.
+template <class T> class expr : public cotangent::detail::operators<expr<T>> {
+  static_assert(element_type<T>);
+  detail::standing at_;
+
+public:
+  using value_type = T;
+  using open_expression = void;
+  static constexpr element type = element_of<T>;
+
+  expr() = default;
+  template <cotangent::detail::literal L>
+  expr(L value) : at_{nullptr, none, cotangent::detail::literal_bits<T>(static_cast<T>(value))} {}
+  /// What a graph makes.
+  explicit expr(detail::standing const& at) : at_(at) {}
+
+  detail::standing const& where_it_stands() const noexcept { return at_; }
+  /// The symbol in the graph; `ct::none` for a number that has not met one.
+  symbol id() const noexcept { return at_.id; }
+  bool attached() const noexcept { return at_.s != nullptr; }
+  cotangent::shape shape() const {
+    return at_.s == nullptr ? cotangent::shape{} : detail::shape_of(at_.s->b, at_.id);
+  }
+  int rank() const { return at_.s == nullptr ? 0 : at_.s->b.dims(at_.id).rank; }
+  std::int64_t extent(int axis) const { return at_.s->b.dims(at_.id).size[axis]; }
+  std::int64_t size() const { return shape().size().number; }
+
+  /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>` or
+  /// `ct::dynamic::between(0, n, 2)` keeps a part. Axes that are left out are kept. Negative integers count from the end.
+  template <class A> auto operator()(A a,
+                                     std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a);
+  }
+  template <class A, class B>
+  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b, c, d);
+  }
+
+  explicit operator bool() const noexcept(cotangent::detail::refuse_truth<T>()) { return false; }
+
+  // ---- what the functions of the library call
+
+  template <class Op, class... A> static auto apply(std::source_location where, A const&... a) {
+    return detail::apply<Op>(where, a...);
+  }
+  template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
+    return detail::lift(where, fn, a...);
+  }
+  cotangent::detail::standing standing() const noexcept {
+    return {at_.s == nullptr ? nullptr : &at_.s->b, at_.id, at_.payload, 0};
+  }
+};
+
+/// An expression of any element: what lists of outputs are made of.
+class any_expr {
+  detail::standing at_;
+  element type_ = element::float64;
+
+public:
+  any_expr() = default;
+  template <class T> any_expr(expr<T> const& x) : at_(x.where_it_stands()), type_(element_of<T>) {}
+  any_expr(detail::standing const& at, element e) : at_(at), type_(e) {}
+
+  detail::standing const& where_it_stands() const noexcept { return at_; }
+  symbol id() const noexcept { return at_.id; }
+  element type() const noexcept { return type_; }
+  /// The same with its element in its type.
+  template <class T> expr<T> as(std::source_location where = std::source_location::current()) const {
+    if (element_of<T> == type_) return expr<T>(at_);
+    static builder const nothing;
+    builder const& b = at_.s == nullptr ? nothing : at_.s->b;
+    detail::raise<refusals::dynamic_element>(b, {"as", 2, &at_.id, at_.s == nullptr ? 0 : 1, where});
+  }
+};
+
+} // namespace cotangent::dynamic
+
+namespace cotangent::detail {
+
+/// The right operand of `x += y`.
+template <class T> struct update<dynamic::expr<T>> {
+  dynamic::expr<T> value;
+  std::source_location where;
+  template <class Y>
+    requires std::convertible_to<Y const&, dynamic::expr<T>>
+  update(Y const& y, std::source_location w = std::source_location::current()) : value(y), where(w) {}
+};
+
+template <class Op, class X>
+  requires open_expr<X>
+X updated(X const& a, update<X> const& b) {
+  return dynamic::detail::updated<Op>(b.where, a, b.value);
+}
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_GRAPH_HPP
+#define COTANGENT_DYNAMIC_GRAPH_HPP
+
+#include <cotangent/dynamic/functions.hpp>
+#include <cotangent/dynamic/program.hpp>
+
+#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/simplify.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace cotangent::dynamic {
+
+/// An expression and the memory that it is bound to.
+struct binding {
+  any_expr what;
+  detail::memory_of memory;
+  std::source_location where;
+  template <class T, class M>
+    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+  binding(expr<T> const& x, M& m, std::source_location w = std::source_location::current())
+      : what(x), memory(detail::memory_in(m)), where(w) {
+    static_assert(
+        std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
+        "cotangent: bind: the elements of the memory must be those of the expression");
+  }
+};
+
+struct compile_options {
+  bool exact = false; // true: nothing is rewritten, every operation runs as it was written
+};
+
+/// A graph that is built while the program runs, from the functions and operators that traced functions use.
+///
+///     ct::dynamic::graph g;
+///     auto x = g.input<double>("x", {3});
+///     auto y = ct::sum(ct::exp(x));
+///     auto dx = g.gradient({y}, {x}).front();
+///     auto p = g.compile({y, dx});
+///
+/// Equal operations on equal operands are one value. A graph is moved and copied as a value; expressions belong to the
+/// graph that made them, also after it was moved.
+///
+/// Throws: `shape_error`, `graph_error` and their kin, with the operation, the shapes and the place in your source. After
+/// an error the graph is as it was.
+class graph {
+  std::unique_ptr<detail::graph_state> s_ = std::make_unique<detail::graph_state>();
+
+public:
+  graph() = default;
+  graph(graph&&) = default;
+  graph& operator=(graph&&) = default;
+  graph(graph const& other) : s_(std::make_unique<detail::graph_state>(*other.s_)) {}
+  graph& operator=(graph const& other) {
+    s_ = std::make_unique<detail::graph_state>(*other.s_);
+    return *this;
+  }
+
+  /// A value that is given when a program runs.
+  template <element_type T>
+  expr<T> input(std::string_view name, sizes const& shape = {},
+                std::source_location where = std::source_location::current()) {
+    return expr<T>(declare(element_of<T>, name, shape, where));
+  }
+  /// The same; `parameters()` lists those that are to be learnt.
+  template <element_type T>
+  expr<T> parameter(std::string_view name, sizes const& shape = {},
+                    std::source_location where = std::source_location::current()) {
+    expr<T> const x = input<T>(name, shape, where);
+    s_->parameters.push_back(x.id());
+    return x;
+  }
+  std::vector<any_expr> parameters() const {
+    std::vector<any_expr> all;
+    for (symbol const t : s_->parameters) all.push_back(expression(t));
+    return all;
+  }
+
+  /// A number.
+  template <element_type T> expr<T> constant(T value,
+                                             std::source_location where = std::source_location::current()) {
+    return expr<T>(detail::standing{
+        s_.get(), detail::scalar_symbol(*s_, element_of<T>, cotangent::detail::literal_bits<T>(value), where),
+        0});
+  }
+  /// A number at every position.
+  template <element_type T>
+  expr<T> full(sizes const& shape, T value, std::source_location where = std::source_location::current()) {
+    return cotangent::broadcast_to(constant(value, where), shape, where);
+  }
+  /// The elements of a tensor, an array, a vector: the graph keeps a copy.
+  template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
+    requires(!element_type<M>)
+  expr<T> constant(M const& elements, std::source_location where = std::source_location::current()) {
+    detail::memory_of const m = detail::memory_in(elements);
+    return constant_of<T>(m, m.shape, where);
+  }
+  template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
+  expr<T> constant(M const& elements, sizes const& shape,
+                   std::source_location where = std::source_location::current()) {
+    return constant_of<T>(detail::memory_in(elements), shape, where);
+  }
+
+  /// The gradients of the outputs with respect to each of `wrt`. `seeds` are the cotangents that arrive at the outputs;
+  /// left out, they are ones, which only scalars have.
+  template <class T>
+  std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
+                                std::initializer_list<any_expr> seeds = {},
+                                unreachable policy = unreachable::zeros,
+                                std::source_location where = std::source_location::current()) {
+    std::vector<expr<T>> all;
+    for (any_expr const& d : gradient(std::vector<any_expr>(outputs), {wrt.begin(), wrt.end()},
+                                      std::vector<any_expr>(seeds), policy, where))
+      all.push_back(d.template as<T>());
+    return all;
+  }
+  /// The same for lists, also of several elements.
+  std::vector<any_expr> gradient(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                                 std::vector<any_expr> const& seeds = {},
+                                 unreachable policy = unreachable::zeros,
+                                 std::source_location where = std::source_location::current()) {
+    builder& b = s_->b;
+    detail::request r{"gradient", 8, nullptr, 0, where};
+    detail::undo back(*s_);
+    std::vector<symbol> y, dy, x, dx(wrt.size() + 1, none);
+    for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
+    for (any_expr const& e : seeds) dy.push_back(symbol_of(e, r));
+    for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
+    r.operands = y.data();
+    r.operand_count = static_cast<int>(y.size());
+    if (!seeds.empty() && seeds.size() != outputs.size())
+      detail::raise<refusals::dynamic_seed_count>(b, r, extent::of(static_cast<std::int64_t>(seeds.size())),
+                                                  extent::of(static_cast<std::int64_t>(outputs.size())));
+    for (symbol const t : x)
+      if (!is_floating(b.tensor(t).type)) {
+        detail::request const about{"gradient", 8, &t, 1, where};
+        detail::raise<refusals::element_not_floating>(b, about);
+      }
+    b.place = where;
+    cotangent::gradient(b,
+                        {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
+                         static_cast<int>(x.size()), policy},
+                        dx.data());
+    if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
+      r.operands = x.data() + f.left.number;
+      r.operand_count = 1;
+    }
+    back.check(r);
+    back.keep();
+    std::vector<any_expr> all;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      s_->gradients[x[k]] = dx[k];
+      all.push_back(expression(dx[k]));
+    }
+    return all;
+  }
+  /// What the last `gradient` that was asked for `x` gave. Throws: `graph_error` where none was.
+  template <class T> expr<T> gradient_of(expr<T> const& x,
+                                         std::source_location where = std::source_location::current()) const {
+    detail::request const r{"gradient_of", 11, nullptr, 0, where};
+    if (auto const at = s_->gradients.find(symbol_of(x, r)); at != s_->gradients.end())
+      return expression(at->second).template as<T>();
+    symbol const t = x.id();
+    detail::raise<refusals::dynamic_no_gradient>(s_->b, {"gradient_of", 11, &t, 1, where});
+  }
+
+  /// The program that computes `outputs`. What else is bound now has to be an input, or becomes an output too.
+  template <class P = program>
+  P compile(std::vector<any_expr> const& outputs, std::vector<binding> const& binds = {},
+            compile_options const& options = {},
+            std::source_location where = std::source_location::current()) const {
+    detail::request const r{"compile", 7, nullptr, 0, where};
+    auto code = std::make_shared<detail::compiled_code>();
+    std::vector<symbol> ids;
+    auto const add = [&](symbol t) {
+      if (!code->output_of.emplace(t, static_cast<int>(ids.size())).second) return;
+      ids.push_back(t);
+      code->outputs.push_back(detail::port_of(s_->b, t));
+    };
+    for (any_expr const& e : outputs) add(symbol_of(e, r));
+    for (symbol const t : s_->inputs) {
+      code->input_of.emplace(t, static_cast<int>(code->inputs.size()));
+      code->inputs.push_back(detail::port_of(s_->b, t));
+    }
+    for (std::size_t k = 0; k < s_->constants.size(); ++k)
+      code->inputs[static_cast<std::size_t>(code->input_of.at(s_->constants[k].id))].constant =
+          static_cast<std::int32_t>(k);
+    code->constants = s_->constants;
+    for (binding const& bound : binds)
+      if (symbol const t = symbol_of(bound.what, r); code->input_of.find(t) == code->input_of.end()) add(t);
+
+    builder copy = s_->b;
+    copy.set_inputs(s_->inputs.data(), static_cast<int>(s_->inputs.size()));
+    copy.set_outputs(ids.data(), static_cast<int>(ids.size()));
+    simplify_options rewriting;
+    rewriting.rewrite = !options.exact;
+    cotangent::graph const simple = simplify(copy.get(), rewriting);
+    code->code = interpreter(simple);
+    if (code->code.failed().why != nullptr) detail::raise(s_->b, code->code.failed(), r);
+    note_reads(simple, *code);
+    P p(code);
+    for (binding const& bound : binds) p.bind_memory(bound.what, bound.memory, false, bound.where);
+    return p;
+  }
+
+  /// The graph as every pass takes it.
+  cotangent::graph const& get() const noexcept { return s_->b.get(); }
+
+private:
+  any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
+
+  symbol symbol_of(any_expr const& e, detail::request const& r) const {
+    detail::standing const& at = e.where_it_stands();
+    if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
+    if (at.s != s_.get()) detail::raise<refusals::dynamic_other_graph>(s_->b, r);
+    if (!s_->frames.empty() || s_->b.tensor(at.id).region != 0)
+      detail::raise<refusals::dynamic_left_body>(s_->b, r);
+    return at.id;
+  }
+
+  detail::standing declare(element e, std::string_view name, sizes const& shape, std::source_location where) {
+    detail::request const r{"input", 5, nullptr, 0, where};
+    detail::undo back(*s_);
+    builder& b = s_->b;
+    b.place = where;
+    std::int32_t const s = detail::shape_for(b, shape);
+    back.check(r);
+    std::int32_t const region = b.region;
+    b.region = 0; // an input is the graph's, also where a body is being built
+    symbol const t = b.symbol_of(e, s);
+    b.region = region;
+    if (!name.empty()) {
+      b.edit().tensors[t].name = b.get().names.size();
+      for (char const c : name) b.edit().names.push(c);
+      b.edit().names.push('\0');
+    }
+    s_->inputs.push_back(t);
+    back.keep();
+    return {s_.get(), t, 0};
+  }
+
+  template <class T> expr<T> constant_of(detail::memory_of const& m, sizes const& shape,
+                                         std::source_location where) {
+    detail::request const r{"constant", 8, nullptr, 0, where};
+    detail::undo back(*s_);
+    builder& b = s_->b;
+    std::int32_t const id = detail::shape_for(b, shape);
+    back.check(r);
+    std::int64_t given = 1;
+    for (std::int64_t const n : m.shape) given *= n;
+    dimension const wanted = b.count(b.get().shapes[id]);
+    if (given != wanted)
+      detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(wanted));
+    if (given == 1) // as a number, which can be computed with ahead
+      return back.keep(),
+             cotangent::broadcast_to(constant(*static_cast<T const*>(m.data), where), shape, where);
+    detail::standing const at = declare(element_of<T>, "", shape, where);
+    detail::held_constant held{at.id, {}};
+    auto const* const bytes = static_cast<unsigned char const*>(m.data);
+    if (given > 0) held.bytes.assign(bytes, bytes + given * static_cast<std::int64_t>(sizeof(T)));
+    s_->constants.push_back(static_cast<detail::held_constant&&>(held));
+    back.keep();
+    return expr<T>(at);
+  }
+
+  template <class Code> static void note_reads(graph_view const& g, Code& code) {
+    std::vector<bool> read(static_cast<std::size_t>(g.tensor_count), false);
+    auto const note = [&](symbol t) {
+      if (t != none) read[static_cast<std::size_t>(g.tensors[t].base == none ? t : g.tensors[t].base)] = true;
+    };
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      for (int k = 0; k < g.nodes[i].operand_count; ++k) note(g.operand(g.nodes[i], k));
+    for (int k = 0; k < g.output_count(); ++k) note(g.output(k));
+    for (int k = 0; k < g.input_count(); ++k)
+      code.inputs[static_cast<std::size_t>(k)].read = read[static_cast<std::size_t>(g.input(k))];
+  }
+};
+
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_LIFTED_HPP
+#define COTANGENT_DYNAMIC_LIFTED_HPP
+
+#include <cotangent/dynamic/state.hpp>
+
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/indexing.hpp>
+#include <cotangent/trace/movement.hpp>
+#include <cotangent/trace/reductions.hpp>
+#include <cotangent/trace/refusals.hpp>
+#include <cotangent/trace/sources.hpp>
+#include <cotangent/trace/update.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+
+// How the functions of the library, which are written over terms, run on expressions of a graph that is being built: at
+// once, with a failure as an exception.
+
+namespace cotangent::dynamic {
+
+template <class T> class expr;
+
+/// Positions start, start + step, ... below `stop` along an axis: `x(ct::dynamic::between(1, n))`.
+struct between {
+  std::int64_t start = 0, stop = cotangent::end, step = 1;
+  constexpr between(std::int64_t first, std::int64_t past = cotangent::end, std::int64_t by = 1)
+      : start(first), stop(past), step(by) {}
+};
+
+namespace detail {
+
+using namespace cotangent::detail;
+
+/// Where an expression stands: a symbol of a graph; or nowhere yet, a number.
+struct standing {
+  graph_state* s = nullptr;
+  symbol id = none;
+  std::int64_t payload = 0; // the bits of the number
+};
+
+// ---- what a function is called, and what it gives
+
+/// "matmul" of `matmul_fn`, "sum" of `along_axes<sum_fn, false, 1>`.
+template <class Fn> constexpr std::string_view name_of_fn() {
+  std::string_view const all = __PRETTY_FUNCTION__;
+  std::size_t const end = all.rfind("_fn");
+  if (end == std::string_view::npos) return "this operation";
+  std::size_t begin = end;
+  while (begin > 0 && (is_letter(all[begin - 1]) || is_digit(all[begin - 1]))) --begin;
+  return all.substr(begin, end - begin);
+}
+template <class Fn> struct name_of {
+  static constexpr std::string_view value = name_of_fn<Fn>();
+};
+template <class Op> struct name_of<apply_fn<Op>> {
+  static constexpr std::string_view value = Op::name;
+};
+template <class... Index> struct name_of<take_fn<Index...>> {
+  static constexpr std::string_view value = "x(i, j, ...)";
+};
+
+/// The element of the result, of operands with these elements.
+template <class Fn, class First, class... Rest> struct result_element {
+  using type = First;
+};
+template <class Op, class First, class... Rest> struct result_element<apply_fn<Op>, First, Rest...> {
+  using type =
+      std::conditional_t<Op::result == extend::yields::boolean, bool, typename last_of<First, Rest...>::type>;
+};
+template <class C, class A, class B> struct result_element<select_fn, C, A, B> {
+  using type = A;
+};
+template <element To, class X> struct result_element<convert_fn<To>, X> {
+  using type = element_t<To>;
+};
+template <extent Classes, element To, class X> struct result_element<one_hot_fn<Classes, To>, X> {
+  using type = element_t<To>;
+};
+template <int Axis, class X> struct result_element<along_axis<argmax_fn, Axis>, X> {
+  using type = std::int64_t;
+};
+
+// ---- operands
+
+template <class A> graph_state* state_of(A const& a) {
+  if constexpr (open_expr<A>) return a.where_it_stands().s;
+  else return nullptr;
+}
+template <class... A> graph_state* state_among(A const&... a) {
+  graph_state* s = nullptr;
+  ((s = s == nullptr ? state_of(a) : s), ...);
+  return s;
+}
+
+template <class T> struct element_taken {
+  using type = T;
+};
+template <class A>
+  requires(open_expr<A> || is_expr<A>)
+struct element_taken<A> {
+  using type = typename A::value_type;
+};
+
+/// A number as a scalar of the graph.
+inline symbol scalar_symbol(graph_state& s, element e, std::int64_t bits, std::source_location where) {
+  return s.b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, s.b.shape(dimensions{}), where);
+}
+
+/// The symbol of an operand in the region under construction.
+template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request const& r) {
+  if constexpr (open_expr<A>) {
+    standing const& at = a.where_it_stands();
+    if (at.s == nullptr) return scalar_symbol(s, A::type, at.payload, r.where);
+    if (at.s != &s) raise<refusals::dynamic_other_graph>(s.b, r);
+    return s.inside(at.id, r);
+  } else if constexpr (is_expr<A>) { // made without operands: ct::zeros<3>()
+    if (a.standing().b != nullptr && a.standing().b != &s.b) raise<refusals::dynamic_other_graph>(s.b, r);
+    return a.attach(s.b);
+  } else {
+    cotangent::detail::standing const bits = standing_of<T>(a);
+    if (bits.id == cotangent::detail::standing::too_large)
+      raise<refusals::literal_out_of_range>(s.b, r, extent::of(bits.step), extent::of(bits.payload));
+    return scalar_symbol(s, element_of<T>, bits.payload, r.where);
+  }
+}
+
+template <class Fn> constexpr request request_of(std::source_location where) {
+  constexpr std::string_view name = name_of<Fn>::value;
+  return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
+}
+
+// ---- functions
+
+/// Of numbers only: computed at once.
+template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location where, Fn const& fn,
+                                                            A const&... a) {
+  graph_state trial;
+  request const r = request_of<Fn>(where);
+  term const y = fn(term{&trial.b, symbol_of<typename element_taken<A>::type>(trial, a, r)}...);
+  if (failure const f = trial.b.failed(); f.why != nullptr) raise(trial.b, f, r);
+  uniform_number const n = uniform_value(trial.b, y.id);
+  if (!n.known || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
+  return expr<T>(standing{nullptr, none, bits_of(n.value)});
+}
+
+template <class Fn, class... A> auto lift(std::source_location where, Fn const& fn, A const&... a) {
+  using L = typename decltype(element_among<A...>())::type;
+  using T =
+      typename result_element<Fn,
+                              typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>::type;
+  if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+    refusals::fractional_literal::report<A..., L>();
+    return expr<T>();
+  } else {
+    graph_state* const s = state_among(a...);
+    if (s == nullptr) return on_numbers<T>(where, fn, as_expr<L>(a)...);
+    undo back(*s);
+    s->b.place = where;
+    request r = request_of<Fn>(where);
+    symbol const ids[]{symbol_of<L>(*s, a, r)...};
+    r.operands = ids;
+    r.operand_count = sizeof...(A);
+    int next = 0;
+    term const x[]{((void)a, term{&s->b, ids[next++]})...};
+    term const y = [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return fn(x[K]...);
+    }(std::index_sequence_for<A...>{});
+    back.check(r);
+    back.keep();
+    return expr<T>(standing{s, y.id, 0});
+  }
+}
+
+/// An elementwise operation: as `lift`, but a literal takes the shape of what it meets at once.
+template <class Op, class... A> auto apply(std::source_location where, A const&... a) {
+  return detail::lift(where, apply_fn<Op>{}, a...);
+}
+
+template <class Op, class X> X updated(std::source_location where, X const& a, X const& b) {
+  X const y = detail::apply<Op>(where, a, b);
+  if (a.attached() && a.shape() != y.shape()) {
+    symbol const ids[]{a.id(), y.id()};
+    raise<refusals::update_type>(
+        a.where_it_stands().s->b,
+        {Op::name, static_cast<int>(std::string_view(Op::name).size()), ids, 2, where});
+  }
+  return y;
+}
+
+// ---- x(i, ct::all, ...)
+
+/// One index, made a value: what it does to its axis.
+template <class Index> place_on_axis place_of_index(Index const& i) {
+  if constexpr (std::is_same_v<Index, between>) return {.start = i.start, .stop = i.stop, .step = i.step};
+  else return (void)i, place_traits<Index>::place;
+}
+template <class Index> std::int64_t position_of_index(Index const& i) {
+  if constexpr (std::convertible_to<Index, std::int64_t>) return static_cast<std::int64_t>(i);
+  else return 0;
+}
+
+struct take_some_fn {
+  place_on_axis const* places;
+  std::int64_t const* at;
+  int count;
+
+  term operator()(term x) const {
+    builder& b = *x.b;
+    dimensions const from = x.dims();
+    if (count > from.rank) {
+      b.fail({why<refusals::number_of_places>(), extent::of(count), extent::of(from.rank), none, b.place});
+      return x;
+    }
+    dimensions part = from, result;
+    std::int64_t window[2 * max_rank]{};
+    for (int k = 0; k < from.rank; ++k) {
+      place_on_axis const p = k < count ? places[k] : place_on_axis{.whole = true};
+      dimension const n = from.size[k];
+      window[2 * k + 1] = p.step;
+      if (p.drops) {
+        if (at[k] < -n || at[k] >= n) {
+          b.fail({why<refusals::index_out_of_range>(), extent::of(at[k]), extent::of(n), none, b.place});
+          return x;
+        }
+        window[2 * k] = at[k] < 0 ? at[k] + n : at[k];
+        part.size[k] = 1;
+        continue;
+      }
+      if (!p.whole) {
+        std::int64_t const stop = p.stop == cotangent::end ? n : p.stop;
+        if (p.step < 1) {
+          b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place});
+          return x;
+        }
+        if (p.start < 0 || stop > n || p.start > stop) {
+          b.fail({why<refusals::slice_out_of_range>(),
+                  extent::of(p.start < 0 || p.start > stop ? p.start : stop), extent::of(n), none, b.place});
+          return x;
+        }
+        window[2 * k] = p.start;
+        part.size[k] = (stop - p.start + p.step - 1) / p.step;
+      }
+      result.size[result.rank++] = part.size[k];
+    }
+    term const y = part == from ? x : op::slice::of(x, window, b.shape(part));
+    return op::reshape::of(y, b.shape(result));
+  }
+};
+template <> struct name_of<take_some_fn> {
+  static constexpr std::string_view value = "x(i, j, ...)";
+};
+
+template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {
+  static_assert(
+      ((place_traits<Index>::known || std::is_same_v<Index, between>) && ...),
+      "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
+      "ct::dynamic::between(start, stop, step)");
+  place_on_axis const places[]{place_of_index(index)...};
+  std::int64_t const at[]{position_of_index(index)...};
+  return detail::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
+}
+
+} // namespace detail
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_PROGRAM_HPP
+#define COTANGENT_DYNAMIC_PROGRAM_HPP
+
+#include <cotangent/dynamic/data.hpp>
+#include <cotangent/dynamic/expr.hpp>
+
+#include <cotangent/run/interpreter.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace cotangent::dynamic {
+namespace detail {
+
+/// An argument or a result of a program.
+struct port {
+  symbol id = none;
+  element type = element::float64;
+  cotangent::shape shape;
+  std::int64_t bytes = 0;
+  std::string name;
+  std::int32_t constant = -1; // of the graph's
+  bool read = false;          // an input that something reads
+};
+
+inline std::string name_in(builder const& b, symbol t) {
+  std::int32_t const n = b.tensor(t).name;
+  return n == none ? std::string() : std::string(b.get().names.data() + n);
+}
+inline port port_of(builder const& b, symbol t) {
+  port p;
+  p.id = t;
+  p.type = b.tensor(t).type;
+  p.shape = shape_of(b, t);
+  p.bytes = p.shape.size().number * static_cast<std::int64_t>(size_of(p.type));
+  p.name = name_in(b, t);
+  return p;
+}
+
+inline namespace COTANGENT_ABI {
+/// What all copies of a program share.
+struct compiled_code {
+  interpreter code;
+  std::vector<port> inputs, outputs;
+  std::vector<held_constant> constants;
+  std::unordered_map<symbol, int> input_of, output_of;
+};
+} // namespace COTANGENT_ABI
+
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// What `ct::dynamic::graph::compile` makes: the steps that compute some expressions from the graph's inputs, and memory of
+/// its own for them.
+///
+///     p.bind(x, data);  // `data` is read at every run, from where it lies
+///     p.run();
+///     p.value(y);       // valid until the next run, or the end of the program
+///
+/// A copy shares the steps and has its own memory and bindings: one for each thread.
+///
+/// Cost: a run allocates nothing after the first.
+/// Throws: `shape_error` where memory does not fit; `graph_error` for what is neither input nor result, for inputs without
+/// memory, and for results that would share memory.
+class program {
+  struct place {
+    void const* data = nullptr;
+    void* to = nullptr;
+    detail::block own;
+    bool is_own = false;
+  };
+  std::shared_ptr<detail::compiled_code const> code_;
+  std::vector<place> in_, out_;
+  std::vector<void const*> from_;
+  std::vector<void*> to_;
+  detail::block workspace_;
+  bool ready_ = false;
+
+public:
+  program() = default;
+  explicit program(std::shared_ptr<detail::compiled_code const> code) : code_(std::move(code)) {
+    in_.resize(code_->inputs.size());
+    out_.resize(code_->outputs.size());
+  }
+
+  /// Lets the program read an input from `memory`, or write a result there, from the next run on. Memory that is a
+  /// temporary is copied.
+  template <class T, class M>
+    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+  void bind(expr<T> const& x, M&& memory, std::source_location where = std::source_location::current()) {
+    static_assert(
+        std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
+        "cotangent: bind: the elements of the memory must be those of the expression");
+    using plain = std::remove_cvref_t<M>;
+    constexpr bool temporary =
+        !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
+    bind_memory(x, detail::memory_in(memory), temporary, where);
+  }
+  template <class T>
+  void bind(expr<T> const& x, std::initializer_list<T> elements,
+            std::source_location where = std::source_location::current()) {
+    detail::memory_of m{elements.begin(), nullptr, element_of<T>, {}};
+    m.shape.push(static_cast<std::int64_t>(elements.size()));
+    bind_memory(x, m, true, where);
+  }
+  void bind_memory(any_expr const& x, detail::memory_of const& m, bool copied, std::source_location where) {
+    bool const result = has(code_->output_of, x.id()) && (m.to != nullptr || !has(code_->input_of, x.id()));
+    if (has(code_->input_of, x.id())) {
+      int const k = code_->input_of.at(x.id());
+      check_fit(code_->inputs[static_cast<std::size_t>(k)], m, where);
+      set(in_[static_cast<std::size_t>(k)], m, copied, code_->inputs[static_cast<std::size_t>(k)].bytes);
+    } else if (result) {
+      int const k = code_->output_of.at(x.id());
+      check_fit(code_->outputs[static_cast<std::size_t>(k)], m, where);
+      if (m.to == nullptr || copied)
+        throw graph_error(
+            located("cotangent: bind: the memory of a result must be writable and outlive the program",
+                    code_->outputs[static_cast<std::size_t>(k)], where));
+      set(out_[static_cast<std::size_t>(k)], m, false, 0);
+    } else
+      throw graph_error(located("cotangent: bind: an expression must be an input or a result of the program; "
+                                "name results in compile",
+                                named(x), where));
+    ready_ = false;
+  }
+
+  /// Computes the results. Throws: `graph_error` where an input has no memory or results share some; `shape_error` where an
+  /// index was out of range (it was clamped).
+  void run(std::source_location where = std::source_location::current()) {
+    if (!ready_) prepare(where);
+    status const s = code_->code.run(from_.data(), to_.data(), workspace_.data());
+    if (s == status::ok) return;
+    message text("cotangent: run: ");
+    throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
+  }
+
+  /// The elements of a result, or of what an input is bound to.
+  template <class T>
+  values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
+    if (code_ != nullptr && has(code_->output_of, y.id())) {
+      auto const k = static_cast<std::size_t>(code_->output_of.at(y.id()));
+      if (out_[k].data != nullptr || code_->outputs[k].bytes == 0)
+        return {static_cast<T const*>(out_[k].data), code_->outputs[k].shape};
+      throw graph_error(located("cotangent: value: the program must have run before it has values",
+                                code_->outputs[k], where));
+    }
+    if (code_ != nullptr && has(code_->input_of, y.id())) {
+      auto const k = static_cast<std::size_t>(code_->input_of.at(y.id()));
+      if (in_[k].data != nullptr) return {static_cast<T const*>(in_[k].data), code_->inputs[k].shape};
+    }
+    throw graph_error(
+        located("cotangent: value: an expression must be a result of the program; name it in compile",
+                named(y), where));
+  }
+
+  /// The memory for what is computed on the way; results and inputs are not in it.
+  std::int64_t workspace_bytes() const noexcept { return code_->code.workspace_bytes(); }
+  /// How many steps a run takes: what runs in one loop counts once.
+  int step_count() const noexcept { return code_->code.step_count(); }
+
+private:
+  static bool has(std::unordered_map<symbol, int> const& m, symbol t) { return m.find(t) != m.end(); }
+  static detail::port named(any_expr const& x) {
+    detail::graph_state const* const s = x.where_it_stands().s;
+    return s == nullptr ? detail::port{} : detail::port_of(s->b, x.id());
+  }
+  static message located(char const* words, detail::port const& p, std::source_location where) {
+    message text(words);
+    text.put("; it is ");
+    if (!p.name.empty()) text.put(p.name.c_str()).put(" ");
+    text.put(name_of(p.type)).put(" ").put(p.shape);
+    if (where.line() != 0) text.put(", at ").put(where.file_name()).put(":").put(where.line());
+    return text;
+  }
+  static void check_fit(detail::port const& p, detail::memory_of const& m, std::source_location where) {
+    bool const row = m.shape.rank() == 1 && m.shape[0] == p.shape.size().number; // all elements, row by row
+    if (m.type != p.type)
+      throw graph_error(
+          located("cotangent: bind: the elements of the memory must be those of the expression", p, where));
+    if (row || sizes(p.shape) == m.shape) return;
+    cotangent::shape given;
+    for (std::int64_t const n : m.shape) given.push(extent::of(n));
+    message text("cotangent: bind: memory of shape ");
+    text.put(given).put(" must have the shape ").put(p.shape);
+    if (!p.name.empty()) text.put(" of ").put(p.name.c_str());
+    throw shape_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
+  }
+  static void set(place& at, detail::memory_of const& m, bool copied, std::int64_t bytes) {
+    at.is_own = copied;
+    if (copied) {
+      at.own.at_least(static_cast<std::size_t>(bytes > 0 ? bytes : 1));
+      if (bytes > 0) std::memcpy(at.own.data(), m.data, static_cast<std::size_t>(bytes));
+      at.data = at.to = at.own.data();
+    } else {
+      at.data = m.data;
+      at.to = m.to;
+    }
+  }
+
+  void prepare(std::source_location where) {
+    static constexpr char nothing[64]{};
+    detail::compiled_code const& c = *code_;
+    from_.assign(c.inputs.size(), nothing);
+    to_.resize(c.outputs.size());
+    for (std::size_t k = 0; k < in_.size(); ++k) {
+      detail::port const& p = c.inputs[k];
+      if (in_[k].is_own) in_[k].data = in_[k].to = in_[k].own.data(); // of a copy of the program
+      if (in_[k].data == nullptr && p.constant >= 0)
+        in_[k].data = c.constants[static_cast<std::size_t>(p.constant)].bytes.data();
+      if (in_[k].data != nullptr) from_[k] = in_[k].data;
+      else if (p.read && p.bytes != 0)
+        throw graph_error(
+            located("cotangent: run: every input that is read must be bound to memory", p, where));
+    }
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      detail::port const& p = c.outputs[k];
+      if (out_[k].is_own || out_[k].data == nullptr) {
+        out_[k].own.at_least(static_cast<std::size_t>(p.bytes > 0 ? p.bytes : 1));
+        out_[k].is_own = true;
+        out_[k].data = out_[k].to = out_[k].own.data();
+      }
+      to_[k] = out_[k].to;
+    }
+    check_overlaps(where);
+    workspace_.at_least(static_cast<std::size_t>(c.code.workspace_bytes()));
+    ready_ = true;
+  }
+
+  /// Results lie apart, and over no input unless they are that input exactly.
+  void check_overlaps(std::source_location where) const {
+    auto const overlap = [](void const* a, std::int64_t n, void const* b, std::int64_t m) {
+      auto const p = reinterpret_cast<std::uintptr_t>(a), q = reinterpret_cast<std::uintptr_t>(b);
+      return n > 0 && m > 0 && p < q + static_cast<std::uintptr_t>(m) &&
+             q < p + static_cast<std::uintptr_t>(n);
+    };
+    for (std::size_t k = 0; k < to_.size(); ++k) {
+      if (out_[k].is_own) continue;
+      detail::port const& y = code_->outputs[k];
+      for (std::size_t j = 0; j < to_.size(); ++j)
+        if (j != k && overlap(to_[k], y.bytes, to_[j], code_->outputs[j].bytes))
+          throw graph_error(located("cotangent: bind: results must not share memory", y, where));
+      for (std::size_t j = 0; j < from_.size(); ++j)
+        if (in_[j].data != nullptr && overlap(to_[k], y.bytes, from_[j], code_->inputs[j].bytes) &&
+            (to_[k] != from_[j] || y.bytes != code_->inputs[j].bytes))
+          throw graph_error(located(
+              "cotangent: bind: a result must not overlap an input, unless it is that input", y, where));
+    }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic
+
+#endif

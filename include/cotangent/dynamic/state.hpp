@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_STATE_HPP
+#define COTANGENT_DYNAMIC_STATE_HPP
+
+#include <cotangent/dynamic/refusals.hpp>
+#include <cotangent/transform/refusals.hpp>
+
+#include <cotangent/core/error.hpp>
+#include <cotangent/ops/ops.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <unordered_map>
+#include <vector>
+
+// What a graph under construction knows besides the graph, and how its failures become exceptions.
+
+namespace cotangent::dynamic::detail {
+
+namespace refusals = cotangent::refusals;
+
+/// What an operation was asked to do, for the words of a failure.
+struct request {
+  char const* name = nullptr; // of the operation
+  int name_length = 0;
+  symbol const* operands = nullptr;
+  int operand_count = 0;
+  std::source_location where{};
+};
+
+inline shape shape_of(builder const& b, symbol t) {
+  shape s;
+  dimensions const& d = b.dims(t);
+  for (int k = 0; k < d.rank; ++k) s.push(b.extent_of(d.size[k]));
+  return s;
+}
+
+inline message words_of(builder const& b, failure const& f, request const& r) {
+  message text(f.why->text);
+  if (!(f.left == extent{}) || !(f.right == extent{})) {
+    text.put(" (").put(f.left);
+    if (!(f.right == extent{})) text.put(" and ").put(f.right);
+    text.put(")");
+  }
+  if (r.name != nullptr) text.put("; in ").put(r.name, r.name_length);
+  else if (f.node >= 0 && f.node < b.get().nodes.size())
+    text.put("; in ").put(b.get().nodes[f.node].op->name);
+  for (int k = 0; k < r.operand_count; ++k) {
+    symbol const t = r.operands[k];
+    text.put(k == 0 ? " of " : k + 1 == r.operand_count ? " and " : ", ");
+    if (std::int32_t const name = b.tensor(t).name; name != none)
+      text.put(b.get().names.data() + name).put(" ");
+    text.put(name_of(b.tensor(t).type)).put(" ").put(shape_of(b, t));
+  }
+  std::source_location const where = f.where.line() != 0 ? f.where : r.where;
+  if (where.line() != 0) text.put(", at ").put(where.file_name()).put(":").put(where.line());
+  return text;
+}
+
+/// Throws what the failure is, in words.
+[[noreturn]] inline void raise(builder const& b, failure const& f, request const& r) {
+  message const text = words_of(b, f, r);
+  if (f.why == why<refusals::unreachable_wrt>()) throw unreachable_error(text);
+  if (f.why == why<refusals::not_differentiable>()) throw not_differentiable_error(text);
+  for (refusal const* const about_graph :
+       {why<refusals::elements_differ>(), why<refusals::element_not_floating>(),
+        why<refusals::element_not_numeric>(), why<refusals::element_not_boolean>(),
+        why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
+        why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
+        why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>()})
+    if (f.why == about_graph) throw graph_error(text);
+  throw shape_error(text);
+}
+
+template <class Refusal>
+[[noreturn]] inline void raise(builder const& b, request const& r, extent const& left = {},
+                               extent const& right = {}) {
+  raise(b, {why<Refusal>(), left, right, none, {}}, r);
+}
+
+/// The body of a loop or a branch while it is built, and what it has taken from outside: symbols of the region around
+/// it, and the inputs that stand for them.
+struct frame {
+  std::int32_t region = 0;
+  std::vector<symbol> outer, inner;
+  std::unordered_map<symbol, symbol> known;
+};
+
+/// Elements that the graph itself holds, for an input that stands for a constant of many.
+struct held_constant {
+  symbol id = none;
+  std::vector<unsigned char> bytes;
+};
+
+struct graph_state {
+  builder b;
+  std::vector<symbol> inputs; // of the graph, in the order in which they were made
+  std::vector<symbol> parameters;
+  std::unordered_map<symbol, symbol> gradients; // by what they are with respect to
+  std::vector<held_constant> constants;
+  std::vector<frame> frames; // of the bodies that are being built, the innermost last
+
+  graph_state() = default;
+  graph_state(graph_state const&) = default;
+  graph_state& operator=(graph_state const&) = delete;
+
+  std::int32_t region() const noexcept { return frames.empty() ? 0 : frames.back().region; }
+
+  /// The symbol by which the region under construction knows `t`: itself, or an input that stands for it.
+  symbol inside(symbol t, request const& r) {
+    std::int32_t const home = b.tensor(t).region;
+    if (home == region()) return t;
+    std::size_t depth = 0;
+    if (home != 0) {
+      while (depth < frames.size() && frames[depth].region != home) ++depth;
+      if (depth == frames.size()) raise<refusals::dynamic_left_body>(b, r);
+      ++depth;
+    }
+    for (; depth < frames.size(); ++depth) t = taken(frames[depth], t);
+    return t;
+  }
+
+private:
+  symbol taken(frame& f, symbol t) {
+    if (auto const at = f.known.find(t); at != f.known.end()) return at->second;
+    tensor_symbol const x = b.tensor(t);
+    std::int32_t const before = b.region;
+    b.region = f.region;
+    node const* const p = b.producer(t);
+    symbol y = none;
+    if (p != nullptr && p->operand_count == 0 && p->result_count == 1 &&
+        x.base == none) { // remade, not taken
+      node const n = *p;
+      std::vector<std::int64_t> attributes(b.get().numbers.data() + n.attribute,
+                                           b.get().numbers.data() + n.attribute + n.attribute_count);
+      y = b.push(n.op, nullptr, 0, attributes.data(), n.attribute_count, x.type, x.shape, n.where);
+    } else {
+      y = b.symbol_of(x.type, x.shape);
+      f.outer.push_back(t);
+      f.inner.push_back(y);
+    }
+    b.region = before;
+    f.known.emplace(t, y);
+    return y;
+  }
+};
+
+/// Takes back what was added to the graph, unless it is told that all went well.
+class undo {
+  graph_state* s_;
+  builder::mark mark_;
+  std::size_t inputs_, constants_;
+
+public:
+  explicit undo(graph_state& s)
+      : s_(&s), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {}
+  undo(undo const&) = delete;
+  undo& operator=(undo const&) = delete;
+  ~undo() {
+    if (s_ == nullptr) return;
+    s_->b.take_back(mark_);
+    s_->inputs.resize(inputs_);
+    s_->constants.resize(constants_);
+    for (frame& f : s_->frames) { // what it took for this alone
+      while (!f.inner.empty() && f.inner.back() >= mark_.tensors) {
+        f.inner.pop_back();
+        f.outer.pop_back();
+      }
+      for (auto at = f.known.begin(); at != f.known.end();)
+        if (at->second >= mark_.tensors) at = f.known.erase(at);
+        else ++at;
+    }
+  }
+  void keep() noexcept { s_ = nullptr; }
+  /// The failure of the builder as an exception, where there is one.
+  void check(request const& r) {
+    if (failure const f = s_->b.failed(); f.why != nullptr) raise(s_->b, f, r);
+  }
+};
+
+} // namespace cotangent::dynamic::detail
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::expr;
+
+/// Whether something is thrown as an E whose words contain all of these.
+template <class E, class F> bool refuses(F const& f, std::initializer_list<char const*> words) {
+  try {
+    f();
+  } catch (E const& e) {
+    std::string const text = e.what();
+    for (char const* const w : words)
+      if (text.find(w) == std::string::npos) {
+        UNSCOPED_INFO("'" << w << "' is not in: " << text);
+        return false;
+      }
+    return true;
+  } catch (std::exception const& e) {
+    UNSCOPED_INFO("something else was thrown: " << e.what());
+    return false;
+  }
+  return false;
+}
+
+template <class T> bool same_bits(T const* a, T const* b, std::size_t n) {
+  return std::memcmp(a, b, n * sizeof(T)) == 0;
+}
+
+inline constexpr auto layer = [](auto x, auto w, auto b) {
+  auto h = ct::tanh(ct::matmul(x, w) + b) * 0.5;
+  h = h + ct::sigmoid(h) / (1.0 + ct::square(h));
+  h += ct::relu(h);
+  auto chosen = ct::select(h > 0.25, h, 2.0 * h - 1.0);
+  return ct::exp(-chosen) + ct::transpose(ct::transpose(chosen));
+};
+
+TEST_CASE("the same lambda makes a static program and a dynamic graph, with equal bits", "[dynamic]") {
+  ct::tensor<double, 6, 5> x;
+  ct::tensor<double, 5, 7> w;
+  ct::tensor<double, 7> b;
+  int k = 0;
+  for (auto* t : {x.data(), w.data(), b.data()})
+    for (std::int64_t i = 0, n = t == x.data() ? 30 : t == w.data() ? 35 : 7; i < n; ++i)
+      t[i] = std::sin(++k);
+  auto const fixed = ct::compiled(layer)(x, w, b);
+
+  ct::dynamic::graph g;
+  auto const gx = g.input<double>("x", {6, 5});
+  auto const gw = g.input<double>("w", {5, 7});
+  auto const gb = g.input<double>("b", {7});
+  auto const y = layer(gx, gw, gb);
+  CHECK(y.shape() == ct::shape_of<6, 7>);
+  auto p = g.compile({y});
+  p.bind(gx, x);
+  p.bind(gw, w);
+  p.bind(gb, b);
+  p.run();
+  CHECK(same_bits(p.value(y).data(), fixed.data(), 42));
+}
+
+inline constexpr auto rosenbrock = [](auto x) {
+  auto const here = x(ct::range<0, 7>), after = x(ct::range<1, 8>);
+  return ct::sum(100.0 * ct::square(after - ct::square(here)) + ct::square(1.0 - here));
+};
+
+TEST_CASE("a gradient at run time is that of the static program", "[dynamic]") {
+  ct::tensor<double, 8> x{0.1, -1.2, 1.0, 0.7, -0.3, 2.0, 1.5, 0.9};
+  auto const [value, gradient] = ct::value_and_grad(rosenbrock)(x);
+
+  ct::dynamic::graph g;
+  auto const gx = g.input<double>("x", {8});
+  auto const y = rosenbrock(gx);
+  auto const dx = g.gradient({y}, {gx}).front();
+  auto p = g.compile({y, dx}, {{gx, x}});
+  p.run();
+  CHECK(double(p.value(y)) == Approx(value).epsilon(1e-14));
+  for (std::int64_t i = 0; i < 8; ++i) CHECK(p.value(dx)(i) == Approx(gradient(i)).epsilon(1e-13));
+}
+
+TEST_CASE("axes, sizes and places can be known when the graph is built", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 3, 4});
+  int const axis = 1;
+  std::vector<std::int64_t> const flat{6, 4};
+  CHECK(ct::sum(x, {axis}).shape() == ct::shape_of<2, 4>);
+  CHECK(ct::sum(x, {0, -1}, ct::keep).shape() == ct::shape_of<1, 3, 1>);
+  CHECK(ct::sum(x, {axis}).id() == ct::sum(x, ct::axes<1>).id());
+  CHECK(ct::mean(x, {2}).id() == ct::mean(x, ct::axes<2>).id());
+  CHECK(ct::logsumexp(x, {2}).id() == ct::logsumexp(x, ct::axes<-1>).id());
+  CHECK(ct::softmax(x, axis).id() == ct::softmax<1>(x).id());
+  CHECK(ct::argmax(x, 0).id() == ct::argmax<0>(x).id());
+  CHECK(ct::reshape(x, flat).id() == ct::reshape<6, 4>(x).id());
+  CHECK(ct::permute(x, {2, 0, 1}).id() == ct::permute<2, 0, 1>(x).id());
+  CHECK(ct::broadcast_to(x, {5, 2, 3, 4}).id() == ct::broadcast_to<5, 2, 3, 4>(x).id());
+  CHECK(x(1, ct::dynamic::between(0, 3, 2), ct::all).id() == x(1, ct::range<0, 3, 2>).id());
+  CHECK(x(-1).shape() == ct::shape_of<3, 4>);
+  static_assert(std::is_same_v<decltype(ct::argmax(x)), expr<std::int64_t>>);
+  static_assert(std::is_same_v<decltype(x > 0), expr<bool>>);
+  static_assert(std::is_same_v<decltype(ct::convert<float>(x)), expr<float>>);
+  static_assert(std::is_same_v<decltype(ct::one_hot<3>(ct::argmax(x))), expr<float>>);
+}
+
+TEST_CASE("literals and values without operands join the graph that they meet", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<float>("x", {3});
+  expr<float> s = 0.5f;
+  s = s + 1.5f; // still a number
+  CHECK_FALSE(s.attached());
+  auto const y = x * s + ct::zeros<float, 3>() + 1;
+  auto const z = ct::max(0, ct::convert<std::int32_t>(x)) + ct::iota<std::int32_t, 3>();
+  auto p = g.compile({y, z});
+  p.bind(x, {1.0f, -2.0f, 3.0f});
+  p.run();
+  CHECK(p.value(y)(0) == 3.0f);
+  CHECK(p.value(y)(1) == -3.0f);
+  CHECK(p.value(y)(2) == 7.0f);
+  CHECK(p.value(z)(0) == 1);
+  CHECK(p.value(z)(1) == 1);
+  CHECK(p.value(z)(2) == 5);
+}
+
+TEST_CASE("constants are numbers or tensors that the graph keeps", "[dynamic]") {
+  ct::dynamic::graph g;
+  expr<double> y;
+  {
+    std::vector<double> const table{1, 2, 3, 4, 5, 6};
+    auto const c = g.constant(table, {2, 3});
+    y = ct::sum(c, ct::axes<1>) * g.constant(2.0) + g.full({2}, 0.5) + g.constant(std::array<double, 1>{3});
+  }
+  auto p = g.compile({y});
+  p.run();
+  CHECK(p.value(y)(0) == 15.5);
+  CHECK(p.value(y)(1) == 33.5);
+  CHECK(refuses<ct::shape_error>([&] { g.constant(std::vector<double>{1, 2}, {3}); },
+                                 {"one element", "2", "3"}));
+}
+
+TEST_CASE("an error names operation, shapes and place, and leaves the graph as it was", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("left", {2, 3});
+  auto const b = g.input<double>("right", {4, 5});
+  auto const f = g.input<float>("single", {2, 3});
+  auto const before = [&] {
+    auto const& x = g.get();
+    return std::array<int, 7>{x.tensors.size(), x.nodes.size(),   x.ids.size(),  x.numbers.size(),
+                              x.shapes.size(),  x.extents.size(), x.names.size()};
+  };
+  auto const there = ct::exp(a);
+  auto const counts = before();
+  CHECK(refuses<ct::shape_error>([&] { ct::matmul(a, b); },
+                                 {"matmul", "left double [2, 3]", "right double [4, 5]", "dynamic.cpp:"}));
+  CHECK(refuses<ct::shape_error>([&] { (void)(a + b); }, {"add", "[2, 3]", "[4, 5]", "dynamic.cpp:"}));
+  CHECK(refuses<ct::graph_error>([&] { (void)(a * f); }, {"mul of", "element type", "float [2, 3]"}));
+  CHECK(refuses<ct::shape_error>([&] { (void)a(2); }, {"x(i, j, ...)", "2"}));
+  CHECK(refuses<ct::shape_error>([&] { (void)a(0, 0, 0); }, {"more indices than axes"}));
+  CHECK(refuses<ct::shape_error>([&] { (void)a(ct::dynamic::between(1, 4)); }, {"x(i, j, ...)", "4"}));
+  CHECK(refuses<ct::shape_error>([&] { ct::reshape(a, {7}); }, {"reshape", "6", "7"}));
+  CHECK(refuses<ct::shape_error>([&] { ct::reshape(a, {-6}); }, {"at least 0"}));
+  CHECK(refuses<ct::shape_error>([&] { ct::sum(a, {0, 0}); }, {"sum of", "different"}));
+  CHECK(refuses<ct::shape_error>([&] { ct::softmax(ct::cross_entropy(b, ct::argmax(a)), 0); },
+                                 {"cross_entropy"}));
+  CHECK(refuses<ct::shape_error>([&] { g.gradient({there}, {a}); }, {"gradient", "scalar", "[2, 3]"}));
+  CHECK(refuses<ct::unreachable_error>([&] { g.gradient({ct::sum(there)}, {b}, {}, ct::unreachable::error); },
+                                       {"right double [4, 5]"}));
+  CHECK(refuses<ct::shape_error>([&] { g.input<double>("huge", {1 << 30, 1 << 30, 1 << 30}); }, {"64 bits"}));
+  CHECK(refuses<ct::shape_error>([&] { g.input<double>("deep", {1, 1, 1, 1, 1, 1, 1, 1, 1}); }, {"8 axes"}));
+  CHECK(refuses<ct::graph_error>([&] { g.gradient_of(a); }, {"gradient_of", "left"}));
+  ct::dynamic::graph other;
+  auto const stranger = other.input<double>("stranger", {2, 3});
+  CHECK(refuses<ct::graph_error>([&] { (void)(a + stranger); }, {"one graph"}));
+  CHECK(refuses<ct::graph_error>([&] { g.compile({stranger}); }, {"one graph"}));
+  auto sum = ct::sum(a);
+  auto const counts_with_sum = before();
+  CHECK(refuses<ct::shape_error>([&] { sum += a; }, {"shape"}));
+  CHECK(counts_with_sum[0] >= counts[0]);
+  CHECK(ct::exp(a).id() == there.id()); // equal nodes are still found
+}
+
+TEST_CASE("nothing of an operation that failed stays in the graph", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a", {2, 3});
+  auto const b = g.input<double>("b", {4, 5});
+  for (int k = 0; k < 100; ++k) (void)(a + double(k)); // the tables have grown
+  ct::graph const before = g.get();
+  for (int k = 0; k < 100; ++k) {
+    CHECK_THROWS_AS((a + 1000.0 + double(k)) * (b + 2000.0), ct::shape_error);
+    CHECK_THROWS_AS(g.gradient({ct::square(ct::square(a + double(k)))}, {a}), ct::shape_error);
+  }
+  // what stood before is there, and equal operations still merge
+  for (int i = 0; i < before.nodes.size(); ++i) CHECK(g.get().nodes[i].op == before.nodes[i].op);
+  int const nodes = g.get().nodes.size();
+  for (int k = 0; k < 100; ++k) (void)(a + double(k));
+  CHECK(g.get().nodes.size() == nodes);
+}
+
+TEST_CASE("memory is bound late, again, by copy, and checked", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 2});
+  auto const s = g.input<double>("s");
+  auto const y = x * s;
+  auto p = g.compile({y});
+  CHECK(refuses<ct::graph_error>([&] { p.run(); }, {"bound", "x double [2, 2]"}));
+  CHECK(refuses<ct::graph_error>([&] { (void)p.value(y); }, {"run"}));
+  ct::tensor<double, 2, 2> data{{1, 2}, {3, 4}};
+  double factor = 2;
+  p.bind(x, data);
+  p.bind(s, factor);
+  p.run();
+  CHECK(p.value(y)(1, 1) == 8);
+  factor = 3; // read where it lies
+  data(0, 0) = 10;
+  p.run();
+  CHECK(p.value(y)(0, 0) == 30);
+  p.bind(s, 4.0); // a temporary is copied
+  p.bind(x, std::vector<double>{1, 1, 1, 5});
+  p.run();
+  CHECK(p.value(y)(1, 1) == 20);
+  std::array<double, 4> result{};
+  p.bind(y, result); // written there
+  p.run();
+  CHECK(result[3] == 20);
+  CHECK(refuses<ct::shape_error>([&] { p.bind(x, std::vector<double>(3)); }, {"[3]", "[2, 2]", "x"}));
+  CHECK(refuses<ct::graph_error>([&] { p.bind(x + 1.0, result); }, {"input or a result"}));
+  CHECK(refuses<ct::graph_error>([&] { p.bind(y, std::vector<double>(4)); }, {"writable"}));
+  p.bind(x, result); // in place
+  p.run();
+  CHECK(result[3] == 80);
+  CHECK(refuses<ct::shape_error>([&] { (void)p.value(y)(2, 0); }, {"indices"}));
+  CHECK(refuses<ct::shape_error>([&] { (void)double(p.value(y)); }, {"one element"}));
+}
+
+TEST_CASE("results never share memory", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const y = g.input<double>("y", {2});
+  auto const z = x + y;
+  auto const d = g.gradient({ct::sum(z)}, {x, y}); // one value, two results
+  auto p = g.compile({d[0], d[1], x, z, x + y});
+  p.bind(x, {1.0, 2.0});
+  p.bind(y, {3.0, 4.0});
+  p.run();
+  CHECK(p.value(d[0]).data() != p.value(x).data());
+  CHECK(p.value(x)(1) == 2);
+  std::array<double, 3> both{};
+  auto q = g.compile({z, z * 2.0});
+  q.bind(x, {1.0, 2.0});
+  q.bind(y, {3.0, 4.0});
+  q.bind(z, ct::view<double, 2>(both.data()));
+  q.bind(z * 2.0, ct::view<double, 2>(both.data() + 1));
+  CHECK(refuses<ct::graph_error>([&] { q.run(); }, {"share memory"}));
+}
+
+TEST_CASE("what is bound when compiled and is no input is written there", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a");
+  auto const b = ct::exp(a), c = b + 1.0;
+  double in = 2, seen = 0;
+  auto p = g.compile({c}, {{a, in}, {b, seen}});
+  p.run();
+  CHECK(seen == Approx(std::exp(2.0)));
+  CHECK(double(p.value(c)) == Approx(std::exp(2.0) + 1));
+}
+
+TEST_CASE("copies of a program run in threads of their own", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {1000});
+  auto const y = ct::sum(ct::sin(x) * ct::matmul(ct::reshape(x, {1, 1000}), ct::reshape(x, {1000, 1}))(0, 0));
+  auto const dx = g.gradient({y}, {x}).front();
+  auto const p = g.compile({y, dx});
+  std::vector<double> expected(4), got(4);
+  std::vector<std::vector<double>> data(4, std::vector<double>(1000));
+  for (std::size_t t = 0; t < 4; ++t)
+    for (std::size_t i = 0; i < 1000; ++i) data[t][i] = std::cos(static_cast<double>(i * (t + 1)));
+  auto const run = [&](std::size_t t, std::vector<double>& to, int times) {
+    auto own = p;
+    own.bind(x, data[t]);
+    for (int k = 0; k < times; ++k) own.run();
+    to[t] = double(own.value(y)) + own.value(dx)(17);
+  };
+  for (std::size_t t = 0; t < 4; ++t) run(t, expected, 1);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < 4; ++t) threads.emplace_back([&, t] { run(t, got, 50); });
+  for (auto& t : threads) t.join();
+  CHECK(same_bits(expected.data(), got.data(), 4));
+}
+
+TEST_CASE("a graph is a value", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::exp(x);
+  ct::dynamic::graph const copy = g;
+  ct::dynamic::graph moved = std::move(g);
+  auto p = moved.compile({y + 1.0});
+  CHECK(copy.get().nodes.size() == 1);
+  CHECK(refuses<ct::graph_error>([&] { copy.compile({y}); }, {"one graph"}));
+}
+
+// ---- scalar differentiation, cases C1 to C10
+
+TEST_CASE("C1: every path through a scalar graph counts once", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const u = 1.0 / x, v = ct::log(u), w = x * x, z = w + v;
+  auto const dx = g.gradient({z}, {x}).front();
+  auto p = g.compile({z, dx});
+  p.bind(x, 0.84);
+  p.run();
+  CHECK(double(p.value(z)) == Approx(0.84 * 0.84 - std::log(0.84)));
+  CHECK(double(p.value(dx)) == Approx(0.489524).margin(1e-6));
+}
+
+TEST_CASE("C2, C3, C4: unused inputs, differences, one of two", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), y = g.input<double>("y");
+  auto const v = (x - y) * (y + 1.0);
+  auto const d = g.gradient({v}, {x, y});
+  auto const nothing = g.gradient({ct::sum(g.full({3}, 1.0))}, {x}).front();
+  auto const z = y * x + ct::log(1.0 / x);
+  int const before = g.get().nodes.size();
+  auto const dy = g.gradient({z}, {y}).front();
+  CHECK(g.get().nodes.size() - before <= 2); // the seed, and the product: nothing toward x
+  auto p = g.compile({v, d[0], d[1], nothing, z, dy});
+  p.bind(x, 43.24);
+  p.bind(y, 0.38);
+  p.run();
+  CHECK(double(p.value(v)) == Approx(59.1468));
+  CHECK(double(p.value(d[0])) == Approx(1.38));
+  CHECK(double(p.value(d[1])) == Approx(41.48));
+  CHECK(double(p.value(nothing)) == 0);
+  p.bind(x, 0.84);
+  p.bind(y, 1.23);
+  p.run();
+  CHECK(double(p.value(z)) == Approx(1.2075534));
+  CHECK(double(p.value(dy)) == Approx(0.84));
+}
+
+TEST_CASE("C5, C7: several outputs, their seeds, and an output with respect to itself", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x0 = g.input<double>("x0"), x1 = g.input<double>("x1"), seed = g.input<double>("seed");
+  auto const f = [](auto x) { return x * x + ct::log(1.0 / x); };
+  auto const z0 = f(x0), z1 = f(x1);
+  auto const d = g.gradient({z0, z1}, {x0, x1});
+  auto const y = x0 * x0, z = y * y;
+  auto const self = g.gradient({z}, {z}, {seed}).front();
+  auto const both = g.gradient({z, y}, {y}, {g.constant(1.0), seed}).front(); // every seed counts
+  CHECK(g.gradient_of(y).id() == both.id());
+  auto p = g.compile({d[0], z1, d[1], self, both});
+  p.bind(x0, 0.84);
+  p.bind(x1, 0.24);
+  p.bind(seed, 3.0);
+  p.run();
+  CHECK(double(p.value(d[0])) == Approx(0.489524).margin(1e-6));
+  CHECK(double(p.value(z1)) == Approx(1.4847164));
+  CHECK(double(p.value(d[1])) == Approx(-3.6866667));
+  CHECK(double(p.value(self)) == 3);
+  CHECK(double(p.value(both)) == Approx(2 * 0.84 * 0.84 + 3));
+}
+
+TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::exp(x) + x;
+  auto const d = g.gradient({y}, {x}).front();
+  auto const dd = g.gradient({d}, {x}).front();
+  std::vector<ct::dynamic::any_expr> wrt;
+  std::vector<expr<double>> all;
+  expr<double> s = 0.0;
+  for (int k = 0; k < 70; ++k) {
+    all.push_back(g.input<double>("x" + std::to_string(k)));
+    wrt.push_back(all.back());
+    s += all.back();
+  }
+  auto const ds = g.gradient({s}, wrt, {g.constant(2.0)});
+  std::vector<ct::dynamic::any_expr> outputs{d, dd};
+  for (auto const& e : ds) outputs.push_back(e);
+  auto p = g.compile(outputs);
+  p.bind(x, 1.0);
+  p.run();
+  CHECK(double(p.value(d)) == Approx(3.71828175).epsilon(1e-7));
+  CHECK(double(p.value(dd)) == Approx(2.71828175).epsilon(1e-7));
+  for (auto const& e : ds) CHECK(double(p.value(e.as<double>())) == 2);
+  CHECK(refuses<ct::graph_error>([&] { (void)ds[0].as<float>(); }, {"element type"}));
+}
+
+} // namespace
