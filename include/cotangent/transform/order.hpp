@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_ORDER_HPP
+#define COTANGENT_TRANSFORM_ORDER_HPP
+
+#include <cotangent/graph/window_index.hpp>
+
+#include <cstdint>
+
+// A graph says what is computed from what, not when. This finds an order that can be run: every reader of an element
+// after the one node that assigns it.
+
+namespace cotangent {
+
+/// One node that has to run before another.
+struct dependency {
+  std::int32_t before = none, after = none;
+  friend constexpr bool operator==(dependency const&, dependency const&) = default;
+};
+
+/// Nodes in an order that can be run; false where there is none.
+struct ordering {
+  array<std::int32_t> nodes;
+  std::int32_t cycle = none; // a node on a cycle
+
+  constexpr explicit operator bool() const noexcept { return cycle == none; }
+};
+
+namespace detail {
+
+/// Who writes what of each root in pieces: nodes by the window of their result, to be found by windows.
+class piece_writers {
+  array<std::int32_t> number_; // by symbol: of a root with writers, into the arrays below
+  array<window_index> index_;
+  array<array<std::int32_t>> nodes_; // by root, by window in its index
+
+public:
+  constexpr explicit piece_writers(graph_view const& g) {
+    int roots = 0;
+    array<array<tensor_window>> windows;
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      for (int k = 0; k < n.result_count; ++k) {
+        symbol const y = g.result(n, k);
+        if (y == none || g.tensors[y].base == none) continue;
+        symbol const root = g.tensors[y].base;
+        if (number_.empty()) number_.assign(g.tensor_count, none);
+        if (number_[root] == none) {
+          number_[root] = roots++;
+          nodes_.resize(roots);
+          windows.resize(roots);
+        }
+        nodes_[number_[root]].push(i);
+        windows[number_[root]].push(window_of(g, y));
+      }
+    }
+    index_.resize(roots);
+    for (symbol t = 0; t < number_.size(); ++t)
+      if (number_[t] != none) index_[number_[t]] = window_index(g.shape(t), windows[number_[t]]);
+  }
+
+  constexpr int roots() const noexcept { return index_.size(); }
+  /// none where a root is not written in pieces.
+  constexpr std::int32_t of(symbol root) const noexcept { return number_.empty() ? none : number_[root]; }
+  constexpr window_index const& index(std::int32_t r) const noexcept { return index_[r]; }
+  constexpr std::int32_t node_of(std::int32_t r, std::int32_t window) const noexcept {
+    return nodes_[r][window];
+  }
+};
+
+/// Calls `whole(producer)` or `pieces(root number, window)` for what an operand is made of.
+template <class Whole, class Pieces>
+constexpr void sources_of(graph_view const& g, piece_writers const& w, symbol x, Whole whole, Pieces pieces) {
+  if (x == none) return;
+  symbol const root = g.tensors[x].base == none ? x : g.tensors[x].base;
+  if (g.tensors[root].producer != none) whole(g.tensors[root].producer);
+  else if (w.of(root) != none) pieces(w.of(root), window_of(g, x));
+}
+
+/// Which node of region `to`, itself or one that runs it, a node inside belongs to; none for what is not inside.
+constexpr std::int32_t in_region(graph_view const& g, std::int32_t n, std::int32_t to) {
+  while (n != none && g.nodes[n].region != to) n = g.regions[g.nodes[n].region].owner;
+  return n;
+}
+
+class order_search {
+  graph_view const& g_;
+  piece_writers writers_;
+  array<std::int32_t> head_, next_, target_; // who waits for each vertex: nodes, then the cells of each root
+  array<std::int32_t> missing_;              // by vertex: for how many it waits
+  array<std::int32_t> cells_of_;             // by root: its first cell as a vertex
+
+public:
+  constexpr explicit order_search(graph_view const& g) : g_(g), writers_(g) {
+    int vertices = g.node_count;
+    for (int r = 0; r < writers_.roots(); ++r) {
+      cells_of_.push(vertices);
+      vertices += writers_.index(r).cells();
+    }
+    head_.assign(vertices, none);
+    missing_.assign(vertices, 0);
+    for (int r = 0; r < writers_.roots(); ++r) { // a cell is ready when those inside are
+      window_index const& index = writers_.index(r);
+      for (int c = 1; c < index.cells(); ++c)
+        if (index.is_cell(c)) add(cells_of_[r] + c, cells_of_[r] + (c - 1) / 2);
+      for (int i = 0; i < index.size(); ++i)
+        if (index.leaf(i) != none) add(writers_.node_of(r, i), cells_of_[r] + index.leaf(i));
+    }
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      for (int k = 0; k < n.operand_count; ++k)
+        sources_of(
+            g_, writers_, g.operand(n, k), [&](std::int32_t p) { wait(p, i); },
+            [&](std::int32_t r, tensor_window const& w) {
+              window_index const& index = writers_.index(r);
+              std::int32_t const cells = cells_of_[r];
+              index.visit(
+                  index.ask(w),
+                  [&](std::int32_t c, bool all) {
+                    if (all) wait(cells + c, i);
+                    return all;
+                  },
+                  [&](std::int32_t v) { wait(cells + index.leaf(v), i); });
+            });
+    }
+  }
+  constexpr void add(std::int32_t before, std::int32_t after) {
+    next_.push(head_[before]);
+    head_[before] = target_.push(after);
+    ++missing_[after];
+  }
+
+  constexpr ordering run() {
+    ordering found;
+    array<std::int32_t> ready, cells; // a heap, its smallest first; a stack
+    for (std::int32_t i = 0; i < g_.node_count; ++i)
+      if (missing_[i] == 0) sift_up(ready, i);
+    while (!ready.empty()) {
+      cells.push(pop(ready));
+      found.nodes.push(cells.back());
+      while (!cells.empty())
+        for (std::int32_t e = head_[cells.pop()]; e != none; e = next_[e]) {
+          std::int32_t const after = target_[e];
+          if (--missing_[after] != 0) continue;
+          if (after < g_.node_count) sift_up(ready, after);
+          else cells.push(after);
+        }
+    }
+    if (found.nodes.size() != g_.node_count) found.cycle = on_cycle();
+    return found;
+  }
+
+private:
+  /// A node inside a region that reads what is made outside of it makes the one that runs the region wait too.
+  constexpr void wait(std::int32_t before, std::int32_t reader) {
+    add(before, reader);
+    if (before >= g_.node_count || g_.nodes[before].region == g_.nodes[reader].region) return;
+    std::int32_t const outer = in_region(g_, reader, g_.nodes[before].region);
+    if (outer != none && outer != before) add(before, outer);
+  }
+  constexpr std::int32_t on_cycle() const {
+    array<std::int32_t> waits_for(head_.size(), none);
+    for (std::int32_t v = 0; v < head_.size(); ++v)
+      if (missing_[v] > 0)
+        for (std::int32_t e = head_[v]; e != none; e = next_[e])
+          if (missing_[target_[e]] > 0) waits_for[target_[e]] = v;
+    std::int32_t at = 0;
+    while (missing_[at] == 0) ++at;
+    for (int steps = 0; steps < head_.size() || at >= g_.node_count; ++steps) at = waits_for[at];
+    return at;
+  }
+  static constexpr void sift_up(array<std::int32_t>& heap, std::int32_t x) {
+    int at = heap.push(x);
+    for (; at > 0 && heap[(at - 1) / 2] > x; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+    heap[at] = x;
+  }
+  static constexpr std::int32_t pop(array<std::int32_t>& heap) {
+    std::int32_t const top = heap[0], x = heap.pop();
+    int const n = heap.size();
+    if (n == 0) return top;
+    int at = 0;
+    for (int child = 1; child < n; child = 2 * at + 1) {
+      if (child + 1 < n && heap[child + 1] < heap[child]) ++child;
+      if (heap[child] >= x) break;
+      heap[at] = heap[child];
+      at = child;
+    }
+    heap[at] = x;
+    return top;
+  }
+};
+
+} // namespace detail
+
+/// Whether the nodes can be run as they stand.
+constexpr bool in_order(graph_view const& g) {
+  bool views = false;
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const x = g.operand(n, k);
+      if (x == none) continue;
+      if (g.tensors[x].producer >= i) return false;
+      if (g.tensors[x].base != none && g.tensors[g.tensors[x].base].producer >= i) return false;
+    }
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = g.result(n, k); y != none && g.tensors[y].base != none) views = true;
+  }
+  if (!views) return true;
+  detail::piece_writers const writers(g);
+  array<array<std::int32_t>> latest(writers.roots()); // by cell
+  for (int r = 0; r < writers.roots(); ++r) {
+    detail::window_index const& index = writers.index(r);
+    latest[r].assign(index.cells(), none);
+    for (int c = index.cells() - 1; c >= 0; --c) {
+      if (!index.is_cell(c)) continue;
+      if (index.is_leaf(c)) latest[r][c] = writers.node_of(r, index.window_in(c));
+      else
+        latest[r][c] =
+            latest[r][2 * c + 1] > latest[r][2 * c + 2] ? latest[r][2 * c + 1] : latest[r][2 * c + 2];
+    }
+  }
+  bool fine = true;
+  for (std::int32_t i = 0; i < g.node_count && fine; ++i)
+    for (int k = 0; k < g.nodes[i].operand_count; ++k)
+      detail::sources_of(
+          g, writers, g.operand(g.nodes[i], k), [](std::int32_t) {},
+          [&](std::int32_t r, tensor_window const& w) {
+            writers.index(r).visit(
+                writers.index(r).ask(w),
+                [&](std::int32_t c, bool all) {
+                  if (all && latest[r][c] >= i) fine = false;
+                  return !fine || latest[r][c] < i;
+                },
+                [&](std::int32_t) { fine = false; });
+          });
+  return fine;
+}
+
+/// An order in which the nodes can be run, as near to that of the pool as can be: always the first one that is ready. A
+/// node is ready when those that assign elements it reads have run, and those that `extra` puts before it.
+///
+/// Cost: n log n, for tensors that are written and read through many views too.
+/// Checked: tests/runtime/order.cpp, tests/static/views.cpp.
+constexpr ordering order_of(graph_view const& g, dependency const* extra = nullptr, int extra_count = 0) {
+  bool stands = true;
+  for (int k = 0; k < extra_count; ++k) stands = stands && extra[k].before < extra[k].after;
+  if (stands && in_order(g)) {
+    ordering same;
+    for (std::int32_t i = 0; i < g.node_count; ++i) same.nodes.push(i);
+    return same;
+  }
+  detail::order_search search(g);
+  for (int k = 0; k < extra_count; ++k) search.add(extra[k].before, extra[k].after);
+  return search.run();
+}
+
+/// Every node that reads what another writes: as many as there are.
+constexpr array<dependency> edges_of(graph_view const& g) {
+  detail::piece_writers const writers(g);
+  array<dependency> all;
+  array<std::int32_t> seen(g.node_count, none); // by writer: who was told of it last
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    auto const tell = [&](std::int32_t p) {
+      if (seen[p] == i) return;
+      seen[p] = i;
+      all.push({p, i});
+    };
+    for (int k = 0; k < g.nodes[i].operand_count; ++k)
+      detail::sources_of(g, writers, g.operand(g.nodes[i], k), tell,
+                         [&](std::int32_t r, tensor_window const& w) {
+                           writers.index(r).visit(
+                               writers.index(r).ask(w), [](std::int32_t, bool) { return false; },
+                               [&](std::int32_t v) { tell(writers.node_of(r, v)); });
+                         });
+  }
+  return all;
+}
+
+/// The same graph with its nodes in that order.
+constexpr graph reordered(graph_view const& g, ordering const& o) {
+  builder b(g);
+  graph to = b.get();
+  array<std::int32_t> place(g.node_count);
+  for (std::int32_t k = 0; k < o.nodes.size(); ++k) {
+    to.nodes[k] = g.nodes[o.nodes[k]];
+    place[o.nodes[k]] = k;
+  }
+  for (tensor_symbol& t : to.tensors)
+    if (t.producer != none) t.producer = place[t.producer];
+  for (region& r : to.regions)
+    if (r.owner != none) r.owner = place[r.owner];
+  return to;
+}
+
+} // namespace cotangent
+
+#endif
