@@ -132,6 +132,35 @@ struct graph {
   }
 };
 
+namespace detail {
+
+/// The nodes of each region, in their order.
+class region_nodes {
+  array<std::int32_t> begin_, nodes_; // by region; empty where there is one only
+  std::int32_t node_count_;
+
+public:
+  constexpr explicit region_nodes(graph_view const& g) : node_count_(g.node_count) {
+    if (g.region_count == 1) return;
+    begin_ = array<std::int32_t>(g.region_count + 2);
+    nodes_ = array<std::int32_t>(g.node_count);
+    for (std::int32_t i = 0; i < g.node_count; ++i) ++begin_[g.nodes[i].region + 2];
+    for (std::int32_t r = 2; r <= g.region_count; ++r) begin_[r] += begin_[r - 1];
+    for (std::int32_t i = 0; i < g.node_count; ++i) nodes_[begin_[g.nodes[i].region + 1]++] = i;
+  }
+  constexpr int count(std::int32_t r) const noexcept {
+    return begin_.size() == 0 ? node_count_ : begin_[r + 1] - begin_[r];
+  }
+  /// Null where there is one region only: then node k is node k.
+  constexpr std::int32_t const* list(std::int32_t r) const noexcept {
+    return begin_.size() == 0 ? nullptr : nodes_.data() + begin_[r];
+  }
+  constexpr std::int32_t at(std::int32_t r, int k) const noexcept {
+    return begin_.size() == 0 ? k : nodes_[begin_[r] + k];
+  }
+};
+
+} // namespace detail
 } // namespace cotangent
 
 #endif

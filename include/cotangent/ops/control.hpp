@@ -32,10 +32,17 @@ struct loop_layout {
   std::int32_t condition = none, body = none; // regions
 
   static constexpr loop_layout of(std::int64_t const* a) noexcept {
-    return {static_cast<int>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]),          static_cast<int>(a[3]),
-            a[4],                   static_cast<std::int32_t>(a[5]), static_cast<std::int32_t>(a[6])};
+    return {static_cast<int>(a[0]),
+            static_cast<int>(a[1]),
+            static_cast<int>(a[2]),
+            static_cast<int>(a[3]),
+            a[4],
+            static_cast<std::int32_t>(a[5]),
+            static_cast<std::int32_t>(a[6])};
   }
-  static constexpr loop_layout of(graph_view const& g, node const& n) noexcept { return of(g.numbers + n.attribute); }
+  static constexpr loop_layout of(graph_view const& g, node const& n) noexcept {
+    return of(g.numbers + n.attribute);
+  }
   static constexpr loop_layout of(builder const& b, node const& n) noexcept {
     return of(b.get().numbers.data() + n.attribute);
   }
@@ -88,7 +95,9 @@ struct case_layout {
   static constexpr case_layout of(std::int64_t const* a) noexcept {
     return {static_cast<int>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]), a + 3, a + 3 + a[0]};
   }
-  static constexpr case_layout of(graph_view const& g, node const& n) noexcept { return of(g.numbers + n.attribute); }
+  static constexpr case_layout of(graph_view const& g, node const& n) noexcept {
+    return of(g.numbers + n.attribute);
+  }
   static constexpr case_layout of(builder const& b, node const& n) noexcept {
     return of(b.get().numbers.data() + n.attribute);
   }
@@ -111,8 +120,8 @@ constexpr bool is_scalar(graph_view const& g, symbol t, element e) noexcept {
 }
 /// Whether a region is one that this node runs, and has so many inputs and outputs.
 constexpr bool runs(graph_view const& g, node const& n, std::int64_t r, int inputs, int outputs) noexcept {
-  return r > 0 && r < g.region_count && g.regions[r].owner == &n - g.nodes && g.regions[r].input_count == inputs &&
-         g.regions[r].output_count == outputs;
+  return r > 0 && r < g.region_count && g.regions[r].owner == &n - g.nodes &&
+         g.regions[r].input_count == inputs && g.regions[r].output_count == outputs;
 }
 
 } // namespace detail
@@ -126,17 +135,20 @@ namespace op {
 struct loop : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* name = "loop";
   static constexpr char const* check(graph_view const& g, node const& n) {
-    constexpr char const* region = "a loop's region has other inputs or outputs than the loop needs, or another owner";
+    constexpr char const* region =
+        "a loop's region has other inputs or outputs than the loop needs, or another owner";
     if (n.attribute_count != loop_layout::attribute_count) return "a loop needs seven attributes";
     for (int k = 0; k < 4; ++k)
-      if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count) return "a loop has a negative or absurd count";
+      if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count)
+        return "a loop has a negative or absurd count";
     loop_layout const at = loop_layout::of(g, n);
     if (n.operand_count != at.operand_count() || n.result_count != at.result_count())
       return "a loop has other operands or results than its attributes say";
     if (at.flags < 0 || at.flags > 3) return "a loop has an unknown flag";
     if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;
     symbol const limit = g.operand(n, 0);
-    if (limit != none && !detail::is_scalar(g, limit, element::int64)) return "a loop's limit must be an int64 scalar";
+    if (limit != none && !detail::is_scalar(g, limit, element::int64))
+      return "a loop's limit must be an int64 scalar";
     if (limit == none && at.condition == none) return "a loop without a limit must have a condition";
     if (at.is_reverse() && (limit == none || at.condition != none))
       return "a loop in reverse needs a limit, and can have no condition";
@@ -192,7 +204,8 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
         g.attribute(n, 0) > g.id_count || g.attribute(n, 1) > g.id_count || g.attribute(n, 2) > g.id_count)
       return "a case_of has a negative or absurd count";
     case_layout const at = case_layout::of(g, n);
-    if (n.attribute_count != at.attribute_count() || n.operand_count != 1 + at.values || n.result_count != at.results)
+    if (n.attribute_count != at.attribute_count() || n.operand_count != 1 + at.values ||
+        n.result_count != at.results)
       return "a case_of has other operands or results than its attributes say";
     for (int k = 0; k < n.operand_count; ++k)
       if (g.operand(n, k) == none) return "an operand is missing";
@@ -202,7 +215,8 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
     tensor_symbol const* const t = g.tensors;
     for (int k = 0; k < at.results; ++k)
       if (at.bypass(k) < -1 || at.bypass(k) >= at.values ||
-          (at.bypass(k) >= 0 && !detail::same_value_type(t[g.operand(n, 1 + at.bypass(k))], t[g.result(n, k)])))
+          (at.bypass(k) >= 0 &&
+           !detail::same_value_type(t[g.operand(n, 1 + at.bypass(k))], t[g.result(n, k)])))
         return "what passes by a case_of must have the type of its result";
     for (int j = 0; j < at.branches; ++j) {
       std::int32_t const r = at.branch(j);
@@ -229,7 +243,8 @@ struct sequence_add : extend::primitive<operation_kind::control, 2> {
   static constexpr char const* check(graph_view const& g, node const& n) {
     if (n.operand_count != 2 || n.result_count != 1) return "an operation has the wrong number of operands";
     for (int k = 0; k < 2; ++k)
-      if (g.operand(n, k) == none || !detail::same_value_type(g.tensors[g.operand(n, k)], g.tensors[g.result(n)]))
+      if (g.operand(n, k) == none ||
+          !detail::same_value_type(g.tensors[g.operand(n, k)], g.tensors[g.result(n)]))
         return "only sequences of the same type can be added";
     return g.tensors[g.result(n)].depth > 0 ? nullptr : "only sequences of the same type can be added";
   }

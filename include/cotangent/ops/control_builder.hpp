@@ -19,14 +19,17 @@ COTANGENT_REFUSAL(loop_count, equal, values_before, values_after,
                   "cotangent: loop: the body must give as many values as are carried")
 COTANGENT_REFUSAL(loop_condition, is, elements_of_condition, one_bool,
                   "cotangent: loop: the condition must be one bool")
-COTANGENT_REFUSAL(loop_limit, is, elements_of_limit, one_int64, "cotangent: loop: the limit must be an int64 scalar")
-COTANGENT_REFUSAL(loop_endless, is, limits, conditions, "cotangent: loop: there must be a limit or a condition")
+COTANGENT_REFUSAL(loop_limit, is, elements_of_limit, one_int64,
+                  "cotangent: loop: the limit must be an int64 scalar")
+COTANGENT_REFUSAL(loop_endless, is, limits, conditions,
+                  "cotangent: loop: there must be a limit or a condition")
 COTANGENT_REFUSAL(loop_reverse, is, limits, conditions,
                   "cotangent: loop: a loop in reverse needs a limit, and can have no condition")
 COTANGENT_REFUSAL(loop_scanned, is, position_of_scanned, sequence,
                   "cotangent: loop: what is scanned must be a sequence that a loop has made")
-COTANGENT_REFUSAL(region_leak, is, value_computed, computed_here,
-                  "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
+COTANGENT_REFUSAL(
+    region_leak, is, value_computed, computed_here,
+    "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
 COTANGENT_REFUSAL(region_capture, is, value_captured, computed_outside,
                   "cotangent: a loop or branch can use values of the function around it only")
 COTANGENT_REFUSAL(case_index, is, elements_of_index, one_integer,
@@ -153,11 +156,13 @@ class loop_builder : public detail::control_builder {
 
 public:
   constexpr loop_builder(builder& b, loop_start const& s)
-      : control_builder(b), at_{.carried = s.carried, .scanned = s.scanned, .flags = s.flags}, limit_(s.limit) {
+      : control_builder(b), at_{.carried = s.carried, .scanned = s.scanned, .flags = s.flags},
+        limit_(s.limit) {
     for (int k = 0; k < s.carried; ++k) inits_.push(outside(s.inits[k]) ? s.inits[k] : b.refused());
     for (int k = 0; k < s.scanned; ++k) {
       scans_.push(s.scans[k]);
-      if (outside(s.scans[k]) && b.tensor(s.scans[k]).depth == 0) b.refuse<refusals::loop_scanned>(k, 1, b.place);
+      if (outside(s.scans[k]) && b.tensor(s.scans[k]).depth == 0)
+        b.refuse<refusals::loop_scanned>(k, 1, b.place);
     }
     if (limit_ != none && outside(limit_) && !is_scalar(limit_, element::int64))
       b.refuse<refusals::loop_limit>(b.count(b.dims(limit_)), 1, b.place);
@@ -172,7 +177,8 @@ public:
     close();
   }
   constexpr symbol const* open_body() { return open_with(body_, true); }
-  constexpr void close_body(symbol const* next, int count, symbol const* entries = nullptr, int entry_count = 0) {
+  constexpr void close_body(symbol const* next, int count, symbol const* entries = nullptr,
+                            int entry_count = 0) {
     if (count != at_.carried) b_.refuse<refusals::loop_count>(at_.carried, count, b_.place);
     array<symbol> all;
     for (int k = 0; k < count; ++k) all.push(next[k]);
@@ -195,7 +201,9 @@ public:
     at_.captured = captures_.size();
     for (int k = 0; k < at_.carried; ++k) results_.push(failed ? b_.refused() : input_like(inits_[k]));
     for (int k = 0; k < at_.stacked; ++k)
-      results_.push(failed ? b_.refused() : input_like(b_.get().ids[b_.get().regions[at_.body].first_output + at_.entry(k)], -1));
+      results_.push(
+          failed ? b_.refused()
+                 : input_like(b_.get().ids[b_.get().regions[at_.body].first_output + at_.entry(k)], -1));
     results_.push(failed ? b_.refused() : b_.symbol_of(element::int64, b_.shape(dimensions{})));
     if (failed) return none;
     std::int32_t const owner = b_.get().nodes.size();
@@ -292,8 +300,8 @@ public:
     operands.push(index_);
     for (symbol t : values_) operands.push(t);
     for (symbol t : captures_) operands.push(t);
-    return b_.assign(info_of<op::case_of>(), operands.data(), operands.size(), results_.data(), results_.size(),
-                     attributes.data(), attributes.size(), where);
+    return b_.assign(info_of<op::case_of>(), operands.data(), operands.size(), results_.data(),
+                     results_.size(), attributes.data(), attributes.size(), where);
   }
   constexpr symbol result(int k) const { return results_[k]; }
 };

@@ -7,7 +7,9 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
+#include <cotangent/run/evaluate_control.hpp>
 #include <cotangent/run/evaluate_memory.hpp>
+#include <cotangent/transform/activity.hpp>
 
 #include <cstdint>
 
@@ -17,7 +19,7 @@ namespace cotangent {
 
 namespace refusals {
 COTANGENT_REFUSAL_OF(evaluate_control, allowed,
-                     "cotangent: evaluate: loops and branches are not evaluated yet")
+                     "cotangent: evaluate: only loops and branches run regions")
 COTANGENT_REFUSAL_OF(evaluate_operation, allowed,
                      "cotangent: evaluate: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(evaluate_sizes, allowed,
@@ -40,8 +42,10 @@ class evaluation {
   graph_view g_;
   std::int64_t const* sizes_;
   element_pools pools_;
-  array<place_in_pool> at_; // by symbol
+  array<place_in_pool> at_; // by symbol; of a sequence its number
   array<bool> needed_;
+  region_nodes nodes_;
+  sequences tape_;
   evaluated result_;
 
   template <class Refusal> constexpr bool refuse(std::int32_t node_index) {
@@ -51,12 +55,16 @@ class evaluation {
     return false;
   }
 
+  static constexpr bool is_known(operation const* op) noexcept {
+    return op == info_of<op::loop>() || op == info_of<op::case_of>() || op == info_of<op::sequence_add>() ||
+           op == info_of<op::sequence_zero>();
+  }
   constexpr bool check() {
     for (std::int32_t k = 0; k < g_.extent_count; ++k)
       if (sizes_ == nullptr || sizes_[k] < 0) return refuse<refusals::evaluate_sizes>(none);
     for (std::int32_t k = 0; k < g_.node_count; ++k) {
       node const& n = g_.nodes[k];
-      if (n.op->kind == operation_kind::control || n.region != 0 || n.result_count != 1)
+      if (n.op->kind == operation_kind::control ? !is_known(n.op) : n.result_count != 1)
         return refuse<refusals::evaluate_control>(k);
       bool const computes =
           n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction;
@@ -66,11 +74,18 @@ class evaluation {
     return true;
   }
 
+  constexpr bool needed(node const& n) const {
+    for (int k = 0; k < n.result_count; ++k)
+      if (needed_[g_.result(n, k)]) return true;
+    return false;
+  }
   constexpr void find_needed() {
     needed_.assign(g_.tensor_count, false);
-    for (int k = 0; k < g_.output_count(); ++k) needed_[g_.output(k)] = true;
+    for (std::int32_t r = 0; r < g_.region_count; ++r)
+      for (int k = 0; k < g_.output_count(r); ++k)
+        if (g_.output(k, r) != none) needed_[g_.output(k, r)] = true;
     for (std::int32_t i = g_.node_count; i-- > 0;)
-      if (node const& n = g_.nodes[i]; needed_[g_.result(n)])
+      if (node const& n = g_.nodes[i]; needed(n))
         for (int k = 0; k < n.operand_count; ++k)
           if (g_.operand(n, k) != none) needed_[g_.operand(n, k)] = true;
   }
@@ -267,7 +282,23 @@ class evaluation {
       }
   }
 
+  /// What the control nodes see of this.
+  struct control_access {
+    evaluation& self;
+    graph_view const& g;
+    element_pools& pools;
+    array<place_in_pool>& at;
+    sequences& tape;
+    constexpr std::int64_t count(symbol t) const { return self.count(t); }
+    constexpr void run_region(std::int32_t r) { self.run_region(r); }
+  };
+  constexpr void compute_control(node const& n) {
+    control_access access{*this, g_, pools_, at_, tape_};
+    control_evaluation<control_access>(access, n).run();
+  }
+
   constexpr void compute(node const& n) {
+    if (n.op->kind == operation_kind::control) return compute_control(n);
     symbol const y = g_.result(n), x = n.operand_count > 0 ? g_.operand(n, 0) : y;
     switch (n.op->kind) {
     case operation_kind::identity:
@@ -291,8 +322,13 @@ class evaluation {
     }
   }
 
+  constexpr void run_region(std::int32_t r) {
+    for (int p = 0; p < nodes_.count(r); ++p)
+      if (node const& n = g_.nodes[nodes_.at(r, p)]; needed(n)) compute(n);
+  }
+
 public:
-  constexpr evaluation(graph_view const& g, std::int64_t const* sizes) : g_(g), sizes_(sizes) {}
+  constexpr evaluation(graph_view const& g, std::int64_t const* sizes) : g_(g), sizes_(sizes), nodes_(g) {}
 
   constexpr evaluated run(elements_in const* inputs, elements_out const* outputs) {
     if (!check()) return result_;
@@ -300,8 +336,7 @@ public:
     at_.resize(g_.tensor_count);
     for (int k = 0; k < g_.input_count(); ++k)
       if (needed_[g_.input(k)]) at_[g_.input(k)] = pools_.copy_in(inputs[k], count(g_.input(k)));
-    for (std::int32_t i = 0; i < g_.node_count; ++i)
-      if (node const& n = g_.nodes[i]; needed_[g_.result(n)]) compute(n);
+    run_region(0);
     for (int k = 0; k < g_.output_count(); ++k)
       pools_.copy_out(at_[g_.output(k)], outputs[k], count(g_.output(k)));
     return result_;

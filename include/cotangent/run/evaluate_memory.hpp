@@ -84,6 +84,12 @@ class element_pools {
     T const* const from = data<T>(p);
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
   }
+  template <class T>
+  constexpr void copied_across(place_in_pool to, element_pools& other, place_in_pool from, std::int64_t count) {
+    T const* const x = other.template data<T>(from);
+    T* const y = data<T>(to);
+    for (std::int64_t i = 0; i < count; ++i) y[i] = x[i];
+  }
   template <class T> constexpr void filled(place_in_pool p, T value, std::int64_t count) {
     T* const to = data<T>(p);
     for (std::int64_t i = 0; i < count; ++i) to[i] = value;
@@ -132,6 +138,29 @@ public:
     case element::int64: return filled(p, v.as<std::int64_t>(), count);
     case element::boolean: return filled(p, v.as<bool>(), count);
     }
+  }
+  constexpr void copy(place_in_pool to, element_pools& other, place_in_pool from, std::int64_t count) {
+    switch (to.type) {
+    case element::float32: return copied_across<float>(to, other, from, count);
+    case element::float64: return copied_across<double>(to, other, from, count);
+    case element::int32: return copied_across<std::int32_t>(to, other, from, count);
+    case element::int64: return copied_across<std::int64_t>(to, other, from, count);
+    case element::boolean: return copied_across<bool>(to, other, from, count);
+    }
+  }
+  /// How much there is, to go back to.
+  struct level {
+    int size[5];
+  };
+  constexpr level mark() const noexcept {
+    return {{float32_.size(), float64_.size(), int32_.size(), int64_.size(), boolean_.size()}};
+  }
+  constexpr void release(level const& to) {
+    float32_.resize(to.size[0]);
+    float64_.resize(to.size[1]);
+    int32_.resize(to.size[2]);
+    int64_.resize(to.size[3]);
+    boolean_.resize(to.size[4]);
   }
   constexpr place_in_pool copy_in(elements_in const& from, std::int64_t count) {
     switch (from.type) {

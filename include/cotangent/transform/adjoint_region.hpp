@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_ADJOINT_REGION_HPP
+#define COTANGENT_TRANSFORM_ADJOINT_REGION_HPP
+
+#include <cotangent/transform/backward_sweep.hpp>
+#include <cotangent/transform/saved_values.hpp>
+
+#include <cstdint>
+
+// The region of an adjoint.
+
+namespace cotangent::detail {
+
+constexpr symbol region_input(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_input + k];
+}
+constexpr symbol region_output(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_output + k];
+}
+
+/// A symbol of this type that is zero.
+constexpr symbol zero_like(builder& b, symbol like) {
+  tensor_symbol const t = b.tensor(like);
+  return t.depth > 0 ? extend::sequence_zero(b, t.type, t.shape, t.depth).id
+                     : extend::constant(b, t.type, t.shape, 0).id;
+}
+
+/// The region of an adjoint while it is made: what is appended to it, and what it reads of the forward region.
+class adjoint_region {
+  builder& b_;
+  std::int32_t first_node_;
+  symbol first_symbol_;
+  array<bool> live_; // by symbol - first_symbol_
+
+public:
+  std::int32_t region;
+  importer in;
+
+  constexpr explicit adjoint_region(builder& b)
+      : b_(b), first_node_(b.get().nodes.size()), first_symbol_(b.get().tensors.size()),
+        region(b.open_region()), in(b) {}
+
+  constexpr symbol input(symbol like, int deeper = 0) {
+    tensor_symbol const t = b_.tensor(like);
+    return b_.symbol_of(t.type, t.shape, t.depth + deeper);
+  }
+  constexpr bool live(symbol t) const { return live_[t - first_symbol_]; }
+
+  /// Keeps what the outputs need; the rest reads nothing any more. (It stays as constants, which nobody reads.)
+  constexpr void close(array<symbol> const& outputs) {
+    live_ = array<bool>(b_.get().tensors.size() - first_symbol_);
+    for (symbol t : outputs)
+      if (t != none) live_[t - first_symbol_] = true;
+    for (std::int32_t i = b_.get().nodes.size(); i-- > first_node_;) {
+      node& n = b_.edit().nodes[i];
+      if (n.region != region) continue;
+      symbol const* const ids = b_.get().ids.data() + n.first;
+      bool needed = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>() || n.result_count != 1;
+      for (int k = n.operand_count; k < n.operand_count + n.result_count; ++k) {
+        symbol const base = b_.tensor(ids[k]).base;
+        needed = needed || live(ids[k]) || (base != none && live(base));
+      }
+      if (!needed) {
+        n.op = b_.tensor(ids[n.operand_count]).depth > 0 ? info_of<op::sequence_zero>()
+                                                         : info_of<op::constant>();
+        n.first += n.operand_count;
+        n.operand_count = 0;
+        n.attribute = b_.get().numbers.size();
+        n.attribute_count = n.op == info_of<op::constant>() ? 1 : 0;
+        b_.edit().numbers.push(0);
+        continue;
+      }
+      for (int k = 0; k < n.operand_count; ++k)
+        if (ids[k] != none) {
+          live_[ids[k] - first_symbol_] = true;
+          if (symbol const base = b_.tensor(ids[k]).base; base != none) live_[base - first_symbol_] = true;
+        }
+    }
+    b_.set_outputs(outputs.data(), outputs.size(), region);
+    b_.close_region(region);
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_BACKWARD_SWEEP_HPP
+#define COTANGENT_TRANSFORM_BACKWARD_SWEEP_HPP
+
+#include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/transform/activity.hpp>
+#include <cotangent/transform/refusals.hpp>
+
+#include <cstdint>
+
+// The reverse walk over the nodes of one region. The adjoint of the graph itself is appended to it; that of a body goes
+// to a region of its own.
+
+namespace cotangent {
+
+/// What to do about a `wrt` that no output depends on.
+enum class unreachable : unsigned char { zeros, error };
+
+/// Outputs, the cotangents that arrive at them (`none`: ones, for a scalar only), and what to differentiate for.
+struct gradient_request {
+  symbol const* outputs = nullptr;
+  symbol const* seeds = nullptr; // null: none for all
+  int output_count = 0;
+  symbol const* wrt = nullptr;
+  int wrt_count = 0;
+  unreachable policy = unreachable::zeros;
+};
+
+namespace detail {
+
+/// The sum of two cotangents of one symbol.
+constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
+  term const s{&b, x}, t{&b, y};
+  return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
+}
+
+/// The contributions to the cotangents of the symbols from `first` on, in the order in which they came.
+class cotangents {
+  builder& b_;
+  symbol first_;
+  array<std::int32_t> head_, tail_; // by symbol - first_, into the lists; 0: nothing
+  array<symbol> value_;
+  array<std::int32_t> next_;
+
+public:
+  constexpr cotangents(builder& b, symbol first, int count)
+      : b_(b), first_(first), head_(count), tail_(count) {
+    value_.push(none);
+    next_.push(0);
+  }
+  constexpr bool any(symbol t) const noexcept { return t >= first_ && head_[t - first_] != 0; }
+  constexpr void add(symbol t, symbol contribution) {
+    std::int32_t const at = value_.push(contribution), k = t - first_;
+    next_.push(0);
+    if (head_[k] == 0) head_[k] = at;
+    else next_[tail_[k]] = at;
+    tail_[k] = at;
+  }
+  /// The sum, built once, when it is first asked for.
+  constexpr symbol sum(symbol t) {
+    std::int32_t const at = head_[t - first_];
+    for (std::int32_t k = next_[at]; k != 0; k = next_[k])
+      value_[at] = cotangent_sum(b_, value_[at], value_[k]);
+    next_[at] = 0;
+    tail_[t - first_] = at;
+    return value_[at];
+  }
+};
+
+/// What a region in the making reads of the values of another one: for each a symbol that stands for it here. What is
+/// the same in every iteration, and cheap, is made anew.
+class importer {
+  builder& b_;
+  hash_index known_;
+
+public:
+  array<symbol> there, here; // in the order in which they were asked for
+
+  constexpr explicit importer(builder& b) : b_(b) {}
+  constexpr importer(importer const&) = delete;
+
+  constexpr void stands_for(symbol of, symbol t) {
+    (void)known_.find_or_add(mix(1, static_cast<std::uint64_t>(of)) | 1u, [](std::int32_t) { return false; });
+    there.push(of);
+    here.push(t);
+  }
+  constexpr symbol operator()(symbol of, int hops = 4) {
+    if (of == none) return none;
+    std::uint32_t const hash = mix(1, static_cast<std::uint64_t>(of)) | 1u;
+    std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
+    if (at != none) return here[at];
+    tensor_symbol const t = b_.tensor(of);
+    symbol const made = again(t, hops);
+    stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));
+    return here.back();
+  }
+
+private:
+  constexpr symbol again(tensor_symbol const& t, int hops) {
+    if (t.producer == none || t.base != none) return none;
+    node const n = b_.get().nodes[t.producer];
+    switch (n.op->kind) {
+    case operation_kind::constant:
+    case operation_kind::iota:
+    case operation_kind::size: break;
+    case operation_kind::broadcast:
+    case operation_kind::reshape:
+    case operation_kind::permute:
+      if (hops > 0 && b_.tensor(b_.get().ids[n.first]).base == none) break;
+      return none;
+    default: return none;
+    }
+    symbol const x = n.operand_count > 0 ? (*this)(b_.get().ids[n.first], hops - 1) : none;
+    array<std::int64_t> attributes(n.attribute_count);
+    for (int k = 0; k < n.attribute_count; ++k) attributes[k] = b_.get().numbers[n.attribute + k];
+    return b_.push(n.op, &x, n.operand_count, attributes.data(), n.attribute_count, t.type, t.shape, n.where);
+  }
+};
+
+/// Whose nodes are differentiated, and how what is appended reads their values: directly where `in` is null.
+struct sweep_scope {
+  builder& b;
+  region_index const& index;
+  std::int32_t region;
+  importer* in;
+
+  constexpr symbol value(symbol t) const { return in == nullptr ? t : (*in)(t); }
+};
+
+/// The adjoint of a loop or of a choice of branches; in backward_control.hpp. `cotangent`: by result, none where
+/// nothing arrived; `wanted`, `given`: by operand.
+constexpr void control_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent,
+                               bool const* wanted, symbol* given);
+
+/// The sweep; its steps are in the order in which they are taken.
+class backward_sweep {
+  sweep_scope const& s_;
+  builder& b_;
+  std::int32_t const* nodes_; // of the region; null: all
+  int count_;
+  std::int32_t begin_; // nodes before it do not depend on a wrt
+  symbol first_;       // nor do symbols before it
+  array<bool> depends_;
+  int widest_ = 1, most_results_ = 1;
+
+public:
+  constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
+      : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
+        first_(s.index.high(s.region)) {
+    for (int k = 0; k < r.wrt_count; ++k)
+      if (r.wrt[k] < first_) first_ = r.wrt[k];
+    begin_ = b_.get().nodes.size();
+    for (int k = 0; k < r.wrt_count; ++k)
+      if (std::int32_t const p = b_.tensor(r.wrt[k]).producer; p < begin_) begin_ = p + 1;
+    if (!find_dependent(r)) {
+      first_ = s.index.low(s.region);
+      (void)find_dependent(r);
+    }
+  }
+
+  /// The gradients, `none` where nothing arrives; false after a failure.
+  constexpr bool run(gradient_request const& r, symbol* result) {
+    cotangents dy(b_, first_, s_.index.high(s_.region) - first_);
+    for (int k = 0; k < r.output_count; ++k)
+      if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
+    std::source_location const outer = b_.place;
+    array<symbol> given(widest_);
+    array<bool> wanted(widest_);
+    for (int p = count_; p-- > 0;) {
+      std::int32_t const i = nodes_ == nullptr ? p : nodes_[p];
+      if (i < begin_) break;
+      node n = b_.get().nodes[i]; // a copy: rules append nodes
+      symbol const* const ids = b_.get().ids.data() + n.first;
+      if (n.result_count != 1 || n.op->kind == operation_kind::control) {
+        if (!rare(i, dy)) return false;
+        continue;
+      }
+      symbol const y = ids[n.operand_count];
+      if (!dy.any(y)) continue;
+      bool needed = false;
+      for (int k = 0; k < n.operand_count; ++k) {
+        given[k] = none;
+        wanted[k] = ids[k] >= first_ && depends_[ids[k] - first_];
+        needed = needed || wanted[k];
+      }
+      if (!needed) continue;
+      b_.place = n.where;
+      if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
+      symbol const total = dy.sum(y);
+      std::int32_t const from = n.first;
+      if (s_.in != nullptr) import(n);
+      adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
+      n.op->adjoint(rule);
+      for (int k = 0; k < n.operand_count; ++k)
+        if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
+    }
+    b_.place = outer;
+    for (int k = 0; k < r.wrt_count; ++k) result[k] = dy.any(r.wrt[k]) ? dy.sum(r.wrt[k]) : none;
+    return true;
+  }
+
+private:
+  constexpr bool refuse(std::int32_t i, node const& n) {
+    b_.fail({why<refusals::not_differentiable>(), {}, {}, i, n.where});
+    return false;
+  }
+  /// Lets the node refer to what stands for its operands and results in the region that is being made.
+  constexpr void import(node& n) {
+    int const all = n.operand_count + n.result_count;
+    array<symbol> mapped(all);
+    for (int k = 0; k < all; ++k) mapped[k] = (*s_.in)(b_.get().ids[n.first + k]);
+    n.first = b_.get().ids.size();
+    for (int k = 0; k < all; ++k) b_.edit().ids.push(mapped[k]);
+  }
+
+  /// Which symbols depend on a wrt. False where a symbol before `first_` would: symbols may stand in any order.
+  constexpr bool find_dependent(gradient_request const& r) {
+    depends_ = array<bool>(s_.index.high(s_.region) - first_);
+    for (int k = 0; k < r.wrt_count; ++k) depends_[r.wrt[k] - first_] = true;
+    graph const& g = b_.get();
+    for (int p = 0; p < count_; ++p) {
+      std::int32_t const i = nodes_ == nullptr ? p : nodes_[p];
+      if (i < begin_) continue;
+      node const& n = g.nodes[i];
+      if (n.op->derivative == derivative_kind::zero) continue;
+      symbol const* const ids = g.ids.data() + n.first;
+      if (n.operand_count > widest_) widest_ = n.operand_count;
+      if (n.result_count != 1 || n.op->kind == operation_kind::control) {
+        if (!find_rare(n)) return false;
+        continue;
+      }
+      symbol const y = ids[n.operand_count];
+      bool any = false;
+      for (int k = 0; k < n.operand_count && !any; ++k) any = ids[k] >= first_ && depends_[ids[k] - first_];
+      if (!any || !is_floating(g.tensors[y].type)) continue;
+      if (y < first_) return false;
+      depends_[y - first_] = true;
+    }
+    return true;
+  }
+  constexpr bool find_rare(node const& n) {
+    graph const& g = b_.get();
+    if (n.result_count > most_results_) most_results_ = n.result_count;
+    array<bool> from(n.operand_count), to(n.result_count);
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const x = g.ids[n.first + k];
+      from[k] = x >= first_ && depends_[x - first_];
+    }
+    activity(g, s_.index).forward(n, from.data(), to.data());
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = g.ids[n.first + n.operand_count + k]; to[k]) {
+        if (y < first_) return false;
+        depends_[y - first_] = true;
+      }
+    return true;
+  }
+
+  /// Loops, branches, and what has several results.
+  constexpr bool rare(std::int32_t i, cotangents& dy) {
+    node n = b_.get().nodes[i];
+    array<symbol> total(n.result_count, none), given(n.operand_count, none);
+    array<bool> wanted(n.operand_count);
+    bool any = false, needed = false;
+    for (int k = 0; k < n.result_count; ++k) any = any || dy.any(b_.get().ids[n.first + n.operand_count + k]);
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const x = b_.get().ids[n.first + k];
+      wanted[k] = x >= first_ && depends_[x - first_];
+      needed = needed || wanted[k];
+    }
+    if (!any || !needed) return true;
+    b_.place = n.where;
+    bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
+    if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
+      return refuse(i, n);
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = b_.get().ids[n.first + n.operand_count + k]; dy.any(y)) total[k] = dy.sum(y);
+    std::int32_t const from = n.first;
+    if (control) {
+      control_adjoint(s_, i, total.data(), wanted.data(), given.data());
+    } else {
+      if (s_.in != nullptr) import(n);
+      adjoint_rule rule{{b_, n}, total.data(), wanted.data(), given.data()};
+      n.op->adjoint(rule);
+    }
+    for (int k = 0; k < n.operand_count; ++k)
+      if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
+    return b_.failed().why == nullptr;
+  }
+};
+
+} // namespace detail
+} // namespace cotangent
+
+#endif
