@@ -26,12 +26,46 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
 
   using nest_steps<Stage, K, Context>::nest_steps;
 
-  template <int S, bool Full, class Sums, std::size_t... I>
-  COTANGENT_INLINE void body(Sums& sums, std::int64_t c, std::int64_t count, std::index_sequence<I...>) noexcept {
+  template <int S, bool Full, class Sums, class Columns, std::size_t... I>
+  COTANGENT_INLINE void body(Sums& sums, Columns& into, std::int64_t c, std::int64_t count,
+                             std::index_sequence<I...>) noexcept {
     registers<W, wide, shape::lane_count(S)> r;
     constexpr int from = shape::begin(shape::lane_list(S));
     static_cast<void>(std::initializer_list<int>{
-        (this->template step_lane<from + static_cast<int>(I), S, Full>(r, sums, c, count), 0)...});
+        (this->template step_lane<from + static_cast<int>(I), S, Full>(r, sums, into, c, count), 0)...});
+  }
+
+  /// Sums over rows, along the lanes: in registers while rows side by side add to them.
+  using column_sums = registers<W, wide, shape::total_count>;
+  template <int I, bool Full> COTANGENT_INLINE void load_column(column_sums& into, std::int64_t c, std::int64_t count) noexcept {
+    if constexpr (shape::is_column(I)) {
+      constexpr auto const& v = at(I);
+      using V = lane_value<v.type>;
+      auto const* const p = this->template pointer<I, element_t<v.type> const>(0) + c;
+      into.template at<v.type>(memory::template total_index<I>) = Full ? load_value<V>(p) : load_value<V>(p, count);
+    }
+  }
+  template <int I, bool Full>
+  COTANGENT_INLINE void store_column(column_sums const& into, std::int64_t c, std::int64_t count) noexcept {
+    if constexpr (shape::is_column(I)) {
+      constexpr auto const& v = at(I);
+      auto* const p = this->template pointer<I, element_t<v.type>>(0) + c;
+      if constexpr (Full) store_value(p, into.template at<v.type>(memory::template total_index<I>));
+      else store_value(p, into.template at<v.type>(memory::template total_index<I>), count);
+    }
+  }
+  /// The same positions of one row, or of rows side by side from `sub` on.
+  template <int S, bool Full, class Sums, std::size_t... I, std::size_t... R>
+  COTANGENT_INLINE void step(Sums* sums, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
+                             std::index_sequence<R...>) noexcept {
+    constexpr int from = shape::begin(shape::lane_list(S));
+    column_sums into;
+    std::int64_t const top = sub;
+    static_cast<void>(std::initializer_list<int>{(load_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
+    static_cast<void>(std::initializer_list<int>{
+        (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, c, count, list), 0)...});
+    sub = top;
+    static_cast<void>(std::initializer_list<int>{(store_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
   }
 
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
@@ -41,7 +75,7 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
           math::broadcast<lane_value<v.type>>(described_by<v.op>::template neutral<element_t<v.type>>());
   }
   /// Combines what ran side by side, then the lanes: a fixed order.
-  template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums (&sums)[U]) noexcept {
+  template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums* sums) noexcept {
     constexpr auto const& v = at(I);
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
@@ -70,32 +104,44 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
   }
 
   template <int S, class Sums, class List, std::size_t... U>
-  COTANGENT_INLINE void side_by_side(Sums& sums, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{(body<S, true>(sums[U], c + static_cast<int>(U) * W, W, list), 0)...});
+  COTANGENT_INLINE void side_by_side(Sums* sums, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{
+        (step<S, true>(sums + U, c + static_cast<int>(U) * W, W, list, std::index_sequence<0>{}), 0)...});
   }
 
-  template <int S, std::size_t... I> COTANGENT_INLINE void lane_loop(std::index_sequence<I...> list) noexcept {
+  /// One stage of a row, or of R rows side by side: these share what they load of a row that all rows read, and the
+  /// sums over rows; a row's own sums go on in one chain either way.
+  template <int S, int R, std::size_t... I> COTANGENT_INLINE void lane_loop(std::index_sequence<I...> list) noexcept {
     constexpr int from = shape::begin(shape::lane_list(S)), U = shape::unroll(S);
+    static_assert(U == 1 || R == 1);
     // a long body is made once, for any count: compile time, against a mask in the loop
     constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
-    registers<W, wide, shape::reduce_count(S)> sums[U];
-    for (int u = 0; u < U; ++u)
+    constexpr std::make_index_sequence<R> all{};
+    registers<W, wide, shape::reduce_count(S)> sums[U * R];
+    for (int u = 0; u < U * R; ++u)
       static_cast<void>(std::initializer_list<int>{(start_sum<from + static_cast<int>(I), S>(sums[u]), 0)...});
     std::int64_t c = 0;
     if constexpr (turned) {
-      for (; c < shape::columns; ++c) body<S, true>(sums[0], c, W, list);
+      for (; c < shape::columns; ++c) step<S, true>(sums, c, W, list, all);
     } else if constexpr (once_made) {
-      for (; c < lanes; c += W) body<S, false>(sums[0], c, lanes - c < W ? lanes - c : W, list);
+      for (; c < lanes; c += W) step<S, false>(sums, c, lanes - c < W ? lanes - c : W, list, all);
     } else {
       if constexpr (U > 1 && (n < 0 || n >= U * W))
         for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, c, list, std::make_index_sequence<U>{});
       if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
-        for (; c + W <= lanes; c += W) body<S, true>(sums[0], c, W, list);
+        for (; c + W <= lanes; c += W) step<S, true>(sums, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
-        if (c < lanes) body<S, false>(sums[0], c, lanes - c, list);
+        if (c < lanes) step<S, false>(sums, c, lanes - c, list, all);
     }
-    static_cast<void>(std::initializer_list<int>{(finish_sum<from + static_cast<int>(I), S>(sums), 0)...});
+    if constexpr (R == 1) finish_sums<S, U>(sums, list);
+    else
+      for (int k = 0; k < R; ++k, ++sub) finish_sums<S, 1>(sums + k, list);
+  }
+  template <int S, int U, class Sums, std::size_t... I>
+  COTANGENT_INLINE void finish_sums(Sums* sums, std::index_sequence<I...>) noexcept {
+    constexpr int from = shape::begin(shape::lane_list(S));
+    static_cast<void>(std::initializer_list<int>{(finish_sum<from + static_cast<int>(I), S, U>(sums), 0)...});
   }
 
   template <int S, std::size_t... I> COTANGENT_INLINE void row_steps(std::index_sequence<I...>) noexcept {
@@ -111,9 +157,14 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
     row_steps<S>(std::make_index_sequence<shape::size(shape::row_list(S))>{});
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
-      if constexpr (B == 1 || turned) lane_loop<S>(std::make_index_sequence<shape::size(list)>{});
-      else
-        for (sub = 0; sub < active; ++sub) lane_loop<S>(std::make_index_sequence<shape::size(list)>{});
+      constexpr std::make_index_sequence<shape::size(list)> all{};
+      constexpr int R = shape::rows_at_once(S);
+      if constexpr (B == 1 || turned) lane_loop<S, 1>(all);
+      else {
+        if constexpr (R > 1)
+          for (std::int64_t k = 0; k + R <= active; k += R) sub = k, lane_loop<S, R>(all);
+        for (std::int64_t k = R > 1 ? active / R * R : 0; k < active; ++k) sub = k, lane_loop<S, 1>(all);
+      }
       sub = 0;
     }
   }
@@ -160,6 +211,8 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
     static_cast<void>(std::initializer_list<int>{(start_total<first + static_cast<int>(I)>(), 0)...});
     for (row = 0; row < rows; row += B) {
       if constexpr (B > 1) active = rows - row < B ? rows - row : B;
+      if constexpr (B > 1 && !turned)
+        if (active < B) row_values = {}; // what no row computes could be denormal, and slow
       if constexpr (N.split > 1) {
         std::int64_t rest = row;
         for (int k = N.split - 1; k >= 0; --k) {

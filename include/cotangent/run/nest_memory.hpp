@@ -40,6 +40,10 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
 
   // ---- memory
 
+  /// The only way to a buffer.
+  template <class T> COTANGENT_INLINE T* base(std::int32_t buffer) const noexcept {
+    return reinterpret_cast<T*>(x.buffer[buffer]);
+  }
   /// Where the access of instance `I` is in this row; rows of a block follow each other along axis 0.
   template <int I, class T> COTANGENT_INLINE T* pointer(std::int64_t in_block) const noexcept {
     constexpr access a = P.accesses.data[at(I).access];
@@ -48,13 +52,13 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
       if constexpr (a.stride[0] != 0) offset += (row + in_block) * x.value(a.stride[0]);
     } else if constexpr (N.split > 1)
       for (int k = 0; k < N.split; ++k) offset += index[k] * x.value(a.stride[k]);
-    return reinterpret_cast<T*>(x.buffer[a.buffer]) + offset;
+    return base<T>(a.buffer) + offset;
   }
   template <int I> static constexpr dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
   template <int Slot, class T> COTANGENT_INLINE T* row_buffer(std::int64_t c) const noexcept {
-    return reinterpret_cast<T*>(x.buffer[P.row_slots.data[Slot].buffer]) +
+    return base<T>(P.row_slots.data[Slot].buffer) +
            (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
   }
 

@@ -148,15 +148,31 @@ template <class Stage, int K> struct nest_shape {
     return n;
   }();
 
-  /// How many vectors of a stage run side by side, to keep more than one addition of its reductions under way.
-  static constexpr int unroll(int stage) {
+  /// Accumulates over rows, into one element for each position along the lanes.
+  static constexpr bool is_column(int i) {
+    return at(i).what == action::accumulate && !turned && !is_total(at(i));
+  }
+
+  /// How many chains of additions a stage keeps under way.
+  static constexpr int chains(int stage) {
     float cost = 0;
-    bool reduces = false;
+    bool sums = false;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i) {
       if (at(i).op != nullptr) cost += at(i).op->cost;
-      reduces = reduces || at(i).what == action::reduce;
+      sums = sums || at(i).what == action::reduce || (B > 1 && is_column(i));
     }
-    int const most = !reduces || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    return !sums || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+  }
+  /// In a block: how many of its rows run side by side.
+  static constexpr int rows_at_once(int stage) {
+    if (B == 1 || turned || size(lane_list(stage)) > long_body) return 1;
+    int const most = chains(stage);
+    return most < B ? most : B;
+  }
+  /// In a single row: how many of its vectors.
+  static constexpr int unroll(int stage) {
+    if (B > 1) return 1;
+    int const most = chains(stage);
     return inner_size < 0 || inner_size >= most * W ? most : inner_size >= 2 * W ? 2 : 1;
   }
 };

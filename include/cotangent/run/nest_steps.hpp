@@ -98,8 +98,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   // ---- lanes
 
   /// One instance at the positions from `c` on: all lanes where `Full`, else `count` of them.
-  template <int I, int S, bool Full, class Registers, class Sums>
-  COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, std::int64_t c, std::int64_t count) noexcept {
+  template <int I, int S, bool Full, class Registers, class Sums, class Columns>
+  COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, Columns& into, std::int64_t c, std::int64_t count) noexcept {
     constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     using V = lane_value<v.type>;
@@ -121,11 +121,14 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         V& total = column_totals[c].template at<v.type>(memory::template total_index<I>);
         total = Op::combine(total, counted<I, false, V, T, Op>(r, active));
       } else {
-        T* const p = this->template pointer<I, T>(sub) + c;
+        V& total = into.template at<v.type>(memory::template total_index<I>);
         constexpr auto const& u = operand(I, 0);
-        V const y = this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits);
-        if constexpr (Full) store_value(p, V(Op::combine(load_value<V>(p), y)));
-        else store_value(p, V(Op::combine(load_value<V>(p, count), y)), count);
+        if constexpr (shape::is_sum_of_products(v)) { // in every position: an element's value does not depend on it
+          constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
+          total = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
+                            this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), total);
+        } else
+          total = Op::combine(total, this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits));
       }
     } else {
       V& y = r.template at<v.type>(v.place);
@@ -201,7 +204,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     }
     std::int64_t const low = x.value(w.low[lane_axis]), high = x.value(w.high[lane_axis]);
     std::int64_t const stride = x.value(memory::template lane_stride<I>());
-    T* const p = reinterpret_cast<T*>(x.buffer[a.buffer]) + offset;
+    T* const p = this->template base<T>(a.buffer) + offset;
     if (memory::template lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
     std::remove_const_t<T> lane[W]{};
     for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];

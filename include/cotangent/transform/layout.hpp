@@ -15,6 +15,7 @@ class layouter {
   graph_view g;
   array<std::int32_t> order_;    // instances, nest after nest, operands before readers
   array<std::int32_t> sorted_;   // the same, in the final order
+  array<std::int32_t> nest_of_;  // by buffer: the last nest seen to use it
   int vector_bytes_;
 
 public:
@@ -24,6 +25,7 @@ public:
   constexpr layouter(graph_view const& graph, plan const& schedule, int vector_bytes)
       : g(graph), vector_bytes_(vector_bytes), p(schedule), sizes(p.derived, p.known_sizes) {
     sort_nests();
+    nest_of_.resize(p.buffers.size());
     for (std::int32_t k = 0; k < p.nests.size(); ++k)
       if (p.nests[k].kind == nest_kind::loops) finish(k);
     settle_instances();
@@ -103,24 +105,36 @@ private:
 
   /// Row values of as many rows as a vector has lanes are computed together, where their row buffers stay small. Rows
   /// that are shorter than that go into the lanes themselves.
-  constexpr void choose_block(nest& n) const {
+  constexpr void choose_block(nest& n) {
     if (n.split != 1 || n.rank != 2) return;
     float cost = 0;
-    std::int64_t slots = 0, tiles = 0;
+    std::int64_t slots = 0, tiles = 0, streams = 0;
     bool windows = false;
     for (int k = 0; k < n.instance_count; ++k) {
       instance const& v = p.instances[sorted_[n.first_instance + k]];
       if (v.where == role::row && v.op != nullptr) cost += v.op->cost;
       if (v.slot != none) ++slots;
+      if (v.where == role::lane && v.access != none && p.accesses[v.access].stride[0] != 0)
+        if (std::int32_t& last = nest_of_[p.accesses[v.access].buffer]; last != n.first_instance + 1) {
+          last = n.first_instance + 1;
+          ++streams;
+        }
       if (v.where == role::lane && v.access != none) ++tiles;
+      if (v.where == role::lane && v.what == action::accumulate) cost += 2; // columns: loaded once for rows side by side
       windows = windows || v.what == action::window;
     }
     int const width = vector_bytes_ / std::max(4, static_cast<int>(size_of(n.widest)));
     bool const short_rows = n.size[1] > 0 && n.size[1] <= most_columns && n.size[1] < 2 * width;
     n.rows_in_lanes = short_rows && !windows && tiles <= most_tiles && (n.size[0] < 0 || n.size[0] >= width);
-    bool const fits = slots == 0 || (n.size[1] >= 0 && n.size[1] * vector_bytes_ * slots <= 16384);
-    if (n.rows_in_lanes || (cost >= 2 && fits)) n.block = width;
+    if (n.rows_in_lanes) n.block = width;
+    else if (cost >= 2 && (slots == 0 || n.size[1] >= 0)) {
+      std::int64_t const bytes = n.size[1] * (vector_bytes_ / width); // of a row of one buffer
+      n.block = width;
+      while (n.block > 4 && bytes * n.block * (slots + streams) > most_cached) n.block /= 2;
+      while (n.block > 1 && bytes * n.block * slots > most_buffered) n.block /= 2;
+    }
   }
+  static constexpr std::int64_t most_buffered = 16384, most_cached = 40960; // bytes that the rows of a block take
   static constexpr int most_columns = 16, most_tiles = 12; // of the turned rows, on the stack
 
   constexpr role role_of(access const& a, nest const& n) const {

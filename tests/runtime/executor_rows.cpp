@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "executor.hpp"
+
+// Rows of a block run side by side, sums over rows wait in registers meanwhile.
+
+using namespace cotangent;
+using namespace executing;
+
+namespace {
+
+template <element E> struct rows {
+  static constexpr built make() {
+    builder b;
+    dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
+    symbol in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}})),
+                 b.symbol_of(E, b.shape(dimensions{1, {n}}))};
+    term const x{&b, in[0]}, w{&b, in[1]}, y{&b, in[2]};
+    b.set_inputs(in, 3);
+    term const z = extend::sum(x * w, 2), d = extend::apply<op::sigmoid>(z) - y;
+    term const column = op::reshape::of(d, b.shape(dimensions{2, {n, 1}}));
+    symbol out[6]{z.id,
+                  extend::max(x, 2).id,
+                  extend::sum(x * column, 1).id,
+                  extend::max(x - column, 1).id,
+                  extend::sum(extend::apply<op::square>(x - column), 3).id,
+                  extend::sum(d * y, 1).id};
+    b.set_outputs(out, 6);
+    return {b.get(), b.failed()};
+  }
+};
+
+/// All rows alike: what each of them gives must be alike to the bit, wherever it stands in its block.
+template <element E> void check_alike(std::int64_t n, std::int64_t m) {
+  CAPTURE(n, m);
+  std::vector<std::int64_t> const known = known_of(simple<rows<E>>::view, n, m);
+  graph const sized = reference::concrete(plain<rows<E>>::view, known_of(plain<rows<E>>::view, n, m).data());
+  reference::dice d(7);
+  array<values> in = reference::inputs_of(sized, d, -2, 3);
+  for (std::int64_t i = 0; i < n * m; ++i) in[0][static_cast<int>(i)] = in[0][static_cast<int>(i % m)];
+  auto const out = results_of<simple<rows<E>>>(sized, in, known.data(), 0xFF, std::nullopt);
+  for (int k = 0; k < 2; ++k)
+    for (std::int64_t r = 1; r < n; ++r)
+      CHECK(std::memcmp(out[static_cast<std::size_t>(k)].data(),
+                        out[static_cast<std::size_t>(k)].data() + static_cast<std::size_t>(r) * size_of(E), size_of(E)) == 0);
+}
+
+} // namespace
+
+TEST_CASE("Any number of rows of any length is summed along both axes") {
+  for (std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 11, 16, 19, 35})
+    for (std::int64_t m : {1, 5, 8, 16, 19, 40}) {
+      check_named<rows<element::float64>>(n, m, -2, 3, 1e-11);
+      check_named<rows<element::float32>>(n, m, -2, 3, 2e-5);
+    }
+}
+TEST_CASE("What a row gives does not depend on where it stands") {
+  for (std::int64_t n : {2, 5, 13, 19})
+    for (std::int64_t m : {3, 17, 100}) {
+      check_alike<element::float64>(n, m);
+      check_alike<element::float32>(n, m);
+    }
+}
