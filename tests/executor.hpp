@@ -89,10 +89,9 @@ inline bool close(scalar const& a, scalar const& b, double tolerance) {
 }
 
 /// Runs in a workspace full of `fill`; the bytes of every result.
-template <class Stage>
+template <class E>
 std::vector<std::vector<unsigned char>> results_of(graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
                                             unsigned char fill, std::optional<status> expected = status::ok) {
-  using E = run::executor<Stage>;
   std::size_t const bytes = E::is_static ? E::workspace_bytes : E::workspace_for(known);
   if (E::is_static) CHECK(E::workspace_for(known) == bytes);
   guarded workspace(bytes, 64, fill);
@@ -132,15 +131,13 @@ std::vector<std::vector<unsigned char>> results_of(graph_view const& sized, arra
   return r;
 }
 
-/// Compares a program with the plain evaluation of `original`, which it was made from.
-template <class Stage>
-void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
-             std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
-  graph const sized = known == nullptr ? builder(original).get() : reference::concrete(original, known);
-  auto const first = results_of<Stage>(sized, inputs, known, 0xFF, expected);
-  auto const second = results_of<Stage>(sized, inputs, known, 0x5A, expected);
+/// Compares an execution with the plain evaluation of `sized`.
+template <class E>
+void compare_execution(graph const& sized, array<values> const& inputs, array<values> const& wanted, double tolerance,
+                       std::int64_t const* known, std::optional<status> expected) {
+  auto const first = results_of<E>(sized, inputs, known, 0xFF, expected);
+  auto const second = results_of<E>(sized, inputs, known, 0x5A, expected);
   CHECK(first == second);
-  array<values> const wanted = reference::evaluate(sized, inputs);
   graph_view const g = sized;
   for (int k = 0; k < wanted.size(); ++k) {
     int wrong = none;
@@ -156,6 +153,23 @@ void compare(graph_view const& original, array<values> const& inputs, double tol
       INFO("is " << is.real << " " << is.integer << ", should be " << wanted[k][wrong].real << " " << wanted[k][wrong].integer);
       CHECK(wrong == none);
     }
+  }
+}
+
+/// Compares a program with the plain evaluation of `original`, which it was made from: as loop nests always, and as
+/// straight code where it is small enough for that.
+template <class Stage>
+void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
+             std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
+  graph const sized = known == nullptr ? builder(original).get() : reference::concrete(original, known);
+  array<values> const wanted = reference::evaluate(sized, inputs);
+  {
+    INFO("as loop nests");
+    compare_execution<run::nests<Stage>>(sized, inputs, wanted, tolerance, known, expected);
+  }
+  if constexpr (run::executor<Stage>::is_straight) {
+    INFO("as straight code");
+    compare_execution<run::straight<Stage>>(sized, inputs, wanted, tolerance, known, expected);
   }
 }
 
@@ -243,8 +257,8 @@ template <class Make> void check_named(std::int64_t n, std::int64_t m, double lo
   graph const sized = reference::concrete(plain<Make>::view, known.data());
   reference::dice d(7);
   array<values> const in = reference::inputs_of(sized, d, low, high);
-  auto const first = results_of<simple<Make>>(sized, in, later.data(), 0xFF, std::nullopt);
-  CHECK(first == results_of<simple<Make>>(sized, in, later.data(), 0x00, std::nullopt));
+  auto const first = results_of<run::nests<simple<Make>>>(sized, in, later.data(), 0xFF, std::nullopt);
+  CHECK(first == results_of<run::nests<simple<Make>>>(sized, in, later.data(), 0x00, std::nullopt));
   array<values> const wanted = reference::evaluate(sized, in);
   for (int k = 0; k < wanted.size(); ++k)
     for (int i = 0; i < wanted[k].size(); ++i) {

@@ -73,7 +73,7 @@ struct shifted { // the window reads where another position is written
 /// Every result in place of every argument that may be: nothing else changes.
 template <class Make> int try_in_place() {
   using Stage = simple<Make>;
-  using E = run::executor<Stage>;
+  using E = run::nests<Stage>;
   graph_view const g = plain<Make>::view;
   reference::dice d(5);
   array<values> const in = reference::inputs_of(g, d, -1, 1), wanted = reference::evaluate(g, in);
@@ -115,7 +115,7 @@ TEST_CASE("Arguments that nothing reads") { check<graph_of<unused>>(); }
 TEST_CASE("Memory of values that are done with is used again") {
   check<graph_of<long_lived<5>>>(-1, 1, 1e-10);
   check<graph_of<long_lived<17>>>(-1, 1, 1e-10);
-  using E = run::executor<simple<graph_of<long_lived<17>>>>;
+  using E = run::nests<simple<graph_of<long_lived<17>>>>;
   CHECK(E::workspace_bytes < 40 * 17 * 17 * sizeof(double));
 }
 TEST_CASE("Results lie exactly where arguments lie, where the plan allows it") {

@@ -129,7 +129,7 @@ TEST_CASE("argmax takes the first of equals, and a NaN before everything") {
   for (int k = 0; k < 7; ++k) in[1].push(scalar::of(std::int32_t{0}));
   for (int k = 0; k < 8; ++k) in[2].push(scalar::of(std::int64_t{0}));
   for (int k = 0; k < 21; ++k) in[3].push(scalar::of(0.0));
-  auto const out = results_of<simple<graph_of<choices>>>(plain<graph_of<choices>>::view, in, nullptr, 0);
+  auto const out = results_of<run::executor<simple<graph_of<choices>>>>(plain<graph_of<choices>>::view, in, nullptr, 0);
   std::int64_t const columns[]{3, 2, 3}, lines[]{0, 1, 1, 0, 0};
   CHECK(std::memcmp(out[4].data(), columns, sizeof columns) == 0);
   CHECK(std::memcmp(out[5].data(), lines, sizeof lines) == 0);

@@ -4,15 +4,16 @@
 
 #include <cotangent/run/kernels.hpp>
 #include <cotangent/run/loops.hpp>
+#include <cotangent/run/straight.hpp>
 
 #include <cstddef>
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The static program of the graph that `Stage::view` is: its plan as code. Stateless; one workspace for each run that
-/// is under way.
-template <class Stage> struct executor {
+/// The loop nests of the graph that `Stage::view` is: its plan as code. Stateless; one workspace for each run that is
+/// under way.
+template <class Stage> struct nests {
   static constexpr graph_view g = Stage::view;
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
   static constexpr int sizes = P.known_sizes + P.size.derived;
@@ -46,7 +47,7 @@ template <class Stage> struct executor {
     for (int k = 0; k < P.size.slots; ++k)
       if (P.slots.data[k].count < 0) return false;
     for (int k = 0; k < P.size.nests; ++k)
-      if (executor::matmul_of(k) && executor::scratch_elements(k) < 0) return false;
+      if (nests::matmul_of(k) && nests::scratch_elements(k) < 0) return false;
     return true;
   }();
 
@@ -56,7 +57,7 @@ template <class Stage> struct executor {
     std::int64_t bytes = 0, scratch = 0;
     for (int k = 0; k < P.size.slots; ++k) bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
     for (int k = 0; k < P.size.nests; ++k)
-      if (executor::matmul_of(k) && executor::scratch_elements(k) > scratch) scratch = executor::scratch_elements(k);
+      if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
     return static_cast<std::size_t>(bytes + (scratch + 63) / 64 * 64);
   }();
 
@@ -135,6 +136,12 @@ private:
       if (from != to) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
     }
   }
+};
+
+/// The static program of the graph that `Stage::view` is: straight code where it is small, else loop nests.
+template <class Stage>
+struct executor : std::conditional_t<runs_straight(Stage::view, simd::bytes), straight<Stage>, nests<Stage>> {
+  static constexpr bool is_straight = runs_straight(Stage::view, simd::bytes);
 };
 
 } // inline namespace COTANGENT_ABI

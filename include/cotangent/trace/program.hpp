@@ -77,7 +77,10 @@ private:
     bool of[input_count * output_count + 1]{};
     constexpr aliases() {
       for (int k = 0; k < output_count; ++k)
-        for (int j = 0; j < input_count; ++j) of[k * input_count + j] = may_be_in_place(executor::P, j, k);
+        for (int j = 0; j < input_count; ++j) {
+          if constexpr (executor::is_straight) of[k * input_count + j] = executor::may_be_in_place(j, k);
+          else of[k * input_count + j] = may_be_in_place(executor::P, j, k);
+        }
     }
   };
   static constexpr aliases in_place{};

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "executor_graph.hpp"
+#include "straight_machine.hpp"
+
+#include <cmath>
+
+// Straight code of many small graphs, taken at its word by a machine that checks every lane.
+
+using namespace cotangent;
+using namespace reference;
+
+namespace {
+
+constexpr dimension axes[][4]{{3, 4, 2, 1}, {3, 3, 1, 2}, {1, 5, 3, 2}, {2, 2, 2, 2}, {6, 1, 4, 1}, {0, 3, 2, 1}, {8, 1, 1, 3}, {7, 2, 1, 1}};
+constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]);
+
+graph small_graph(int seed) {
+  dice d(static_cast<std::uint64_t>(seed));
+  graph_options o;
+  o.nodes = 4 + d.below(24);
+  o.gradients = d.below(2) == 0;
+  o.mixed = d.below(3) != 0;
+  o.most = 48;
+  for (int k = 0; k < 4; ++k) o.sizes[k] = axes[seed % kinds_of_axes][k];
+  builder b;
+  planned_graph const made(b, d, o);
+  REQUIRE(b.failed().why == nullptr);
+  return d.below(3) == 0 ? b.get() : simplify(b.get());
+}
+
+bool equal(scalar const& a, scalar const& b) {
+  if (a.type != b.type) return false;
+  if (!is_floating(a.type)) return a.integer == b.integer;
+  double const near = a.type == element::float32 ? 3e-6 : 1e-12;
+  return a.real == b.real || (std::isnan(a.real) && std::isnan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
+}
+bool equal(array<values> const& a, array<values> const& b) {
+  for (int k = 0; k < a.size(); ++k)
+    for (int i = 0; i < a[k].size(); ++i)
+      if (!equal(a[k][i], b[k][i])) return false;
+  return a.size() == b.size();
+}
+
+graph chain(int elements) {
+  builder b;
+  term x{&b, b.symbol_of(element::float64, b.shape(dimensions{1, {elements}}))};
+  b.set_inputs(&x.id, 1);
+  term const s = extend::sum(extend::slice(x, 0, 1, elements - 1) * extend::slice(x, 0, 0, elements - 1), 1);
+  symbol out[2]{s.id, none};
+  gradient(b, {&s.id, nullptr, 1, &x.id, 1}, out + 1);
+  b.set_outputs(out, 2);
+  return simplify(b.get());
+}
+
+} // namespace
+
+TEST_CASE("Straight code computes what its graph says, and reads no lane that means nothing") {
+  int followed = 0;
+  for (int seed = 1; seed < 3000; ++seed) {
+    CAPTURE(seed);
+    graph const g = small_graph(seed);
+    int const bytes = seed % 3 == 0 ? 16 : seed % 3 == 1 ? 32 : 64;
+    if (!runs_straight(g, bytes)) continue;
+    ++followed;
+    dice d(static_cast<std::uint64_t>(seed) + 1);
+    array<values> const in = inputs_of(g, d, -2, 3);
+    straight_program const p = straighten(g, bytes);
+    straight_machine const run(g, p, in);
+    REQUIRE(run.error == "");
+    REQUIRE(equal(run.outputs, evaluate(g, in)));
+  }
+  CHECK(followed > 1500);
+}
+
+TEST_CASE("The machine that follows straight code sees when it is wrong") {
+  graph const g = chain(7);
+  dice d(3);
+  array<values> const in = inputs_of(g, d, 1, 2);
+  straight_program const right = straighten(g, 64);
+  REQUIRE(straight_machine(g, right, in).error == "");
+  int noticed = 0, changed = 0;
+  auto const try_out = [&](straight_program const& wrong) {
+    ++changed;
+    straight_machine const run(g, wrong, in);
+    noticed += run.error != "" || !equal(run.outputs, evaluate(g, in));
+  };
+  for (int k = 0; k < right.steps.size(); ++k) {
+    straight_step const& s = right.steps[k];
+    straight_program wrong = right;
+    if (s.what == straight_action::load) wrong.steps[k].offset += 1;
+    else if (s.what == straight_action::store) wrong.steps[k].count -= 1;
+    else if (s.what == straight_action::fold) wrong.steps[k].count /= 2;
+    else continue;
+    try_out(wrong);
+  }
+  for (straight_step const& s : right.steps)
+    for (int k = s.first_index; s.what == straight_action::shuffle && k < s.first_index + s.lanes; ++k) {
+      if (right.indices[k] == none || right.operands[s.first + right.indices[k] / s.width].lane != none) continue; // one number
+      straight_program wrong = right;
+      wrong.indices[k] ^= 1;
+      try_out(wrong);
+    }
+  CHECK(changed > 10);
+  CHECK(noticed == changed);
+}
+
+TEST_CASE("What is large, and what chooses elements by index, runs as loops") {
+  CHECK(runs_straight(chain(8), 64));
+  CHECK_FALSE(runs_straight(chain(most_straight_elements + 1), 64));
+  builder b;
+  term x{&b, b.symbol_of(element::float64, b.shape(dimensions{1, {4}}))}, i{&b, b.symbol_of(element::int32, b.shape(dimensions{1, {2}}))};
+  symbol const in[2]{x.id, i.id};
+  b.set_inputs(in, 2);
+  term const y = extend::gather(x, i);
+  b.set_outputs(&y.id, 1);
+  CHECK(straight_size(b.get(), 64) == -1);
+}
