@@ -3,7 +3,6 @@
 // EXPECT: axis<2>
 // EXPECT: rank_of_operand<2>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -3,7 +3,6 @@
 // EXPECT: element_of_left<double>
 // EXPECT: element_of_right<float>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

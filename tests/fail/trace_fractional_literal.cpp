@@ -3,7 +3,6 @@
 // EXPECT: literal_of<double>
 // EXPECT: integer_element<int>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -3,7 +3,6 @@
 // EXPECT: columns_of_left<32>
 // EXPECT: rows_of_right<31>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -3,7 +3,6 @@
 // EXPECT: columns_of_left<'n'>
 // EXPECT: rows_of_right<'m'>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -3,7 +3,6 @@
 // EXPECT: element_of_operand<int>
 // EXPECT: floating<.*wanted>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: grad: the function must return a scalar
 // ERRORS: 1
-// LINES: g++ 20, clang 30
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

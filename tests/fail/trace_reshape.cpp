@@ -3,7 +3,6 @@
 // EXPECT: elements_of_operand<12>
 // EXPECT: elements_of_result<10>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -3,7 +3,6 @@
 // EXPECT: extent_of_left<3>
 // EXPECT: extent_of_right<4>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

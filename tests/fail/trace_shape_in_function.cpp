@@ -3,7 +3,7 @@
 // EXPECT: extent_of_left<3>
 // EXPECT: extent_of_right<4>
 // ERRORS: 1
-// LINES: g++ 20, clang 30
+// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

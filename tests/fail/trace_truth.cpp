@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: an expression has no value while its graph is built, so `if`, `while` and `\?:` must not ask it; choose with ct::select
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

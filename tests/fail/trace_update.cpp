@@ -3,7 +3,6 @@
 // EXPECT: shape_before<.*size<3>
 // EXPECT: shape_after<.*size<2>.*size<3>
 // ERRORS: 1
-// LINES: g++ 17, clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -17,8 +17,9 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(number_of_indices, equal, indices_given, rank_of_tensor,
-                  "cotangent: tensor: there must be as many indices as the rank")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(number_of_indices, equal, indices_given, rank_of_tensor, "cotangent: tensor: there must be as many indices as the rank")
+// clang-format on
 } // namespace refusals
 
 namespace detail {

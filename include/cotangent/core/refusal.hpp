@@ -21,8 +21,9 @@
 // `refusals::matmul_inner::text`. A macro, because `static_assert` wants a literal. The relations are in
 // core/speak.hpp; tags may be declared often.
 //
-// `report` is a function: a class whose static_assert fails is no constant for clang, which makes more errors
-// of it in a constant evaluation; an alias template with such parameters makes g++ 12 crash.
+// `report` is a function (which gives true, so that a `noexcept` can ask for it): a class whose static_assert fails
+// is no constant for clang, which makes more errors of it in a constant evaluation; an alias template with such
+// parameters makes g++ 12 crash.
 
 // clang-format off: fewer lines here are fewer lines of each error.
 
@@ -35,8 +36,9 @@
     template <::cotangent::extent A, ::cotangent::extent B,                                                  \
               class Left = typename ::cotangent::detail::speak<left_, A>::type,                              \
               class Right = typename ::cotangent::detail::speak<right_, B>::type>                            \
-    static constexpr void report() noexcept {                                                                \
+    static constexpr bool report() noexcept {                                                                \
       static_assert(::cotangent::refusals::relation_<Left, Right>, sentence_);                               \
+      return true;                                                                                           \
     }                                                                                                        \
   };
 
@@ -49,8 +51,9 @@
     template <::cotangent::shape A, ::cotangent::shape B,                                                    \
               class Left = typename ::cotangent::detail::speak_shape<left_, A>::type,                        \
               class Right = typename ::cotangent::detail::speak_shape<right_, B>::type>                      \
-    static constexpr void report() noexcept {                                                                \
+    static constexpr bool report() noexcept {                                                                \
       static_assert(::cotangent::refusals::relation_<Left, Right>, sentence_);                               \
+      return true;                                                                                           \
     }                                                                                                        \
   };
 
@@ -60,8 +63,9 @@
   template <class...> struct right_;                                                                         \
   struct name_ {                                                                                             \
     static constexpr char const* text = sentence_;                                                           \
-    template <class Left, class Right> static constexpr void report() noexcept {                             \
+    template <class Left, class Right> static constexpr bool report() noexcept {                             \
       static_assert(::cotangent::refusals::relation_<left_<Left>, right_<Right>>, sentence_);                \
+      return true;                                                                                           \
     }                                                                                                        \
   };
 
@@ -69,8 +73,9 @@
 #define COTANGENT_REFUSAL_OF(name_, relation_, sentence_)                                                    \
   struct name_ {                                                                                             \
     static constexpr char const* text = sentence_;                                                           \
-    template <class... Subject> static constexpr void report() noexcept {                                    \
+    template <class... Subject> static constexpr bool report() noexcept {                                    \
       static_assert(::cotangent::refusals::relation_<Subject...>, sentence_);                                \
+      return true;                                                                                           \
     }                                                                                                        \
   };
 

@@ -13,21 +13,13 @@
 
 namespace cotangent::refusals {
 
-COTANGENT_REFUSAL_SHAPES(view_shape, equal, shape_of_memory, shape_of_view,
-                         "cotangent: view: the sizes of the memory must equal the extents of the view")
-COTANGENT_REFUSAL_SHAPES(
-    view_sizes, is, shape_of_memory, shape_of_view,
-    "cotangent: view: the size of the memory does not say the sizes of the names; give one for each "
-    "after it")
-COTANGENT_REFUSAL(view_number_of_sizes, equal, sizes_given, names_in_extents,
-                  "cotangent: view: there must be one size for each name in the extents")
-COTANGENT_REFUSAL_TYPES(
-    view_element, equal, elements_of_memory, elements_of_view,
-    "cotangent: view: the elements of the memory must be those of the view; elements that are const "
-    "need ct::view<Element const, ...>")
-COTANGENT_REFUSAL_OF(
-    view_of_temporary, allowed,
-    "cotangent: view: a temporary that owns its elements must not be seen; give it a name first")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_SHAPES(view_shape, equal, shape_of_memory, shape_of_view, "cotangent: view: the sizes of the memory must equal the extents of the view")
+COTANGENT_REFUSAL_SHAPES(view_sizes, is, shape_of_memory, shape_of_view, "cotangent: view: the size of the memory does not say the sizes of the names; give one for each after it")
+COTANGENT_REFUSAL(view_number_of_sizes, equal, sizes_given, names_in_extents, "cotangent: view: there must be one size for each name in the extents")
+COTANGENT_REFUSAL_TYPES(view_element, equal, elements_of_memory, elements_of_view, "cotangent: view: the elements of the memory must be those of the view; elements that are const need ct::view<Element const, ...>")
+COTANGENT_REFUSAL_OF(view_of_temporary, allowed, "cotangent: view: a temporary that owns its elements must not be seen; give it a name first")
+// clang-format on
 
 } // namespace cotangent::refusals
 

@@ -13,22 +13,15 @@
 
 namespace cotangent::refusals {
 
-COTANGENT_REFUSAL(negative_extent, at_least, extent_given, extent_wanted,
-                  "cotangent: an extent must not be negative")
-COTANGENT_REFUSAL(
-    malformed_extent, is, extent_given, number_or_name,
-    "cotangent: an extent must be a number, a name of at most 15 characters, or a formula such as "
-    "\"2*n+1\"")
-COTANGENT_REFUSAL(large_extent, at_most, extent_given, largest_extent,
-                  "cotangent: an extent must fit a signed integer of 64 bits")
-COTANGENT_REFUSAL_SHAPES(large_shape, at_most, size_of_shape, largest_size,
-                         "cotangent: a tensor must have fewer than 2^60 elements")
-COTANGENT_REFUSAL(large_rank, at_most, rank_given, largest_rank,
-                  "cotangent: the rank of a tensor must be at most 8")
-COTANGENT_REFUSAL_OF(
-    other_element, allowed,
-    "cotangent: the elements of a tensor must be float, double, std::int32_t, std::int64_t or bool")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(negative_extent, at_least, extent_given, extent_wanted, "cotangent: an extent must not be negative")
+COTANGENT_REFUSAL(malformed_extent, is, extent_given, number_or_name, "cotangent: an extent must be a number, a name of at most 15 characters, or a formula such as \"2*n+1\"")
+COTANGENT_REFUSAL(large_extent, at_most, extent_given, largest_extent, "cotangent: an extent must fit a signed integer of 64 bits")
+COTANGENT_REFUSAL_SHAPES(large_shape, at_most, size_of_shape, largest_size, "cotangent: a tensor must have fewer than 2^60 elements")
+COTANGENT_REFUSAL(large_rank, at_most, rank_given, largest_rank, "cotangent: the rank of a tensor must be at most 8")
+COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tensor must be float, double, std::int32_t, std::int64_t or bool")
 
+// clang-format on
 } // namespace cotangent::refusals
 
 namespace cotangent {

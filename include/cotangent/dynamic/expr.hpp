@@ -66,7 +66,12 @@ public:
     return detail::take(where, *this, a, b, c, d);
   }
 
-  explicit operator bool() const noexcept(cotangent::detail::refuse_truth<T>()) { return false; }
+  /// `before` gets another node with its own shape: what `x += y` and its kin ask.
+  template <class Op> static expr updated(std::source_location where, expr const& before, expr const& after) {
+    return detail::updated<Op>(where, before, after);
+  }
+
+  explicit operator bool() const noexcept(refusals::no_truth::report<T>()) { return false; }
 
   // ---- what the functions of the library call
 
@@ -104,24 +109,5 @@ public:
 };
 
 } // namespace cotangent::dynamic
-
-namespace cotangent::detail {
-
-/// The right operand of `x += y`.
-template <class T> struct update<dynamic::expr<T>> {
-  dynamic::expr<T> value;
-  std::source_location where;
-  template <class Y>
-    requires std::convertible_to<Y const&, dynamic::expr<T>>
-  update(Y const& y, std::source_location w = std::source_location::current()) : value(y), where(w) {}
-};
-
-template <class Op, class X>
-  requires open_expr<X>
-X updated(X const& a, update<X> const& b) {
-  return dynamic::detail::updated<Op>(b.where, a, b.value);
-}
-
-} // namespace cotangent::detail
 
 #endif

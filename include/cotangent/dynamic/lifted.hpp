@@ -10,7 +10,6 @@
 #include <cotangent/trace/reductions.hpp>
 #include <cotangent/trace/refusals.hpp>
 #include <cotangent/trace/sources.hpp>
-#include <cotangent/trace/update.hpp>
 
 #include <cstdint>
 #include <source_location>
@@ -180,8 +179,7 @@ template <class Op, class... A> auto apply(std::source_location where, A const&.
   return detail::lift(where, apply_fn<Op>{}, a...);
 }
 
-template <class Op, class X> X updated(std::source_location where, X const& a, X const& b) {
-  X const y = detail::apply<Op>(where, a, b);
+template <class Op, class X> X updated(std::source_location where, X const& a, X const& y) {
   if (a.attached() && a.shape() != y.shape()) {
     symbol const ids[]{a.id(), y.id()};
     raise<refusals::update_type>(

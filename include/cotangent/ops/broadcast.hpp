@@ -13,8 +13,9 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(shapes_do_not_broadcast, broadcasts_with, extent_of_left, extent_of_right,
-                  "cotangent: the shapes of both operands must be equal axis by axis from the last, or 1")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(shapes_do_not_broadcast, broadcasts_with, extent_of_left, extent_of_right, "cotangent: the shapes of both operands must be equal axis by axis from the last, or 1")
+// clang-format on
 } // namespace refusals
 
 namespace extend {

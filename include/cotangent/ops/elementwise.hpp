@@ -17,14 +17,12 @@ struct add;
 } // namespace op
 
 namespace refusals {
-COTANGENT_REFUSAL_TYPES(elements_differ, is, element_of_left, element_of_right,
-                        "cotangent: both operands must have one element type; convert one with ct::convert<T>(x)")
-COTANGENT_REFUSAL_TYPES(element_not_floating, is, element_of_operand, floating,
-                        "cotangent: this operation needs float or double; convert the operand with ct::convert<double>(x)")
-COTANGENT_REFUSAL_TYPES(element_not_numeric, is, element_of_the_operand, numeric,
-                        "cotangent: this operation needs numbers; convert the operand with ct::convert<T>(x)")
-COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean,
-                        "cotangent: the condition must be a bool expression, such as x > 0")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_TYPES(elements_differ, is, element_of_left, element_of_right, "cotangent: both operands must have one element type; convert one with ct::convert<T>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_floating, is, element_of_operand, floating, "cotangent: this operation needs float or double; convert the operand with ct::convert<double>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_numeric, is, element_of_the_operand, numeric, "cotangent: this operation needs numbers; convert the operand with ct::convert<T>(x)")
+COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean, "cotangent: the condition must be a bool expression, such as x > 0")
+// clang-format on
 } // namespace refusals
 
 namespace extend {

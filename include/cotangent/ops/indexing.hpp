@@ -9,12 +9,11 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL_TYPES(index_not_integer, is, element_of_indices, integer,
-                        "cotangent: indices must be int32 or int64")
-COTANGENT_REFUSAL(labels_shape, equal, extent_of_logits, extent_of_labels,
-                  "cotangent: cross_entropy: labels must have the shape of the logits without their last axis")
-COTANGENT_REFUSAL(gather_rank, at_least, rank_gathered, one,
-                  "cotangent: gather: the operand must have an axis to choose along")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_TYPES(index_not_integer, is, element_of_indices, integer, "cotangent: indices must be int32 or int64")
+COTANGENT_REFUSAL(labels_shape, equal, extent_of_logits, extent_of_labels, "cotangent: cross_entropy: labels must have the shape of the logits without their last axis")
+COTANGENT_REFUSAL(gather_rank, at_least, rank_gathered, one, "cotangent: gather: the operand must have an axis to choose along")
+// clang-format on
 } // namespace refusals
 
 namespace detail {

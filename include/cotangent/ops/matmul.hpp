@@ -7,10 +7,10 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(matmul_inner, equal, columns_of_left, rows_of_right,
-                  "cotangent: matmul: the columns of the left operand must equal the rows of the right")
-COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand,
-                  "cotangent: matmul: both operands must be matrices; give a vector an axis of size 1 with ct::reshape")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(matmul_inner, equal, columns_of_left, rows_of_right, "cotangent: matmul: the columns of the left operand must equal the rows of the right")
+COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand, "cotangent: matmul: both operands must be matrices; give a vector an axis of size 1 with ct::reshape")
+// clang-format on
 } // namespace refusals
 
 namespace op {

@@ -12,8 +12,9 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(axis_repeated, less_than, axis_named, axis_named_again,
-                  "cotangent: the axes of a reduction must be different")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(axis_repeated, less_than, axis_named, axis_named_again, "cotangent: the axes of a reduction must be different")
+// clang-format on
 } // namespace refusals
 
 namespace detail {

@@ -11,10 +11,10 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(axis_out_of_range, less_than, axis, rank_of_operand,
-                  "cotangent: an axis must be less than the rank of the operand")
-COTANGENT_REFUSAL(reshape_count, equal, elements_of_operand, elements_of_result,
-                  "cotangent: reshape: the result must have as many elements as the operand")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(axis_out_of_range, less_than, axis, rank_of_operand, "cotangent: an axis must be less than the rank of the operand")
+COTANGENT_REFUSAL(reshape_count, equal, elements_of_operand, elements_of_result, "cotangent: reshape: the result must have as many elements as the operand")
+// clang-format on
 } // namespace refusals
 
 namespace op {

@@ -15,14 +15,12 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL_OF(interpreter_control, allowed,
-                     "cotangent: interpreter: loops and branches are not run by it yet")
-COTANGENT_REFUSAL_OF(interpreter_view, allowed,
-                     "cotangent: interpreter: symbols that are views of others are not run by it yet")
-COTANGENT_REFUSAL_OF(interpreter_operation, allowed,
-                     "cotangent: interpreter: an operation must say how its value is computed")
-COTANGENT_REFUSAL_OF(interpreter_sizes, allowed,
-                     "cotangent: interpreter: every extent of the graph must have a size when it is prepared")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_OF(interpreter_control, allowed, "cotangent: interpreter: loops and branches are not run by it yet")
+COTANGENT_REFUSAL_OF(interpreter_view, allowed, "cotangent: interpreter: symbols that are views of others are not run by it yet")
+COTANGENT_REFUSAL_OF(interpreter_operation, allowed, "cotangent: interpreter: an operation must say how its value is computed")
+COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every extent of the graph must have a size when it is prepared")
+// clang-format on
 } // namespace refusals
 
 namespace detail::interpret {

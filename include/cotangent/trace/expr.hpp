@@ -71,10 +71,6 @@ template <class T, class L> constexpr standing standing_of(L value) {
 
 // These stand in exception specifications, which compilers look at where a function is used, not when its body is made:
 // so what they say is said close to the user's line.
-template <class T> constexpr bool refuse_truth() {
-  refusals::no_truth::report<T>();
-  return true;
-}
 template <class L, class T> constexpr bool literal_meets() {
   if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>)
     refusals::fractional_literal::report<L, T>();
@@ -193,7 +189,7 @@ public:
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
   }
 
-  constexpr explicit operator bool() const noexcept(detail::refuse_truth<T>()) { return false; }
+  constexpr explicit operator bool() const noexcept(refusals::no_truth::report<T>()) { return false; }
 };
 
 } // namespace cotangent

@@ -25,13 +25,11 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source();
 
 /// An argument of a traced call: expressions as they are, literals as expressions.
 template <class A> constexpr auto as_traced(A const& a) {
-  if constexpr (holds_expressions<A>) return a;
-  else if constexpr (element_type<A>) return expr<A>(a);
-  else {
-    refusals::tensor_meets_expression::report<A>();
-    return refused{};
-  }
+  if constexpr (element_type<A>) return expr<A>(a);
+  else return a;
 }
+template <class A> using traced_argument = decltype(as_traced(std::declval<A const&>()));
+template <class A> inline constexpr bool is_traceable = holds_expressions<A> || element_type<A>;
 
 // Without exceptions there is no checked call, but in a constant evaluation nothing can fail that is not said at once.
 #if COTANGENT_EXCEPTIONS
@@ -40,9 +38,11 @@ template <class A> constexpr auto as_traced(A const& a) {
 #  define COTANGENT_CHECKED_CALL consteval
 #endif
 
-/// The call operators of a transformation. `Self` has `function`, the user's; `trace(expressions...)`;
-/// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why; and
-/// `refused_result<Args...>`, what it returns then.
+/// The call operators of a transformation. `Self` has `function`, the user's, and `trace<Result>(expressions...)`;
+/// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why;
+/// `refused_result<Args...>`, what it returns then, and `refused_expressions`, the same inside a traced function. (All
+/// is asked here, close to the user's call, so that errors have little above them.) Where `function` is `Self`, the whole
+/// is traced, and `trace(expressions...)` asks.
 template <class Self> class transformation {
   // After the user's function gave a `Result`.
   template <class Result, class... Args> static COTANGENT_CHECKED_CALL auto run(Args const&... args) {
@@ -88,7 +88,28 @@ public:
   template <class... Args>
     requires(detail::holds_expressions<Args> || ...)
   constexpr auto operator()(Args const&... args) const {
-    return static_cast<Self const&>(*this).trace(as_traced(args)...);
+    using F = typename Self::function;
+    if constexpr (!(is_traceable<Args> && ...)) {
+      static_assert(refusals::tensor_meets_expression::report<Args...>());
+      return typename Self::refused_expressions();
+    } else if constexpr (std::is_same_v<F, Self>)
+      return static_cast<Self const&>(*this).trace(as_traced(args)...);
+    else if constexpr (constexpr unfit of_arguments = unfit_arguments<F, traced_argument<Args>...>();
+                       of_arguments != unfit::none) {
+      detail::report_unfit<of_arguments, F, Args...>();
+      return typename Self::refused_expressions();
+    } else {
+      using result =
+          decltype(std::declval<callable<F> const&>()(std::declval<traced_argument<Args> const&>()...));
+      constexpr unfit of_result = unfit_result<F, result, sizeof...(Args)>();
+      if constexpr (of_result != unfit::none) {
+        detail::report_unfit<of_result, F, Args...>();
+        return typename Self::refused_expressions();
+      } else if constexpr (Self::template refuses<result, traced_argument<Args>...>()) {
+        Self::template report<result, traced_argument<Args>...>();
+        return typename Self::refused_expressions();
+      } else return static_cast<Self const&>(*this).template trace<result>(as_traced(args)...);
+    }
   }
 };
 
@@ -99,10 +120,11 @@ template <class F> struct compiled_function : transformation<compiled_function<F
   constexpr compiled_function() : f(remade<F>()) {}
   constexpr explicit compiled_function(F const& g) : f(g) {}
 
-  template <class... X> constexpr auto trace(X const&... x) const { return f(x...); }
+  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
   template <class... Args> using refused_result = refused;
+  using refused_expressions = refused;
 };
 
 /// The same without any rewriting of its graph.
@@ -113,10 +135,11 @@ template <class F> struct exact_function : transformation<exact_function<F>> {
   constexpr exact_function() : f(remade<F>()) {}
   constexpr explicit exact_function(F const& g) : f(g) {}
 
-  template <class... X> constexpr auto trace(X const&... x) const { return f(x...); }
+  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
   template <class... Args> using refused_result = refused;
+  using refused_expressions = refused;
 };
 
 } // namespace COTANGENT_ABI

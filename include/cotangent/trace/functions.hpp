@@ -115,7 +115,7 @@ constexpr auto select(C const& condition, A const& a, B const& b,
     using T = typename decltype(detail::element_among<A, B>())::type;
     return detail::lift(where, detail::select_fn{}, condition, detail::as_expr<T>(a), detail::as_expr<T>(b));
   } else {
-    detail::refuse_operands<C, A, B>();
+    static_assert(detail::unlike_operands<C, A, B>::template report<C, A, B>());
     return refused{};
   }
 }

@@ -135,49 +135,33 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
   using refused_expressions =
       typename paired<WithValue, refused, typename packed<refused_part<I>...>::type>::type;
 
-  template <class... X> constexpr auto trace(X const&... x) const {
-    return trace_on(std::index_sequence_for<X...>{}, x...);
+  template <class Result, class... X> constexpr auto trace(X const&... x) const {
+    return trace_on<Result>(std::index_sequence_for<X...>{}, x...);
   }
 
 private:
-  template <std::size_t... K, class... X> constexpr auto trace_on(std::index_sequence<K...>,
-                                                                  X const&... x) const {
-    constexpr unfit arguments = unfit_arguments<F, X...>();
-    if constexpr (arguments != unfit::none) {
-      detail::report_unfit<arguments, F, X...>();
-      return refused_expressions();
-    } else {
-      using result = decltype(std::declval<callable<F> const&>()(x...));
-      constexpr unfit of_result = unfit_result<F, result, sizeof...(X)>();
-      if constexpr (of_result != unfit::none) {
-        detail::report_unfit<of_result, F, X...>();
-        return refused_expressions();
-      } else if constexpr (refuses<result, X...>()) {
-        report<result, X...>();
-        return refused_expressions();
-      } else {
-        using gradients = typename packed<argument_at<I, X...>...>::type;
-        using all = typename paired<WithValue, result_tree<result>, gradients>::type;
-        found_builder found;
-        (visit_leaves(x, found), ...);
-        if (found.b == nullptr) {
-          broken_leaf make;
-          return build_tree<all>(make);
-        }
-        builder& b = *found.b;
-        argument_list<std::index_sequence<K...>, X...> own{{x}...};
-        renamed_leaves wrt{b};
-        (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-        result_tree<result> const y = f(static_cast<held<K, X> const&>(own).value...);
-        symbol const out = y.attach(b);
-        array<symbol> results(wrt.ids.size() + 1, b.refused());
-        results[0] = out;
-        if (b.failed().why == nullptr)
-          gradient(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()}, results.data() + 1);
-        leaf_from_symbols make{b, results.data() + (WithValue ? 0 : 1)};
-        return build_tree<all>(make);
-      }
+  template <class Result, std::size_t... K, class... X>
+  constexpr auto trace_on(std::index_sequence<K...>, X const&... x) const {
+    using gradients = typename packed<argument_at<I, X...>...>::type;
+    using all = typename paired<WithValue, result_tree<Result>, gradients>::type;
+    found_builder found;
+    (visit_leaves(x, found), ...);
+    if (found.b == nullptr) {
+      broken_leaf make;
+      return build_tree<all>(make);
     }
+    builder& b = *found.b;
+    argument_list<std::index_sequence<K...>, X...> own{{x}...};
+    renamed_leaves wrt{b};
+    (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
+    result_tree<Result> const y = f(static_cast<held<K, X> const&>(own).value...);
+    symbol const out = y.attach(b);
+    array<symbol> results(wrt.ids.size() + 1, b.refused());
+    results[0] = out;
+    if (b.failed().why == nullptr)
+      gradient(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()}, results.data() + 1);
+    leaf_from_symbols make{b, results.data() + (WithValue ? 0 : 1)};
+    return build_tree<all>(make);
   }
 };
 

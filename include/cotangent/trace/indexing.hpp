@@ -112,7 +112,7 @@ template <class X> struct index_list {
   template <class... Index>
   static constexpr auto take(std::source_location where, X const& x, Index const&... index) {
     if constexpr (!(place_traits<Index>::known && ...)) {
-      refusals::index_of_kind::report<Index...>();
+      static_assert(refusals::index_of_kind::report<Index...>());
       return refused{};
     } else if constexpr (sizeof...(Index) > X::rank) {
       refusals::number_of_places::report<extent::of(sizeof...(Index)), extent::of(X::rank)>();
@@ -121,7 +121,7 @@ template <class X> struct index_list {
       // as `lift`, but with less between an error and the line that made it
       using trial = inferred<take_fn<Index...>, X>;
       if constexpr (trial::refuses) {
-        refusal_behind<trial::value.why>::template report<trial::value.left, trial::value.right>();
+        static_assert(refusal_behind<trial::value.why>::template report<trial::value.left, trial::value.right>());
         return refused{};
       } else {
         auto const position = []<class I>(I const& i) -> std::int64_t {

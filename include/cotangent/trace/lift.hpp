@@ -49,19 +49,21 @@ template <class First, class... Rest> consteval auto element_among() {
 /// Whether there is an expression, and nothing that cannot meet one.
 template <class... A> inline constexpr bool are_operands = (is_expr<A> || ...) && (operand_of_expr<A> && ...);
 
-/// Says why not, unless it was said.
-template <class... A> constexpr void refuse_operands() {
-  if constexpr ((std::is_same_v<A, refused> || ...)) return;
-  else if constexpr (((is_expr<A> || open_expr<A>) || ...)) refusals::tensor_meets_expression::report<A...>();
-  else refusals::plain_operands::report<A...>();
-}
+/// Why not. What was said before is said no more.
+struct said_before {
+  template <class... Any> static constexpr bool report() noexcept { return true; }
+};
+template <class... A> using unlike_operands =
+    std::conditional_t<(std::is_same_v<A, refused> || ...), said_before,
+                       std::conditional_t<((is_expr<A> || open_expr<A>) || ...),
+                                          refusals::tensor_meets_expression, refusals::plain_operands>>;
 
 /// An expression as it is; a literal as a detached expression of element T.
 template <class T, class A> constexpr auto as_expr(A const& a) {
   if constexpr (is_expr<A> || open_expr<A>) return a;
   else {
     if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>)
-      refusals::fractional_literal::report<A, T>();
+      static_assert(refusals::fractional_literal::report<A, T>());
     return expr<T>(standing_of<T>(a));
   }
 }
@@ -101,12 +103,13 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
     using trial = inferred<Fn, A...>;
     if constexpr (trial::refuses) {
       using why = refusal_behind<trial::value.why>;
-      if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
-      else why::template report<typename sides<why, A...>::left, typename sides<why, A...>::right>();
+      if constexpr (says_extents<why>)
+        static_assert(why::template report<trial::value.left, trial::value.right>());
+      else static_assert(why::template report<typename sides<why, A...>::left, typename sides<why, A...>::right>());
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, fn, a...);
   } else if constexpr (!are_operands<A...>) {
-    detail::refuse_operands<A...>();
+    static_assert(unlike_operands<A...>::template report<A...>());
     return refused{};
   } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
 }
@@ -140,14 +143,15 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
       using trial = inferred<apply_fn<Op>, A>;
       if constexpr (trial::refuses) {
         using why = refusal_behind<trial::value.why>;
-        if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
-        else why::template report<typename sides<why, A>::left, typename sides<why, A>::right>();
+        if constexpr (says_extents<why>)
+          static_assert(why::template report<trial::value.left, trial::value.right>());
+        else static_assert(why::template report<typename sides<why, A>::left, typename sides<why, A>::right>());
         return refused{};
       } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a);
     }
   } else if constexpr (std::is_floating_point_v<A>) return Op::template apply<A>(a);
   else {
-    detail::refuse_operands<A>();
+    static_assert(unlike_operands<A>::template report<A>());
     return refused{};
   }
 }
@@ -192,7 +196,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     using T = typename X::value_type;
     using L = std::conditional_t<is_expr<A>, B, A>;
     if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) {
-      refusals::fractional_literal::report<L, T>();
+      static_assert(refusals::fractional_literal::report<L, T>());
       return refused{};
     } else if constexpr (!keeps_type<Op, T>) return detail::lift(where, apply_fn<Op>{}, a, b);
     else {
@@ -218,12 +222,13 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     using trial = inferred<apply_fn<Op>, A, B>;
     if constexpr (trial::refuses) {
       using why = refusal_behind<trial::value.why>;
-      if constexpr (says_extents<why>) why::template report<trial::value.left, trial::value.right>();
-      else why::template report<typename sides<why, A, B>::left, typename sides<why, A, B>::right>();
+      if constexpr (says_extents<why>)
+        static_assert(why::template report<trial::value.left, trial::value.right>());
+      else static_assert(why::template report<typename sides<why, A, B>::left, typename sides<why, A, B>::right>());
       return refused{};
     } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a, b);
   } else {
-    detail::refuse_operands<A, B>();
+    static_assert(unlike_operands<A, B>::template report<A, B>());
     return refused{};
   }
 }

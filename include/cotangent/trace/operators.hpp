@@ -5,6 +5,7 @@
 #include <cotangent/core/layout.hpp>
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/compare.hpp>
+#include <cotangent/trace/refusals.hpp>
 
 #include <concepts>
 #include <source_location>
@@ -23,6 +24,23 @@ template <class X> struct located {
   std::source_location where;
   constexpr located(X const& x, std::source_location w = std::source_location::current())
       : value(x), where(w) {}
+};
+
+/// The same of what is assigned to.
+template <class X> struct located_target {
+  X& value;
+  std::source_location where;
+  constexpr located_target(X& x, std::source_location w = std::source_location::current())
+      : value(x), where(w) {}
+
+  template <class Op, class Y> constexpr auto& take(Y const& y) const {
+    if constexpr (requires { X::template updated<Op>(where, value, y); })
+      value = X::template updated<Op>(where, value, y);
+    else if constexpr (std::is_same_v<Y, X>) value = y;
+    else if constexpr (!std::is_same_v<Y, refused>)
+      static_assert(refusals::update_type::report<X::extents, Y::extents>());
+    return value;
+  }
 };
 
 template <class> inline constexpr bool is_expr = false;
@@ -52,13 +70,11 @@ template <class A, class B> consteval bool comes_before() {
 template <class A, class B>
 concept answers_for = is_expr<B> && comes_before<A, B>();
 
-// In trace/lift.hpp and trace/update.hpp.
+// In trace/lift.hpp.
 template <class A> constexpr std::source_location place_of(A const& a);
 template <class Op, class A> constexpr auto unary(std::source_location where, A const& a);
 template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
                                                             B const& b);
-template <class X> struct update;
-template <class Op, class X> constexpr X updated(X const& a, update<X> const& b);
 
 /// The operators of the expression type X, found by argument-dependent lookup only. The operand that is X is not
 /// deduced, so that it can be converted to `located`.
@@ -131,36 +147,61 @@ template <class X> struct operators {
 
   // Comparing for equality also looks for the reversed operator, which must not be found: so both operands of one type
   // convert alike, of two expression types only one answers, and it answers to both orders.
-#define COTANGENT_EQUALITY(SIGN, OP)                                                                         \
-  friend constexpr auto operator SIGN(located<X> a, located<X> b) {                                          \
-    return binary<op::OP>(a.where, a.value, b.value);                                                        \
-  }                                                                                                          \
-  template <right_operand R>                                                                                 \
-    requires(!is_expr<R>)                                                                                    \
-  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                            \
-    return binary<op::OP>(a.where, a.value, b);                                                              \
-  }                                                                                                          \
-  template <literal L> friend constexpr auto operator SIGN(L a, located<X> b) {                              \
-    return binary<op::OP>(b.where, a, b.value);                                                              \
-  }                                                                                                          \
-  template <class R>                                                                                         \
-    requires answers_for<X, R>                                                                               \
-  friend constexpr auto operator SIGN(located<X> a, R const& b) {                                            \
-    return binary<op::OP>(a.where, a.value, b);                                                              \
-  }                                                                                                          \
-  template <class R>                                                                                         \
-    requires answers_for<X, R>                                                                               \
-  friend constexpr auto operator SIGN(R const& a, located<X> b) {                                            \
-    return binary<op::OP>(b.where, a, b.value);                                                              \
+  friend constexpr auto operator==(located<X> a, located<X> b) {
+    return binary<op::equal>(a.where, a.value, b.value);
   }
-  COTANGENT_EQUALITY(==, equal)
-  COTANGENT_EQUALITY(!=, not_equal)
-#undef COTANGENT_EQUALITY
+  template <right_operand R>
+    requires(!is_expr<R>)
+  friend constexpr auto operator==(located<X> a, R const& b) {
+    return binary<op::equal>(a.where, a.value, b);
+  }
+  template <literal L> friend constexpr auto operator==(L a, located<X> b) {
+    return binary<op::equal>(b.where, a, b.value);
+  }
+  template <class R>
+    requires answers_for<X, R>
+  friend constexpr auto operator==(located<X> a, R const& b) {
+    return binary<op::equal>(a.where, a.value, b);
+  }
+  template <class R>
+    requires answers_for<X, R>
+  friend constexpr auto operator==(R const& a, located<X> b) {
+    return binary<op::equal>(b.where, a, b.value);
+  }
+  friend constexpr auto operator!=(located<X> a, located<X> b) {
+    return binary<op::not_equal>(a.where, a.value, b.value);
+  }
+  template <right_operand R>
+    requires(!is_expr<R>)
+  friend constexpr auto operator!=(located<X> a, R const& b) {
+    return binary<op::not_equal>(a.where, a.value, b);
+  }
+  template <literal L> friend constexpr auto operator!=(L a, located<X> b) {
+    return binary<op::not_equal>(b.where, a, b.value);
+  }
+  template <class R>
+    requires answers_for<X, R>
+  friend constexpr auto operator!=(located<X> a, R const& b) {
+    return binary<op::not_equal>(a.where, a.value, b);
+  }
+  template <class R>
+    requires answers_for<X, R>
+  friend constexpr auto operator!=(R const& a, located<X> b) {
+    return binary<op::not_equal>(b.where, a, b.value);
+  }
 
-  friend constexpr X& operator+=(X& a, update<X> b) { return a = updated<op::add>(a, b); }
-  friend constexpr X& operator-=(X& a, update<X> b) { return a = updated<op::subtract>(a, b); }
-  friend constexpr X& operator*=(X& a, update<X> b) { return a = updated<op::multiply>(a, b); }
-  friend constexpr X& operator/=(X& a, update<X> b) { return a = updated<op::divide>(a, b); }
+  template <class R> friend constexpr auto& operator+=(located_target<X> a, R const& b) {
+    return a.template take<op::add>(binary<op::add>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto& operator-=(located_target<X> a, R const& b) {
+    return a.template take<op::subtract>(binary<op::subtract>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto& operator*=(located_target<X> a, R const& b) {
+    return a.template take<op::multiply>(binary<op::multiply>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto& operator/=(located_target<X> a, R const& b) {
+    return a.template take<op::divide>(binary<op::divide>(a.where, a.value, b));
+  }
 };
 
 } // namespace detail

@@ -23,45 +23,53 @@ concept plain_pair = (plain_tensor<A> && (plain_memory<B> || literal<B> || is_ex
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator+(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator-(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator*(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator/(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator<(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator>(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator<=(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <class A, class B>
   requires detail::plain_pair<A, B>
 constexpr auto operator>=(A const&, B const&) {
-  return detail::refuse_operands<A, B>(), refused{};
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
 }
 template <detail::plain_tensor A> constexpr auto operator-(A const&) {
-  detail::refuse_operands<A>();
+  static_assert(detail::unlike_operands<A>::template report<A>());
   return refused{};
 }
 

@@ -34,6 +34,7 @@ template <class Self, class F, int... I> struct product_function : transformatio
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
   template <class...> using refused_result = std::pair<refused, refused>;
+  using refused_expressions = std::pair<refused, refused>;
 
   template <class... X> constexpr auto trace(X const&... x) const {
     constexpr int extra = Self::extra;

@@ -15,6 +15,5 @@
 #include <cotangent/trace/program.hpp>
 #include <cotangent/trace/reductions.hpp>
 #include <cotangent/trace/sources.hpp>
-#include <cotangent/trace/update.hpp>
 
 #endif

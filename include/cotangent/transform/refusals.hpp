@@ -8,15 +8,13 @@
 
 namespace cotangent::refusals {
 
-COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar,
-                  "cotangent: gradient: an output that is not a scalar needs a cotangent; sum it, or use ct::vjp")
-COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output,
-                  "cotangent: gradient: a cotangent must have the shape of its output")
-COTANGENT_REFUSAL(not_differentiable, is, operation_needed, differentiable,
-                  "cotangent: gradient: an operation on the way to the output has no derivative")
-COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable,
-                  "cotangent: gradient: no output depends on what it is asked for")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangent: gradient: an output that is not a scalar needs a cotangent; sum it, or use ct::vjp")
+COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, "cotangent: gradient: a cotangent must have the shape of its output")
+COTANGENT_REFUSAL(not_differentiable, is, operation_needed, differentiable, "cotangent: gradient: an operation on the way to the output has no derivative")
+COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
 
+// clang-format on
 } // namespace cotangent::refusals
 
 #endif
