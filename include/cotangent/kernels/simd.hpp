@@ -285,6 +285,46 @@ COTANGENT_INLINE void transpose(V (&rows)[W]) {
   if constexpr (W > 1) detail::transpose_steps<lanes<V> / 2>(rows);
 }
 
+namespace detail {
+
+// What is left of each row stands in groups of neighbours.
+template <class V, class F, int... I>
+COTANGENT_INLINE auto fold_groups(V const& v, F f, std::integer_sequence<int, I...>) {
+  constexpr int half = lanes<V> / 2, rows = static_cast<int>(sizeof...(I)), group = half / rows;
+  if constexpr (group == 0) return v;
+  else {
+    using halves = math::vector<lane_t<V>, half>;
+    auto const pick = [&]<int... K>(auto from, std::integer_sequence<int, K...>) {
+      return static_cast<halves>(__builtin_shufflevector(v, v, (K / group * 2 * group + K % group + decltype(from)::value)...));
+    };
+    constexpr std::make_integer_sequence<int, half> all{};
+    return detail::fold_groups(halves(f(pick(std::integral_constant<int, 0>{}, all), pick(std::integral_constant<int, group>{}, all))),
+                               f, std::integer_sequence<int, I...>{});
+  }
+}
+
+template <int Rows, int Step, class V, class F>
+COTANGENT_INLINE auto fold_rows(V* rows, F f) {
+  if constexpr (Rows == 1) return rows[0];
+  else {
+    for (int i = 0; i < Rows / 2; ++i) {
+      detail::exchange<Step>(rows[i], rows[i + Rows / 2], std::make_integer_sequence<int, lanes<V>>{});
+      rows[i] = f(rows[i], rows[i + Rows / 2]);
+    }
+    return detail::fold_rows<Rows / 2, Step / 2>(rows, f);
+  }
+}
+
+} // namespace detail
+
+/// Lane i is all lanes of row i, combined in the order in which `detail::fold` combines them.
+template <class V, std::size_t Rows, class F>
+COTANGENT_INLINE auto fold_rows(V (&rows)[Rows], F f) {
+  static_assert(Rows <= static_cast<std::size_t>(lanes<V>), "cotangent: fold_rows: no more rows than lanes");
+  return detail::fold_groups(detail::fold_rows<static_cast<int>(Rows), lanes<V> / 2>(rows, f), f,
+                             std::make_integer_sequence<int, static_cast<int>(Rows)>{});
+}
+
 } // namespace COTANGENT_ABI
 } // namespace cotangent::simd
 

@@ -111,16 +111,14 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
 
   /// One stage of a row, or of R rows side by side: these share what they load of a row that all rows read, and the
   /// sums over rows; a row's own sums go on in one chain either way.
-  template <int S, int R, std::size_t... I> COTANGENT_INLINE void lane_loop(std::index_sequence<I...> list) noexcept {
-    constexpr int from = shape::begin(shape::lane_list(S)), U = shape::unroll(S);
+  template <int S, int R, class Sums, std::size_t... I>
+  COTANGENT_INLINE void lane_loop(Sums* sums, std::index_sequence<I...> list) noexcept {
+    constexpr int U = shape::unroll(S);
     static_assert(U == 1 || R == 1);
     // a long body is made once, for any count: compile time, against a mask in the loop
     constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
     constexpr std::make_index_sequence<R> all{};
-    registers<W, wide, shape::reduce_count(S)> sums[U * R];
-    for (int u = 0; u < U * R; ++u)
-      static_cast<void>(std::initializer_list<int>{(start_sum<from + static_cast<int>(I), S>(sums[u]), 0)...});
     std::int64_t c = 0;
     if constexpr (turned) {
       for (; c < shape::columns; ++c) step<S, true>(sums, c, W, list, all);
@@ -134,9 +132,12 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
       if constexpr (n < 0 || n % W != 0)
         if (c < lanes) step<S, false>(sums, c, lanes - c, list, all);
     }
-    if constexpr (R == 1) finish_sums<S, U>(sums, list);
-    else
-      for (int k = 0; k < R; ++k, ++sub) finish_sums<S, 1>(sums + k, list);
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void start_sums(Sums* sums, int count, std::index_sequence<I...>) const noexcept {
+    constexpr int from = shape::begin(shape::lane_list(S));
+    for (int u = 0; u < count; ++u)
+      static_cast<void>(std::initializer_list<int>{(start_sum<from + static_cast<int>(I), S>(sums[u]), 0)...});
   }
   template <int S, int U, class Sums, std::size_t... I>
   COTANGENT_INLINE void finish_sums(Sums* sums, std::index_sequence<I...>) noexcept {
@@ -153,19 +154,60 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
     static_cast<void>(std::initializer_list<int>{(this->template step_once<from + static_cast<int>(I)>(), 0)...});
   }
 
+  /// The sums of all rows of a block at once: lane i of the row value is row i.
+  template <int I, int S, class Sums> COTANGENT_INLINE void fold_sum(Sums* sums) noexcept {
+    constexpr auto const& v = at(I);
+    if constexpr (v.what == action::reduce) {
+      using Op = described_by<v.op>;
+      using V = lane_value<v.type>;
+      V of_row[B];
+      for (int k = 0; k < B; ++k) of_row[k] = sums[k].template at<v.type>(memory::template sum_index<I, S>);
+      auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+      row_values.template at<v.type>(v.place) = all;
+      if constexpr (v.access != none) this->template store_rows<I, row_value<v.type>, element_t<v.type>>(all);
+    }
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void fold_sums(Sums* sums, std::index_sequence<I...>) noexcept {
+    constexpr int from = shape::begin(shape::lane_list(S));
+    static_cast<void>(std::initializer_list<int>{(fold_sum<from + static_cast<int>(I), S>(sums), 0)...});
+  }
+
   template <int S> COTANGENT_INLINE void stage() noexcept {
     row_steps<S>(std::make_index_sequence<shape::size(shape::row_list(S))>{});
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
       constexpr std::make_index_sequence<shape::size(list)> all{};
-      constexpr int R = shape::rows_at_once(S);
-      if constexpr (B == 1 || turned) lane_loop<S, 1>(all);
-      else {
+      if constexpr (B == 1 || turned) {
+        registers<W, wide, shape::reduce_count(S)> sums[shape::unroll(S)];
+        start_sums<S>(sums, shape::unroll(S), all);
+        lane_loop<S, 1>(sums, all);
+        finish_sums<S, shape::unroll(S)>(sums, all);
+      } else {
+        constexpr int R = shape::rows_at_once(S);
+        constexpr bool folds = shape::folds(S);
+        registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
+        if constexpr (folds) start_sums<S>(sums, B, all);
+        std::int64_t k = 0;
         if constexpr (R > 1)
-          for (std::int64_t k = 0; k + R <= active; k += R) sub = k, lane_loop<S, R>(all);
-        for (std::int64_t k = R > 1 ? active / R * R : 0; k < active; ++k) sub = k, lane_loop<S, 1>(all);
+          for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
+        for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
+        if constexpr (folds) {
+          for (; k < B; ++k) sums[k] = {};
+          fold_sums<S>(sums, all);
+        }
       }
       sub = 0;
+    }
+  }
+  template <int S, int R, class Sums, class List>
+  COTANGENT_INLINE void several_rows(Sums* sums, std::int64_t k, List list) noexcept {
+    sub = k;
+    if constexpr (shape::folds(S)) lane_loop<S, R>(sums + k, list);
+    else {
+      start_sums<S>(sums, R, list);
+      lane_loop<S, R>(sums, list);
+      for (int r = 0; r < R; ++r, ++sub) finish_sums<S, 1>(sums + r, list);
     }
   }
 

@@ -169,6 +169,16 @@ template <class Stage, int K> struct nest_shape {
     int const most = chains(stage);
     return most < B ? most : B;
   }
+  /// Are the sums of all rows of a block folded at once? A scalar a row would have to wait for its way through memory.
+  static constexpr bool folds(int stage) {
+    bool any = false;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::reduce) {
+        any = true;
+        if (at(i).type == element::boolean) return false;
+      }
+    return any && B > 1 && B <= W && !turned;
+  }
   /// In a single row: how many of its vectors.
   static constexpr int unroll(int stage) {
     if (B > 1) return 1;
