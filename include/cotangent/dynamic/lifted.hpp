@@ -216,7 +216,7 @@ struct take_some_fn {
     dimensions part = from, result;
     std::int64_t window[2 * max_rank]{};
     for (int k = 0; k < from.rank; ++k) {
-      place_on_axis const p = k < count ? places[k] : place_on_axis{.whole = true};
+      place_on_axis p = k < count ? places[k] : place_on_axis{.whole = true};
       dimension const n = from.size[k];
       window[2 * k + 1] = p.step;
       if (p.drops) {
@@ -229,18 +229,18 @@ struct take_some_fn {
         continue;
       }
       if (!p.whole) {
-        std::int64_t const stop = p.stop == cotangent::end ? n : p.stop;
         if (p.step < 1) {
           b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place});
           return x;
         }
-        if (p.start < 0 || stop > n || p.start > stop) {
-          b.fail({why<refusals::slice_out_of_range>(),
-                  extent::of(p.start < 0 || p.start > stop ? p.start : stop), extent::of(n), none, b.place});
+        if (place_on_axis const asked = p; !p.fits(n)) {
+          bool const start_fits = p.start >= 0 && p.start <= p.stop;
+          b.fail({why<refusals::slice_out_of_range>(), extent::of(start_fits ? asked.stop : asked.start),
+                  extent::of(n), none, b.place});
           return x;
         }
         window[2 * k] = p.start;
-        part.size[k] = (stop - p.start + p.step - 1) / p.step;
+        part.size[k] = p.count();
       }
       result.size[result.rank++] = part.size[k];
     }

@@ -21,7 +21,8 @@ inline constexpr all_t all{};
 inline constexpr std::int64_t end = INT64_MAX;
 
 template <std::int64_t Start, std::int64_t Stop, std::int64_t Step = 1> struct range_t {};
-/// Keeps the positions Start, Start + Step, ... below Stop.
+/// Keeps the positions Start, Start + Step, ... below Stop. Negative bounds count from the end of the axis, also where its
+/// extent has a name: `ct::range<0, -1>` is all but the last.
 template <std::int64_t Start, std::int64_t Stop = end, std::int64_t Step = 1>
 inline constexpr range_t<Start, Stop, Step> range{};
 
@@ -31,6 +32,18 @@ namespace detail {
 struct place_on_axis {
   bool drops = false, whole = false;
   std::int64_t start = 0, stop = 0, step = 1;
+
+  /// A bound counted from the start of an axis of extent n.
+  static constexpr extent counted(std::int64_t bound, extent const& n) noexcept {
+    return bound == end ? n : bound >= 0 ? extent::of(bound) : n - extent::of(-bound);
+  }
+  /// Whether the range lies within an axis of n elements; then `start` and `stop` count from its start.
+  constexpr bool fits(dimension n) noexcept {
+    start += start < 0 ? n : 0;
+    stop = stop == end ? n : stop < 0 ? stop + n : stop;
+    return start >= 0 && start <= stop && stop <= n;
+  }
+  constexpr std::int64_t count() const noexcept { return (stop - start + step - 1) / step; }
 };
 
 template <class Index> struct place_traits {
@@ -86,24 +99,35 @@ private:
     b.fail({why<refusals::index_out_of_range>(), extent::of(i), extent::of(n), none, b.place});
     return 0;
   }
-  static constexpr bool narrow(builder& b, dimension n, place_on_axis const& p, dimension& start,
-                               dimension& count) {
-    start = p.start;
-    if (n < 0 && p.stop == end) {
-      if (p.step != 1)
-        return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
-      count = b.size(b.extent_of(n) - extent::of(p.start));
-      return true;
-    }
-    std::int64_t const stop = p.stop == end ? n : p.stop;
-    if (p.step < 1)
-      return b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place}), false;
-    if (p.start < 0 || (n >= 0 && stop > n) || p.start > stop) {
-      b.fail({why<refusals::slice_out_of_range>(), extent::of(p.start < 0 || p.start > stop ? p.start : stop),
-              b.extent_of(n), none, b.place});
+  static constexpr bool narrow(builder& b, dimension n, place_on_axis p, dimension& start, dimension& count) {
+    auto const refuse = [&](refusal const* why, std::int64_t given, extent const& wanted) {
+      b.fail({why, extent::of(given), wanted, none, b.place});
       return false;
+    };
+    if (p.step < 1) return refuse(why<refusals::range_step>(), p.step, extent::of(1));
+    if (n < 0) {
+      extent const size = b.extent_of(n), first = place_on_axis::counted(p.start, size);
+      extent const length = place_on_axis::counted(p.stop, size) - first;
+      if (length.is_symbol()) {
+        if (p.step != 1) return refuse(why<refusals::range_step>(), p.step, extent::of(1));
+        start = b.size(first);
+        count = b.size(length);
+        return true;
+      }
+      if (length.is_number()) {
+        start = b.size(first);
+        count = (length.number + p.step - 1) / p.step;
+        return true;
+      }
+      return refuse(why<refusals::slice_out_of_range>(), p.start, size);
     }
-    count = (stop - p.start + p.step - 1) / p.step;
+    place_on_axis within = p;
+    if (!within.fits(n)) {
+      bool const start_fits = within.start >= 0 && within.start <= within.stop;
+      return refuse(why<refusals::slice_out_of_range>(), start_fits ? p.stop : p.start, extent::of(n));
+    }
+    start = within.start;
+    count = within.count();
     return true;
   }
 };

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSL-1.0
+// Windows whose bounds count from the end of an axis, also of one whose extent has a name.
+#include <cotangent/cotangent.hpp>
+
+#include "catch.hpp"
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace ct = cotangent;
+
+namespace {
+
+constexpr auto rosenbrock = [](auto x) {
+  auto const next = x(ct::range<1>), here = x(ct::range<0, -1>);
+  return ct::sum(100 * ct::square(next - ct::square(here)) + ct::square(1 - here));
+};
+constexpr auto last_three = [](auto x) { return x(ct::range<-3>); };
+constexpr auto inner = [](auto x) { return x(ct::range<1, -1>, ct::range<-2, -1>); };
+constexpr auto odd = [](auto x) { return x(ct::range<-4, -1, 2>); };
+constexpr auto sum_of_last = [](auto x) { return ct::sum(ct::square(x(ct::range<-3>))); };
+constexpr auto ends = [](auto x) { return x(-1) - x(0); };
+} // namespace
+
+TEST_CASE("all but the last and all but the first of a named axis have one extent") {
+  for (int n = 1; n < 40; ++n) {
+    ct::tensor<double, "n"> x(n);
+    for (int i = 0; i < n; ++i) x(i) = 0.1 * i - 0.7;
+    double want = 0;
+    std::vector<double> g(static_cast<std::size_t>(n));
+    for (int i = 0; i + 1 < n; ++i) {
+      auto k = static_cast<std::size_t>(i);
+      double const d = x(i + 1) - x(i) * x(i), e = 1 - x(i);
+      want += 100 * d * d + e * e;
+      g[k] += -400 * d * x(i) - 2 * e;
+      g[k + 1] += 200 * d;
+    }
+    auto [v, dx] = ct::value_and_grad(rosenbrock)(x);
+    CHECK(v == Approx(want));
+    for (int i = 0; i < n; ++i) CHECK(dx(i) == Approx(g[static_cast<std::size_t>(i)]).margin(1e-9));
+  }
+  ct::tensor<double, "n"> none(0);
+  CHECK_THROWS_AS(ct::grad(rosenbrock)(none), ct::shape_error);
+  std::vector<double> v{1, 2, 3};
+  CHECK(ct::grad(rosenbrock)(v).size() == 3);
+  ct::tensor<double, 4> s{1, 2, 3, 4};
+  CHECK(ct::grad(rosenbrock)(s)(3) == Approx(200. * (4 - 9)));
+}
+TEST_CASE("bounds of a range and positions count from the end") {
+  ct::tensor<double, "n"> x(5), y(2), z(4);
+  for (int i = 0; i < 5; ++i) x(i) = i;
+  for (int i = 0; i < 4; ++i) z(i) = 10 + i;
+  auto l = ct::compiled(last_three)(x);
+  static_assert(std::is_same_v<decltype(l), ct::tensor<double, 3>>);
+  CHECK((l(0) == 2 && l(2) == 4));
+  CHECK_THROWS_AS(ct::compiled(last_three)(y), ct::shape_error);
+  auto o = ct::compiled(odd)(z);
+  CHECK((o.size() == 2 && o(0) == 10 && o(1) == 12));
+  ct::tensor<double, "n", 3> m(4);
+  for (int i = 0; i < 12; ++i) m(i / 3, i % 3) = i;
+  auto p = ct::compiled(inner)(m);
+  CHECK((p.extent(0) == 2 && p.extent(1) == 1 && p(0, 0) == 4 && p(1, 0) == 7));
+  CHECK(ct::compiled(ends)(z) == 3);
+  auto g = ct::grad(ends)(z);
+  CHECK((g(3) == 1 && g(0) == -1 && g(1) == 0));
+  auto gl = ct::grad(sum_of_last)(x);
+  CHECK((gl(4) == 8 && gl(1) == 0));
+  auto s4 = ct::compiled(odd)(ct::tensor<float, 6>{0, 1, 2, 3, 4, 5});
+  CHECK((s4(0) == 2 && s4(1) == 4));
+}
