@@ -120,6 +120,7 @@ class builder {
 
 public:
   std::int32_t region = 0;          // where nodes go
+  bool exact = false;               // whether nodes are to be kept as they are pushed
   std::source_location place{};     // what in the user's source makes them
 
   constexpr builder() { (void)shape(dimensions{}); }
@@ -261,7 +262,7 @@ public:
       symbol const* const ids = g_.ids.data() + n.first;
       tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
       if (n.op != op || n.operand_count != operand_count || n.attribute_count != attribute_count ||
-          n.region != region || t.type != type || t.shape != shape_id)
+          n.region != region || n.exact != exact || t.type != type || t.shape != shape_id)
         return false;
       for (int k = 0; k < operand_count; ++k)
         if (ids[k] != x[k]) return false;
@@ -282,7 +283,7 @@ public:
     }
     symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size(), none, none, region, none});
     g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
-                   where});
+                   where, exact});
     return y;
   }
 
@@ -292,7 +293,7 @@ public:
                                 std::source_location where = {}) {
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, false, where});
+                                           attribute_count, region, false, where, exact});
     for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
     for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
     for (int k = 0; k < result_count; ++k) {

@@ -63,6 +63,7 @@ struct node {
   std::int32_t region = 0; // the sub-graph it lives in
   bool merges = true;      // false: never merged with an equal node (effects, recomputed copies, user-marked)
   std::source_location where{};
+  bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
 };
 
 /// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,

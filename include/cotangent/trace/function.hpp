@@ -31,6 +31,15 @@ template <class A> constexpr auto as_traced(A const& a) {
 template <class A> using traced_argument = decltype(as_traced(std::declval<A const&>()));
 template <class A> inline constexpr bool is_traceable = holds_expressions<A> || element_type<A>;
 
+/// The graph that expressions belong to.
+struct found_builder {
+  builder* b = nullptr;
+  template <class X> constexpr void operator()(X const& x) {
+    if constexpr (is_expr<X>)
+      if (b == nullptr) b = x.standing().b;
+  }
+};
+
 // Without exceptions there is no checked call, but in a constant evaluation nothing can fail that is not said at once.
 #if COTANGENT_EXCEPTIONS
 #  define COTANGENT_CHECKED_CALL constexpr
@@ -127,7 +136,7 @@ template <class F> struct compiled_function : transformation<compiled_function<F
   using refused_expressions = refused;
 };
 
-/// The same without any rewriting of its graph.
+/// The same without any rewriting of its graph; inside a traced function, of its nodes.
 template <class F> struct exact_function : transformation<exact_function<F>> {
   using function = F;
   [[no_unique_address]] F f;
@@ -135,7 +144,15 @@ template <class F> struct exact_function : transformation<exact_function<F>> {
   constexpr exact_function() : f(remade<F>()) {}
   constexpr explicit exact_function(F const& g) : f(g) {}
 
-  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
+  template <class Result, class... X> constexpr Result trace(X const&... x) const {
+    found_builder found;
+    (visit_leaves(x, found), ...);
+    if (found.b == nullptr) return f(x...);
+    bool const outer = std::exchange(found.b->exact, true);
+    Result const y = f(x...);
+    found.b->exact = outer;
+    return y;
+  }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
   template <class... Args> using refused_result = refused;
@@ -154,7 +171,8 @@ inline namespace COTANGENT_ABI {
 /// Throws: `shape_error` where one named extent is bound to two sizes.
 template <class F> constexpr auto compiled(F f) { return detail::compiled_function<F>(f); }
 
-/// The same, but no rewrite of `simplify` changes its rounding: only what keeps every bit is done.
+/// The same, but no rewrite of `simplify` changes its rounding: only what keeps every bit is done. Inside another traced
+/// function this holds for what it computes, and for its adjoint.
 template <class F> constexpr auto exact(F f) { return detail::exact_function<F>(f); }
 
 } // namespace COTANGENT_ABI

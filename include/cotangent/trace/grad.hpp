@@ -72,13 +72,6 @@ struct renamed_leaves {
     }
   }
 };
-struct found_builder {
-  builder* b = nullptr;
-  template <class X> constexpr void operator()(X const& x) {
-    if constexpr (is_expr<X>)
-      if (b == nullptr) b = x.standing().b;
-  }
-};
 struct leaf_from_symbols {
   builder& b;
   symbol const* next;

@@ -165,6 +165,7 @@ public:
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
     std::source_location const outer = b_.place;
+    bool const outer_exact = b_.exact;
     array<symbol> given(widest_);
     array<bool> wanted(widest_);
     for (int p = count_; p-- > 0;) {
@@ -186,6 +187,7 @@ public:
       }
       if (!needed) continue;
       b_.place = n.where;
+      b_.exact = n.exact;
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
       std::int32_t const from = n.first;
@@ -196,6 +198,7 @@ public:
         if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
     }
     b_.place = outer;
+    b_.exact = outer_exact;
     for (int k = 0; k < r.wrt_count; ++k) result[k] = dy.any(r.wrt[k]) ? dy.sum(r.wrt[k]) : none;
     return true;
   }
@@ -270,6 +273,7 @@ private:
     }
     if (!any || !needed) return true;
     b_.place = n.where;
+    b_.exact = n.exact;
     bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
     if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
       return refuse(i, n);

@@ -54,6 +54,7 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
   }
 
   std::source_location const outer = b.place;
+  bool const outer_exact = b.exact;
   array<symbol> given(widest);
   for (std::int32_t i = begin; i < nodes; ++i) {
     node const n = b.get().nodes[i]; // a copy: rules append nodes
@@ -61,6 +62,7 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
     symbol const y = ids[n.operand_count];
     if (!needed[y] || !moves[y] || dx[y] != none) continue;
     b.place = n.where;
+    b.exact = n.exact;
     if (n.op->tangent == nullptr || n.op->derivative == derivative_kind::none_)
       return b.fail({why<refusals::not_differentiable>(), {}, {}, i, n.where});
     bool any = false;
@@ -74,6 +76,7 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
     dx[y] = rule.given;
   }
   b.place = outer;
+  b.exact = outer_exact;
   for (int k = 0; k < output_count; ++k) result[k] = dx[outputs[k]];
 }
 

@@ -78,7 +78,8 @@ private:
     bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
-    if (rare || n.operand_count > 4 || n.region != 0 || !n.merges || !rewrite_) return visit_rare(i, rare);
+    if (rare || n.operand_count > 4 || n.region != 0 || !n.merges || n.exact || !rewrite_)
+      return visit_rare(i, rare);
     symbol x[4]{};
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
     tensor_symbol const& t = from_.tensors[ids[n.operand_count]];
@@ -96,6 +97,7 @@ private:
     array<symbol> x(n.operand_count);
     for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
     b.region = n.region;
+    b.exact = n.exact;
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
@@ -109,7 +111,7 @@ private:
       tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
       if (n.op->kind == operation_kind::identity && n.merges && n.region == 0) y = x[0];
-      else if (n.merges && n.region == 0 && rewrite_)
+      else if (n.merges && n.region == 0 && !n.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
         y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
@@ -120,6 +122,7 @@ private:
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
     b.region = 0;
+    b.exact = false;
   }
 
   /// What a tensor repeats, through a few movements.
