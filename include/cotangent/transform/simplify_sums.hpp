@@ -44,6 +44,13 @@ public:
     }
     if ((op == the<op::add> || op == the<op::subtract>) && single(x) && nested_ < 8)
       if (symbol const y = sum_of_terms(x, mask, shape); y != none) return y;
+    if ((op == the<op::add> || op == the<op::subtract>) && nested_ < 8 && scaled(operand(x, 0), mask) &&
+        scaled(operand(x, 1), mask)) {
+      ++nested_;
+      symbol const left = sum(operand(x, 0), mask), right = sum(operand(x, 1), mask);
+      --nested_;
+      return op == the<op::add> ? add(left, right) : subtract(left, right);
+    }
     if (op == the<op::reshape>) {
       std::uint32_t before = 0;
       if (same_but_ones(shape_of(operand(x)), shape_of(x), mask, before))
@@ -100,6 +107,10 @@ private:
   constexpr symbol reduce(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
     std::int64_t const axes = mask;
     return make(op, &x, 1, &axes, 1, type_of(x), shape);
+  }
+  /// A product with a factor that does not vary along `mask`.
+  constexpr bool scaled(symbol t, std::uint32_t mask) {
+    return op_of(t) == the<op::multiply> && (constant_along(operand(t, 1), mask) || constant_along(operand(t, 0), mask));
   }
   constexpr bool constant_along(symbol t, std::uint32_t mask) {
     std::int32_t const v = varies(t);
