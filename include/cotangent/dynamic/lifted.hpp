@@ -141,7 +141,7 @@ template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location
   request const r = request_of<Fn>(where);
   term const y = fn(term{&trial.b, symbol_of<typename element_taken<A>::type>(trial, a, r)}...);
   if (failure const f = trial.b.failed(); f.why != nullptr) raise(trial.b, f, r);
-  uniform_number const n = uniform_value(trial.b, y.id);
+  counted_number const n = detached_value(trial.b, y.id);
   if (!n.known || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
   return expr<T>(standing{nullptr, none, bits_of(n.value)});
 }

@@ -18,11 +18,10 @@ namespace detail {
 
 /// Where an expression stands: a symbol of a builder; or nowhere yet, as what it is made of.
 struct standing {
-  static constexpr symbol uniform = -2; // `payload`: the bits of one number
-  static constexpr symbol counted = -3; // payload + step * position along `axis`
-  static constexpr symbol broken =
-      -4; // an operation on values without operands that cannot be computed ahead
-  static constexpr symbol too_large = -5; // a literal that does not fit its element; `payload` is the largest
+  static constexpr symbol uniform = -2;   // `payload`: the bits of one number
+  static constexpr symbol broken = -3;    // an operation on values without operands that was not computed ahead
+  static constexpr symbol too_large = -4; // a literal that does not fit its element; `payload` is the largest
+  static constexpr symbol counted = -5;   // less the axis: payload + step * position along it
 
   builder* b = nullptr;
   symbol id = uniform;
@@ -39,15 +38,17 @@ constexpr symbol attach(standing const& s, builder& b, element type, std::int32_
     b.fail({why<refusals::literal_out_of_range>(), extent::of(s.step), extent::of(s.payload), none, b.place});
     return b.refused();
   }
-  std::int64_t const axis = 0;
-  auto const number = [&](std::int64_t bits) {
-    return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, type, shape, b.place);
+  auto const number = [&](std::int64_t bits, std::int32_t like) {
+    return term{&b, b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, type, like, b.place)};
   };
-  if (s.id == standing::uniform) return number(s.payload);
-  term const at{&b, b.push(info_of<op::iota>(), nullptr, 0, &axis, 1, type, shape, b.place)};
+  if (s.id == standing::uniform) return number(s.payload, shape).id;
+  std::int64_t const axis = standing::counted - s.id;
+  term y = extend::iota(b, type, b.get().shapes[shape].size[axis]);
   scalar const one = is_floating(type) ? scalar{type, 1, 0} : scalar{type, 0, 1};
-  term const scaled = s.step == bits_of(one) ? at : at * term{&b, number(s.step)};
-  return (s.payload == 0 ? scaled : scaled + term{&b, number(s.payload)}).id;
+  if (s.step != bits_of(one)) y = y * number(s.step, y.shape_id());
+  if (s.payload != 0) y = y + number(s.payload, y.shape_id());
+  if (y.shape_id() == shape) return y.id;
+  return b.push(info_of<op::broadcast>(), &y.id, 1, &axis, 1, type, shape, b.place);
 }
 
 /// The bits of a literal as an element of type T.

@@ -74,12 +74,14 @@ template <class... X> constexpr builder* builder_of(X const&... x) {
   return b;
 }
 
-/// An operation on detached values: computed where all elements are one number.
+/// An operation on detached values: computed where all elements are one number, or count.
 template <class Result, class Fn, class... X> constexpr Result on_detached(Fn const& fn, X const&... x) {
   builder b;
   term const y = fn(term{&b, x.attach(b)}...);
-  uniform_number const n = b.failed().why == nullptr ? detail::uniform_value(b, y.id) : uniform_number{};
-  return Result(standing{nullptr, n.known ? standing::uniform : standing::broken, bits_of(n.value)});
+  counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y.id) : counted_number{};
+  if (!n.known) return Result(standing{nullptr, standing::broken});
+  if (n.axis < 0) return Result(standing{nullptr, standing::uniform, bits_of(n.value)});
+  return Result(standing{nullptr, standing::counted - n.axis, bits_of(n.value), bits_of(n.step)});
 }
 
 template <class Op> struct apply_fn {
