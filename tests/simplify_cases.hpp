@@ -286,15 +286,23 @@ inline constexpr sample cases[]{
      "broadcast mul mul sum mul reduce_max add "},
     {"a sign leaves a sum", [](G g) { return e::sum(-g.x, 3); }, "sum neg "},
     {"a sum of scaled terms is the scaled sums",
-     [](G g) { return e::sum(g.x * g.row - g.y * g.s, 1); }, "sum mul sum broadcast mul sub "},
+     [](G g) {
+       term const left = g.x * g.row, right = g.y * g.s;
+       return e::sum(left - right, 1);
+     },
+     "sum mul sum broadcast mul sub "},
     {"a sum of scaled terms that are read elsewhere is the scaled sums",
      [](G g) {
-       term const both = g.x * g.s + g.y * 2;
-       return e::sum(both, 3) + e::max(both, 3);
+       term const left = g.x * g.s, right = g.y * 2, both = left + right, most = e::max(both, 3);
+       return e::sum(both, 3) + most;
      },
-     "constant mul broadcast mul add reduce_max sum constant mul sum mul add add "},
-    {"a sum of two terms of which one is scaled stays", [](G g) { return e::sum(g.x * g.row + g.x * g.y, 1); },
-     "mul broadcast mul add sum "},
+     "broadcast mul constant mul add reduce_max sum mul sum constant mul add add "},
+    {"a sum of two terms of which one is scaled stays",
+     [](G g) {
+       term const left = g.x * g.row, right = g.x * g.y;
+       return e::sum(left + right, 1);
+     },
+     "broadcast mul mul add sum "},
     {"a sum of terms that are no products stays", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); },
      "broadcast add sum "},
     {"what is added to a product everywhere is counted",
