@@ -5,6 +5,13 @@
 // Everything that needs no foreign header beyond Boost.Hana. (Refusals first, each before what includes it: compilers say
 // in every error through which headers its line was included.)
 
+// g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the global namespace:
+// there a `g` of the user's seems to be shadowed.
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
 // clang-format off
 #include <cotangent/core/refusal.hpp>
 
@@ -30,5 +37,9 @@
 #include <cotangent/trace/trace.hpp>
 #include <cotangent/check/gradient.hpp>
 // clang-format on
+
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
 
 #endif

@@ -13,7 +13,7 @@ struct wanted; // what stands in tags such as floating<wanted>
 // One line each, since compilers show the lines: fewer here are fewer lines of each error.
 // clang-format off
 
-COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b), or branch with ct::cond(condition, f, g)(x...)")
+COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b)")
 COTANGENT_REFUSAL_OF(plain_operands, allowed, "cotangent: operations build graphs and do not run on tensors; write them in a function and call ct::compiled(function)(tensors...)")
 COTANGENT_REFUSAL_OF(tensor_meets_expression, allowed, "cotangent: a tensor must not meet an expression; pass it to the function as one more argument")
 COTANGENT_REFUSAL_TYPES(fractional_literal, is, literal_of, integer_element, "cotangent: a fractional literal must not meet an integer expression; convert the expression with ct::convert<double>(x)")
