@@ -4,6 +4,8 @@
 #include "../control_cases.hpp"
 #include "../random_nest.hpp"
 
+#include <cotangent/transform/simplify.hpp>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -59,7 +61,8 @@ TEST_CASE("loops give the numbers of the specification") {
 }
 
 TEST_CASE("branches give the numbers of the specification, and their slopes") {
-  for (auto const& [x, y, slope] : {std::tuple{-1., 0., 0.}, {.76, .76, 1.}, {1.226, 1.113, .5}, {2.1, 1.5, 0.}}) {
+  for (auto const& [x, y, slope] :
+       {std::tuple{-1., 0., 0.}, {.76, .76, 1.}, {1.226, 1.113, .5}, {2.1, 1.5, 0.}}) {
     CHECK(near(b1_at(x)[0], y));
     CHECK(near(b1_at(x)[1], slope));
   }
@@ -71,7 +74,8 @@ TEST_CASE("branches give the numbers of the specification, and their slopes") {
 TEST_CASE("one graph runs again and again, with other values and other numbers of iterations") {
   scalars s;
   symbol const x = s.input(), y = s.input(), times = s.input();
-  loop_builder loop(s.b, {.inits = &x, .carried = 1, .limit = extend::convert(s.of(times), element::int64).id});
+  loop_builder loop(s.b,
+                    {.inits = &x, .carried = 1, .limit = extend::convert(s.of(times), element::int64).id});
   symbol const v = loop.open_body()[1];
   symbol const next = extend::apply<op::sin>(s.of(v) * s.of(loop.capture(y))).id;
   loop.close_body(&next, 1);
@@ -102,14 +106,21 @@ TEST_CASE("nests of loops and branches agree with what they are when unrolled, t
     int const elements = 1 + static_cast<int>(seed % 2);
     std::vector<double> at;
     for (int k = 0; k < reference::nest_slots * elements; ++k) at.push_back(d.between(-1, 1));
-    reference::nest<reference::nest_in_graph> const nested(seed, depth, elements, element::float64, at.data());
-    reference::nest<reference::nest_unrolled> const unrolled(seed, depth, elements, element::float64, at.data());
+    reference::nest<reference::nest_in_graph> const nested(seed, depth, elements, element::float64,
+                                                           at.data());
+    reference::nest<reference::nest_unrolled> const unrolled(seed, depth, elements, element::float64,
+                                                             at.data());
     REQUIRE(nested.b.failed().why == nullptr);
     REQUIRE(std::string(verify(nested.b.get()) ? "" : verify(nested.b.get()).text) == "");
     if (unrolled.margin < 1e-6) continue; // a decision that rounding can turn
-    std::vector<double> const a = outputs_of<double>(nested.b.get(), at), b = outputs_of<double>(unrolled.b.get(), at);
-    REQUIRE(a.size() == b.size());
-    for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 1e-11));
+    std::vector<double> const b = outputs_of<double>(unrolled.b.get(), at);
+    graph const simplified = simplify(nested.b.get(), {.fuse_multiply_add = seed % 3 == 0});
+    REQUIRE(std::string(verify(simplified) ? "" : verify(simplified).text) == "");
+    for (graph const& g : {nested.b.get(), prune(nested.b.get()), simplified}) {
+      std::vector<double> const a = outputs_of<double>(g, at);
+      REQUIRE(a.size() == b.size());
+      for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 1e-11));
+    }
   }
 }
 
@@ -122,7 +133,8 @@ TEST_CASE("nests in single precision") {
     reference::nest<reference::nest_in_graph> const nested(seed, 3, 1, element::float32, at.data());
     reference::nest<reference::nest_unrolled> const unrolled(seed, 3, 1, element::float32, at.data());
     if (unrolled.margin < 1e-3) continue;
-    std::vector<double> const a = outputs_of<float>(nested.b.get(), at), b = outputs_of<float>(unrolled.b.get(), at);
+    std::vector<double> const a = outputs_of<float>(nested.b.get(), at),
+                              b = outputs_of<float>(unrolled.b.get(), at);
     for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 2e-3));
   }
 }
@@ -134,7 +146,8 @@ TEST_CASE("third derivatives of nests") {
     reference::nest<reference::nest_in_graph> const nested(seed, 2, 1, element::float64, at.data(), 3);
     reference::nest<reference::nest_unrolled> const unrolled(seed, 2, 1, element::float64, at.data(), 3);
     if (unrolled.margin < 1e-6) continue;
-    std::vector<double> const a = outputs_of<double>(nested.b.get(), at), b = outputs_of<double>(unrolled.b.get(), at);
+    std::vector<double> const a = outputs_of<double>(nested.b.get(), at),
+                              b = outputs_of<double>(unrolled.b.get(), at);
     for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 1e-10));
   }
 }

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_SIMPLIFY_HPP
 #define COTANGENT_TRANSFORM_SIMPLIFY_HPP
 
+#include <cotangent/transform/prune.hpp>
 #include <cotangent/transform/simplify_compact.hpp>
 #include <cotangent/transform/simplify_sums.hpp>
 
@@ -78,8 +79,8 @@ private:
     bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
-    if (rare || n.operand_count > 4 || n.region != 0 || !n.merges || n.exact || !rewrite_)
-      return visit_rare(i, rare);
+    if (rare || n.operand_count > 4 || !n.merges || n.exact || !rewrite_) return visit_rare(i, rare);
+    b.region = n.region;
     symbol x[4]{};
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
     tensor_symbol const& t = from_.tensors[ids[n.operand_count]];
@@ -110,8 +111,8 @@ private:
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
-      if (n.op->kind == operation_kind::identity && n.merges && n.region == 0) y = x[0];
-      else if (n.merges && n.region == 0 && !n.exact && rewrite_)
+      if (n.op->kind == operation_kind::identity && n.merges) y = x[0];
+      else if (n.merges && !n.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
         y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
@@ -121,7 +122,6 @@ private:
       origin_[y].readers += read_[old];
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
-    b.region = 0;
     b.exact = false;
   }
 
@@ -191,9 +191,16 @@ private:
 /// Cost: linear.
 /// Checked: tests/static/simplify.cpp, tests/runtime/simplify.cpp.
 constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
+  bool const fuses = o.rewrite && o.fuse_multiply_add;
+  if (g.region_count > 1 && detail::knows_regions(g)) {
+    graph const narrow = prune(g);
+    bool const views = detail::readers::any_view(narrow);
+    detail::simplifier const rebuilt(narrow, o, views);
+    return prune(detail::compaction(rebuilt.b.get(), fuses, views).take());
+  }
   bool const views = detail::readers::any_view(g);
   detail::simplifier const rebuilt(g, o, views);
-  return detail::compaction(rebuilt.b.get(), o.rewrite && o.fuse_multiply_add, views).take();
+  return detail::compaction(rebuilt.b.get(), fuses, views).take();
 }
 
 } // namespace cotangent

@@ -33,6 +33,7 @@ public:
     tensor_symbol const* const t = g.tensors;
     for (std::int32_t k = 0; k < g.region_count; ++k)
       for (int j = 0; j < g.output_count(k); ++j) {
+        if (g.output(j, k) == none) continue;
         ++r[g.output(j, k)];
         ++r[t[g.output(j, k)].base];
       }
@@ -61,14 +62,14 @@ public:
 
 private:
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
-    if (n.region != 0 || !n.merges || n.exact || !is_floating(g.tensors[ids[2]].type)) return;
+    if (!n.merges || n.exact || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
     if (is_product(g, ids[0])) ++addends_[ids[0]];
     if (is_product(g, ids[1])) ++addends_[ids[1]];
   }
   static constexpr bool is_product(graph_view const& g, symbol t) noexcept {
     node const* const n = g.producer(t);
-    return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact && n->region == 0;
+    return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact;
   }
   static constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
                                std::int32_t const* r) {
