@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: an assignment such as x \+= y must keep the shape of x; write x = x \+ y with a new name
+// EXPECT: cotangent: an assignment such as x = y or x \+= y must keep the shape of x; give the result a new name
 // EXPECT: shape_before<.*size<3>
 // EXPECT: shape_after<.*size<2>.*size<3>
 // ERRORS: 1

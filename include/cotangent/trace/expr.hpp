@@ -80,6 +80,23 @@ template <class L, class T> constexpr bool literal_meets() {
 
 template <class T> struct index_list;
 
+/// What follows an expression that was to be printed.
+template <class Stream> struct silent_stream {
+  template <class Any> constexpr silent_stream operator<<(Any const&) const { return *this; }
+  constexpr silent_stream operator<<(Stream& (*)(Stream&)) const { return *this; }
+};
+
+template <class X>
+concept has_rows = X::rank > 0 && X::extents[0].is_number();
+template <class X> struct row_iterator {
+  X x;
+  std::int64_t at;
+
+  constexpr auto operator*() const { return x(at); }
+  constexpr row_iterator& operator++() { return ++at, *this; }
+  constexpr bool operator==(row_iterator const& other) const { return at == other.at; }
+};
+
 } // namespace detail
 
 /// What stands where an expression would, after a refusal: it takes part in everything and says nothing, so that one
@@ -160,6 +177,16 @@ public:
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s) : at_(s) {}
 
+  /// Refuses: expressions of another shape or element, since a name keeps its type.
+  template <class Y>
+    requires(detail::is_expr<Y> && !std::is_same_v<Y, expr>)
+  constexpr auto& operator=(Y const&) {
+    if constexpr (std::is_same_v<typename Y::value_type, T>)
+      static_assert(refusals::update_type::report<extents, Y::extents>());
+    else static_assert(refusals::elements_differ::report<T, typename Y::value_type>());
+    return *this;
+  }
+
   constexpr detail::standing const& standing() const noexcept { return at_; }
   /// The symbol in `b`: a detached value joins it.
   constexpr symbol attach(builder& b) const {
@@ -188,6 +215,25 @@ public:
   constexpr auto operator()(A a, B b, C c, D d,
                             std::source_location where = std::source_location::current()) const {
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
+  }
+
+  /// The rows (or elements), in order, where their number is known: `for (auto row : x)`.
+  constexpr auto begin() const
+    requires detail::has_rows<expr>
+  {
+    return detail::row_iterator<expr>{*this, 0};
+  }
+  constexpr auto end() const
+    requires detail::has_rows<expr>
+  {
+    return detail::row_iterator<expr>{*this, extents[0].number};
+  }
+
+  template <class Stream>
+    requires requires(Stream& s) { s.flush(); }
+  friend constexpr detail::silent_stream<Stream>
+  operator<<(Stream&, expr const&) noexcept(refusals::no_printing::report<T>()) {
+    return {};
   }
 
   constexpr explicit operator bool() const noexcept(refusals::no_truth::report<T>()) { return false; }

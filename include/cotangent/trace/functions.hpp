@@ -123,7 +123,10 @@ constexpr auto select(C const& condition, A const& a, B const& b,
 /// The same numbers as another element type, as `static_cast` would give them.
 template <class T, detail::operand X>
 constexpr auto convert(X const& x, std::source_location where = std::source_location::current()) {
-  if constexpr (detail::literal<X>) return static_cast<T>(x);
+  if constexpr (!element_type<T>) {
+    static_assert(refusals::other_element::report<T>());
+    return refused{};
+  } else if constexpr (detail::literal<X>) return static_cast<T>(x);
   else return detail::lift(where, detail::convert_fn<element_of<T>>{}, x);
 }
 

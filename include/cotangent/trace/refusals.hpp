@@ -14,6 +14,7 @@ struct wanted; // what stands in tags such as floating<wanted>
 // clang-format off
 
 COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b)")
+COTANGENT_REFUSAL_OF(no_printing, allowed, "cotangent: an expression has no value while its graph is built, so it must not be printed; return it from the function, and print what the call returns")
 COTANGENT_REFUSAL_OF(plain_operands, allowed, "cotangent: operations build graphs and do not run on tensors; write them in a function and call ct::compiled(function)(tensors...)")
 COTANGENT_REFUSAL_OF(tensor_meets_expression, allowed, "cotangent: a tensor must not meet an expression; pass it to the function as one more argument")
 COTANGENT_REFUSAL_TYPES(fractional_literal, is, literal_of, integer_element, "cotangent: a fractional literal must not meet an integer expression; convert the expression with ct::convert<double>(x)")
@@ -26,7 +27,7 @@ COTANGENT_REFUSAL_SHAPES(broadcast_to_shape, broadcasts_with, operand_of, result
 COTANGENT_REFUSAL(rank_too_large, at_most, rank_of_result, largest_rank, "cotangent: the rank of a result must be at most 8")
 COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
-COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x += y must keep the shape of x; write x = x + y with a new name")
+COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x = y or x += y must keep the shape of x; give the result a new name")
 
 // ---- functions and transformations
 
