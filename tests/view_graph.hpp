@@ -25,11 +25,11 @@ constexpr symbol tensor(builder& b, numbers n, element e = element::float64) {
 }
 /// start, start + step, ... along each axis.
 constexpr symbol range(builder& b, symbol x, numbers start, numbers count, numbers step) {
-  return view(b, x, start.begin(), step.begin(), sizes(count));
+  return range_view(b, x, start.begin(), step.begin(), sizes(count));
 }
 constexpr symbol range(builder& b, symbol x, numbers start, numbers count) {
   std::int64_t const ones[max_rank]{1, 1, 1, 1, 1, 1, 1, 1};
-  return view(b, x, start.begin(), ones, sizes(count));
+  return range_view(b, x, start.begin(), ones, sizes(count));
 }
 constexpr symbol strided(builder& b, symbol x, std::int64_t offset, numbers stride, numbers count) {
   return strided_view(b, x, offset, stride.begin(), sizes(count));

@@ -30,7 +30,7 @@ void tangle(builder& b, reference::dice& d, int nodes) {
       step[k] = 1 + d.below(2);
       s.size[k] = 1 + d.below(static_cast<int>((of.size[k] - 1 - start[k]) / step[k] + 1));
     }
-    return view(b, roots[d.below(3)], start, step, s);
+    return range_view(b, roots[d.below(3)], start, step, s);
   };
   for (int i = 0; i < nodes; ++i) {
     symbol const y = any(), x[2]{any(), any()};

@@ -31,7 +31,7 @@ symbol drawn(builder& b, symbol x, reference::dice& d) {
       step[k] = d.below(5) - 2;
       s.size[k] = d.below(4);
     }
-    return view(b, x, start, step, s);
+    return range_view(b, x, start, step, s);
   }
   s.rank = d.below(4);
   for (int k = 0; k < s.rank; ++k) {
@@ -87,7 +87,7 @@ TEST_CASE("a view that leaves what it is a view of is refused") {
           named.rank = 1;
           named.size[0] = b.size(extent::named("n", 1));
           range(b, b.symbol_of(element::float64, b.shape(named)), {0}, {1});
-        }) == refusals::view_sizes::text);
+        }) == refusals::view_named_extent::text);
 }
 
 TEST_CASE("when two views overlap is found exactly") {

@@ -43,7 +43,7 @@ public:
   constexpr array& operator=(array const& other) {
     if (this != &other) {
       clear();
-      reserve(other.size_);
+      if (other.size_ > 0) reserve(other.size_); // g++ 12 warns of an array of none
       for (int i = 0; i < other.size_; ++i) first_[i] = other.first_[i];
       size_ = other.size_;
     }

@@ -135,24 +135,28 @@ struct graph {
 
 namespace detail {
 
-/// The nodes of each region, in their order.
+/// The nodes of each region, in their order, or in the one given.
 class region_nodes {
   array<std::int32_t> begin_, nodes_; // by region; empty where there is one only
   std::int32_t node_count_;
 
 public:
-  constexpr explicit region_nodes(graph_view const& g) : node_count_(g.node_count) {
-    if (g.region_count == 1) return;
+  constexpr explicit region_nodes(graph_view const& g, std::int32_t const* order = nullptr)
+      : node_count_(g.node_count) {
+    if (g.region_count == 1 && order == nullptr) return;
     begin_ = array<std::int32_t>(g.region_count + 2);
     nodes_ = array<std::int32_t>(g.node_count);
     for (std::int32_t i = 0; i < g.node_count; ++i) ++begin_[g.nodes[i].region + 2];
     for (std::int32_t r = 2; r <= g.region_count; ++r) begin_[r] += begin_[r - 1];
-    for (std::int32_t i = 0; i < g.node_count; ++i) nodes_[begin_[g.nodes[i].region + 1]++] = i;
+    for (std::int32_t k = 0; k < g.node_count; ++k) {
+      std::int32_t const i = order == nullptr ? k : order[k];
+      nodes_[begin_[g.nodes[i].region + 1]++] = i;
+    }
   }
   constexpr int count(std::int32_t r) const noexcept {
     return begin_.size() == 0 ? node_count_ : begin_[r + 1] - begin_[r];
   }
-  /// Null where there is one region only: then node k is node k.
+  /// Null where there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* list(std::int32_t r) const noexcept {
     return begin_.size() == 0 ? nullptr : nodes_.data() + begin_[r];
   }

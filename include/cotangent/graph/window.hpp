@@ -14,17 +14,13 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL(
-    view_out_of_range, less_than, position_of_element, elements_there,
-    "cotangent: view: every element of a view, its offset included, must lie within what it is a view of")
-COTANGENT_REFUSAL(view_before_start, is, positions_before_start, position,
-                  "cotangent: view: no element of a view may lie before the first of what it is a view of")
-COTANGENT_REFUSAL(view_rank, equal, rank_of_view, rank_of_viewed,
-                  "cotangent: view: a range for each axis must have the rank of what it is a view of")
-COTANGENT_REFUSAL(view_sizes, is, extent_of_view, number,
-                  "cotangent: view: the extents of a view, and of what it is a view of, must be numbers")
-COTANGENT_REFUSAL(view_too_many_axes, at_most, axes_of_view, axes_of_a_tensor,
-                  "cotangent: view: a view must not have more axes than a tensor can have")
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(view_out_of_range, less_than, position_of_element, elements_there, "cotangent: view: every element of a view, its offset included, must lie within what it is a view of")
+COTANGENT_REFUSAL(view_before_start, is, positions_before_start, position, "cotangent: view: no element of a view may lie before the first of what it is a view of")
+COTANGENT_REFUSAL(view_rank, equal, rank_of_view, rank_of_viewed, "cotangent: view: a range for each axis must have the rank of what it is a view of")
+COTANGENT_REFUSAL(view_named_extent, is, extent_of_view, number, "cotangent: view: the extents of a view, and of what it is a view of, must be numbers")
+COTANGENT_REFUSAL(view_too_many_axes, at_most, axes_of_view, axes_of_a_tensor, "cotangent: view: a view must not have more axes than a tensor can have")
+// clang-format on
 } // namespace refusals
 
 /// Which elements of which root a symbol stands for: all of them, row-major, unless it is a view.
@@ -168,14 +164,14 @@ constexpr bool repeats(tensor_window const& w) { return detail::repeats(w) != de
 /// A view of `x`, which may be a view: its position i along axis k is position `start[k] + i step[k]` of `x`.
 ///
 /// Refuses: another rank than that of `x`; positions outside of `x`; named extents.
-constexpr symbol view(builder& b, symbol x, std::int64_t const* start, std::int64_t const* step,
+constexpr symbol range_view(builder& b, symbol x, std::int64_t const* start, std::int64_t const* step,
                       dimensions const& sizes) {
   dimensions const from = b.dims(x);
   if (sizes.rank != from.rank)
     return b.refuse<refusals::view_rank>(sizes.rank, from.rank, b.place), b.refused();
   tensor_window w = window_of(b.get(), x);
   if (!w.known || !detail::numbers_only(sizes) || !detail::numbers_only(b.dims(w.root)))
-    return b.refuse<refusals::view_sizes>(0, 0, b.place), b.refused();
+    return b.refuse<refusals::view_named_extent>(0, 0, b.place), b.refused();
   for (int k = 0; k < sizes.rank; ++k) {
     std::int64_t reach = 0, last = 0;
     if (start[k] < 0 || start[k] > from.size[k] ||
@@ -201,7 +197,7 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
   if (sizes.rank < 0 || sizes.rank > max_rank)
     return b.refuse<refusals::view_too_many_axes>(sizes.rank, max_rank, b.place), b.refused();
   if (!from.known || !detail::numbers_only(sizes) || !detail::numbers_only(root))
-    return b.refuse<refusals::view_sizes>(0, 0, b.place), b.refused();
+    return b.refuse<refusals::view_named_extent>(0, 0, b.place), b.refused();
   tensor_window w;
   w.root = from.root;
   w.rank = sizes.rank;

@@ -17,7 +17,10 @@ class region_index {
   symbol symbol_count_;
 
 public:
-  constexpr explicit region_index(graph const& g) : nodes_(g), symbol_count_(g.tensors.size()) {
+  bool reordered; // nodes are taken in another order than that of the pool
+
+  constexpr explicit region_index(graph const& g, std::int32_t const* order = nullptr)
+      : nodes_(g, order), symbol_count_(g.tensors.size()), reordered(order != nullptr) {
     int const regions = g.regions.size();
     if (regions == 1) return;
     low_ = array<symbol>(regions, symbol_count_);
@@ -26,7 +29,7 @@ public:
     for (symbol t = 0; t < symbol_count_; ++t) high_[g.tensors[t].region] = t + 1;
   }
   constexpr int count(std::int32_t r) const noexcept { return nodes_.count(r); }
-  /// Null where there is one region only: then node k is node k.
+  /// Null where there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* nodes(std::int32_t r) const noexcept { return nodes_.list(r); }
   constexpr symbol low(std::int32_t r) const noexcept { return low_.size() == 0 ? 0 : low_[r]; }
   constexpr symbol high(std::int32_t r) const noexcept { return high_.size() == 0 ? symbol_count_ : high_[r]; }

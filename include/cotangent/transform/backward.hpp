@@ -4,8 +4,10 @@
 
 #include <cotangent/transform/backward_control.hpp>
 #include <cotangent/transform/backward_sweep.hpp>
+#include <cotangent/transform/order.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace cotangent {
 
@@ -13,8 +15,18 @@ namespace cotangent {
 /// `result`. All live in the region in which nodes go now. Only nodes on a path from a `wrt` to an output get adjoints;
 /// contributions to one cotangent are summed when all are known, in the order of a reverse walk. Loops and branches on
 /// such a path get further results: what their adjoints read of them. What goes wrong is recorded in the builder.
+///
+/// Outputs and each `wrt` may be views, inputs, or both. A result is a tensor, a view of one, or a tensor that nodes
+/// assign in pieces; what nobody assigns of it is zero. With respect to an input is with respect to what comes in: zero
+/// where a node writes it.
 constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
-  detail::region_index const index(b.get());
+  ordering order;
+  bool views = false;
+  for (tensor_symbol const& t : b.get().tensors) views = views || t.base != none;
+  bool const stands = (!views && std::is_constant_evaluated()) || in_order(b.get());
+  if (!stands) order = order_of(b.get());
+  if (!order) return b.fail({why<refusals::order_cycle>(), {}, {}, order.cycle, b.get().nodes[order.cycle].where});
+  detail::region_index const index(b.get(), stands ? nullptr : order.nodes.data());
   array<symbol> seeds(r.output_count);
   for (int k = 0; k < r.output_count; ++k) {
     symbol const y = r.outputs[k];

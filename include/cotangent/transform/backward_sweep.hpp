@@ -5,6 +5,7 @@
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/transform/activity.hpp>
+#include <cotangent/transform/cotangents.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -28,45 +29,6 @@ struct gradient_request {
 };
 
 namespace detail {
-
-/// The sum of two cotangents of one symbol.
-constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
-  term const s{&b, x}, t{&b, y};
-  return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
-}
-
-/// The contributions to the cotangents of the symbols from `first` on, in the order in which they came.
-class cotangents {
-  builder& b_;
-  symbol first_;
-  array<std::int32_t> head_, tail_; // by symbol - first_, into the lists; 0: nothing
-  array<symbol> value_;
-  array<std::int32_t> next_;
-
-public:
-  constexpr cotangents(builder& b, symbol first, int count)
-      : b_(b), first_(first), head_(count), tail_(count) {
-    value_.push(none);
-    next_.push(0);
-  }
-  constexpr bool any(symbol t) const noexcept { return t >= first_ && head_[t - first_] != 0; }
-  constexpr void add(symbol t, symbol contribution) {
-    std::int32_t const at = value_.push(contribution), k = t - first_;
-    next_.push(0);
-    if (head_[k] == 0) head_[k] = at;
-    else next_[tail_[k]] = at;
-    tail_[k] = at;
-  }
-  /// The sum, built once, when it is first asked for.
-  constexpr symbol sum(symbol t) {
-    std::int32_t const at = head_[t - first_];
-    for (std::int32_t k = next_[at]; k != 0; k = next_[k])
-      value_[at] = cotangent_sum(b_, value_[at], value_[k]);
-    next_[at] = 0;
-    tail_[t - first_] = at;
-    return value_[at];
-  }
-};
 
 /// What a region in the making reads of the values of another one: for each a symbol that stands for it here. What is
 /// the same in every iteration, and cheap, is made anew.
@@ -142,12 +104,18 @@ class backward_sweep {
   std::int32_t begin_; // nodes before it do not depend on a wrt
   symbol first_;       // nor do symbols before it
   array<bool> depends_;
+  viewed_tensors views_;
   int widest_ = 1, most_results_ = 1;
 
 public:
   constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
-        first_(s.index.high(s.region)) {
+        first_(s.index.high(s.region)), views_(s.b, s.index.low(s.region), s.index.high(s.region)) {
+    if (views_.any() || s.index.reordered) { // what depends on what may stand anywhere
+      first_ = s.index.low(s.region);
+      (void)find_dependent(r);
+      return;
+    }
     for (int k = 0; k < r.wrt_count; ++k)
       if (r.wrt[k] < first_) first_ = r.wrt[k];
     begin_ = b_.get().nodes.size();
@@ -161,7 +129,7 @@ public:
 
   /// The gradients, `none` where nothing arrives; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
-    cotangents dy(b_, first_, s_.index.high(s_.region) - first_);
+    cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
     std::source_location const outer = b_.place;
@@ -199,8 +167,8 @@ public:
     }
     b_.place = outer;
     b_.exact = outer_exact;
-    for (int k = 0; k < r.wrt_count; ++k) result[k] = dy.any(r.wrt[k]) ? dy.sum(r.wrt[k]) : none;
-    return true;
+    for (int k = 0; k < r.wrt_count; ++k) result[k] = dy.gradient(r.wrt[k]);
+    return b_.failed().why == nullptr;
   }
 
 private:
@@ -220,14 +188,15 @@ private:
   /// Which symbols depend on a wrt. False where a symbol before `first_` would: symbols may stand in any order.
   constexpr bool find_dependent(gradient_request const& r) {
     depends_ = array<bool>(s_.index.high(s_.region) - first_);
-    for (int k = 0; k < r.wrt_count; ++k) depends_[r.wrt[k] - first_] = true;
     graph const& g = b_.get();
+    for (int k = 0; k < r.wrt_count; ++k) depend(r.wrt[k]);
     for (int p = 0; p < count_; ++p) {
       std::int32_t const i = nodes_ == nullptr ? p : nodes_[p];
       if (i < begin_) continue;
       node const& n = g.nodes[i];
       if (n.op->derivative == derivative_kind::zero) continue;
       symbol const* const ids = g.ids.data() + n.first;
+      if (views_.any()) look_through(ids, n.operand_count);
       if (n.operand_count > widest_) widest_ = n.operand_count;
       if (n.result_count != 1 || n.op->kind == operation_kind::control) {
         if (!find_rare(n)) return false;
@@ -238,9 +207,19 @@ private:
       for (int k = 0; k < n.operand_count && !any; ++k) any = ids[k] >= first_ && depends_[ids[k] - first_];
       if (!any || !is_floating(g.tensors[y].type)) continue;
       if (y < first_) return false;
-      depends_[y - first_] = true;
+      depend(y);
     }
+    if (views_.any()) look_through(r.outputs, r.output_count);
     return true;
+  }
+  constexpr void depend(symbol y) {
+    depends_[y - first_] = true;
+    if (views_.any() && views_.has(y)) views_.mark(y);
+  }
+  /// A view depends on what was written where it looks.
+  constexpr void look_through(symbol const* x, int count) {
+    for (int k = 0; k < count; ++k)
+      if (x[k] != none && views_.has(x[k]) && !depends_[x[k] - first_]) depends_[x[k] - first_] = views_.depends(x[k]);
   }
   constexpr bool find_rare(node const& n) {
     graph const& g = b_.get();
@@ -254,7 +233,7 @@ private:
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const y = g.ids[n.first + n.operand_count + k]; to[k]) {
         if (y < first_) return false;
-        depends_[y - first_] = true;
+        depend(y);
       }
     return true;
   }

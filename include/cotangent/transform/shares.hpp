@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SHARES_HPP
+#define COTANGENT_TRANSFORM_SHARES_HPP
+
+#include <cotangent/graph/window.hpp>
+#include <cotangent/ops/ops.hpp>
+
+#include <cstdint>
+
+// Cotangents of some elements of a tensor: what they are of, and where they stand.
+
+namespace cotangent::detail {
+
+/// All of a tensor of this shape, row-major.
+constexpr tensor_window all_of(symbol root, dimensions const& d) {
+  tensor_window w;
+  w.root = root;
+  w.rank = d.rank;
+  std::int64_t n = 1;
+  for (int k = d.rank - 1; k >= 0; --k) {
+    w.size[k] = d.size[k];
+    w.stride[k] = n;
+    n *= d.size[k];
+  }
+  return w;
+}
+constexpr dimensions sizes_of(tensor_window const& w) {
+  dimensions d;
+  d.rank = w.rank;
+  for (int k = 0; k < w.rank; ++k) d.size[k] = w.size[k];
+  return d;
+}
+
+/// Values for the elements `of` some tensor, which stand `at` the same positions of another.
+struct share {
+  tensor_window of, at;
+};
+
+/// A symbol with the values of a share: its tensor itself where that has nothing else.
+constexpr symbol symbol_of(builder& b, share const& s) {
+  dimensions const d = sizes_of(s.at);
+  if (b.dims(s.at.root) == d && s.at == all_of(s.at.root, d)) return s.at.root;
+  return push_view(b, s.at, d);
+}
+
+namespace sharing {
+
+/// Axes from the longest stride of `of` to the shortest, all positive; those of size 1 go.
+constexpr share sorted(share const& s) {
+  share r;
+  r.of.root = s.of.root;
+  r.at.root = s.at.root;
+  r.of.offset = s.of.offset;
+  r.at.offset = s.at.offset;
+  int rank = 0;
+  for (int k = 0; k < s.of.rank; ++k) {
+    std::int64_t const n = s.of.size[k];
+    if (n == 1) continue;
+    std::int64_t stride = s.of.stride[k], there = s.at.stride[k];
+    if (stride < 0) {
+      r.of.offset += (n - 1) * stride;
+      r.at.offset += (n - 1) * there;
+      stride = -stride;
+      there = -there;
+    }
+    int at = rank++;
+    for (; at > 0 && r.of.stride[at - 1] < stride; --at) {
+      r.of.stride[at] = r.of.stride[at - 1];
+      r.at.stride[at] = r.at.stride[at - 1];
+      r.of.size[at] = r.of.size[at - 1];
+    }
+    r.of.stride[at] = stride;
+    r.at.stride[at] = there;
+    r.of.size[at] = n;
+  }
+  r.of.rank = r.at.rank = rank;
+  for (int k = 0; k < rank; ++k) r.at.size[k] = r.of.size[k];
+  return r;
+}
+
+} // namespace sharing
+
+/// The same share with the axes of `to`, which is the same elements; false where the values stand so that no strides
+/// say it.
+constexpr bool fit(share const& from, tensor_window const& to, share& fitted) {
+  share const have = sharing::sorted(from);
+  share goal{to, to}; // `at` becomes where the axes of `to` stand: first their own numbers
+  for (int k = 0; k < to.rank; ++k) goal.at.stride[k] = 0;
+  // which axis of `to` each sorted one is: carried along as a stride, its sign says whether it was turned
+  share numbered = goal;
+  for (int k = 0; k < to.rank; ++k) numbered.at.stride[k] = k + 1;
+  numbered.at.offset = 0;
+  share const wanted = sharing::sorted(numbered);
+  fitted.of = to;
+  fitted.at = to;
+  fitted.at.root = from.at.root;
+  fitted.at.offset = have.at.offset;
+  for (int k = 0; k < to.rank; ++k) fitted.at.stride[k] = 0;
+  int h = have.of.rank - 1;
+  std::int64_t n = h >= 0 ? have.of.size[h] : 1, there = h >= 0 ? have.at.stride[h] : 0;
+  for (int w = wanted.of.rank - 1; w >= 0; --w) {
+    std::int64_t const count = wanted.of.size[w];
+    while (n < count) { // join with the next
+      if (h == 0 || have.at.stride[h - 1] != there * n || have.of.stride[h - 1] != wanted.of.stride[w] * n)
+        return false;
+      n *= have.of.size[--h];
+    }
+    if (n % count != 0) return false;
+    std::int64_t const number = wanted.at.stride[w];
+    int const axis = static_cast<int>(number < 0 ? -number : number) - 1;
+    fitted.at.stride[axis] = number < 0 ? -there : there;
+    if (number < 0) fitted.at.offset += (count - 1) * there;
+    if (n > count) {
+      n /= count;
+      there *= count;
+    } else if (--h >= 0) {
+      n = have.of.size[h];
+      there = have.at.stride[h];
+    } else {
+      n = 1;
+    }
+  }
+  return true;
+}
+
+/// The same where nothing says no: a node moves the values if it must.
+constexpr share fit(builder& b, share const& from, tensor_window const& to) {
+  share fitted;
+  if (fit(from, to, fitted)) return fitted;
+  share const have = sharing::sorted(from);
+  share const goal = sharing::sorted({to, to});
+  term const moved = op::reshape::of({&b, symbol_of(b, have)}, b.shape(sizes_of(goal.of)));
+  share flat{goal.of, all_of(moved.id, sizes_of(goal.of))};
+  (void)fit(flat, to, fitted);
+  return fitted;
+}
+
+/// A box of a grid as elements of the tensor.
+constexpr tensor_window window_of(element_grid const& g, grid_box const& box, symbol root) {
+  tensor_window w;
+  w.root = root;
+  w.rank = g.rank;
+  for (int k = 0; k < g.rank; ++k) {
+    w.offset += box.axis[k].first * g.stride[k];
+    w.size[k] = box.axis[k].count;
+    w.stride[k] = box.axis[k].step * g.stride[k];
+  }
+  return w;
+}
+constexpr bool same(grid_box const& a, grid_box const& b, int rank) noexcept {
+  for (int k = 0; k < rank; ++k)
+    if (!(a.axis[k] == b.axis[k])) return false;
+  return true;
+}
+constexpr grid_box meet(grid_box const& a, grid_box const& b, int rank) noexcept {
+  grid_box both;
+  for (int k = 0; k < rank; ++k) both.axis[k] = meet(a.axis[k], b.axis[k]);
+  return both;
+}
+constexpr std::int64_t volume(grid_box const& b, int rank) noexcept {
+  std::int64_t n = 1;
+  for (int k = 0; k < rank; ++k) n *= b.axis[k].count;
+  return n;
+}
+
+/// The part of a share that lies in a box inside its own; axes are those of the grid, before and after.
+constexpr share part_of(share s, grid_box const& own, grid_box const& inner, element_grid const& g) {
+  for (int k = 0; k < g.rank; ++k) {
+    progression const &from = own.axis[k], &to = inner.axis[k];
+    std::int64_t const skip = (to.first - from.first) / from.step,
+                       step = to.count == 1 ? 1 : to.step / from.step;
+    s.at.offset += skip * s.at.stride[k];
+    s.at.stride[k] *= step;
+    s.at.size[k] = to.count;
+  }
+  s.of = window_of(g, inner, s.of.root);
+  return s;
+}
+
+} // namespace cotangent::detail
+
+#endif
