@@ -84,7 +84,7 @@ inline scalar get(unsigned char const* from, element e) {
 }
 inline bool close(scalar const& a, scalar const& b, double tolerance) {
   if (!is_floating(a.type)) return a.integer == b.integer;
-  if (a.real == b.real || (std::isnan(a.real) && std::isnan(b.real))) return true;
+  if (a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real))) return true;
   return std::fabs(a.real - b.real) <= (a.type == element::float32 ? 1e7 : 1) * tolerance * (1 + std::fabs(b.real));
 }
 

@@ -13,6 +13,7 @@ namespace reference {
 class random_graph {
   builder& b_;
   dice& d_;
+  bool stops_; // whether there may be a border for gradients
   array<term> pool_;
 
   constexpr std::int32_t shape(std::initializer_list<dimension> sizes) {
@@ -73,7 +74,8 @@ class random_graph {
     case 21: return extend::broadcast_to(x, x.rank() == 0 ? shape({4, 3}) : x.shape_id());
     case 22:
       return x.rank() == 1 ? extend::broadcast_to(x, shape({4, x.dims().size[0]}))
-                           : extend::stop_gradient(x) + x;
+             : stops_       ? extend::stop_gradient(x) + x
+                            : bounded(x) + x;
     case 23: return x.rank() > 0 ? term{&b_, b_.push(info_of<op::concatenate>(), {x.id, x.id}, {0})} : x + x;
     case 24: return extend::apply<op::sqrt>(1 + extend::apply<op::square>(bounded(x)));
     default: return x / d_.between(1, 3);
@@ -86,7 +88,8 @@ class random_graph {
   }
 
 public:
-  constexpr random_graph(builder& b, dice& d, int size, bool scalar_output = true) : b_(b), d_(d) {
+  constexpr random_graph(builder& b, dice& d, int size, bool scalar_output = true, bool stops = true)
+      : b_(b), d_(d), stops_(stops) {
     std::int32_t const shapes[]{shape({4, 3}), shape({3}), shape({4, 1}), 0};
     symbol inputs[4]{};
     for (int k = 0; k < 4; ++k) pool_.push({&b_, inputs[k] = b_.symbol_of(element::float64, shapes[k])});

@@ -45,7 +45,7 @@ bool equal(scalar const& a, scalar const& b) {
   if (a.type != b.type) return false;
   if (!is_floating(a.type)) return a.integer == b.integer;
   double const near = a.type == element::float32 ? 3e-6 : 1e-12;
-  return a.real == b.real || (std::isnan(a.real) && std::isnan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
+  return a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
 }
 bool equal(array<values> const& a, array<values> const& b) {
   for (int k = 0; k < a.size(); ++k)

@@ -8,8 +8,10 @@
 #include <cotangent/transform/backward.hpp>
 #include <cotangent/transform/forward.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 using namespace cotangent;
 using reference::values;
@@ -203,6 +205,25 @@ TEST_CASE("a wrong derivative is seen") {
   for (int i = 0; i < at[0].size(); ++i) at[0][i].real += h * at[1][i].real;
   double const up = reference::evaluate(d.b.get(), at)[0][0].real;
   CHECK(std::fabs((up - r[0][0].real) / h - r[1][0].real) > 0.1);
+}
+
+TEST_CASE("every operation that has a derivative is in a law") {
+  std::vector<operation const*> met;
+  std::apply([&](auto... operation_) { (met.push_back(info_of<decltype(operation_)>()), ...); },
+             reference::elementwise_operations{});
+  for (simplify_cases::sample const& s : others) {
+    graph const g = written(s);
+    for (node const& n : g.nodes) met.push_back(n.op);
+  }
+  std::apply(
+      [&](auto... operation_) {
+        for (operation const* const o : {info_of<decltype(operation_)>()...}) {
+          INFO(o->name);
+          CHECK((o->derivative != derivative_kind::differentiable || o->kind == operation_kind::control ||
+                 std::find(met.begin(), met.end(), o) != met.end()));
+        }
+      },
+      reference::every_operation{});
 }
 
 TEST_CASE("the second derivative is symmetric") {

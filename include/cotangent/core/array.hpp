@@ -41,9 +41,8 @@ public:
     other.release();
   }
   constexpr array& operator=(array const& other) {
+    if (other.size_ > capacity_) return *this = array(other);
     if (this != &other) {
-      clear();
-      if (other.size_ > 0) reserve(other.size_); // g++ 12 warns of an array of none
       for (int i = 0; i < other.size_; ++i) first_[i] = other.first_[i];
       size_ = other.size_;
     }

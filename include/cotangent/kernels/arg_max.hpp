@@ -18,9 +18,9 @@ namespace detail {
 template <class V>
 COTANGENT_INLINE math::mask_t<V> takes_over(V const& x, V const& best) {
   using mask = math::mask_t<V>;
-  if constexpr (math::is_floating<V>)
-    return math::logical_or<mask>(
-        x > best, math::logical_and<mask>(math::is_nan(x), math::logical_not<mask>(math::is_nan(best))));
+  if constexpr (math::is_floating<V>) // (with -ffast-math what a comparison with NaN gives must not count)
+    return math::logical_and<mask>(math::logical_or<mask>(x > best, math::is_nan(x)),
+                                   math::logical_not<mask>(math::is_nan(best)));
   else return x > best;
 }
 

@@ -126,7 +126,7 @@ class evaluation {
   constexpr void compute_size(node const& n) {
     std::int64_t number = 1;
     for (int k = 0; k < n.attribute_count; ++k) number *= size(g_.attribute(n, k));
-    pools_.set(at_[g_.result(n)], 0, scalar{element::int64, 0, number});
+    pools_.fill(at_[g_.result(n)], scalar{element::int64, 0, number}, count(g_.result(n)));
   }
 
   constexpr void compute_elementwise(node const& n) {

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TESTS_FUNCTIONS_HPP
+#define COTANGENT_TESTS_FUNCTIONS_HPP
+
+#include "formula.hpp"
+
+#include <cotangent/trace/trace.hpp>
+
+#include <tuple>
+
+// Every function that a user can write on expressions, beside the formula it stands for: tests/witness.hpp holds values,
+// gradients and tangents against them. A test of the house compares these lists with the headers: a function that is
+// missing here is noticed.
+
+namespace functions {
+
+namespace ct = cotangent;
+using namespace formula;
+
+/// `traced` takes the expressions of a group, `formula` the same numbers: one of each, or arrays.
+template <class Traced, class Formula> struct function {
+  char const* name;
+  Traced traced;
+  Formula formula;
+  bool smooth = true; // central differences see the derivative
+};
+template <class Traced, class Formula, class... Smooth>
+function(char const*, Traced, Formula, Smooth...) -> function<Traced, Formula>;
+
+// ---- elementwise: x and y are any numbers, p positive ones; the formula is of one number each
+
+inline constexpr auto cube = [](auto z) { return ct::sum(z * z * z); };
+
+inline constexpr std::tuple one_operand{
+    function{"neg", [](auto x, auto, auto) { return ct::neg(x); }, [](dual x, dual, dual) { return -x; }},
+    function{"operator- of one", [](auto x, auto, auto) { return -x; }, [](dual x, dual, dual) { return -x; }},
+    function{"operator+ of one", [](auto x, auto, auto) { return +x * 2; },
+             [](dual x, dual, dual) { return x * 2.; }},
+    function{"abs", [](auto x, auto, auto) { return ct::abs(x); }, [](dual x, dual, dual) { return abs(x); }},
+    function{"sign", [](auto x, auto, auto) { return ct::sign(x); },
+             [](dual x, dual, dual) { return without_derivative(x.v < 0 ? -1 : 1); }},
+    function{"floor", [](auto x, auto, auto) { return ct::floor(x); },
+             [](dual x, dual, dual) { return without_derivative(std::floor(x.v)); }},
+    function{"square", [](auto x, auto, auto) { return ct::square(x); }, [](dual x, dual, dual) { return x * x; }},
+    function{"reciprocal", [](auto x, auto, auto) { return ct::reciprocal(x); },
+             [](dual x, dual, dual) { return 1. / x; }},
+    function{"sqrt", [](auto, auto, auto p) { return ct::sqrt(p); }, [](dual, dual, dual p) { return sqrt(p); }},
+    function{"exp", [](auto x, auto, auto) { return ct::exp(x); }, [](dual x, dual, dual) { return exp(x); }},
+    function{"expm1", [](auto x, auto, auto) { return ct::expm1(x); }, [](dual x, dual, dual) { return expm1(x); }},
+    function{"log", [](auto, auto, auto p) { return ct::log(p); }, [](dual, dual, dual p) { return log(p); }},
+    function{"log1p", [](auto, auto, auto p) { return ct::log1p(p); }, [](dual, dual, dual p) { return log1p(p); }},
+    function{"sin", [](auto x, auto, auto) { return ct::sin(x); }, [](dual x, dual, dual) { return sin(x); }},
+    function{"cos", [](auto x, auto, auto) { return ct::cos(x); }, [](dual x, dual, dual) { return cos(x); }},
+    function{"tanh", [](auto x, auto, auto) { return ct::tanh(x); }, [](dual x, dual, dual) { return tanh(x); }},
+    function{"sigmoid", [](auto x, auto, auto) { return ct::sigmoid(x); },
+             [](dual x, dual, dual) { return 1. / (1. + exp(-x)); }},
+    function{"softplus", [](auto x, auto, auto) { return ct::softplus(x); },
+             [](dual x, dual, dual) { return log(1. + exp(x)); }},
+    function{"relu", [](auto x, auto, auto) { return ct::relu(x); },
+             [](dual x, dual, dual) { return x.v < 0 ? dual() : x; }},
+    function{"stop_gradient", [](auto x, auto, auto) { return ct::stop_gradient(x) * x; },
+             [](dual x, dual, dual) { return x.v * x; }, false},
+    function{"convert", [](auto x, auto, auto) { return ct::convert<float>(ct::convert<double>(x) * 0.5); },
+             [](dual x, dual, dual) { return x * 0.5; }, false},
+    function{"convert to integers",
+             [](auto x, auto, auto) { return ct::convert<int>(x * 2) + ct::convert<int>(x > 0); },
+             [](dual x, dual, dual) { return without_derivative(std::trunc(x.v * 2) + (x.v > 0 ? 1 : 0)); }},
+    function{"a literal on the right", [](auto x, auto, auto) { return ((x + 1) * 3 - 0.25) / 2; },
+             [](dual x, dual, dual) { return ((x + 1.) * 3. - 0.25) / 2.; }},
+    function{"a literal on the left", [](auto x, auto, auto) { return 1 + 0.5 * (2 - 3 / x); },
+             [](dual x, dual, dual) { return 1. + 0.5 * (2. - 3. / x); }},
+    function{"powers of literals",
+             [](auto, auto, auto p) { return ct::pow(p, 3) + ct::pow(p, 0.5) + ct::pow(p, -1) + ct::pow(2, p); },
+             [](dual, dual, dual p) { return p * p * p + sqrt(p) + 1. / p + exp(std::log(2.) * p); }},
+};
+
+inline constexpr std::tuple two_operands{
+    function{"operator+", [](auto x, auto y, auto) { return x + y; }, [](dual x, dual y, dual) { return x + y; }},
+    function{"operator-", [](auto x, auto y, auto) { return x - y; }, [](dual x, dual y, dual) { return x - y; }},
+    function{"operator*", [](auto x, auto y, auto) { return x * y; }, [](dual x, dual y, dual) { return x * y; }},
+    function{"operator/", [](auto x, auto y, auto) { return x / y; }, [](dual x, dual y, dual) { return x / y; }},
+    function{"operator* and operator+", [](auto x, auto y, auto p) { return x * y + p; },
+             [](dual x, dual y, dual p) { return x * y + p; }},
+    function{"operator+= and its kin",
+             [](auto x, auto y, auto p) {
+               auto z = x + y + p;
+               z += y;
+               z *= x;
+               z -= 0.5;
+               z /= p;
+               return z;
+             },
+             [](dual x, dual y, dual p) { return ((x + y + p + y) * x - 0.5) / p; }},
+    function{"pow", [](auto, auto y, auto p) { return ct::pow(p, y); },
+             [](dual, dual y, dual p) { return pow(p, y); }},
+    function{"min", [](auto x, auto y, auto) { return ct::min(x, y); },
+             [](dual x, dual y, dual) { return x < y ? x : y; }},
+    function{"max", [](auto x, auto y, auto) { return ct::max(x, y); },
+             [](dual x, dual y, dual) { return x < y ? y : x; }},
+    function{"operator<", [](auto x, auto y, auto) { return x < y; },
+             [](dual x, dual y, dual) { return truth(x.v < y.v); }},
+    function{"operator>", [](auto x, auto y, auto) { return x > y; },
+             [](dual x, dual y, dual) { return truth(x.v > y.v); }},
+    function{"operator<=", [](auto x, auto y, auto) { return x <= y; },
+             [](dual x, dual y, dual) { return truth(x.v <= y.v); }},
+    function{"operator>=", [](auto x, auto y, auto) { return x >= y; },
+             [](dual x, dual y, dual) { return truth(x.v >= y.v); }},
+    function{"operator==", [](auto x, auto y, auto) { return ct::floor(x) == ct::floor(y); },
+             [](dual x, dual y, dual) { return truth(std::floor(x.v) == std::floor(y.v)); }},
+    function{"operator!=", [](auto x, auto y, auto) { return ct::floor(x) != ct::floor(y); },
+             [](dual x, dual y, dual) { return truth(std::floor(x.v) != std::floor(y.v)); }},
+    function{"operator&&", [](auto x, auto y, auto) { return x > 0 && y > 0; },
+             [](dual x, dual y, dual) { return truth(x.v > 0 && y.v > 0); }},
+    function{"operator||", [](auto x, auto y, auto) { return x > 0 || y > 0; },
+             [](dual x, dual y, dual) { return truth(x.v > 0 || y.v > 0); }},
+    function{"operator!", [](auto x, auto y, auto) { return !(x < y); },
+             [](dual x, dual y, dual) { return truth(!(x.v < y.v)); }},
+    function{"select", [](auto x, auto y, auto p) { return ct::select(x > y, x * p, y * y); },
+             [](dual x, dual y, dual p) { return x.v > y.v ? x * p : y * y; }},
+};
+
+// ---- transformations, of a scalar function and within one
+
+inline constexpr std::tuple transformations{
+    function{"grad", [](auto x, auto, auto) { return ct::grad(cube)(x); }, [](dual x, dual, dual) { return 3. * x * x; }},
+    function{"grad of grad",
+             [](auto x, auto, auto p) {
+               return ct::grad([&](auto z) { return ct::sum(p * ct::grad(cube)(z)); })(x);
+             },
+             [](dual x, dual, dual p) { return 6. * x * p; }},
+    function{"value_and_grad",
+             [](auto x, auto y, auto p) {
+               auto const f = [](auto a, auto b, auto c) { return ct::sum(a * b * c); };
+               auto const g = ct::value_and_grad<0, 2>(f)(x, y, p).second;
+               return std::get<0>(g) + std::get<1>(g) + 0 * x;
+             },
+             [](dual x, dual y, dual p) { return y * p + x * y; }},
+    function{"vjp",
+             [](auto x, auto y, auto p) {
+               auto const f = [](auto a) { return ct::sin(a); };
+               return ct::vjp(f)(x, x * y * p).second;
+             },
+             [](dual x, dual y, dual p) { return cos(x) * x * y * p; }},
+    function{"jvp",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a, auto b) { return a * ct::exp(b); };
+               return ct::jvp<0, 1>(f)(x, y, y, x).second;
+             },
+             [](dual x, dual y, dual) { return y * exp(y) + x * exp(y) * x; }},
+    function{"compiled", [](auto x, auto, auto) { return ct::compiled([](auto z) { return z * z; })(x); },
+             [](dual x, dual, dual) { return x * x; }},
+    function{"exact", [](auto x, auto, auto) { return ct::exact([](auto z) { return z * z; })(x); },
+             [](dual x, dual, dual) { return x * x; }},
+};
+
+// ---- along axes: x is an array of three axes; formulas are of arrays from here on
+
+/// A reduction over every choice of axes, with the axes kept and without.
+#define COTANGENT_REDUCTION(NAME, FORMULA)                                                                             \
+  function{#NAME ", all axes", [](auto x) { return ct::NAME(x); },                                                     \
+           [](grid const& x) { return reduced(x, {0, 1, 2}, false, FORMULA); }},                                       \
+      function{#NAME ", axis 0", [](auto x) { return ct::NAME(x, ct::axes<0>); },                                      \
+               [](grid const& x) { return reduced(x, {0}, false, FORMULA); }},                                         \
+      function{#NAME ", axis 1", [](auto x) { return ct::NAME(x, ct::axes<1>); },                                      \
+               [](grid const& x) { return reduced(x, {1}, false, FORMULA); }},                                         \
+      function{#NAME ", axis 2", [](auto x) { return ct::NAME(x, ct::axes<-1>); },                                     \
+               [](grid const& x) { return reduced(x, {2}, false, FORMULA); }},                                         \
+      function{#NAME ", axes 0 and 1", [](auto x) { return ct::NAME(x, ct::axes<1, 0>); },                             \
+               [](grid const& x) { return reduced(x, {0, 1}, false, FORMULA); }},                                      \
+      function{#NAME ", axes 0 and 2, kept", [](auto x) { return ct::NAME(x, ct::axes<0, 2>, ct::keep); },             \
+               [](grid const& x) { return reduced(x, {0, 2}, true, FORMULA); }},                                       \
+      function{#NAME ", axes 1 and 2", [](auto x) { return ct::NAME(x, ct::axes<1, -1>); },                            \
+               [](grid const& x) { return reduced(x, {1, 2}, false, FORMULA); }},                                      \
+      function{#NAME ", axis 0, kept", [](auto x) { return ct::NAME(x, ct::axes<0>, ct::keep); },                      \
+               [](grid const& x) { return reduced(x, {0}, true, FORMULA); }},                                          \
+      function {                                                                                                       \
+    #NAME ", all axes, kept", [](auto x) { return ct::NAME(x, ct::axes<0, 1, 2>, ct::keep); },                         \
+        [](grid const& x) { return reduced(x, {0, 1, 2}, true, FORMULA); }                                             \
+  }
+inline constexpr std::tuple sums{COTANGENT_REDUCTION(sum, sum), COTANGENT_REDUCTION(mean, mean)};
+inline constexpr std::tuple extremes{COTANGENT_REDUCTION(max, largest), COTANGENT_REDUCTION(min, smallest)};
+inline constexpr std::tuple logarithms{
+    COTANGENT_REDUCTION(logsumexp, logsumexp),
+    function{"softmax", [](auto x) { return ct::softmax(x); }, [](grid const& x) { return along(x, 2, softmax); }},
+    function{"softmax, axis 0", [](auto x) { return ct::softmax<0>(x); },
+             [](grid const& x) { return along(x, 0, softmax); }},
+    function{"log_softmax", [](auto x) { return ct::log_softmax(x); },
+             [](grid const& x) { return along(x, 2, log_softmax); }},
+    function{"log_softmax, axis 1", [](auto x) { return ct::log_softmax<1>(x); },
+             [](grid const& x) { return along(x, 1, log_softmax); }},
+    function{"argmax, axis 1", [](auto x) { return ct::argmax<1>(x); },
+             [](grid const& x) { return reduced(x, {1}, false, position_of_largest); }},
+};
+#undef COTANGENT_REDUCTION
+
+// ---- movement: x is [n, 4, m], y is [m], z is [n, 4]
+
+inline constexpr std::tuple movements{
+    function{"broadcast_to", [](auto, auto y, auto) { return ct::broadcast_to<2, 3, "m">(y); },
+             [](grid const&, grid const& y, grid const&) {
+               return made({2, 3, y.size[0]}, [&](place const& p) { return y({p[2]}); });
+             }},
+    function{"reshape", [](auto x, auto, auto) { return ct::reshape<2, "2*n*m">(x); },
+             [](grid const& x, grid const&, grid const&) {
+               return grid{{2, 2 * x.size[0] * x.size[2]}, x.at};
+             }},
+    function{"flatten", [](auto x, auto, auto) { return ct::flatten(x); },
+             [](grid const& x, grid const&, grid const&) {
+               return grid{{count(x.size)}, x.at};
+             }},
+    function{"transpose", [](auto x, auto, auto) { return ct::transpose(x); },
+             [](grid const& x, grid const&, grid const&) {
+               return made({x.size[2], 4, x.size[0]}, [&](place const& p) { return x({p[2], p[1], p[0]}); });
+             }},
+    function{"permute", [](auto x, auto, auto) { return ct::permute<1, -1, 0>(x); },
+             [](grid const& x, grid const&, grid const&) {
+               return made({4, x.size[2], x.size[0]}, [&](place const& p) { return x({p[2], p[0], p[1]}); });
+             }},
+    function{"concatenate of one", [](auto, auto y, auto) { return ct::concatenate<0>(y) * 2; },
+             [](grid const&, grid const& y, grid const&) {
+               return made(y.size, [&](place const& p) { return 2. * y(p); });
+             }},
+    function{"concatenate of two", [](auto x, auto, auto) { return ct::concatenate<1>(x, x * x); },
+             [](grid const& x, grid const&, grid const&) {
+               return made({x.size[0], 8, x.size[2]}, [&](place const& p) {
+                 dual const v = x({p[0], p[1] % 4, p[2]});
+                 return p[1] < 4 ? v : v * v;
+               });
+             }},
+    function{"concatenate of three", [](auto, auto y, auto z) { return ct::concatenate<-1>(y, ct::sum(z, ct::axes<1>), y); },
+             [](grid const&, grid const& y, grid const& z) {
+               std::int64_t const m = y.size[0], n = z.size[0];
+               grid const s = reduced(z, {1}, false, sum);
+               return made({m + n + m}, [&](place const& p) {
+                 return p[0] < m ? y({p[0]}) : p[0] < m + n ? s({p[0] - m}) : y({p[0] - m - n});
+               });
+             }},
+    function{"concatenate of four",
+             [](auto, auto, auto z) { return ct::concatenate<0>(z, -z, z * z, z, 2 * z); },
+             [](grid const&, grid const&, grid const& z) {
+               std::int64_t const n = z.size[0];
+               return made({5 * n, 4}, [&](place const& p) {
+                 dual const v = z({p[0] % n, p[1]});
+                 dual const of[]{v, -v, v * v, v, 2. * v};
+                 return of[p[0] / n];
+               });
+             }},
+    function{"an index", [](auto x, auto, auto) { return x(ct::all, 2); },
+             [](grid const& x, grid const&, grid const&) {
+               return made({x.size[0], x.size[2]}, [&](place const& p) { return x({p[0], 2, p[1]}); });
+             }},
+    function{"an index from the end and a range",
+             [](auto x, auto, auto z) { return x(ct::all, ct::range<1, 4, 2>)*z(ct::all, -1)(0); },
+             [](grid const& x, grid const&, grid const& z) {
+               return made({x.size[0], 2, x.size[2]}, [&](place const& p) {
+                 return x({p[0], 1 + 2 * p[1], p[2]}) * z({0, 3});
+               });
+             }},
+    function{"a range to the end", [](auto, auto, auto z) { return z(ct::range<1>, ct::range<2, ct::end>); },
+             [](grid const&, grid const&, grid const& z) {
+               return made({z.size[0] - 1, 2}, [&](place const& p) { return z({p[0] + 1, p[1] + 2}); });
+             }},
+    function{"zeros, ones, full",
+             [](auto x, auto y, auto) {
+               using T = typename decltype(x)::value_type;
+               return y * ct::ones<T, "m">() + ct::full<T, "m">(0.5) + ct::zeros<T, "m">() + ct::zeros<T, 1>();
+             },
+             [](grid const&, grid const& y, grid const&) {
+               return made(y.size, [&](place const& p) { return y(p) + 0.5; });
+             }},
+    function{"iota",
+             [](auto x, auto y, auto) {
+               using T = typename decltype(x)::value_type;
+               return y * ct::iota<T, "m">(T(0.5), T(0.25)) +
+                      ct::convert<T>(ct::iota<"m">() + ct::convert<std::int64_t>(y * 0));
+             },
+             [](grid const&, grid const& y, grid const&) {
+               return made(y.size, [&](place const& p) {
+                 double const i = static_cast<double>(p[0]);
+                 return y(p) * (0.5 + 0.25 * i) + i;
+               });
+             }},
+};
+
+// ---- products: a is [n, 4], b is [4, m], c is [n, m], u is [4]
+
+inline grid product(grid const& a, grid const& b) {
+  return made({a.size[0], b.size[1]}, [&](place const& p) {
+    dual s;
+    for (std::int64_t k = 0; k < a.size[1]; ++k) s = s + a({p[0], k}) * b({k, p[1]});
+    return s;
+  });
+}
+inline grid transposed(grid const& a) {
+  return made({a.size[1], a.size[0]}, [&](place const& p) { return a({p[1], p[0]}); });
+}
+inline constexpr std::tuple products{
+    function{"matmul", [](auto a, auto b, auto, auto) { return ct::matmul(a, b); },
+             [](grid const& a, grid const& b, grid const&, grid const&) { return product(a, b); }},
+    function{"matmul, left transposed",
+             [](auto a, auto, auto c, auto) { return ct::matmul(ct::transpose(a), c); },
+             [](grid const& a, grid const&, grid const& c, grid const&) { return product(transposed(a), c); }},
+    function{"matmul, right transposed",
+             [](auto, auto b, auto c, auto) { return ct::matmul(c, ct::transpose(b)); },
+             [](grid const&, grid const& b, grid const& c, grid const&) { return product(c, transposed(b)); }},
+    function{"matmul, both transposed",
+             [](auto a, auto b, auto, auto) { return ct::matmul(ct::transpose(b), ct::transpose(a)); },
+             [](grid const& a, grid const& b, grid const&, grid const&) {
+               return product(transposed(b), transposed(a));
+             }},
+    function{"matmul of a vector", [](auto a, auto, auto, auto u) { return ct::matmul(a, ct::reshape<4, 1>(u)); },
+             [](grid const& a, grid const&, grid const&, grid const& u) {
+               return product(a, {{4, 1}, u.at});
+             }},
+    function{"matmul of a sum", [](auto a, auto b, auto c, auto) { return ct::tanh(ct::matmul(a * 2, b) + c) * c; },
+             [](grid const& a, grid const& b, grid const& c, grid const&) {
+               grid const ab = product(a, b);
+               return made(c.size, [&](place const& p) { return tanh(2. * ab(p) + c(p)) * c(p); });
+             }},
+    function{"dot", [](auto, auto b, auto, auto u) { return ct::dot(u, b(ct::all, 0)) * u(1); },
+             [](grid const&, grid const& b, grid const&, grid const& u) {
+               dual s;
+               for (std::int64_t k = 0; k < 4; ++k) s = s + u({k}) * b({k, 0});
+               return grid{{}, {s * u({1})}};
+             }},
+};
+
+// ---- integers choose: t is [5, m], z is [n, 5], r is [n, m], i is [n] in 0, 1, ... 4
+
+inline std::int64_t chosen(grid const& i, std::int64_t k) { return static_cast<std::int64_t>(i({k}).v); }
+inline constexpr std::tuple choices{
+    function{"gather", [](auto t, auto, auto, auto i) { return ct::gather(t, i); },
+             [](grid const& t, grid const&, grid const&, grid const& i) {
+               return made({i.size[0], t.size[1]}, [&](place const& p) { return t({chosen(i, p[0]), p[1]}); });
+             }},
+    function{"scatter_add", [](auto, auto, auto r, auto i) { return ct::scatter_add<5>(r * r, i); },
+             [](grid const&, grid const&, grid const& r, grid const& i) {
+               return made({5, r.size[1]}, [&](place const& p) {
+                 dual s;
+                 for (std::int64_t k = 0; k < i.size[0]; ++k)
+                   if (chosen(i, k) == p[0]) s = s + r({k, p[1]}) * r({k, p[1]});
+                 return s;
+               });
+             }},
+    function{"one_hot",
+             [](auto t, auto z, auto, auto i) {
+               return ct::one_hot<5, typename decltype(t)::value_type>(i) * z;
+             },
+             [](grid const&, grid const& z, grid const&, grid const& i) {
+               return made(z.size, [&](place const& p) { return p[1] == chosen(i, p[0]) ? z(p) : dual(); });
+             }},
+    function{"one_hot as float", [](auto, auto, auto, auto i) { return ct::one_hot<5>(i); },
+             [](grid const&, grid const&, grid const&, grid const& i) {
+               return made({i.size[0], 5}, [&](place const& p) { return truth(p[1] == chosen(i, p[0])); });
+             }},
+    function{"argmax", [](auto, auto z, auto, auto) { return ct::argmax(z); },
+             [](grid const&, grid const& z, grid const&, grid const&) {
+               return reduced(z, {1}, false, position_of_largest);
+             }},
+    function{"cross_entropy", [](auto, auto z, auto, auto i) { return ct::cross_entropy(z, i); },
+             [](grid const&, grid const& z, grid const&, grid const& i) {
+               grid const l = reduced(z, {1}, false, logsumexp);
+               return made(l.size, [&](place const& p) { return l(p) - z({p[0], chosen(i, p[0])}); });
+             }},
+};
+
+} // namespace functions
+
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "laws.hpp"
+
+TEST_CASE("laws of derivatives on random graphs") {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) laws::check(seed, 12 + static_cast<int>(seed % 40));
+}
