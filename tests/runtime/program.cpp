@@ -85,12 +85,32 @@ TEST_CASE("run says what is wrong, and changes nothing") {
   twice::workspace memory;
   std::vector<double> short_result(3);
   CHECK(twice::run(memory, std::tie(x), short_result) == ct::status::size_mismatch);
-  double buffer[6] = {1, 2, 3, 4, 5, 6};
-  ct::view<double, 4> first(&buffer[0]), shifted(&buffer[1]);
-  CHECK(twice::run(memory, std::tie(first), shifted) == ct::status::overlap);
+  using large = ct::program<decltype(ct::compiled([](auto v) { return v * 2.0; })), ct::tensor<double, 100>>;
+  double buffer[101] = {1, 2};
+  ct::view<double, 100> first(&buffer[0]), shifted(&buffer[1]);
+  large::workspace room;
+  CHECK(large::run(room, std::tie(first), shifted) == ct::status::overlap);
   ct::view<double, 4> nothing;
   CHECK(twice::run(memory, std::tie(nothing), y) == ct::status::null_argument);
   CHECK(buffer[1] == 2);
+}
+
+TEST_CASE("results must not overlap each other, wherever they lie") {
+  using P = ct::program<decltype(ct::compiled([](auto v) { return std::tuple(v * 2.0, v * 3.0, ct::sum(v)); })), ct::tensor<double, 4>>;
+  ct::tensor<double, 4> const x{1, 2, 3, 4};
+  double to[20] = {};
+  int refused = 0;
+  for (int first = 0; first < 12; ++first)
+    for (int second = 0; second < 12; ++second)
+      for (int third = 0; third < 12; ++third) {
+        ct::view<double, 4> a(&to[first]), b(&to[second]);
+        bool const apart = (first + 4 <= second || second + 4 <= first) && (third < first || third >= first + 4) &&
+                           (third < second || third >= second + 4);
+        ct::status const s = P::run(nullptr, std::tie(x), std::tie(a, b, to[third]));
+        if ((s == ct::status::ok) != apart) FAIL_CHECK(first << " " << second << " " << third);
+        refused += s == ct::status::overlap;
+      }
+  CHECK(refused > 100);
 }
 
 TEST_CASE("a result may be an argument exactly") {
@@ -116,6 +136,10 @@ TEST_CASE("a small program loads everything before it stores, so that a result m
   matrix x{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
   REQUIRE(P::run(nullptr, std::tie(x), x) == ct::status::ok);
   CHECK(x == matrix{{2, 6, 10}, {6, 10, 14}, {10, 14, 18}});
+  double buffer[6] = {1, 2, 3, 4, 5, 6};
+  ct::view<double, 4> first(&buffer[0]), shifted(&buffer[1]);
+  REQUIRE(twice::run(nullptr, std::tie(first), shifted) == ct::status::ok);
+  CHECK(std::vector<double>(buffer, buffer + 6) == std::vector<double>{1, 2, 4, 6, 8, 6});
 }
 
 TEST_CASE("run allocates nothing") {

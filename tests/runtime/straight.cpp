@@ -53,7 +53,85 @@ graph chain(int elements) {
   return simplify(b.get());
 }
 
+/// Vectors whose components somebody wrote out: sums, cross products, scaled ones, signs that differ; with gradients.
+graph components(int seed) {
+  dice d(static_cast<std::uint64_t>(seed));
+  int const n = 2 + d.below(4), vectors = 2 + d.below(3);
+  element const type = d.below(2) == 0 ? element::float64 : element::float32;
+  builder b;
+  struct point {
+    term of[5];
+  };
+  std::vector<point> pool;
+  array<symbol> in;
+  for (int k = 0; k < vectors; ++k) in.push(b.symbol_of(type, b.shape(dimensions{1, {n}})));
+  b.set_inputs(in.data(), in.size());
+  for (symbol x : in) {
+    pool.push_back({});
+    for (int i = 0; i < n; ++i) pool.back().of[i] = extend::at(term{&b, x}, 0, i);
+  }
+  auto const any = [&] { return pool[static_cast<std::size_t>(d.below(static_cast<int>(pool.size())))]; };
+  term loss = extend::constant(b, type, b.shape({}), 0);
+  for (int k = 0, nodes = 2 + d.below(5); k < nodes; ++k) {
+    point const x = any(), y = any();
+    point r;
+    int const way = d.below(5), turn = d.below(n);
+    term s = x.of[0] * y.of[0];
+    for (int i = 1; i < n; ++i) s = s + x.of[i] * y.of[i];
+    for (int i = 0; i < n; ++i) {
+      term const &p = x.of[i], &q = y.of[(i + turn) % n];
+      r.of[i] = way == 0   ? p - q
+                : way == 1 ? p * x.of[(i + 1) % n] - q * y.of[(i + 2) % n]
+                : way == 2 ? extend::apply<op::tanh>(p) * s
+                : way == 3 ? (i % 2 == 0 ? -p : p) * q
+                           : p / extend::apply<op::sqrt>(1 + s * s);
+    }
+    loss = loss + extend::apply<op::tanh>(s);
+    pool.push_back(r);
+  }
+  term joined = op::reshape::of(pool.back().of[0], b.shape(dimensions{1, {1}}));
+  for (int i = 1; i < n; ++i) {
+    symbol const both[2]{joined.id, op::reshape::of(pool.back().of[i], b.shape(dimensions{1, {1}})).id};
+    std::int64_t const axis = 0;
+    joined = {&b, b.push(info_of<op::concatenate>(), both, 2, &axis, 1, b.place)};
+  }
+  array<symbol> out(2 + vectors);
+  out[0] = joined.id;
+  out[1] = loss.id;
+  gradient(b, {&loss.id, nullptr, 1, in.data(), vectors}, out.data() + 2);
+  b.set_outputs(out.data(), out.size());
+  REQUIRE(b.failed().why == nullptr);
+  return d.below(4) == 0 ? b.get() : simplify(b.get());
+}
+
+int numbers_in(straight_program const& p) {
+  int n = 0;
+  for (straight_step const& s : p.steps) n += s.what == straight_action::compute && s.lanes == 1;
+  return n;
+}
+
 } // namespace
+
+TEST_CASE("Components that are computed alike share lanes") {
+  int followed = 0, numbers = 0, all = 0;
+  for (int seed = 1; seed < 1500; ++seed) {
+    CAPTURE(seed);
+    graph const g = components(seed);
+    int const bytes = seed % 3 == 0 ? 16 : seed % 3 == 1 ? 32 : 64;
+    if (!runs_straight(g, bytes)) continue;
+    ++followed;
+    dice d(static_cast<std::uint64_t>(seed) + 1);
+    array<values> const in = inputs_of(g, d, -1, 1);
+    straight_program const p = straighten(g, bytes);
+    straight_machine const run(g, p, in);
+    REQUIRE(run.error == "");
+    REQUIRE(equal(run.outputs, evaluate(g, in)));
+    numbers += numbers_in(p);
+    for (node const& n : g.nodes) all += n.op->kind == operation_kind::elementwise;
+  }
+  CHECK(followed > 1000);
+  CHECK(numbers < all / 2);
+}
 
 TEST_CASE("Straight code computes what its graph says, and reads no lane that means nothing") {
   int followed = 0;

@@ -202,6 +202,9 @@ COTANGENT_INLINE constexpr V sqrt(V const& x) {
     }
 #if defined(__clang__)
     return __builtin_elementwise_sqrt(x);
+#elif defined(__SSE2__) // g++ would call the library's for what is negative, and keep no vector in a register meanwhile
+    if constexpr (sizeof(V) == sizeof(float)) return __builtin_ia32_sqrtss(vector<float, 4>{x})[0];
+    else return __builtin_ia32_sqrtsd(vector<double, 2>{x})[0];
 #else
     return sizeof(V) == sizeof(float) ? static_cast<V>(__builtin_sqrtf(static_cast<float>(x)))
                                       : static_cast<V>(__builtin_sqrt(x));

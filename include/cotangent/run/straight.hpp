@@ -25,7 +25,7 @@ template <class Stage> struct straight {
   /// A result may lie on any argument.
   static constexpr bool may_be_in_place(int, int) noexcept { return true; }
 
-  static status run(void*, void const* const* inputs, void* const* outputs, std::int64_t const*) noexcept {
+  COTANGENT_INLINE static status run(void*, void const* const* inputs, void* const* outputs, std::int64_t const*) noexcept {
     values v;
     v.run(inputs, outputs, std::make_index_sequence<static_cast<std::size_t>(S.size.steps)>{});
     return status::ok;
@@ -114,10 +114,23 @@ private:
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V built(std::index_sequence<K...>) noexcept {
       return V{lane<I, K, V>()...};
     }
+    /// Do all lanes stay where they are, those of the operand `of` among them?
+    static constexpr bool stays(int i) {
+      straight_step const& s = S.steps.data[i];
+      bool in_place = s.width == s.lanes;
+      for (int k = 0; k < s.lanes; ++k) {
+        int const from = S.indices.data[s.first_index + k];
+        in_place = in_place && (from == none || from % s.width == k || read(i, from / s.width).lane != none);
+      }
+      return in_place;
+    }
     template <int I, std::size_t... K> COTANGENT_INLINE auto shuffled(std::index_sequence<K...>) noexcept {
       constexpr straight_step s = S.steps.data[I];
       auto const a = operand<I, 0, s.width>(), b = operand<I, 1, s.width>();
-      return __builtin_shufflevector(a, b, S.indices.data[s.first_index + static_cast<int>(K)]...);
+      if constexpr (stays(I)) { // g++ makes a choice out of this, but takes a shuffle apart
+        using mask = math::mask_t<std::remove_cv_t<decltype(a)>>;
+        return math::select(mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
+      } else return __builtin_shufflevector(a, b, S.indices.data[s.first_index + static_cast<int>(K)]...);
     }
     template <class Op, int Count, class V> COTANGENT_INLINE static math::lane_t<V> folded(V const& v) noexcept {
       using T = math::lane_t<V>;

@@ -216,18 +216,28 @@ private:
   }
   /// Does result K lie where leaf J lies, without leave?
   template <int K, int J> COTANGENT_INLINE static bool collides(memory const& m) noexcept {
-    if constexpr (J >= K) return false;
+    if constexpr (J >= K || (executor::is_straight && J < input_count)) return false;
     else {
       byte_range const r{static_cast<char const*>(address<K>(m)), bytes<leaf<K>>(m.sizes)};
       byte_range const o{static_cast<char const*>(address<J>(m)), bytes<leaf<J>>(m.sizes)};
-      if constexpr (J < input_count && in_place.of[(K - input_count) * input_count + J])
-        return r.overlaps(o) && !r.is(o);
+      if constexpr (J >= input_count) return r.overlaps(o);
+      else if constexpr (in_place.of[(K - input_count) * input_count + J]) return r.overlaps(o) && !r.is(o);
       else return r.overlaps(o);
     }
   }
   template <int K, int... J>
   COTANGENT_INLINE static bool collides_with_any(memory const& m, std::integer_sequence<int, J...>) noexcept {
     return (false || ... || collides<K, J>(m));
+  }
+  template <int K> COTANGENT_INLINE static std::intptr_t at(memory const& m) noexcept {
+    return reinterpret_cast<std::intptr_t>(address<K>(m));
+  }
+  /// Does each result end where the next one begins, or before, but for one place where they start over? Then none lies on
+  /// another: a quick answer where there are many.
+  template <int... K> COTANGENT_INLINE static bool stand_in_a_row(memory const& m) noexcept {
+    constexpr int last = input_count + output_count - 1;
+    // by signs: g++ would keep the outcome of each comparison in a mask register
+    return (std::intptr_t{} + ... + ((at<(K < last ? K + 1 : input_count)>(m) - at<K>(m) - bytes<leaf<K>>(m.sizes)) >> 63)) >= -1;
   }
   template <class Arguments, class Results> static consteval bool sizes_are_known() {
     constexpr kinds_of_leaves<Arguments> in{};
@@ -275,7 +285,9 @@ private:
       if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
     }
     if ((false || ... || is_missing<K>(m))) return status::null_argument;
-    if ((false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
+    if constexpr (executor::is_straight) { // everything is loaded before anything is stored
+      if (!stand_in_a_row<input_count + R...>(m) && (false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
+    } else if ((false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
     return status::ok;
   }
 

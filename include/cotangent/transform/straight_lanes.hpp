@@ -65,6 +65,19 @@ protected:
     return {moved(from, filled, w, type), none};
   }
 
+  /// How many shuffles it takes to gather these.
+  constexpr int shuffles_for(lane_ref const* from, int filled, int w) const {
+    lane_ref const first = from[0];
+    bool same = true, whole = first.step >= 0 && p_.steps[first.step].lanes == w, run = first.step < -1, one = true;
+    for (int i = 0; i < filled; ++i) {
+      same = same && from[i] == first;
+      one = one && from[i].step == first.step;
+      whole = whole && one && from[i].lane == i;
+      run = run && one && from[i].lane == first.lane + i;
+    }
+    return same || whole || run || find_moved(from, filled, w) != none ? 0 : one ? 1 : 2;
+  }
+
   /// Are these better stored one by one than as a vector?
   constexpr bool are_mostly_numbers(lane_ref const* from, int filled) const {
     int numbers = 0;
@@ -142,18 +155,24 @@ private:
     return {load({r.step, c}, w, w < elements - c ? w : elements - c), r.lane - c};
   }
 
-  constexpr std::int32_t moved(lane_ref const* from, int filled, int w, element type) {
+  static constexpr std::uint32_t hash(lane_ref const* from, int filled, int w) {
     std::uint32_t h = static_cast<std::uint32_t>(64 * w + filled);
     for (int i = 0; i < filled; ++i)
       h = mix(h, static_cast<std::uint64_t>(from[i].step) << 32 | static_cast<std::uint32_t>(from[i].lane));
-    std::int32_t const found = moved_index_.find_or_add(h | 1u, [&](std::int32_t k) {
+    return h | 1u;
+  }
+  constexpr std::int32_t find_moved(lane_ref const* from, int filled, int w) const {
+    return moved_index_.find(hash(from, filled, w), [&](std::int32_t k) {
       gathered const& m = moved_[k];
       if (m.lanes != w || m.filled != filled) return false;
       for (int i = 0; i < filled; ++i)
         if (moved_from_[m.first + i] != from[i]) return false;
       return true;
     });
-    if (found != none) return moved_[found].step;
+  }
+  constexpr std::int32_t moved(lane_ref const* from, int filled, int w, element type) {
+    if (std::int32_t const found = find_moved(from, filled, w); found != none) return moved_[found].step;
+    moved_index_.add(hash(from, filled, w));
     gathered m{moved_from_.size(), filled, w, none};
     for (int i = 0; i < filled; ++i) moved_from_.push(from[i]);
     lane_ref at[64];

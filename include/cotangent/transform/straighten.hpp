@@ -4,7 +4,7 @@
 
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/transform/straight_lanes.hpp>
+#include <cotangent/transform/straight_groups.hpp>
 
 #include <cstdint>
 
@@ -14,9 +14,7 @@
 namespace cotangent {
 namespace detail {
 
-class straightener : public lane_gatherer {
-  array<std::int32_t> first_; // by symbol: its first element in at_
-  array<lane_ref> at_;        // where each element is
+class straightener : public lane_grouper {
   array<straight_step> stores_;
   array<straight_operand> stored_;
 
@@ -26,11 +24,6 @@ class straightener : public lane_gatherer {
   constexpr void steps(symbol t, int* to) const {
     int n = 1;
     for (int k = rank(t); k-- > 0; n *= size(t, k)) to[k] = n;
-  }
-  constexpr int begin(symbol t) {
-    first_[t] = at_.size();
-    for (int k = count(t); k-- > 0;) at_.push({});
-    return first_[t];
   }
 
   /// Visits every position of `t` in order, with the place that strides of another tensor give it.
@@ -203,7 +196,8 @@ class straightener : public lane_gatherer {
     }
   }
 
-  constexpr void make(node const& n) {
+  constexpr void make(std::int32_t index) {
+    node const& n = g_.nodes[index];
     symbol const y = g_.result(n);
     switch (n.op->kind) {
     case operation_kind::identity:
@@ -219,7 +213,7 @@ class straightener : public lane_gatherer {
       for (int i = 0; i < count(y); ++i) at_[to + i] = {constant(g_.tensors[y].type, bits_of(g_.tensors[y].type, i)), 0};
       return;
     }
-    case operation_kind::elementwise: return compute(n, y);
+    case operation_kind::elementwise: return count(y) == 1 && n.operand_count <= 4 ? compute_later(index) : compute(n, y);
     case operation_kind::reduction: return reduce(n, y);
     case operation_kind::matmul: return multiply(n, y);
     case operation_kind::concatenate: return join(n, y);
@@ -253,8 +247,7 @@ class straightener : public lane_gatherer {
   }
 
 public:
-  constexpr straightener(graph_view const& g, int vector_bytes) : lane_gatherer(g, vector_bytes) {
-    first_.assign(g.tensor_count, 0);
+  constexpr straightener(graph_view const& g, int vector_bytes) : lane_grouper(g, vector_bytes) {
     for (int k = 0; k < g.input_count(); ++k) {
       symbol const x = g.input(k);
       int const at = begin(x);
@@ -262,7 +255,12 @@ public:
       argument_types_.push(g.tensors[x].type);
       for (int i = 0; i < count(x); ++i) at_[at + i] = {-2 - k, i};
     }
-    for (std::int32_t i = 0; i < g.node_count; ++i) make(g.nodes[i]);
+    array<std::int32_t> order, level;
+    sort_by_level(g, order, level);
+    for (int k = 0; k < g.node_count; ++k) {
+      make(order[k]);
+      if (k + 1 == g.node_count || level[order[k + 1]] != level[order[k]]) compute_waiting();
+    }
     for (int k = 0; k < g.output_count(); ++k) keep_result(k);
     for (int k = 0; k < stores_.size(); ++k) push(stores_[k], &stored_[k], 1);
   }
