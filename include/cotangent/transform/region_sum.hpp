@@ -78,8 +78,8 @@ public:
   constexpr symbol value(boxed_term const& t, tensor_window const& to) {
     tensor_window const standing = cotangent::window_of(b_.get(), t.value);
     if (t.of == to) return t.value;
-    share const all = fit(b_, {t.of, standing}, window_of(grid_, t.own, root_));
-    return symbol_for(fit(b_, part_of(all, t.own, t.box, grid_), to));
+    share const all = matched(b_, {t.of, standing}, window_of(grid_, t.own, root_));
+    return symbol_for(matched(b_, part_of(all, t.own, t.box, grid_), to));
   }
   constexpr symbol symbol_for(share const& s) {
     symbol const y = symbol_of(b_, s);
@@ -278,10 +278,10 @@ private:
     layer v;
     v.box = box;
     tensor_window const plain = window_of(grid_, box, root_);
-    v.of = fit({to, all_of(none, sizes_of(to))}, plain, v.all) ? to : plain;
+    v.of = matched({to, all_of(none, sizes_of(to))}, plain, v.all) ? to : plain;
     v.tensor = b_.symbol_of(b_.tensor(root_).type, b_.shape(sizes_of(v.of)));
     note(v.tensor);
-    (void)fit({v.of, all_of(v.tensor, sizes_of(v.of))}, plain, v.all);
+    (void)matched({v.of, all_of(v.tensor, sizes_of(v.of))}, plain, v.all);
     return v;
   }
   /// Assigns a term's place in a tensor: by the node that makes the term, if nobody has seen through it, or by a copy.
@@ -291,7 +291,7 @@ private:
     tensor_symbol const& s = b_.tensor(t.value);
     bool const seen = t.value < seen_through_.size() && seen_through_[t.value];
     if (same(t.box, t.own, rank()) && s.base == none && s.producer >= new_nodes_ && !seen &&
-        makes_values(b_.get().nodes[s.producer]) && s.region == b_.region && fit(there, t.of, mine)) {
+        makes_values(b_.get().nodes[s.producer]) && s.region == b_.region && matched(there, t.of, mine)) {
       to_view(t.value, mine.at);
       return;
     }

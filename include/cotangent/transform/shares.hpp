@@ -82,7 +82,7 @@ constexpr share sorted(share const& s) {
 
 /// The same share with the axes of `to`, which is the same elements; false where the values stand so that no strides
 /// say it.
-constexpr bool fit(share const& from, tensor_window const& to, share& fitted) {
+constexpr bool matched(share const& from, tensor_window const& to, share& fitted) {
   share const have = sharing::sorted(from);
   share goal{to, to}; // `at` becomes where the axes of `to` stand: first their own numbers
   for (int k = 0; k < to.rank; ++k) goal.at.stride[k] = 0;
@@ -124,14 +124,14 @@ constexpr bool fit(share const& from, tensor_window const& to, share& fitted) {
 }
 
 /// The same where nothing says no: a node moves the values if it must.
-constexpr share fit(builder& b, share const& from, tensor_window const& to) {
+constexpr share matched(builder& b, share const& from, tensor_window const& to) {
   share fitted;
-  if (fit(from, to, fitted)) return fitted;
+  if (matched(from, to, fitted)) return fitted;
   share const have = sharing::sorted(from);
   share const goal = sharing::sorted({to, to});
   term const moved = op::reshape::of({&b, symbol_of(b, have)}, b.shape(sizes_of(goal.of)));
   share flat{goal.of, all_of(moved.id, sizes_of(goal.of))};
-  (void)fit(flat, to, fitted);
+  (void)matched(flat, to, fitted);
   return fitted;
 }
 
