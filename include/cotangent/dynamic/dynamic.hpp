@@ -5,12 +5,24 @@
 // Graphs that are built while the program runs: ct::dynamic. Their errors are exceptions, so with -fno-exceptions there is
 // nothing here.
 
+// g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the global namespace:
+// there a `g` of the user's seems to be shadowed.
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Wshadow"
+#endif
+
 #include <cotangent/core/error.hpp>
 
 #if COTANGENT_EXCEPTIONS
 #  include <cotangent/dynamic/refusals.hpp>
 
+#  include <cotangent/dynamic/control.hpp>
 #  include <cotangent/dynamic/graph.hpp>
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
 #endif
 
 #endif

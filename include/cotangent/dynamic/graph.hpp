@@ -205,7 +205,8 @@ public:
     cotangent::graph const simple = simplify(copy.get(), rewriting);
     code->code = interpreter(simple);
     if (code->code.failed().why != nullptr) detail::raise(s_->b, code->code.failed(), r);
-    note_reads(simple, *code);
+    for (int k = 0; k < code->code.input_count(); ++k)
+      code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);
     P p(code);
     for (binding const& bound : binds) p.bind_memory(bound.what, bound.memory, false, bound.where);
     return p;
@@ -269,18 +270,6 @@ private:
     s_->constants.push_back(static_cast<detail::held_constant&&>(held));
     back.keep();
     return expr<T>(at);
-  }
-
-  template <class Code> static void note_reads(graph_view const& g, Code& code) {
-    std::vector<bool> read(static_cast<std::size_t>(g.tensor_count), false);
-    auto const note = [&](symbol t) {
-      if (t != none) read[static_cast<std::size_t>(g.tensors[t].base == none ? t : g.tensors[t].base)] = true;
-    };
-    for (std::int32_t i = 0; i < g.node_count; ++i)
-      for (int k = 0; k < g.nodes[i].operand_count; ++k) note(g.operand(g.nodes[i], k));
-    for (int k = 0; k < g.output_count(); ++k) note(g.output(k));
-    for (int k = 0; k < g.input_count(); ++k)
-      code.inputs[static_cast<std::size_t>(k)].read = read[static_cast<std::size_t>(g.input(k))];
   }
 };
 

@@ -109,6 +109,16 @@ inline symbol scalar_symbol(graph_state& s, element e, std::int64_t bits, std::s
   return s.b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, s.b.shape(dimensions{}), where);
 }
 
+/// Takes an operand into the body under construction, where it comes from around it. (For itself, before what may be
+/// taken back: a loop remembers what it captures.)
+template <class A> void meet(graph_state& s, A const& a, request const& r) {
+  if constexpr (open_expr<A>) {
+    standing const& at = a.where_it_stands();
+    if (at.s != nullptr && at.s != &s) raise<refusals::dynamic_other_graph>(s.b, r);
+    if (at.s != nullptr) (void)s.inside(at.id, r);
+  }
+}
+
 /// The symbol of an operand in the region under construction.
 template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request const& r) {
   if constexpr (open_expr<A>) {
@@ -152,14 +162,15 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
       typename result_element<Fn,
                               typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>::type;
   if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
-    refusals::fractional_literal::report<A..., L>();
+    static_assert(refusals::fractional_literal::report<A..., L>());
     return expr<T>();
   } else {
     graph_state* const s = state_among(a...);
     if (s == nullptr) return on_numbers<T>(where, fn, as_expr<L>(a)...);
+    request r = request_of<Fn>(where);
+    (meet(*s, a, r), ...);
     undo back(*s);
     s->b.place = where;
-    request r = request_of<Fn>(where);
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
     r.operands = ids;
     r.operand_count = sizeof...(A);

@@ -84,6 +84,7 @@ class program {
   std::vector<void const*> from_;
   std::vector<void*> to_;
   detail::block workspace_;
+  tape tape_;
   bool ready_ = false;
 
 public:
@@ -138,7 +139,7 @@ public:
   /// index was out of range (it was clamped).
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_) prepare(where);
-    status const s = code_->code.run(from_.data(), to_.data(), workspace_.data());
+    status const s = code_->code.run(from_.data(), to_.data(), workspace_.data(), &tape_);
     if (s == status::ok) return;
     message text("cotangent: run: ");
     throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));

@@ -6,6 +6,7 @@
 #include <cotangent/transform/refusals.hpp>
 
 #include <cotangent/core/error.hpp>
+#include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>
 
 #include <cstdint>
@@ -79,11 +80,12 @@ template <class Refusal>
   raise(b, {why<Refusal>(), left, right, none, {}}, r);
 }
 
-/// The body of a loop or a branch while it is built, and what it has taken from outside: symbols of the region around
-/// it, and the inputs that stand for them.
+using control_maker = cotangent::detail::control_builder;
+
+/// The body of a loop or a branch while it is built, and by which symbols it knows those around it.
 struct frame {
   std::int32_t region = 0;
-  std::vector<symbol> outer, inner;
+  control_maker* maker = nullptr;
   std::unordered_map<symbol, symbol> known;
 };
 
@@ -136,9 +138,7 @@ private:
                                            b.get().numbers.data() + n.attribute + n.attribute_count);
       y = b.push(n.op, nullptr, 0, attributes.data(), n.attribute_count, x.type, x.shape, n.where);
     } else {
-      y = b.symbol_of(x.type, x.shape);
-      f.outer.push_back(t);
-      f.inner.push_back(y);
+      y = f.maker->capture(t);
     }
     b.region = before;
     f.known.emplace(t, y);
@@ -162,15 +162,10 @@ public:
     s_->b.take_back(mark_);
     s_->inputs.resize(inputs_);
     s_->constants.resize(constants_);
-    for (frame& f : s_->frames) { // what it took for this alone
-      while (!f.inner.empty() && f.inner.back() >= mark_.tensors) {
-        f.inner.pop_back();
-        f.outer.pop_back();
-      }
+    for (frame& f : s_->frames)
       for (auto at = f.known.begin(); at != f.known.end();)
         if (at->second >= mark_.tensors) at = f.known.erase(at);
         else ++at;
-    }
   }
   void keep() noexcept { s_ = nullptr; }
   /// The failure of the builder as an exception, where there is one.

@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/run/interpreter_emit.hpp>
+#include <cotangent/transform/order.hpp>
 
 #include <cstdint>
 
@@ -27,16 +28,116 @@ template <class List> step_table steps_of() noexcept {
   return steps_for<typename later<float, List>::type, double, std::int32_t, std::int64_t, bool>();
 }
 
+/// The operations that run regions. (Looked up when the template is used, as all that is described.)
+template <class List> struct control_operations {
+  static operation const* loop() noexcept { return info_of<typename later<op::loop, List>::type>(); }
+  static operation const* case_of() noexcept { return info_of<typename later<op::case_of, List>::type>(); }
+  static operation const* zero() noexcept { return info_of<typename later<op::sequence_zero, List>::type>(); }
+};
+
+/// Prepares the regions of a graph, each once, those inside before those around them.
+template <class List> class region_maker {
+public:
+  using control = control_operations<List>;
+  graph_view const& g;
+  std::int64_t const* sizes;
+  kernel_table kernels = table_of<List>();
+  step_table steps = steps_of<List>();
+  graph_values values;
+  array<region_code> codes;
+  failure failed;
+  array<std::int64_t> input_elements, output_elements; // of the graph itself
+
+  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents)
+      : g(v), sizes(sizes_of_extents), values(v) {
+    codes.resize(1); // the graph itself comes first
+    region_code whole = make(0);
+    if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
+  }
+
+  std::int32_t code_of(std::int32_t region) {
+    region_code made = make(region);
+    codes.resize(codes.size() + 1);
+    codes.back() = static_cast<region_code&&>(made);
+    return codes.size() - 1;
+  }
+
+private:
+  region_code make(std::int32_t region) {
+    region_code code;
+    interpreter_build<kernel_table> b(g, sizes, kernels, values, region);
+    if (failed.why == nullptr) failed = b.failed;
+    if (failed.why != nullptr) return code;
+    order_steps(b.plan);
+    array<bool> const direct = place_outputs(b);
+    code.root_bytes = place_roots(b.plan);
+    interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
+    for (int k = 0; k < b.outputs.size(); ++k)
+      if (b.outputs[k].root >= 0 && !direct[k]) e.copy_to_output(b.outputs[k], k);
+    code.inputs = g.input_count(region);
+    code.outputs = b.outputs.size();
+    if (region == 0) {
+      for (strided const& v : b.outputs) output_elements.push(v.count());
+      for (std::int32_t const r : b.input_roots) input_elements.push(b.plan.roots[r].elements);
+    }
+    code.program = static_cast<program_data&&>(e.program);
+    code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
+    code.table_bytes = rounded(8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs));
+    code.scratch_bytes = e.scratch_bytes;
+    // kernels read whole packs, up to a line beyond the last element
+    code.memory_bytes = code.scratch_bytes + code.root_bytes + 64;
+    return code;
+  }
+
+  /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is still
+  /// read (never that of a region inside); the others are copied at the end.
+  static array<bool> place_outputs(interpreter_build<kernel_table>& b) {
+    plan_data& p = b.plan;
+    array<bool> direct(b.outputs.size(), false);
+    array<reads_in_step> reads(p.roots.size());
+    for (int k = 0; k < b.outputs.size(); ++k) {
+      strided const& v = b.outputs[k];
+      if (v.root < 0) continue;
+      memory_root& r = p.roots[v.root];
+      r.outside = true;
+      direct[k] = r.kind == home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
+      if (direct[k] && b.region == 0) {
+        // in pieces it is written from its first step on
+        std::int32_t const position = p.steps[r.step].position;
+        bool const elementwise = p.steps[r.step].shape >= 0 && r.unit >= 0;
+        if (elementwise) note_reads(p, r.step, reads);
+        for (std::int32_t const i : b.input_roots) {
+          memory_root const& in = p.roots[i];
+          bool const read_later = in.last > position;
+          bool const read_here = in.last == position && !(elementwise && reads[i].step == r.step &&
+                                                          reads[i].pointwise && reads[i].last_unit <= r.unit);
+          if (in.bytes == r.bytes && in.bytes != 0 && (read_later || read_here)) direct[k] = false;
+        }
+      }
+      if (direct[k]) {
+        r.kind = home::output;
+        r.which = k;
+      } else
+        for (std::int32_t at = v.root;; at = p.roots[at].which) {
+          p.roots[at].outside = true;
+          p.roots[at].last = p.order.size();
+          if (p.roots[at].kind != home::part) break;
+        }
+    }
+    return direct;
+  }
+};
+
 } // namespace COTANGENT_ABI
 } // namespace detail::interpret
 
 inline namespace COTANGENT_ABI {
 
 /// A graph that is run as it is, when it is known only while the program runs: prepared once for the sizes of
-/// its extents, then run as often as one likes, by many threads, each with its own workspace.
+/// its extents, then run as often as one likes, by many threads, each with its own workspace and tape.
 ///
 /// Value: the same bits as the static program where no sum is reordered.
-/// Cost: preparing is n log n in the number of nodes; `run` allocates nothing.
+/// Cost: preparing is n log n in the number of nodes; `run` allocates nothing, but for what a tape lacks.
 class interpreter {
 public:
   interpreter() = default;
@@ -46,33 +147,43 @@ public:
   template <class... UserOps>
   explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
                        operations<UserOps...> = {}) {
-    prepare(g, sizes, detail::interpret::table_of<operations<UserOps...>>(),
-            detail::interpret::steps_of<operations<UserOps...>>());
+    if (in_order(g)) {
+      prepare<operations<UserOps...>>(g, sizes);
+      return;
+    }
+    ordering const order = order_of(g);
+    if (!order) failed_ = {why<refusals::interpreter_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
+    else prepare<operations<UserOps...>>(reordered(g, order), sizes);
   }
 
   failure const& failed() const noexcept { return failed_; }
   /// What `run` needs, aligned to `workspace_alignment`.
-  std::int64_t workspace_bytes() const noexcept { return workspace_bytes_; }
+  std::int64_t workspace_bytes() const noexcept {
+    return codes_.empty() ? 0 : codes_[0].table_bytes + codes_[0].memory_bytes;
+  }
   static constexpr std::int64_t workspace_alignment = 64;
-  /// How many steps a run takes: fused nodes count once.
-  int step_count() const noexcept { return program_.steps.size(); }
+  /// The part of the workspace for values that wait for a later step.
+  std::int64_t value_bytes() const noexcept { return codes_.empty() ? 0 : codes_[0].root_bytes; }
+  /// How many steps a run takes: fused nodes count once, what loops and branches do not at all.
+  int step_count() const noexcept { return codes_.empty() ? 0 : codes_[0].program.steps.size(); }
+  /// Whether loops record something: then a run without a tape of the caller's allocates.
+  bool records() const noexcept { return records_; }
 
   int input_count() const noexcept { return input_elements_.size(); }
   int output_count() const noexcept { return output_elements_.size(); }
   std::int64_t input_elements(int k) const noexcept { return input_elements_[k]; }
+  /// Whether anything that is computed needs this input.
+  bool reads_input(int k) const noexcept { return input_read_[k]; }
   std::int64_t output_elements(int k) const noexcept { return output_elements_[k]; }
 
   /// Inputs and outputs are contiguous. An output may be an input exactly, or overlap none.
-  status run(void const* const* inputs, void* const* outputs, void* workspace) const noexcept {
+  status run(void const* const* inputs, void* const* outputs, void* workspace,
+             tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
         reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0)
       return status::workspace_too_small;
-    auto** const bases = static_cast<char**>(workspace);
-    char* const memory = static_cast<char*>(workspace) + table_bytes_;
-    bases[detail::interpret::base::scratch] = memory;
-    bases[detail::interpret::base::constants] =
-        const_cast<char*>(reinterpret_cast<char const*>(constants_.data())); // never written
-    bases[detail::interpret::base::roots] = memory + scratch_bytes_;
+    detail::interpret::region_code const& code = codes_[0];
+    char** const bases = code.begin(workspace, static_cast<char*>(workspace) + code.table_bytes);
     char** next = bases + detail::interpret::base::first_argument;
     for (int k = 0; k < input_count(); ++k) {
       if (inputs[k] == nullptr && input_elements_[k] != 0) return status::null_argument;
@@ -82,72 +193,37 @@ public:
       if (outputs[k] == nullptr && output_elements_[k] != 0) return status::null_argument;
       *next++ = static_cast<char*>(outputs[k]);
     }
-    detail::interpret::run_context context{bases};
-    for (detail::interpret::step const& s : program_.steps) s.run(program_, s.which, context);
-    return context.state;
+    if (!records_) return finish(bases, nullptr);
+    if (record != nullptr) return finish(bases, record);
+    tape own;
+    return finish(bases, &own);
   }
 
 private:
-  detail::interpret::program_data program_;
-  array<std::int64_t> constants_;
+  array<detail::interpret::region_code> codes_; // the graph itself first
   array<std::int64_t> input_elements_, output_elements_;
-  std::int64_t workspace_bytes_ = 0, table_bytes_ = 0, scratch_bytes_ = 0;
+  array<bool> input_read_;
+  bool records_ = false;
   failure failed_;
 
-  template <class Kernels, class Steps>
-  void prepare(graph_view const& g, std::int64_t const* sizes, Kernels const& kernels, Steps const& steps) {
-    detail::interpret::interpreter_build b(g, sizes, kernels);
-    failed_ = b.failed;
-    if (failed_.why != nullptr) return;
-    detail::interpret::order_steps(b.plan);
-    array<bool> const direct = place_outputs(b);
-    std::int64_t const roots = detail::interpret::place_roots(b.plan);
-    detail::interpret::interpreter_emit e(b, steps);
-    for (int k = 0; k < g.output_count(); ++k) {
-      if (!direct[k]) e.copy_to_output(b.outputs[k], k);
-      output_elements_.push(b.outputs[k].count());
-    }
-    for (int k = 0; k < g.input_count(); ++k) input_elements_.push(b.plan.roots[b.input_roots[k]].elements);
-    program_ = static_cast<detail::interpret::program_data&&>(e.program);
-    constants_ = static_cast<array<std::int64_t>&&>(b.constants);
-    table_bytes_ =
-        detail::interpret::rounded(8 * static_cast<std::int64_t>(detail::interpret::base::first_argument +
-                                                                 g.input_count() + g.output_count()));
-    scratch_bytes_ = e.scratch_bytes;
-    // kernels read whole packs, up to a line beyond the last element
-    workspace_bytes_ = table_bytes_ + scratch_bytes_ + roots + 64;
+  status finish(char** bases, tape* record) const noexcept {
+    detail::interpret::run_context c{bases, codes_.data(), record};
+    if (record != nullptr) record->begin();
+    for (detail::interpret::step const& s : codes_[0].program.steps) s.run(codes_[0].program, s.which, c);
+    if (record != nullptr) record->end();
+    return c.state;
   }
 
-  /// Results that a step writes are written to the caller's memory at once, unless that may be an argument
-  /// that is still read; the others are copied at the end.
-  template <class Build> static array<bool> place_outputs(Build& b) {
-    detail::interpret::plan_data& p = b.plan;
-    array<bool> direct(b.outputs.size(), false);
-    array<detail::interpret::reads_in_step> reads(p.roots.size());
-    for (int k = 0; k < b.outputs.size(); ++k) {
-      detail::interpret::strided const& v = b.outputs[k];
-      detail::interpret::memory_root& r = p.roots[v.root];
-      r.outside = true;
-      direct[k] = r.kind == detail::interpret::home::workspace && v.offset == 0 && v.contiguous() &&
-                  v.count() == r.elements;
-      if (direct[k]) {
-        std::int32_t const position = p.steps[r.step].position;
-        bool const elementwise = p.steps[r.step].shape >= 0;
-        if (elementwise) detail::interpret::note_reads(p, r.step, reads);
-        for (std::int32_t const i : b.input_roots) {
-          detail::interpret::memory_root const& in = p.roots[i];
-          bool const read_later = in.last > position;
-          bool const read_here = in.last == position && !(elementwise && reads[i].step == r.step &&
-                                                          reads[i].pointwise && reads[i].last_unit <= r.unit);
-          if (in.bytes == r.bytes && in.bytes != 0 && (read_later || read_here)) direct[k] = false;
-        }
-      }
-      if (direct[k]) {
-        r.kind = detail::interpret::home::output;
-        r.which = k;
-      } else r.last = p.order.size();
-    }
-    return direct;
+  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes) {
+    detail::interpret::region_maker<List> made(g, sizes);
+    failed_ = made.failed;
+    if (failed_.why != nullptr) return;
+    codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
+    input_elements_ = static_cast<array<std::int64_t>&&>(made.input_elements);
+    output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
+    for (int k = 0; k < g.input_count(); ++k) input_read_.push(made.values.needed[g.input(k)]);
+    for (detail::interpret::region_code const& c : codes_)
+      for (detail::interpret::loop_step const& l : c.program.loops) records_ = records_ || l.stacks.count > 0;
   }
 };
 

@@ -3,7 +3,10 @@
 #define COTANGENT_RUN_INTERPRETER_BUILD_HPP
 
 #include <cotangent/graph/builder.hpp>
+#include <cotangent/graph/window.hpp>
+#include <cotangent/ops/control.hpp>
 #include <cotangent/run/interpreter_arrange.hpp>
+#include <cotangent/run/interpreter_pieces.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
 
 #include <cstdint>
@@ -16,8 +19,8 @@ namespace cotangent {
 
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL_OF(interpreter_control, allowed, "cotangent: interpreter: loops and branches are not run by it yet")
-COTANGENT_REFUSAL_OF(interpreter_view, allowed, "cotangent: interpreter: symbols that are views of others are not run by it yet")
+COTANGENT_REFUSAL_OF(interpreter_cycle, allowed, "cotangent: interpreter: a tensor that is written through views must not be computed from itself in a circle")
+COTANGENT_REFUSAL_OF(interpreter_results, allowed, "cotangent: interpreter: an operation other than a loop or a branch must have one result")
 COTANGENT_REFUSAL_OF(interpreter_operation, allowed, "cotangent: interpreter: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every extent of the graph must have a size when it is prepared")
 // clang-format on
@@ -26,22 +29,44 @@ COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
+/// What the regions of a graph have in common while they are prepared: arrays by symbol, since a symbol lives in one
+/// region, and the nodes of each region.
+struct graph_values {
+  array<strided> values; // without a root: not known yet
+  array<bool> direct;    // the result of an elementwise unit itself, no view of it
+  array<bool> needed;
+  array<std::int32_t> first, nodes; // by region
+  pieces written;
+
+  explicit graph_values(graph_view const& g) : written(g) {
+    values.resize(g.tensor_count);
+    direct.assign(g.tensor_count, false);
+    needed.assign(g.tensor_count, false);
+    first.assign(g.region_count + 1, 0);
+    nodes.resize(g.node_count);
+    for (std::int32_t i = 0; i < g.node_count; ++i) ++first[g.nodes[i].region + 1];
+    for (std::int32_t r = 0; r < g.region_count; ++r) first[r + 1] += first[r];
+    array<std::int32_t> at = first;
+    for (std::int32_t i = 0; i < g.node_count; ++i) nodes[at[g.nodes[i].region]++] = i;
+  }
+};
+
 /// (Templates, like all that prepares, so that a program without an interpreter does not wait for them.)
 template <class Kernels> class interpreter_build {
 public:
   graph_view g;
   std::int64_t const* sizes;
   Kernels const& kernels;
+  std::int32_t region;
   plan_data plan;
   array<std::int64_t> constants; // eight words each: one element, filling a line
   failure failed;
   array<std::int32_t> input_roots;
+  array<strided> outputs; // without a root: absent
 
-  array<strided> outputs;
-  array<strided> values; // by symbol
-
-  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k)
-      : g(v), sizes(sizes_of_extents), kernels(k) {
+  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k, graph_values& all,
+                    std::int32_t r)
+      : g(v), sizes(sizes_of_extents), kernels(k), region(r), all_(all) {
     check();
     if (failed.why == nullptr) make_units();
   }
@@ -50,9 +75,9 @@ public:
   std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
 
 private:
+  graph_values& all_;
   detail::hash_index groups_;
   array<std::int32_t> group_steps_;
-  array<bool> direct_; // by symbol: the result of an elementwise unit itself, no view of it
 
   template <class Refusal> void refuse(std::int32_t node_index) {
     if (failed.why != nullptr) return;
@@ -64,21 +89,24 @@ private:
   void check() {
     for (std::int32_t k = 0; k < g.extent_count; ++k)
       if (sizes == nullptr || sizes[k] < 0) return refuse<refusals::interpreter_sizes>(none);
-    for (std::int32_t k = 0; k < g.node_count; ++k) {
+    for (std::int32_t j = all_.first[region]; j < all_.first[region + 1]; ++j) {
+      std::int32_t const k = all_.nodes[j];
       node const& n = g.nodes[k];
-      if (n.op->kind == operation_kind::control || n.region != 0 || n.result_count != 1)
-        return refuse<refusals::interpreter_control>(k);
+      if (n.op->kind != operation_kind::control && n.result_count != 1)
+        return refuse<refusals::interpreter_results>(k);
       if (n.op->kind == operation_kind::elementwise && n.op != kernels.convert && n.op->evaluate == nullptr)
         return refuse<refusals::interpreter_operation>(k);
       if (n.op->kind == operation_kind::elementwise && n.operand_count > 8)
         return refuse<refusals::interpreter_operation>(k);
     }
-    for (std::int32_t k = 0; k < g.tensor_count; ++k)
-      if (g.tensors[k].base != none) return refuse<refusals::interpreter_view>(g.tensors[k].producer);
   }
 
   strided shaped(symbol t) const noexcept {
     strided v;
+    if (g.tensors[t].depth > 0) { // a sequence: where it stands on the tape
+      v.type = element::int64;
+      return v;
+    }
     v.type = g.tensors[t].type;
     dimensions const& d = g.shape(t);
     v.rank = d.rank;
@@ -108,32 +136,47 @@ private:
     return v; // strides 0
   }
 
-  /// A unit of work and its result. An elementwise one joins the step of its shape and stage.
-  strided work(std::int32_t node_index, std::int32_t key, strided const* operands, int count, strided to,
-               std::int32_t stage, std::int32_t shape) {
+  /// A unit of work. An elementwise one joins the step of its shape and stage.
+  std::int32_t push_unit(std::int32_t node_index, std::int32_t key, strided const* operands, int count,
+                         std::int32_t stage, std::int32_t shape) {
     unit u;
     u.node = node_index;
     u.first = plan.views.size();
     u.count = count;
     for (int k = 0; k < count; ++k) plan.views.push(operands[k]);
-    to.make_contiguous();
-    to.offset = 0;
-    to.root = u.root = add_root(home::workspace, 0, to);
     u.step = shape < 0 ? plan.steps.push({}) : step_of(stage, shape);
-    memory_root& r = plan.roots[u.root];
-    r.unit = plan.units.size();
-    r.step = u.step;
-    r.stage = stage;
+    for (int k = 0; k < count; ++k)
+      each_writing_step(operands[k], [&](std::int32_t s) { plan.edges.push({s, u.step}); });
+    std::int32_t const at = plan.units.size();
     planned_step& s = plan.steps[u.step];
     if (s.first_unit < 0) {
-      s.first_unit = r.unit;
+      s.first_unit = at;
       s.key = key;
       s.stage = stage;
       s.shape = shape;
-    } else plan.units[s.last_unit].next = r.unit;
-    s.last_unit = r.unit;
+    } else plan.units[s.last_unit].next = at;
+    s.last_unit = at;
     plan.units.push(u);
+    return at;
+  }
+  /// The room for what a unit computes.
+  strided result_of(std::int32_t at, strided to) {
+    to.make_contiguous();
+    to.offset = 0;
+    to.root = add_root(home::workspace, 0, to);
+    memory_root& r = plan.roots[to.root];
+    r.unit = at;
+    r.step = plan.units[at].step;
+    r.stage = plan.steps[r.step].stage;
     return to;
+  }
+  /// A unit with one result.
+  strided work(std::int32_t node_index, std::int32_t key, strided const* operands, int count, strided const& to,
+               std::int32_t stage, std::int32_t shape) {
+    std::int32_t const at = push_unit(node_index, key, operands, count, stage, shape);
+    strided const y = result_of(at, to);
+    plan.units[at].root = y.root;
+    return y;
   }
 
   std::int32_t step_of(std::int32_t stage, std::int32_t shape) {
@@ -148,7 +191,15 @@ private:
     return group_steps_.back();
   }
 
-  std::int32_t stage_after(strided const& v) const { return plan.roots[v.root].stage + 1; }
+  /// The first stage at which all of an operand is there.
+  std::int32_t stage_after(strided const& v) const {
+    if (v.root < 0) return 0;
+    std::int32_t stage = plan.roots[v.root].stage;
+    each_writing_step(v, [&](std::int32_t s) {
+      if (stage < plan.steps[s].stage) stage = plan.steps[s].stage;
+    });
+    return stage + 1;
+  }
 
   strided copied(strided const& v, std::int32_t key) { return work(none, key, &v, 1, v, stage_after(v), -1); }
   bool in_memory(strided const& v) const { return plan.roots[v.root].kind != home::positions; }
@@ -157,39 +208,158 @@ private:
   }
 
   void make_units() {
-    values.resize(g.tensor_count);
-    direct_.assign(g.tensor_count, false);
-    array<bool> needed(g.tensor_count, false);
-    for (int k = 0; k < g.output_count(); ++k) needed[g.output(k)] = true;
-    for (std::int32_t i = g.node_count; i-- > 0;)
-      if (needed[g.result(g.nodes[i])])
-        for (int k = 0; k < g.nodes[i].operand_count; ++k)
-          if (g.operand(g.nodes[i], k) != none) needed[g.operand(g.nodes[i], k)] = true;
-    for (int k = 0; k < g.input_count(); ++k) {
-      strided v = shaped(g.input(k));
+    mark_needed();
+    for (int k = 0; k < g.input_count(region); ++k) {
+      symbol const t = g.input(k, region);
+      strided v = shaped(t);
       v.make_contiguous();
       v.root = add_root(home::input, k, v);
       input_roots.push(v.root);
-      values[g.input(k)] = v;
+      all_.values[t] = v;
     }
-    for (std::int32_t i = 0; i < g.node_count && failed.why == nullptr; ++i)
-      if (needed[g.result(g.nodes[i])]) values[g.result(g.nodes[i])] = value_of(i);
+    for (int r = 0; r < all_.written.roots(); ++r)
+      if (symbol const t = all_.written.root(r); g.tensors[t].region == region && all_.needed[t]) make_room(r, t);
+    for (std::int32_t j = all_.first[region]; j < all_.first[region + 1] && failed.why == nullptr; ++j) {
+      std::int32_t const i = all_.nodes[j];
+      node const& n = g.nodes[i];
+      if (!is_needed(n)) continue;
+      if (n.op->kind == operation_kind::control) control_of(i);
+      else computed(i, g.result(n), value_of(i));
+    }
     if (failed.why != nullptr) return;
-    for (int k = 0; k < g.output_count(); ++k) {
-      strided v = values[g.output(k)];
+    int const output_count = g.output_count(region);
+    for (int k = 0; k < output_count; ++k) {
+      if (g.output(k, region) == none) {
+        outputs.push({});
+        continue;
+      }
+      strided v = value(g.output(k, region));
       // what is copied from an argument at the end could have been overwritten by another result that is in
       // its place
-      if (plan.roots[v.root].kind == home::input && (g.output_count() > 1 || !v.contiguous()))
+      if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
         v = copied(v, g.node_count);
       outputs.push(v);
     }
+  }
+
+  bool is_needed(node const& n) const {
+    for (int k = 0; k < n.result_count; ++k)
+      if (all_.needed[g.result(n, k)]) return true;
+    return false;
+  }
+  /// From the outputs back: what is computed from, and of what is written in pieces those that are read.
+  void mark_needed() {
+    auto const need = [&](symbol t) {
+      if (t == none) return;
+      all_.needed[t] = true;
+      if (symbol const base = g.tensors[t].base; base != none) all_.needed[base] = true;
+      if (std::int32_t const r = all_.written.of(g, t); r != none)
+        all_.written.each_view(r, window_of(g, t), [&](symbol view, std::int32_t) { all_.needed[view] = true; });
+    };
+    for (int k = 0; k < g.output_count(region); ++k) need(g.output(k, region));
+    for (std::int32_t j = all_.first[region + 1]; j-- > all_.first[region];) {
+      node const& n = g.nodes[all_.nodes[j]];
+      if (is_needed(n))
+        for (int k = 0; k < n.operand_count; ++k) need(g.operand(n, k));
+    }
+  }
+
+  // ---- views
+
+  /// A tensor that is written in pieces begins as zeros, or as what came in.
+  void make_room(std::int32_t r, symbol t) {
+    strided v = shaped(t);
+    bool const given = all_.values[t].root >= 0;
+    v = work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
+    plan.roots[v.root].pieces = r;
+    all_.values[t] = v;
+  }
+
+  /// An operand as it lies in memory: a view is a window on what it is a view of, unless what was written there is known.
+  strided value(symbol t) {
+    symbol const base = g.tensors[t].base;
+    if (all_.values[t].root >= 0) return all_.values[t];
+    if (base == none) return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // nobody assigns it: zero
+    strided const from = value(base);
+    strided v = shaped(t);
+    std::int64_t const* const window = g.numbers + g.tensors[t].window;
+    v.root = from.root;
+    v.offset = from.offset + window[0];
+    for (int k = 0; k < v.rank; ++k) v.stride[k] = window[1 + k];
+    return v;
+  }
+
+  /// The steps that write, in pieces, what an operand sees.
+  template <class Visit> void each_writing_step(strided const& v, Visit visit) const {
+    if (v.root < 0 || plan.roots[v.root].pieces == none) return;
+    all_.written.each_view(plan.roots[v.root].pieces, v, [&](symbol, std::int32_t step) {
+      if (step != none) visit(step);
+    });
+  }
+
+  /// `v` is what node i makes of its result t: that is where it stands, or it is written where t is a view of.
+  void computed(std::int32_t i, symbol t, strided v) {
+    if (g.tensors[t].base == none) {
+      all_.values[t] = v;
+      return;
+    }
+    if (!all_.needed[t]) return;
+    strided const to = value(t);
+    std::int32_t const before = plan.roots[to.root].step;
+    if (!in_memory(v)) v = copied(v, i);
+    memory_root& r = plan.roots[v.root];
+    std::int32_t step = r.step;
+    bool const whole = r.kind == home::workspace && r.unit >= 0 && r.pieces == none && v.offset == 0 &&
+                       v.contiguous() && v.count() == r.elements;
+    if (whole && to.contiguous()) { // computed where it belongs
+      r.kind = home::part;
+      r.which = to.root;
+      r.offset = to.offset * static_cast<std::int64_t>(size_of(to.type));
+    } else {
+      std::int32_t at = r.unit;
+      if (!whole || plan.steps[step].shape < 0) {
+        at = push_unit(none, i, &v, 1, stage_after(v), -1);
+        step = plan.units[at].step;
+      }
+      drain d;
+      d.to = to;
+      d.next = plan.units[at].drain;
+      plan.units[at].drain = plan.drains.push(d);
+    }
+    plan.edges.push({before, step});
+    all_.written.set_step(t, step);
+    all_.values[t] = v;
+  }
+
+  // ---- what runs regions
+
+  void control_of(std::int32_t i) {
+    node const& n = g.nodes[i];
+    array<strided> x(n.operand_count);
+    std::int32_t stage = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      if (g.operand(n, k) == none) continue;
+      x[k] = contiguous(value(g.operand(n, k)), i);
+      if (stage < stage_after(x[k])) stage = stage_after(x[k]);
+    }
+    std::int32_t const at = push_unit(i, i, x.data(), n.operand_count, stage, -1);
+    array<std::int32_t> roots;
+    array<strided> results;
+    for (int k = 0; k < n.result_count; ++k) {
+      results.push(result_of(at, shaped(g.result(n, k))));
+      roots.push(results[k].root);
+    }
+    plan.units[at].more = plan.results.size();
+    plan.units[at].more_count = n.result_count;
+    for (std::int32_t const r : roots) plan.results.push(r);
+    for (int k = 0; k < n.result_count; ++k) computed(i, g.result(n, k), results[k]);
   }
 
   strided value_of(std::int32_t i) {
     node const& n = g.nodes[i];
     symbol const result = g.result(n);
     strided y = shaped(result);
-    strided const x = n.operand_count > 0 ? values[g.operand(n, 0)] : strided{};
+    strided const x = n.operand_count > 0 ? value(g.operand(n, 0)) : strided{};
     y.root = x.root;
     y.offset = x.offset;
     switch (n.op->kind) {
@@ -205,7 +375,7 @@ private:
       y.stride[attribute(n, 0)] = 1;
       y.root = add_root(home::positions, 0, y);
       return y;
-    case operation_kind::identity: direct_[result] = direct_[g.operand(n, 0)]; return x;
+    case operation_kind::identity: all_.direct[result] = all_.direct[g.operand(n, 0)]; return x;
     case operation_kind::broadcast:
       for (int k = 0; k < x.rank; ++k)
         y.stride[attribute(n, k)] = x.size[k] == 1 && y.size[attribute(n, k)] != 1 ? 0 : x.stride[k];
@@ -233,13 +403,13 @@ private:
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k);
-      x[k] = values[t];
+      x[k] = value(t);
       if (!elementwise) x[k] = ready(n, k, x[k], i);
-      bool const joins = elementwise && direct_[t];
+      bool const joins = elementwise && all_.direct[t];
       std::int32_t const after = stage_after(x[k]) - (joins ? 1 : 0);
       if (stage < after) stage = after;
     }
-    direct_[g.result(n)] = elementwise;
+    all_.direct[g.result(n)] = elementwise;
     return work(i, i, x.data(), n.operand_count, y, stage, elementwise ? g.tensors[g.result(n)].shape : none);
   }
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_EMIT_HPP
 #define COTANGENT_RUN_INTERPRETER_EMIT_HPP
 
+#include <cotangent/run/interpreter_regions.hpp>
 #include <cotangent/run/interpreter_tiles.hpp>
 
 #include <cstdint>
@@ -22,12 +23,14 @@ struct step_table {
   runs arg_max[element_count]{};
 };
 
-template <class Build> class interpreter_emit {
+template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
 
-  interpreter_emit(Build& from, step_table const& t) : b_(from), p_(from.plan), steps_(t) {
+  /// `regions.code_of(region)` prepares a region and says which of `regions.codes` it is.
+  interpreter_emit(Build& from, step_table const& t, Regions& regions)
+      : b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
     for (std::int32_t const s : p_.order)
       if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
@@ -37,13 +40,14 @@ public:
   }
 
   void copy_to_output(strided const& v, int k) {
-    emit_move(v, {base::first_argument + b_.g.input_count() + k, 0});
+    emit_move(v, {base::first_argument + b_.g.input_count(b_.region) + k, 0});
   }
 
 private:
   Build& b_;
   plan_data const& p_;
   step_table const& steps_;
+  Regions& regions_;
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
 
@@ -53,8 +57,23 @@ private:
   void emit(std::int32_t s) {
     planned_step const& step = p_.steps[s];
     unit const& u = p_.units[step.first_unit];
-    if (u.node < 0) return emit_move(p_.operand(u, 0), result(u));
+    if (u.node < 0) {
+      if (u.count == 0) return clear(u);
+      if (u.root >= 0) emit_move(p_.operand(u, 0), result(u));
+    } else emit_node(u);
+    for (std::int32_t d = u.drain; d >= 0; d = p_.drains[d].next) {
+      drain const& to = p_.drains[d];
+      emit_copy(p_.operand(u, 0), at(to.to), to.to.stride);
+    }
+  }
+
+  void clear(unit const& u) {
+    push(&run_clear, program.copies.push({{}, result(u), p_.roots[u.root].bytes}));
+  }
+
+  void emit_node(unit const& u) {
     switch (node const& n = b_.g.nodes[u.node]; n.op->kind) {
+    case operation_kind::control: return emit_control(u, n);
     case operation_kind::reduction: return emit_reduction(u, n);
     case operation_kind::matmul: return emit_matmul(u, n);
     case operation_kind::pad: return emit_pad(u, n);
@@ -158,6 +177,135 @@ private:
       emit_copy(x, to, y.stride);
       to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
     }
+  }
+
+  // ---- what runs regions
+
+  range values_of(unit const& u, int first, int count) {
+    range r{program.region_values.size(), count};
+    for (int k = 0; k < count; ++k) {
+      strided const& v = p_.operand(u, first + k);
+      program.region_values.push({at(v), v.count() * static_cast<std::int64_t>(size_of(v.type))});
+    }
+    return r;
+  }
+  region_value result_value(unit const& u, int k) const {
+    memory_root const& r = p_.roots[p_.results[u.more + k]];
+    return {address_of(b_, r), r.bytes};
+  }
+  range results_of(unit const& u, int first, int count) {
+    range r{program.region_values.size(), count};
+    for (int k = 0; k < count; ++k) program.region_values.push(result_value(u, first + k));
+    return r;
+  }
+  std::int64_t bytes_of(symbol t) const {
+    if (b_.g.tensors[t].depth > 0) return 8;
+    std::int64_t n = static_cast<std::int64_t>(size_of(b_.g.tensors[t].type));
+    dimensions const& d = b_.g.shape(t);
+    for (int k = 0; k < d.rank; ++k) n *= b_.size(d.size[k]);
+    return n;
+  }
+
+  void emit_control(unit const& u, node const& n) {
+    using library_ops = typename Regions::control;
+    if (n.op == library_ops::loop()) return emit_loop(u, n);
+    if (n.op == library_ops::case_of()) return emit_case(u, n);
+    if (n.op == library_ops::zero())
+      return push(&run_clear, program.copies.push({{}, result_value(u, 0).at, 8}));
+    symbol const y = b_.g.result(n);
+    sequence_sum s;
+    s.left = at(p_.operand(u, 0));
+    s.right = at(p_.operand(u, 1));
+    s.to = result_value(u, 0).at;
+    s.depth = b_.g.tensors[y].depth;
+    s.type = b_.g.tensors[y].type;
+    dimensions const& d = b_.g.shape(y);
+    for (int k = 0; k < d.rank; ++k) s.count *= b_.size(d.size[k]);
+    push(&run_sequence_sum, program.sums.push(s));
+  }
+
+  void emit_loop(unit const& u, node const& n) {
+    graph_view const& g = b_.g;
+    loop_layout const l = loop_layout::of(g, n);
+    loop_step s;
+    s.carried = l.carried;
+    s.captured = l.captured;
+    s.limited = g.operand(n, 0) != none;
+    if (s.limited) s.limit = at(p_.operand(u, 0));
+    s.runs_first = (l.flags & loop_layout::runs_first) != 0;
+    s.reverse = l.is_reverse();
+    s.inits = values_of(u, l.init(0), l.carried);
+    s.captures = values_of(u, l.capture(0), l.captured);
+    s.lasts = results_of(u, 0, l.carried);
+    s.trips = result_value(u, l.trips()).at;
+    std::int64_t zeros = 0;
+    s.scans = {program.sequences.size(), l.scanned};
+    for (int k = 0; k < l.scanned; ++k) {
+      symbol const slice = g.input(l.scan(k), l.body);
+      program.sequences.push({at(p_.operand(u, l.scan(k))), bytes_of(slice), g.tensors[slice].depth > 0});
+      if (zeros < bytes_of(slice)) zeros = bytes_of(slice);
+    }
+    s.stacks = {program.sequences.size(), l.stacked};
+    for (int k = 0; k < l.stacked; ++k) {
+      symbol const entry = g.output(l.entry(k), l.body);
+      program.sequences.push({result_value(u, l.stack(k)).at, bytes_of(entry), g.tensors[entry].depth > 0});
+    }
+    for (int k = 0; k < l.output_count(); ++k)
+      s.keeps = s.keeps || g.tensors[g.output(k, l.body)].depth > 0;
+    s.body = regions_.code_of(l.body);
+    if (l.condition != none) s.condition = regions_.code_of(l.condition);
+    std::int64_t bytes = 0;
+    auto const place = [&](std::int64_t& where, std::int64_t size) {
+      where = bytes;
+      bytes += rounded(size);
+    };
+    region_code const& body = regions_.codes[s.body];
+    place(s.words, 64);
+    place(s.body_table, body.table_bytes);
+    std::int64_t shared = body.memory_bytes;
+    if (s.condition >= 0) {
+      region_code const& condition = regions_.codes[s.condition];
+      place(s.condition_table, condition.table_bytes);
+      if (shared < condition.memory_bytes) shared = condition.memory_bytes;
+    }
+    place(s.shared, shared);
+    std::int64_t second = 0;
+    for (int k = 0; k < l.carried; ++k) second += carried_bytes(program.region_values[s.lasts.first + k].bytes);
+    place(s.second, second + 64);
+    s.zero_bytes = zeros;
+    place(s.zeros, zeros);
+    if (scratch_bytes < bytes) scratch_bytes = bytes;
+    push(&run_loop, program.loops.push(s));
+  }
+
+  void emit_case(unit const& u, node const& n) {
+    graph_view const& g = b_.g;
+    case_layout const c = case_layout::of(g, n);
+    case_step s;
+    s.index = at(p_.operand(u, 0));
+    s.wide_index = g.tensors[g.operand(n, 0)].type == element::int64;
+    s.values = values_of(u, c.value(0), c.values);
+    s.results = results_of(u, 0, c.results);
+    std::int64_t table = 0, shared = 0;
+    array<std::int32_t> codes;
+    for (int k = 0; k < c.branches; ++k) {
+      codes.push(regions_.code_of(c.branch(k)));
+      region_code const& branch = regions_.codes[codes.back()];
+      if (table < branch.table_bytes) table = branch.table_bytes;
+      if (shared < branch.memory_bytes) shared = branch.memory_bytes;
+    }
+    auto const list = [&](int count, auto const& entry) {
+      range const r{program.branches.size(), count};
+      for (int k = 0; k < count; ++k) program.branches.push(entry(k));
+      return r;
+    };
+    s.branches = list(c.branches, [&](int k) { return codes[k]; });
+    s.bypasses = list(c.results, [&](int k) { return c.bypass(k); });
+    s.sequences_ = list(c.results, [&](int k) { return g.tensors[g.result(n, k)].depth > 0 ? 1 : 0; });
+    s.table = 0;
+    s.shared = rounded(table);
+    if (scratch_bytes < s.shared + shared) scratch_bytes = s.shared + shared;
+    push(&run_case, program.cases.push(s));
   }
 
   void emit_rows(unit const& u, node const& n) {

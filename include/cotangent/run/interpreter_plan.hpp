@@ -12,12 +12,19 @@
 
 namespace cotangent::detail::interpret {
 
-enum class home : unsigned char { workspace, input, output, constant, positions };
+enum class home : unsigned char {
+  workspace,
+  input,
+  output,
+  constant,
+  positions,
+  part, // of another root: one run of its elements
+};
 
 /// A piece of memory that something writes and others read.
 struct memory_root {
   home kind = home::workspace;
-  std::int32_t which = 0; // of the inputs, of the outputs
+  std::int32_t which = 0; // of the inputs, of the outputs; the root that this is a part of
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
   std::int32_t unit = -1;  // that writes it; -1: it is there from the beginning
@@ -25,7 +32,9 @@ struct memory_root {
   std::int32_t stage = -1; // of that step
   std::int32_t last = -1;  // the position of the last step that reads it
   bool outside = false;    // read by another step than the one that writes it
-  std::int64_t offset = 0; // in the workspace, in the constants
+  bool placed = false;     // has its offset
+  std::int32_t pieces = -1; // the number of what is written in pieces, where it is that
+  std::int64_t offset = 0; // in the workspace, in the constants, in what it is a part of
 };
 
 /// A node at work, or a copy of a view into contiguous memory.
@@ -35,7 +44,21 @@ struct unit {
   std::int32_t count = 0;
   std::int32_t root = -1; // its result
   std::int32_t step = -1;
-  std::int32_t next = -1; // of the same step
+  std::int32_t next = -1;   // of the same step
+  std::int32_t drain = -1;  // what it writes besides: into views that are not one run, by the plan's drains
+  std::int32_t more = 0;    // further results of what runs regions, in the plan's results
+  std::int32_t more_count = 0;
+};
+
+/// A copy of a result, as soon as it is there, to where it stands in a root that is written in pieces.
+struct drain {
+  strided to;
+  std::int32_t next = -1; // of the same unit
+};
+
+/// A step that has to run before another for what it writes in pieces.
+struct step_edge {
+  std::int32_t before = -1, after = -1;
 };
 
 struct planned_step {
@@ -51,9 +74,17 @@ struct plan_data {
   array<memory_root> roots;
   array<unit> units;
   array<planned_step> steps;
+  array<drain> drains;
+  array<std::int32_t> results;
+  array<step_edge> edges;
   array<std::int32_t> order; // steps by position
 
   strided const& operand(unit const& u, int k) const { return views[u.first + k]; }
+  /// The root whose memory it is.
+  std::int32_t whole(std::int32_t root) const {
+    while (roots[root].kind == home::part) root = roots[root].which;
+    return root;
+  }
 };
 
 /// A binary heap of steps, the one that stands first in the graph on top.
@@ -97,9 +128,12 @@ template <class Plan> void order_steps(Plan& p) {
     for (int s = 0; s < n; ++s)
       for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
         for (int k = 0; k < p.units[u].count; ++k) {
-          int const from = p.roots[p.operand(p.units[u], k).root].step;
+          std::int32_t const root = p.operand(p.units[u], k).root;
+          int const from = root < 0 ? -1 : p.roots[root].step;
           if (from >= 0 && from != s) visit(from, s);
         }
+    for (int e = 0; e < p.edges.size(); ++e)
+      if (p.edges[e].before != p.edges[e].after) visit(p.edges[e].before, p.edges[e].after);
   };
   each_edge([&](int from, int) { ++first[from + 1]; });
   for (int s = 0; s < n; ++s) first[s + 1] += first[s];
@@ -118,13 +152,24 @@ template <class Plan> void order_steps(Plan& p) {
     for (int k = first[s]; k < first[s + 1]; ++k)
       if (--waits[readers[k]] == 0) ready.push(p, readers[k]);
   }
+  auto const touch = [&](std::int32_t root, int s, bool from_outside) {
+    for (;; root = p.roots[root].which) { // what it is a part of lives as long
+      memory_root& r = p.roots[root];
+      if (r.last < p.steps[s].position) r.last = p.steps[s].position;
+      if (from_outside || r.kind == home::part) r.outside = true;
+      if (r.kind != home::part) return;
+      from_outside = true;
+    }
+  };
   for (int s = 0; s < n; ++s)
-    for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
-      for (int k = 0; k < p.units[u].count; ++k) {
-        memory_root& r = p.roots[p.operand(p.units[u], k).root];
-        if (r.last < p.steps[s].position) r.last = p.steps[s].position;
-        if (r.step != s) r.outside = true;
-      }
+    for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next) {
+      unit const& at = p.units[u];
+      for (int k = 0; k < at.count; ++k)
+        if (std::int32_t const root = p.operand(at, k).root; root >= 0) touch(root, s, p.roots[root].step != s);
+      for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
+      for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
+      if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
+    }
 }
 
 constexpr std::int64_t rounded(std::int64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
@@ -178,6 +223,7 @@ template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads
   for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
     for (int k = 0; k < p.units[u].count; ++k) {
       strided const& v = p.operand(p.units[u], k);
+      if (v.root < 0) continue;
       reads_in_step& r = reads[v.root];
       bool const pointwise = v.contiguous() && v.offset == 0 && v.count() == p.roots[v.root].elements;
       r = {s, u, pointwise && (r.step != s || r.pointwise)};
@@ -195,25 +241,38 @@ template <class Plan> std::int64_t place_roots(Plan& p) {
     if (m.kind == home::workspace && m.outside && m.last >= 0 && m.last < p.order.size())
       dies[m.last].push(r);
   }
+  auto const take = [&](memory_root& to) {
+    to.offset = blocks.take(rounded(to.bytes) == 0 ? 64 : rounded(to.bytes));
+    to.placed = true;
+  };
+  auto const take_whole = [&](std::int32_t root) { // of something that is written in pieces
+    memory_root& to = p.roots[p.whole(root)];
+    if (to.kind == home::workspace && !to.placed) take(to);
+  };
   for (int position = 0; position < p.order.size(); ++position) {
     std::int32_t const s = p.order[position];
     bool const in_place = p.steps[s].shape >= 0;
     if (in_place) note_reads(p, s, reads);
     for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next) {
+      for (int d = p.units[u].drain; d >= 0; d = p.drains[d].next) take_whole(p.drains[d].to.root);
+      for (int k = 0; k < p.units[u].more_count; ++k) take_whole(p.results[p.units[u].more + k]);
+      if (p.units[u].root < 0) continue;
+      if (p.roots[p.units[u].root].kind == home::part) take_whole(p.units[u].root);
       memory_root& to = p.roots[p.units[u].root];
-      if (to.kind != home::workspace || !to.outside) continue;
+      if (to.kind != home::workspace || !to.outside || to.placed) continue;
       bool placed = false;
       for (int k = 0; in_place && !placed && k < p.units[u].count; ++k) {
         std::int32_t const r = p.operand(p.units[u], k).root;
         memory_root const& from = p.roots[r];
-        if (from.kind != home::workspace || !from.outside || from.step == s || from.last != position ||
+        if ( from.kind != home::workspace || !from.outside || from.step == s || from.last != position ||
             taken[r] || from.bytes != to.bytes || from.elements != to.elements || !reads[r].pointwise ||
             reads[r].last_unit > u)
           continue;
         to.offset = from.offset;
         taken[r] = placed = true;
       }
-      if (!placed) to.offset = blocks.take(rounded(to.bytes) == 0 ? 64 : rounded(to.bytes));
+      if (placed) to.placed = true;
+      else take(to);
     }
     for (std::int32_t const r : dies[position])
       if (!taken[r]) blocks.give_back(p.roots[r].offset);

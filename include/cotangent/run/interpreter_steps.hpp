@@ -8,6 +8,7 @@
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
+#include <cotangent/run/tape.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -26,8 +27,12 @@ struct address {
   std::int64_t offset = 0; // bytes
 };
 
+struct region_code;
+
 struct run_context {
   char** bases;
+  region_code const* codes = nullptr; // of all regions
+  tape* record = nullptr;
   status state = status::ok;
 
   char* at(address const& a) const noexcept { return bases[a.base] + a.offset; }
@@ -130,13 +135,20 @@ struct range {
   std::int32_t first = 0, count = 0;
 };
 
+/// Elements of a tile to a strided view.
+struct tile_drain {
+  strided shape; // joined
+  tile_operand from;
+  address to;
+};
+
 /// The whole packs of a group, then what is left: there, what is in the memory of others passes through the
 /// workspace, since kernels read and write whole packs.
 struct tile_group {
   std::int64_t size = 0;  // elements
   std::int64_t tile = 0;  // elements a tile
   std::int64_t whole = 0; // elements in whole packs
-  range once, each, work, rest_fills, rest_work, rest_copies;
+  range once, each, work, drains, rest_fills, rest_work, rest_drains, rest_copies;
 };
 
 struct copy_out {
@@ -173,6 +185,50 @@ struct row_step {
   std::int64_t row = 0;   // elements a row
 };
 
+// ---- what runs regions
+
+/// A value that is passed to a region, or comes from one.
+struct region_value {
+  address at;
+  std::int64_t bytes = 0;
+};
+
+/// A sequence that a loop makes or walks through. An entry is a value, or again a sequence: where it stands on the tape.
+struct loop_sequence {
+  address at;
+  std::int64_t bytes = 0; // of an entry
+  bool nested = false;
+};
+
+struct loop_step {
+  std::int32_t condition = -1, body = -1; // codes
+  bool limited = false, runs_first = false, reverse = false;
+  bool keeps = false; // something of an iteration stays on the tape
+  address limit, trips;
+  int carried = 0, captured = 0;
+  range inits, captures, lasts; // in `region_values`
+  range scans, stacks;          // in `sequences`
+  // in the scratch memory of the step
+  std::int64_t body_table = 0, condition_table = 0, shared = 0, second = 0, zeros = 0, zero_bytes = 0, words = 0;
+};
+
+struct case_step {
+  address index;
+  bool wide_index = false;
+  range branches; // in `branches`
+  range values, results;
+  range bypasses; // in `branches`, by result: a value or -1
+  range sequences_; // in `branches`, by result: whether it is a sequence
+  std::int64_t table = 0, shared = 0;
+};
+
+struct sequence_sum {
+  address left, right, to;
+  int depth = 1;
+  element type = element::float64;
+  std::int64_t count = 1; // elements of an innermost entry
+};
+
 struct program_data {
   array<step> steps;
   array<fill> fills;
@@ -181,10 +237,17 @@ struct program_data {
   array<tile_operand> operands;
   array<tile_work> work;
   array<tile_group> groups;
+  array<tile_drain> drains;
   array<signature> signatures;
   array<reduction_step> reductions;
   array<matmul_step> products;
   array<row_step> rows;
+  array<loop_step> loops;
+  array<case_step> cases;
+  array<sequence_sum> sums;
+  array<region_value> region_values;
+  array<loop_sequence> sequences;
+  array<std::int32_t> branches;
 };
 
 inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
@@ -198,6 +261,36 @@ inline void run_work(program_data const& p, range r, run_context const& c, std::
       from[k] = c.bases[o->base] + o->offset + start * o->scale;
     }
     w->run(to, from, count, w->fixed, p.signatures.data() + w->signature);
+  }
+}
+
+/// The same in the other direction: from contiguous memory to positions start, ..., start + count - 1 of the view.
+inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+  std::size_t const bytes = size_of(d.shape.type);
+  char const* from = c.bases[d.from.base] + d.from.offset + start * d.from.scale;
+  char* const to = c.at(d.to);
+  int const inner = d.shape.rank - 1;
+  if (inner < 0) return copy_line(to, 1, from, 1, count, bytes);
+  std::int64_t index[max_rank]{}, at = 0, rest = start;
+  for (int k = inner; k >= 0; --k) {
+    index[k] = k == 0 ? rest : rest % d.shape.size[k];
+    rest /= d.shape.size[k];
+    at += index[k] * d.shape.stride[k];
+  }
+  std::int64_t const step = d.shape.stride[inner];
+  while (count > 0) {
+    std::int64_t const line = d.shape.size[inner] - index[inner], n = line < count ? line : count;
+    copy_line(to + at * static_cast<std::int64_t>(bytes), step, from, 1, n, bytes);
+    from += n * static_cast<std::int64_t>(bytes);
+    count -= n;
+    at -= index[inner] * step;
+    index[inner] = 0;
+    for (int k = inner - 1; k >= 0; --k) {
+      at += d.shape.stride[k];
+      if (++index[k] < d.shape.size[k]) break;
+      at -= index[k] * d.shape.stride[k];
+      index[k] = 0;
+    }
   }
 }
 
@@ -219,10 +312,12 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
     std::int64_t const count = g.whole - start < g.tile ? g.whole - start : g.tile;
     for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
     run_work(p, g.work, c, start, count);
+    for (int k = 0; k < g.drains.count; ++k) run_drain(p.drains[g.drains.first + k], c, start, count);
   }
   if (std::int64_t const rest = g.size - g.whole; rest > 0) {
     for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
     run_work(p, g.rest_work, c, g.whole, rest);
+    for (int k = 0; k < g.rest_drains.count; ++k) run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
     for (int k = 0; k < g.rest_copies.count; ++k) {
       copy_out const& o = p.copies[g.rest_copies.first + k];
       std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));

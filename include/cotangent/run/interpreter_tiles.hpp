@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_TILES_HPP
 
 #include <cotangent/run/interpreter_build.hpp>
+#include <cotangent/run/interpreter_regions.hpp>
 
 #include <cstdint>
 
@@ -13,17 +14,17 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Numbers of the bases of addresses.
-namespace base {
-inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
-}
-
 template <class Build> address address_of(Build const& b, memory_root const& r) noexcept {
   switch (r.kind) {
   case home::workspace: return {base::roots, r.offset};
   case home::constant: return {base::constants, r.offset};
   case home::input: return {base::first_argument + r.which, 0};
-  case home::output: return {base::first_argument + b.g.input_count() + r.which, 0};
+  case home::output: return {base::first_argument + b.g.input_count(b.region) + r.which, 0};
+  case home::part: {
+    address a = address_of(b, b.plan.roots[r.which]);
+    a.offset += r.offset;
+    return a;
+  }
   case home::positions: break;
   }
   return {};
@@ -80,6 +81,7 @@ public:
     fixed_count_ = top_ = 0;
     free_.clear();
     for (outer& o : outer_) classify(o, g.tile);
+    bool const drains = has_drains();
     if (g.size == 0) return to_.groups.push(g);
     g.once.first = to_.fills.size();
     for (outer& o : outer_) {
@@ -89,12 +91,14 @@ public:
     g.once.count = to_.fills.size() - g.once.first;
     std::int32_t const kept = top_;
     if (g.whole > 0) emit_phase(true, g.each, g.work);
+    if (g.whole > 0 && drains) emit_drains(g.drains);
     free_.clear();
     std::int32_t const whole_top = top_;
     top_ = kept;
     if (g.whole < g.size) {
       g.rest_copies.first = to_.copies.size();
       emit_phase(false, g.rest_fills, g.rest_work);
+      if (drains) emit_drains(g.rest_drains);
       copy_results(g);
       g.rest_copies.count = to_.copies.size() - g.rest_copies.first;
     }
@@ -207,7 +211,8 @@ private:
     auto const bytes = static_cast<std::int32_t>(size_of(o.v.type));
     address const a = address_of(b_, o.v);
     bool const memory = r.kind != home::positions;
-    o.foreign = r.kind == home::input || r.kind == home::output;
+    home const whole = p_.roots[p_.whole(o.v.root)].kind;
+    o.foreign = whole == home::input || whole == home::output;
     o.fixed = memory && o.v.uniform() && (r.kind == home::constant || o.v.count() > 1);
     if (o.fixed) {
       o.splat = r.kind != home::constant;
@@ -301,11 +306,25 @@ private:
       if ((size_of(p_.operand(units_[u], k).type) == bytes) != equal) continue;
       std::int32_t& s = from < 0 ? outer_[-1 - from].slot : slots_[from];
       std::int32_t const last = from < 0 ? outer_[-1 - from].last : last_[from];
-      bool const copied = from >= 0 && p_.roots[units_[from].root].outside; // goes out at the end
+      bool const copied = from >= 0 && (p_.roots[units_[from].root].outside || units_[from].drain >= 0); // at the end
       if (s == none || last != u || copied) continue;
       free_.push(s);
       s = none;
     }
+  }
+
+  bool has_drains() const {
+    for (int u = 0; u < units_.size(); ++u)
+      if (units_[u].drain >= 0) return true;
+    return false;
+  }
+  /// To where it is not one run: when the tile is done.
+  void emit_drains(range& r) {
+    r.first = to_.drains.size();
+    for (int u = 0; u < units_.size(); ++u)
+      for (std::int32_t d = units_[u].drain; d >= 0; d = p_.drains[d].next)
+        to_.drains.push({joined(p_.drains[d].to), results_[u], address_of(b_, p_.drains[d].to)});
+    r.count = to_.drains.size() - r.first;
   }
 
   void copy_results(tile_group const& g) {

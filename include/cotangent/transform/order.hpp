@@ -115,9 +115,9 @@ public:
               std::int32_t const cells = cells_of_[r];
               index.visit(
                   index.ask(w),
-                  [&](std::int32_t c, bool all) {
-                    if (all) wait(cells + c, i);
-                    return all;
+                  [&](std::int32_t c, bool surely) {
+                    if (surely) wait(cells + c, i);
+                    return surely;
                   },
                   [&](std::int32_t v) { wait(cells + index.leaf(v), i); });
             });
@@ -227,8 +227,8 @@ constexpr bool in_order(graph_view const& g) {
           [&](std::int32_t r, tensor_window const& w) {
             writers.index(r).visit(
                 writers.index(r).ask(w),
-                [&](std::int32_t c, bool all) {
-                  if (all && latest[r][c] >= i) fine = false;
+                [&](std::int32_t c, bool surely) {
+                  if (surely && latest[r][c] >= i) fine = false;
                   return !fine || latest[r][c] < i;
                 },
                 [&](std::int32_t) { fine = false; });
@@ -257,13 +257,13 @@ constexpr ordering order_of(graph_view const& g, dependency const* extra = nullp
 /// Every node that reads what another writes: as many as there are.
 constexpr array<dependency> edges_of(graph_view const& g) {
   detail::piece_writers const writers(g);
-  array<dependency> all;
+  array<dependency> found;
   array<std::int32_t> seen(g.node_count, none); // by writer: who was told of it last
   for (std::int32_t i = 0; i < g.node_count; ++i) {
     auto const tell = [&](std::int32_t p) {
       if (seen[p] == i) return;
       seen[p] = i;
-      all.push({p, i});
+      found.push({p, i});
     };
     for (int k = 0; k < g.nodes[i].operand_count; ++k)
       detail::sources_of(g, writers, g.operand(g.nodes[i], k), tell,
@@ -273,7 +273,7 @@ constexpr array<dependency> edges_of(graph_view const& g) {
                                [&](std::int32_t v) { tell(writers.node_of(r, v)); });
                          });
   }
-  return all;
+  return found;
 }
 
 /// The same graph with its nodes in that order.

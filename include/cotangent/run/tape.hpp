@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_TAPE_HPP
+#define COTANGENT_RUN_TAPE_HPP
+
+#include <cotangent/core/array.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace cotangent {
+
+/// What loops record for their reverse sweep: one entry an iteration, in memory that grows. It is kept from run to run, so
+/// that a run with no more iterations than the one before allocates nothing. One tape serves one run at a time.
+class tape {
+public:
+  /// The entries of one sequence. Those that were not written, and those behind the end, are zero.
+  struct sequence {
+    static constexpr int chunk_count = 40;
+    std::int64_t count = 0;       // one more than the last that was written
+    std::int64_t entry_bytes = 0; // as they lie: a whole number of lines for large ones
+    std::int64_t first_size = 0;  // entries in the first chunk; each after it has twice as many
+    char* chunks[chunk_count]{};
+
+    /// Where entry i stands; null where there is none.
+    char* at(std::int64_t i) const noexcept {
+      if (i < 0 || i >= count) return nullptr;
+      std::int64_t inside = i;
+      int const c = chunk_of(inside);
+      return chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
+    }
+    /// The chunk of entry i, which becomes the place in it.
+    int chunk_of(std::int64_t& i) const noexcept {
+      if (i < first_size) return 0;
+      int c = 0;
+      std::int64_t size = first_size;
+      for (; i >= size; size *= 2, ++c) i -= size;
+      return c;
+    }
+  };
+
+  tape() = default;
+  tape(tape const&) {} // a copy begins empty
+  tape(tape&& other) noexcept { blocks_.swap(other.blocks_); }
+  tape& operator=(tape const&) { return *this; }
+  ~tape() {
+    for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
+  }
+
+  /// How much memory it has.
+  std::int64_t bytes() const noexcept {
+    std::int64_t n = 0;
+    for (block const& b : blocks_) n += b.bytes;
+    return n;
+  }
+
+  // ---- for those who run loops
+
+  struct mark {
+    int block = 0;
+    std::int64_t used = 0;
+  };
+  mark here() const noexcept { return {now_, used_}; }
+  /// Forgets what was taken since.
+  void back_to(mark const& m) noexcept {
+    note();
+    now_ = m.block;
+    used_ = m.used;
+  }
+  /// Forgets everything. What did not stand in one piece will, from now on: so the next run takes nothing from the system.
+  void begin() noexcept {
+    note();
+    now_ = 0;
+    used_ = 0;
+    failed_ = false;
+  }
+  void end() noexcept {
+    note();
+    now_ = 0;
+    used_ = 0;
+    if (blocks_.size() < 2) return;
+    void* const one = ::operator new(static_cast<std::size_t>(most_), std::align_val_t{64}, std::nothrow);
+    if (one == nullptr) return;
+    for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
+    blocks_.clear();
+    blocks_.push({static_cast<char*>(one), most_});
+  }
+  bool failed() const noexcept { return failed_; }
+
+  /// Null where there is no memory.
+  char* take(std::int64_t bytes) noexcept {
+    bytes = (bytes + 63) / 64 * 64;
+    while (now_ < blocks_.size()) {
+      if (used_ + bytes <= blocks_[now_].bytes) {
+        char* const p = blocks_[now_].first + used_;
+        used_ += bytes;
+        return p;
+      }
+      note();
+      if (now_ + 1 == blocks_.size()) break;
+      ++now_;
+      used_ = 0;
+    }
+    std::int64_t size = 2 * this->bytes();
+    if (size < bytes) size = bytes;
+    if (size < 4096) size = 4096;
+    void* const p = ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}, std::nothrow);
+    if (p == nullptr) return failed_ = true, nullptr;
+    blocks_.push({static_cast<char*>(p), size});
+    now_ = blocks_.size() - 1;
+    used_ = bytes;
+    return static_cast<char*>(p);
+  }
+
+  /// A sequence of about so many entries; null where there is no memory.
+  sequence* make(std::int64_t entry_bytes, std::int64_t expected) noexcept {
+    char* const p = take(static_cast<std::int64_t>(sizeof(sequence)));
+    if (p == nullptr) return nullptr;
+    auto* const s = ::new (p) sequence;
+    s->entry_bytes = entry_bytes > 32 ? (entry_bytes + 63) / 64 * 64 : entry_bytes;
+    s->first_size = expected < 1 ? 1 : expected;
+    return s;
+  }
+  /// Where entry i is to be written; null where there is no memory.
+  char* entry(sequence& s, std::int64_t i) noexcept {
+    std::int64_t inside = i;
+    int const c = s.chunk_of(inside);
+    if (c >= sequence::chunk_count) return failed_ = true, nullptr;
+    if (s.chunks[c] == nullptr) {
+      std::int64_t bytes = 0;
+      if (__builtin_mul_overflow(s.first_size << c, s.entry_bytes, &bytes)) return failed_ = true, nullptr;
+      s.chunks[c] = take(bytes);
+      if (s.chunks[c] == nullptr) return nullptr;
+    }
+    if (s.count <= i) s.count = i + 1;
+    return s.chunks[c] + inside * s.entry_bytes;
+  }
+
+private:
+  struct block {
+    char* first = nullptr;
+    std::int64_t bytes = 0;
+  };
+  array<block> blocks_;
+  int now_ = 0;
+  std::int64_t used_ = 0;
+  std::int64_t most_ = 0; // that were in use at once, with what was left over at the ends of blocks
+  bool failed_ = false;
+
+  void note() noexcept {
+    std::int64_t in_use = used_;
+    for (int k = 0; k < now_ && k < blocks_.size(); ++k) in_use += blocks_[k].bytes;
+    if (most_ < in_use) most_ = in_use;
+  }
+};
+
+} // namespace cotangent
+
+#endif

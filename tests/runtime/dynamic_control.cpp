@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+// Loops and branches of dynamic graphs: the cases with their numbers, what surrounds them, and what is refused.
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::expr;
+
+inline constexpr auto five_times = [](auto i, auto const&...) { return i < 5; };
+
+double derivative(std::function<double(double)> const& f, double x, double h = 1e-5) {
+  return (f(x + h) - f(x - h)) / (2 * h);
+}
+
+TEST_CASE("W1, W4, W5: a loop five times, and what was before it is still there", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), y = g.input<double>("y"), z0 = g.input<double>("z0");
+  auto const powers = ct::while_loop(five_times, [&](auto, auto z) { return y * z; }, g.constant(1.0)) * x;
+  auto const z1 = ct::while_loop(five_times, [&](auto, auto z) { return z * x; }, z0);
+  auto const z3 = z1 * y + z0;
+  auto p = g.compile({powers, z3});
+  p.bind(x, 0.34);
+  p.bind(y, 1.11);
+  p.bind(z0, 1.0);
+  p.run();
+  CHECK(double(p.value(powers)) == Approx(.5729198));
+  p.bind(x, 0.92);
+  p.bind(y, 3.2);
+  p.bind(z0, 1.2);
+  p.run();
+  CHECK(double(p.value(z3)) == Approx(3.7308730));
+}
+
+TEST_CASE("carried values may be crossed and chained", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a"), b = g.input<double>("b"), c = g.input<double>("c");
+  auto const [x, y] = ct::for_loop(3, [](auto, auto u, auto v) { return std::tuple(v, u); }, a, b);
+  auto const [p0, p1, p2] =
+      ct::for_loop(2, [&](auto, auto u, auto v, auto w) { return std::tuple(v, w, u * v * a); }, a, b, c);
+  auto const d = g.gradient({p2 + p1}, {a, b, c});
+  auto p = g.compile({x, y, p0, p1, p2, d[0], d[1], d[2]});
+  p.bind(a, 2.0);
+  p.bind(b, 3.0);
+  p.bind(c, 5.0);
+  p.run();
+  CHECK(double(p.value(x)) == 3);
+  CHECK(double(p.value(y)) == 2);
+  CHECK(double(p.value(p0)) == 5);       // c
+  CHECK(double(p.value(p1)) == 12);      // a b a
+  CHECK(double(p.value(p2)) == 30);      // b c a
+  CHECK(double(p.value(d[0])) == 15 + 12); // bc + 2ab
+  CHECK(double(p.value(d[1])) == 10 + 4);  // ac + a^2
+  CHECK(double(p.value(d[2])) == 6);
+}
+
+TEST_CASE("WB1, WB2, WB3: the gradient of a loop, three times with one tape", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
+  auto const z = ct::while_loop(five_times, [&](auto, auto s) { return ct::log(s * y); }, x);
+  auto const u = z * v;
+  auto const d = g.gradient({u}, {x, y, v});
+  auto const power = ct::while_loop(five_times, [&](auto, auto s) { return s * y; }, x);
+  auto const dp = g.gradient({power}, {x}).front();
+  auto p = g.compile({u, d[0], d[1], d[2], dp});
+  p.bind(x, 1.0);
+  p.bind(y, 3.2);
+  p.bind(v, .22);
+  for (int k = 0; k < 3; ++k) {
+    p.run();
+    CHECK(double(p.value(u)) == Approx(.3487781));
+    CHECK(double(p.value(d[0])) == Approx(.065682308));
+    CHECK(double(p.value(d[1])) == Approx(.18960060));
+    CHECK(double(p.value(d[2])) == Approx(1.5853552));
+  }
+  p.bind(y, 1.11);
+  p.bind(x, .34);
+  p.run();
+  CHECK(double(p.value(dp)) == Approx(1.6850582));
+}
+
+TEST_CASE("WB2: one iteration; and nothing backward where nothing is asked of the loop", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
+  auto const z = ct::while_loop([](auto i, auto) { return i < 1; }, [&](auto, auto s) { return ct::log(s * y); }, x);
+  auto const u = z * v;
+  auto const before = g.get().regions.size();
+  auto const dv = g.gradient({u}, {v}).front();
+  CHECK(g.get().regions.size() == before);
+  auto const dy = g.gradient({u}, {y}).front();
+  auto p = g.compile({dv, dy});
+  p.bind(x, 1.0);
+  p.bind(y, 3.2);
+  p.bind(v, .22);
+  p.run();
+  CHECK(double(p.value(dy)) == Approx(.06875));
+  CHECK(double(p.value(dv)) == Approx(std::log(3.2)));
+}
+
+TEST_CASE("a loop may run never, and as often as its data say", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), limit = g.input<double>("limit");
+  auto const n = g.input<std::int64_t>("n");
+  auto const y = ct::while_loop([&](auto, auto s) { return s < limit; }, [](auto, auto s) { return s * s; }, x);
+  auto const t = ct::for_loop(n, [](auto i, auto s) { return s + ct::convert<double>(i); }, x);
+  auto const dy = g.gradient({y}, {x}).front(), dt = g.gradient({t * t}, {x}).front();
+  auto p = g.compile({y, dy, t, dt});
+  auto const check = [&](double start, double end, std::int64_t count) {
+    p.bind(x, start);
+    p.bind(limit, end);
+    p.bind(n, count);
+    p.run();
+    double s = start, ds = 1, sum = start;
+    while (s < end) {
+      ds *= 2 * s;
+      s *= s;
+    }
+    for (std::int64_t i = 0; i < count; ++i) sum += double(i);
+    CHECK(double(p.value(y)) == Approx(s));
+    CHECK(double(p.value(dy)) == Approx(ds));
+    CHECK(double(p.value(t)) == Approx(sum));
+    CHECK(double(p.value(dt)) == Approx(2 * sum));
+  };
+  check(2, 1, 0);
+  check(1.5, 100, 3);
+  check(1.0001, 1e9, 40);
+  check(3, 4, 1);
+  check(2, 1, -5);
+}
+
+TEST_CASE("W8, W9: loops in loops over matrices, with the original values", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3, 3}), w = g.input<double>("w", {3, 3});
+  auto const nested = ct::for_loop(
+      3,
+      [&](auto i, auto outer) {
+        auto const inner = ct::for_loop(
+            2, [&](auto j, auto s) { return ct::tanh(ct::matmul(w, s)) + ct::convert<double>(i * 2 + j) * x; }, outer);
+        return inner + outer * 0.5 + x;
+      },
+      x);
+  auto const y = ct::sum(nested * nested);
+  auto const d = g.gradient({y}, {x, w});
+  auto p = g.compile({y, nested, d[0], d[1]});
+  std::array<double, 9> data{}, weights{};
+  for (std::size_t k = 0; k < 9; ++k) {
+    data[k] = std::sin(double(k) + 1);
+    weights[k] = .4 * std::cos(double(k));
+  }
+  p.bind(x, data);
+  p.bind(w, weights);
+  p.run();
+  auto const plain = [](std::array<double, 9> const& a, std::array<double, 9> const& m) {
+    std::array<double, 9> outer = a;
+    for (int i = 0; i < 3; ++i) {
+      std::array<double, 9> s = outer;
+      for (int j = 0; j < 2; ++j) {
+        std::array<double, 9> t{};
+        for (std::size_t r = 0; r < 3; ++r)
+          for (std::size_t c = 0; c < 3; ++c) {
+            for (std::size_t k = 0; k < 3; ++k) t[3 * r + c] += m[3 * r + k] * s[3 * k + c];
+            t[3 * r + c] = std::tanh(t[3 * r + c]) + double(i * 2 + j) * a[3 * r + c];
+          }
+        s = t;
+      }
+      for (std::size_t k = 0; k < 9; ++k) outer[k] = s[k] + outer[k] * .5 + a[k];
+    }
+    double sum = 0;
+    for (double const v : outer) sum += v * v;
+    return sum;
+  };
+  CHECK(double(p.value(y)) == Approx(plain(data, weights)).epsilon(1e-12));
+  for (std::size_t k = 0; k < 9; ++k) {
+    auto const in = [&](bool weight) {
+      return derivative(
+          [&](double v) {
+            auto a = data, m = weights;
+            (weight ? m : a)[k] = v;
+            return plain(a, m);
+          },
+          weight ? weights[k] : data[k]);
+    };
+    CHECK(p.value(d[0])[static_cast<std::int64_t>(k)] == Approx(in(false)).epsilon(1e-6));
+    CHECK(p.value(d[1])[static_cast<std::int64_t>(k)] == Approx(in(true)).epsilon(1e-6));
+  }
+}
+
+/// 0 below 0, x below 1, x/2 + 1/2 below 2, then 3/2.
+auto piecewise(expr<double> const& x) {
+  auto const index = ct::select(x < 0.0, expr<std::int32_t>(0),
+                                ct::select(x < 1.0, expr<std::int32_t>(-1),
+                                           ct::select(x < 2.0, expr<std::int32_t>(1), expr<std::int32_t>(2))));
+  return ct::case_of(
+      index, [](auto) { return 0.0; }, [](auto s) { return .5 * s + .5; }, [](auto) { return 1.5; })(x);
+}
+
+TEST_CASE("B1, BB1: a function in four pieces, and its gradient", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = piecewise(x);
+  auto const dx = g.gradient({y}, {x}).front();
+  auto p = g.compile({y, dx});
+  double const at[]{-1, .76, 1.226, 2.1}, values[]{0, .76, 1.113, 1.5}, slopes[]{0, 1, .5, 0};
+  for (int k = 0; k < 4; ++k) {
+    p.bind(x, double(at[k]));
+    p.run();
+    CHECK(double(p.value(y)) == Approx(values[k]));
+    CHECK(double(p.value(dx)) == Approx(slopes[k]));
+  }
+}
+
+TEST_CASE("B2: five kinds of arithmetic", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const index = ct::select(
+      x < 0.0, expr<std::int64_t>(0),
+      ct::select(x < 1.0, expr<std::int64_t>(7),
+                 ct::select(x < 2.0, expr<std::int64_t>(1),
+                            ct::select(x > 1000.0, expr<std::int64_t>(3), expr<std::int64_t>(2)))));
+  auto const y = ct::case_of(
+      index, [](auto s) { return ct::exp(s); }, [](auto s) { return ct::log(s); }, [](auto s) { return 1.0 / s; },
+      [](auto s) { return 1.1 * s; })(x);
+  auto p = g.compile({y});
+  double const at[]{-2.2, 1.1, .9, 2.2, 1001}, values[]{.1108032, .0953102, .9, .4545455, 1101.1};
+  for (int k = 0; k < 5; ++k) {
+    p.bind(x, double(at[k]));
+    p.run();
+    CHECK(double(p.value(y)) == Approx(values[k]));
+  }
+}
+
+TEST_CASE("B4, B5: branches in loops, and their gradient", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::for_loop(4, [](auto, auto s) { return piecewise(s); }, x) * .3;
+  auto const z = ct::for_loop(2, [](auto, auto s) { return piecewise(s * .8); }, x);
+  auto const dy = g.gradient({y}, {x}).front();
+  auto p = g.compile({y, dy, z});
+  p.bind(x, 1.226);
+  p.run();
+  CHECK(double(p.value(y)) == Approx((1 + .226 * .0625) * .3));
+  CHECK(double(p.value(dy)) == Approx(.0625 * .3));
+  p.bind(x, .8);
+  p.run();
+  CHECK(double(p.value(y)) == Approx(.24));
+  CHECK(double(p.value(dy)) == Approx(.3));
+}
+
+TEST_CASE("B6: vectors pass a branch by, or go through a layer", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2, 2}), v = g.input<double>("v", {2, 2});
+  auto const index = g.input<std::int32_t>("index");
+  auto const dense = [](auto m, auto a) { return ct::relu(ct::sum(m * a, ct::axes<1>)); };
+  auto const y = ct::case_of(index, [&](auto a) { return dense(w, a); }, [&](auto a) { return dense(v, a) + x; })(x);
+  auto const d = g.gradient({ct::sum(y)}, {x, w, v});
+  auto p = g.compile({y, d[0], d[1], d[2]});
+  p.bind(x, {-1.0, 10.0});
+  p.bind(w, std::array<double, 4>{1, 2, 3, 4});
+  p.bind(v, std::array<double, 4>{5, 6, 7, -8});
+  auto const row = [&](expr<double> const& e) {
+    auto const r = p.value(e);
+    return std::vector<double>(r.begin(), r.end());
+  };
+  p.bind(index, -1);
+  p.run();
+  CHECK(row(y) == std::vector<double>{-1, 10});
+  CHECK(row(d[0]) == std::vector<double>{1, 1});
+  CHECK(row(d[1]) == std::vector<double>{0, 0, 0, 0});
+  p.bind(index, 0);
+  p.run();
+  CHECK(row(y) == std::vector<double>{19, 37});
+  CHECK(row(d[0]) == std::vector<double>{4, 6});
+  CHECK(row(d[1]) == std::vector<double>{-1, 10, -1, 10});
+  p.bind(index, 1);
+  p.run();
+  CHECK(row(y) == std::vector<double>{54, 10});
+  CHECK(row(d[0]) == std::vector<double>{6, 7});
+  CHECK(row(d[2]) == std::vector<double>{-1, 10, 0, 0});
+  CHECK(row(d[1]) == std::vector<double>{0, 0, 0, 0});
+}
+
+TEST_CASE("cond takes one of two, and gives as many values as they do", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const [a, b] = ct::cond(
+      x > 1.0, [](auto s) { return std::tuple(s * s, s > 3.0); }, [&](auto s) { return std::tuple(s - x, false); })(x);
+  auto const da = g.gradient({a}, {x}).front();
+  static_assert(std::is_same_v<decltype(b), expr<bool> const>);
+  auto p = g.compile({a, b, da});
+  for (double const t : {.5, 2.0, 4.0}) {
+    p.bind(x, double(t));
+    p.run();
+    CHECK(double(p.value(a)) == (t > 1 ? t * t : 0));
+    CHECK(bool(p.value(b)) == (t > 3));
+    CHECK(double(p.value(da)) == (t > 1 ? 2 * t : 0));
+  }
+}
+
+TEST_CASE("gradients of gradients go through loops in branches in loops", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x"), n = g.input<double>("n");
+  auto const f = [&](auto const& start) {
+    return ct::while_loop(
+        [&](auto i, auto) { return ct::convert<double>(i) < n; },
+        [&](auto, auto s) {
+          return ct::cond(
+              s > 1.0, [&](auto t) { return ct::for_loop(2, [&](auto, auto u) { return ct::sin(u * x) + u * .5; }, t); },
+              [&](auto t) { return t * t + x; })(s);
+        },
+        start);
+  };
+  auto const y = f(x);
+  auto const d = g.gradient({y}, {x}).front();
+  auto const dd = g.gradient({d}, {x}).front();
+  auto const plain = [](double at, double count) {
+    double s = at;
+    for (int i = 0; i < count; ++i) {
+      if (s > 1)
+        for (int j = 0; j < 2; ++j) s = std::sin(s * at) + s * .5;
+      else s = s * s + at;
+    }
+    return s;
+  };
+  auto p = g.compile({y, d, dd});
+  for (double const count : {0.0, 1.0, 4.0, 7.0}) {
+    p.bind(n, double(count));
+    p.bind(x, .83);
+    p.run();
+    double const dy = derivative([&](double v) { return plain(v, count); }, .83, 1e-5);
+    double const ddy = (plain(.83 + 1e-4, count) - 2 * plain(.83, count) + plain(.83 - 1e-4, count)) / 1e-8;
+    CHECK(double(p.value(y)) == Approx(plain(.83, count)));
+    CHECK(double(p.value(d)) == Approx(dy).epsilon(1e-6).margin(1e-8));
+    CHECK(double(p.value(dd)) == Approx(ddy).epsilon(1e-4).margin(1e-4));
+  }
+}
+
+template <class E, class F> bool refuses(F const& f, char const* words) {
+  try {
+    f();
+  } catch (E const& e) {
+    UNSCOPED_INFO(e.what());
+    return std::string(e.what()).find(words) != std::string::npos;
+  }
+  return false;
+}
+
+TEST_CASE("what does not fit in a loop is refused, and nothing of it stays", "[dynamic][control]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3}), s = g.input<double>("s");
+  auto const good = ct::exp(x);
+  auto const counts = [&] {
+    auto const& at = g.get();
+    return std::array<int, 6>{at.tensors.size(), at.nodes.size(),  at.ids.size(),
+                              at.numbers.size(), at.regions.size(), at.shapes.size()};
+  };
+  auto const before = counts();
+  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return t + x; }, s); }, "carried value"));
+  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return ct::matmul(t, x); }, s); }, "matrices"));
+  CHECK(refuses<ct::shape_error>(
+      [&] { ct::while_loop([&](auto, auto t) { return t > 0.0; }, [](auto, auto t) { return t; }, x); }, "one bool"));
+  CHECK(refuses<ct::shape_error>(
+      [&] { ct::cond(s > 0.0, [&](auto t) { return t + x; }, [](auto t) { return t; })(s); }, "branches"));
+  auto const index = ct::convert<std::int32_t>(s);
+  CHECK(refuses<ct::shape_error>([&] { ct::case_of(index, [&](auto t) { return t + x; })(s); }, "passes by"));
+  struct mine {};
+  CHECK_THROWS_AS(ct::for_loop(3, [&](auto, auto t) -> expr<double> { return throw mine(), t; }, s), mine);
+  expr<double> leaked;
+  (void)ct::for_loop(
+      3, [&](auto, auto t) { return leaked = t * 2.0; }, s);
+  CHECK(refuses<ct::graph_error>([&] { (void)(leaked + 1.0); }, "outside of the loop"));
+  CHECK(refuses<ct::graph_error>([&] { g.compile({leaked}); }, "outside of the loop"));
+  CHECK(refuses<ct::graph_error>(
+      [&] { ct::for_loop(3, [&](auto, auto t) { return t + leaked; }, s); }, "outside of the loop"));
+  auto const after = counts();
+  CHECK(after[4] == before[4] + 1); // the one loop that was made
+  CHECK(ct::exp(x).id() == good.id());
+}
+
+} // namespace
