@@ -4,6 +4,7 @@
 #include "../control_cases.hpp"
 #include "../random_nest.hpp"
 
+#include <cotangent/transform/forward.hpp>
 #include <cotangent/transform/simplify.hpp>
 
 #include <cmath>
@@ -149,5 +150,46 @@ TEST_CASE("third derivatives of nests") {
     std::vector<double> const a = outputs_of<double>(nested.b.get(), at),
                               b = outputs_of<double>(unrolled.b.get(), at);
     for (std::size_t k = 0; k < a.size(); ++k) REQUIRE(near(a[k], b[k], 1e-10));
+  }
+}
+
+TEST_CASE("tangents of nests agree with gradients, and tangents of gradients with gradients of gradients") {
+  int const depth = GENERATE(1, 2, 3);
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(depth, seed);
+    reference::dice d(seed + 7);
+    std::vector<double> at;
+    for (int k = 0; k < reference::nest_slots; ++k) at.push_back(d.between(-1, 1));
+    // the loss, its gradient, and the gradient of a function of that
+    reference::nest<reference::nest_in_graph> nested(seed + 1000, depth, 1, element::float64, at.data());
+    builder& b = nested.b;
+    array<symbol> outputs;
+    graph_view const before = b.get();
+    for (int k = 0; k < before.output_count(); ++k) outputs.push(before.output(k));
+    symbol direction[reference::nest_slots]{};
+    term second{};
+    for (int k = 0; k < reference::nest_slots; ++k) {
+      direction[k] = extend::constant(b, element::float64, 0, 0.5 - 0.3 * k).id;
+      term const g{&b, outputs[1 + k]};
+      term const part = g * (0.5 + 0.1 * k) + 0.1 * (g * g);
+      second = k == 0 ? part : second + part;
+    }
+    symbol const asked[2]{outputs[0], second.id};
+    symbol moved[2]{};
+    tangents(b, nested.x, direction, reference::nest_slots, asked, 2, moved);
+    REQUIRE(b.failed().why == nullptr);
+    for (symbol t : moved) outputs.push(t != none ? t : extend::constant(b, element::float64, 0, 0).id);
+    b.set_outputs(outputs.data(), outputs.size());
+    REQUIRE(std::string(verify(b.get()) ? "" : verify(b.get()).text) == "");
+    for (graph const& g : {b.get(), simplify(b.get())}) {
+      std::vector<double> const r = outputs_of<double>(g, at);
+      double first = 0, other = 0;
+      for (std::size_t k = 0; k < reference::nest_slots; ++k) {
+        first += r[1 + k] * (0.5 - 0.3 * static_cast<double>(k));
+        other += r[1 + reference::nest_slots + k] * (0.5 - 0.3 * static_cast<double>(k));
+      }
+      REQUIRE(near(r[r.size() - 2], first, 1e-10));
+      REQUIRE(near(r[r.size() - 1], other, 1e-10));
+    }
   }
 }

@@ -303,6 +303,23 @@ public:
     return at;
   }
 
+  /// Brings the nodes into another order: `order[k]` is the one that becomes the k-th. Symbols stay what they are.
+  constexpr void reorder(array<std::int32_t> const& order) {
+    array<std::int32_t> position(order.size());
+    array<node> moved(order.size());
+    for (std::int32_t k = 0; k < order.size(); ++k) {
+      moved[k] = g_.nodes[order[k]];
+      position[order[k]] = k;
+    }
+    g_.nodes = static_cast<array<node>&&>(moved);
+    for (tensor_symbol& t : g_.tensors)
+      if (t.producer != none) t.producer = position[t.producer];
+    for (cotangent::region& r : g_.regions)
+      if (r.owner != none) r.owner = position[r.owner];
+    nodes_ = {};
+    for (std::int32_t k = 0; k < order.size(); ++k) list(k);
+  }
+
   /// What stands where a result would, after a failure: some symbol, so that building can go on.
   constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
 
@@ -330,6 +347,14 @@ private:
     h = (h ^ h >> 32) * odd;
     return static_cast<std::uint32_t>(h >> 32) | 1u;
   }
+  /// Lets equal nodes merge with the next one that is not listed yet, `k`.
+  constexpr void list(std::int32_t k) {
+    node const& n = g_.nodes[k];
+    if (!n.merges || n.result_count != 1) return nodes_.add(0, false);
+    tensor_symbol const& t = g_.tensors[g_.ids[n.first + n.operand_count]];
+    nodes_.add(hash_of(n.op, g_.ids.data() + n.first, n.operand_count, g_.numbers.data() + n.attribute,
+                       n.attribute_count, t.type, t.shape, n.region));
+  }
   constexpr void append(graph_view const& v) {
     // what is appended, mostly adjoints, is about as much again
     g_.tensors.reserve(2 * v.tensor_count + 64);
@@ -344,12 +369,8 @@ private:
     g_.regions.clear();
     for (std::int32_t k = 0; k < v.region_count; ++k) g_.regions.push(v.regions[k]);
     for (std::int32_t k = 0; k < v.node_count; ++k) {
-      node const& n = v.nodes[k];
-      tensor_symbol const& t = v.tensors[v.ids[n.first + n.operand_count]];
-      nodes_.add(hash_of(n.op, v.ids + n.first, n.operand_count, v.numbers + n.attribute, n.attribute_count, t.type,
-                         t.shape, n.region),
-                 n.merges);
-      g_.nodes.push(n);
+      g_.nodes.push(v.nodes[k]);
+      list(k);
     }
   }
 };

@@ -240,6 +240,7 @@ struct sequence_add : extend::primitive<operation_kind::control, 2> {
     if (r.wanted(0)) r.give(0, r.dy());
     if (r.wanted(1)) r.give(1, r.dy());
   }
+  static constexpr void tangent(tangent_rule& r);
   static constexpr char const* check(graph_view const& g, node const& n) {
     if (n.operand_count != 2 || n.result_count != 1) return "an operation has the wrong number of operands";
     for (int k = 0; k < 2; ++k)
@@ -262,6 +263,28 @@ struct sequence_zero : extend::primitive<operation_kind::control, 0> {
 };
 
 } // namespace op
+
+namespace extend {
+
+constexpr term sequence_add(term x, term y) {
+  builder& b = *x.b;
+  symbol const operands[2]{x.id, y.id};
+  symbol const sum = b.symbol_of(x.type(), x.shape_id(), b.tensor(x.id).depth);
+  (void)b.assign(info_of<op::sequence_add>(), operands, 2, &sum, 1, nullptr, 0, b.place);
+  return {&b, sum};
+}
+constexpr term sequence_zero(builder& b, element type, std::int32_t shape, int depth) {
+  symbol const y = b.symbol_of(type, shape, depth);
+  (void)b.assign(info_of<op::sequence_zero>(), nullptr, 0, &y, 1, nullptr, 0, b.place);
+  return {&b, y};
+}
+
+} // namespace extend
+
+constexpr void op::sequence_add::tangent(tangent_rule& r) {
+  r.give(!r.has(0) ? r.dx(1) : !r.has(1) ? r.dx(0) : extend::sequence_add(r.dx(0), r.dx(1)));
+}
+
 } // namespace cotangent
 
 #endif

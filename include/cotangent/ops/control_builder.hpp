@@ -306,22 +306,6 @@ public:
   constexpr symbol result(int k) const { return results_[k]; }
 };
 
-namespace extend {
-
-constexpr term sequence_add(term x, term y) {
-  builder& b = *x.b;
-  symbol const operands[2]{x.id, y.id};
-  symbol const sum = b.symbol_of(x.type(), x.shape_id(), b.tensor(x.id).depth);
-  (void)b.assign(info_of<op::sequence_add>(), operands, 2, &sum, 1, nullptr, 0, b.place);
-  return {&b, sum};
-}
-constexpr term sequence_zero(builder& b, element type, std::int32_t shape, int depth) {
-  symbol const y = b.symbol_of(type, shape, depth);
-  (void)b.assign(info_of<op::sequence_zero>(), nullptr, 0, &y, 1, nullptr, 0, b.place);
-  return {&b, y};
-}
-
-} // namespace extend
 } // namespace cotangent
 
 #endif

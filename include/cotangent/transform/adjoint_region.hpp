@@ -11,20 +11,6 @@
 
 namespace cotangent::detail {
 
-constexpr symbol region_input(builder const& b, std::int32_t r, int k) {
-  return b.get().ids[b.get().regions[r].first_input + k];
-}
-constexpr symbol region_output(builder const& b, std::int32_t r, int k) {
-  return b.get().ids[b.get().regions[r].first_output + k];
-}
-
-/// A symbol of this type that is zero.
-constexpr symbol zero_like(builder& b, symbol like) {
-  tensor_symbol const t = b.tensor(like);
-  return t.depth > 0 ? extend::sequence_zero(b, t.type, t.shape, t.depth).id
-                     : extend::constant(b, t.type, t.shape, 0).id;
-}
-
 /// The region of an adjoint while it is made: what is appended to it, and what it reads of the forward region.
 class adjoint_region {
   builder& b_;

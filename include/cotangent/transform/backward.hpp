@@ -39,7 +39,7 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   }
   gradient_request request = r;
   request.seeds = seeds.data();
-  detail::sweep_scope const scope{b, index, b.region, nullptr};
+  detail::sweep_scope const scope{b, index, b.region, nullptr, detail::control_adjoint};
   if (!detail::backward_sweep(scope, request).run(request, result)) return;
   for (int k = 0; k < r.wrt_count; ++k) {
     if (result[k] != none) continue;

@@ -53,7 +53,7 @@ public:
       }
     array<symbol> dx(wrt_.size(), none);
     gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
-    sweep_scope const inner{b_, s_.index, body, &adjoint.in};
+    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control};
     if (!backward_sweep(inner, r).run(r, dx.data())) return;
     make(adjoint, count, dx, given);
   }
@@ -168,7 +168,8 @@ private:
                            .captured = captures.size(),
                            .scanned = scans + saved.size(),
                            .stacked = stacked.size(),
-                           .flags = layout_.is_reverse() ? std::int64_t{0} : std::int64_t{loop_layout::reverse},
+                           .flags =
+                               layout_.is_reverse() ? std::int64_t{0} : std::int64_t{loop_layout::reverse},
                            .body = adjoint.region};
     std::int64_t attributes[loop_layout::attribute_count]{};
     made.write(attributes);

@@ -86,14 +86,13 @@ struct sweep_scope {
   region_index const& index;
   std::int32_t region;
   importer* in;
+  /// The adjoint of the loop or of the choice of branches `at`. `cotangent`: by result, none where nothing arrived;
+  /// `wanted`, `given`: by operand.
+  void (*control)(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted,
+                  symbol* given);
 
   constexpr symbol value(symbol t) const { return in == nullptr ? t : (*in)(t); }
 };
-
-/// The adjoint of a loop or of a choice of branches; in backward_control.hpp. `cotangent`: by result, none where
-/// nothing arrived; `wanted`, `given`: by operand.
-constexpr void control_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent,
-                               bool const* wanted, symbol* given);
 
 /// The sweep; its steps are in the order in which they are taken.
 class backward_sweep {
@@ -260,7 +259,7 @@ private:
       if (symbol const y = b_.get().ids[n.first + n.operand_count + k]; dy.any(y)) total[k] = dy.sum(y);
     std::int32_t const from = n.first;
     if (control) {
-      control_adjoint(s_, i, total.data(), wanted.data(), given.data());
+      s_.control(s_, i, total.data(), wanted.data(), given.data());
     } else {
       if (s_.in != nullptr) import(n);
       adjoint_rule rule{{b_, n}, total.data(), wanted.data(), given.data()};

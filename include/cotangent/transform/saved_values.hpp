@@ -3,12 +3,28 @@
 #define COTANGENT_TRANSFORM_SAVED_VALUES_HPP
 
 #include <cotangent/ops/control.hpp>
+#include <cotangent/ops/source.hpp>
 
 #include <cstdint>
 
 // What derivatives read of loops and branches becomes further results of these.
 
 namespace cotangent::detail {
+
+/// The inputs and outputs of a region by position.
+constexpr symbol region_input(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_input + k];
+}
+constexpr symbol region_output(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_output + k];
+}
+
+/// A symbol of this type that is zero.
+constexpr symbol zero_like(builder& b, symbol like) {
+  tensor_symbol const t = b.tensor(like);
+  return t.depth > 0 ? extend::sequence_zero(b, t.type, t.shape, t.depth).id
+                     : extend::constant(b, t.type, t.shape, 0).id;
+}
 
 /// Gives the node other ids: more results, say.
 constexpr void rewire(builder& b, std::int32_t at, symbol const* operands, int operand_count,
