@@ -113,7 +113,7 @@ constexpr answer within(dimensions const& of, tensor_window const& inner, tensor
 }
 
 /// Whether some element stands at two positions: such a window can be read, never written.
-constexpr answer repeats(tensor_window const& w) {
+constexpr answer holds_twice(tensor_window const& w) {
   if (!w.known) return answer::unknown;
   element_set const s(w);
   if (s.empty) return answer::no;
@@ -159,7 +159,7 @@ constexpr bool overlap(graph_view const& g, symbol a, symbol b) {
 }
 
 /// Whether an element stands at more than one position of this window, or may do so: it can be read, never written.
-constexpr bool repeats(tensor_window const& w) { return detail::repeats(w) != detail::answer::no; }
+constexpr bool repeats(tensor_window const& w) { return detail::holds_twice(w) != detail::answer::no; }
 
 /// A view of `x`, which may be a view: its position i along axis k is position `start[k] + i step[k]` of `x`.
 ///

@@ -80,6 +80,14 @@ public:
   constexpr bool is_leaf(int c) const noexcept { return last_[c] - first_[c] == 1; }
   constexpr std::int32_t window_in(int leaf) const noexcept { return order_[first_[leaf]]; }
 
+  /// Whether all windows of a cell lie within what is asked for.
+  constexpr bool inside(question const& q, std::int32_t c) const {
+    std::int64_t const* b = around_.data() + 4 * grid_.rank * c;
+    bool in = q.solid;
+    for (int k = 0; k < grid_.rank && in; ++k, b += 4) in = b[0] >= q.low[k] && b[1] <= q.high[k];
+    return in;
+  }
+
   constexpr question ask(tensor_window const& w) const {
     question q;
     q.window = w;

@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/window.hpp>
 #include <cotangent/ops/ops.hpp>
+#include <cotangent/transform/union_of_boxes.hpp>
 
 #include <cstdint>
 
@@ -135,18 +136,6 @@ constexpr share matched(builder& b, share const& from, tensor_window const& to) 
   return fitted;
 }
 
-/// A box of a grid as elements of the tensor.
-constexpr tensor_window window_of(element_grid const& g, grid_box const& box, symbol root) {
-  tensor_window w;
-  w.root = root;
-  w.rank = g.rank;
-  for (int k = 0; k < g.rank; ++k) {
-    w.offset += box.axis[k].first * g.stride[k];
-    w.size[k] = box.axis[k].count;
-    w.stride[k] = box.axis[k].step * g.stride[k];
-  }
-  return w;
-}
 constexpr bool same(grid_box const& a, grid_box const& b, int rank) noexcept {
   for (int k = 0; k < rank; ++k)
     if (!(a.axis[k] == b.axis[k])) return false;
@@ -157,12 +146,6 @@ constexpr grid_box meet(grid_box const& a, grid_box const& b, int rank) noexcept
   for (int k = 0; k < rank; ++k) both.axis[k] = meet(a.axis[k], b.axis[k]);
   return both;
 }
-constexpr std::int64_t volume(grid_box const& b, int rank) noexcept {
-  std::int64_t n = 1;
-  for (int k = 0; k < rank; ++k) n *= b.axis[k].count;
-  return n;
-}
-
 /// The part of a share that lies in a box inside its own; axes are those of the grid, before and after.
 constexpr share part_of(share s, grid_box const& own, grid_box const& inner, element_grid const& g) {
   for (int k = 0; k < g.rank; ++k) {

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include "../reference.hpp"
+#include "../view_graph.hpp"
+
+#include <cotangent/transform/coverage.hpp>
+
+#include <chrono>
+#include <set>
+
+using namespace cotangent;
+using namespace view_graph;
+
+namespace {
+
+/// A vector that is written in slices and read whole: whether it has to be zeroed.
+bool zeroed(int slices, int length, int missing) {
+  builder b;
+  symbol const x = tensor(b, {slices * length}), y = tensor(b, {slices * length});
+  b.set_inputs(&x, 1);
+  for (int k = 0; k < slices; ++k)
+    if (k != missing)
+      write(b, info_of<op::exp>(), {range(b, x, {k * length}, {length})},
+            range(b, y, {k * length}, {length}));
+  symbol const out = b.push(info_of<op::exp>(), {y});
+  b.set_outputs(&out, 1);
+  CHECK(covered(b.get(), y) == !zero_filled(b.get(), y));
+  return zero_filled(b.get(), y);
+}
+
+double seconds(void (*make)(builder&), bool wanted) {
+  builder b;
+  make(b);
+  auto const start = std::chrono::steady_clock::now();
+  array<bool> const zero = zero_filled(b.get());
+  double const t = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  bool any = false;
+  for (bool z : zero) any = any || z;
+  CHECK(any == wanted);
+  return t;
+}
+
+} // namespace
+
+TEST_CASE("slices that cover a tensor need no zeros, however many there are") { // A10
+  CHECK_FALSE(zeroed(3, 3, none));
+  CHECK(zeroed(3, 3, 1));
+  CHECK(zeroed(3, 3, 2));
+  for (int n : {64, 900, 1024, 1025, 100000}) {
+    CHECK_FALSE(zeroed(n, 1, none));
+    CHECK(zeroed(n, 1, n / 2));
+  }
+}
+
+TEST_CASE("a tensor is zeroed only where something is read that nobody assigns") {
+  builder b;
+  symbol const x = tensor(b, {4, 6}), y = tensor(b, {4, 6}), z = tensor(b, {4, 6}), w = tensor(b, {4, 6});
+  b.set_inputs(&x, 1);
+  for (symbol t : {y, z, w})
+    write(b, info_of<op::exp>(), {range(b, x, {0, 0}, {4, 3})}, range(b, t, {0, 0}, {4, 3}));
+  symbol const fine = b.push(info_of<op::exp>(), {range(b, y, {1, 1}, {3, 2})});
+  symbol const more = b.push(info_of<op::exp>(), {range(b, z, {1, 1}, {3, 3})});
+  symbol const out[3]{fine, more, range(b, w, {0, 3}, {1, 1})};
+  b.set_outputs(out, 3);
+  CHECK_FALSE(zero_filled(b.get(), y));
+  CHECK(zero_filled(b.get(), z));
+  CHECK(zero_filled(b.get(), w)); // as an output
+  CHECK(covered(b.get(), x));
+  CHECK(covered(b.get(), range(b, y, {0, 0}, {4, 3})));
+  CHECK_FALSE(covered(b.get(), range(b, y, {0, 5}, {1, 1})));
+  CHECK(covered(b.get(), range(b, y, {0, 5}, {1, 0}))); // nothing is all there
+}
+
+TEST_CASE("coverage is what counting elements says") {
+  reference::dice d(3);
+  int yes = 0, no = 0;
+  for (int round = 0; round < 6000; ++round) {
+    builder b;
+    dimensions of;
+    of.rank = 1 + d.below(3);
+    for (int k = 0; k < of.rank; ++k) of.size[k] = 1 + d.below(4);
+    symbol const x = b.symbol_of(element::float64, b.shape(of));
+    auto const any = [&] {
+      std::int64_t start[max_rank]{}, step[max_rank]{};
+      dimensions s;
+      s.rank = of.rank;
+      for (int k = 0; k < s.rank; ++k) {
+        start[k] = d.below(static_cast<int>(of.size[k]));
+        step[k] = d.below(4) == 0 ? 2 : 1;
+        s.size[k] = 1 + d.below(static_cast<int>((of.size[k] - 1 - start[k]) / step[k] + 1));
+      }
+      return range_view(b, x, start, step, s);
+    };
+    array<tensor_window> pieces;
+    std::set<std::int64_t> has;
+    for (int n = d.below(9); n > 0; --n) {
+      symbol const v = any();
+      pieces.push(window_of(b.get(), v));
+      for (std::int64_t e : elements(b.get(), v)) has.insert(e);
+    }
+    symbol const v = d.below(3) == 0 ? x : any();
+    bool all = true;
+    for (std::int64_t e : elements(b.get(), v)) all = all && has.count(e) != 0;
+    ++(all ? yes : no);
+    CHECK(detail::covers(of, pieces, window_of(b.get(), v)) == all);
+  }
+  CHECK(yes > 500);
+  CHECK(no > 500);
+}
+
+TEST_CASE("a hundred thousand views are looked at at once") {
+  constexpr int n = 100000, side = 317;
+  CHECK(seconds(
+            [](builder& b) { // single elements, read in pairs
+              symbol const x = tensor(b, {n + 1});
+              for (int i = 0; i <= n; ++i) write(b, info_of<op::constant>(), {}, range(b, x, {i}, {1}), {0});
+              for (int i = 0; i < n; ++i) (void)b.push(info_of<op::exp>(), {range(b, x, {i}, {2})});
+            },
+            false) < 5);
+  CHECK(seconds(
+            [](builder& b) { // half of a matrix, element by element; rows and columns of it are read
+              symbol const x = tensor(b, {side, side});
+              for (int i = 0; i < side / 2; ++i)
+                for (int k = 0; k < side; ++k)
+                  write(b, info_of<op::constant>(), {}, range(b, x, {i, k}, {1, 1}), {0});
+              for (int i = 0; i < n / 2; ++i)
+                (void)b.push(info_of<op::exp>(),
+                             {range(b, x, {i % (side / 2), i % 7},
+                                    {1 + i % 3 % (side / 2 - i % (side / 2)), side - 7})});
+            },
+            false) < 5);
+  // boxes that overlap: a sweep
+  array<tensor_window> pieces;
+  builder b;
+  symbol const x = tensor(b, {side, side});
+  reference::dice d(9);
+  for (int i = 0; i < n; ++i) {
+    int const r = d.below(side), c = d.below(side);
+    symbol const v = range(b, x, {r, c}, {1 + d.below(side - r), 1 + d.below(side - c)});
+    pieces.push(window_of(b.get(), v));
+  }
+  auto const start = std::chrono::steady_clock::now();
+  (void)detail::covers(b.dims(x), pieces, window_of(b.get(), x));
+  CHECK(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() < 5);
+}
