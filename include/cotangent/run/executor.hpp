@@ -16,6 +16,7 @@ inline namespace COTANGENT_ABI {
 template <class Stage> struct nests {
   static constexpr graph_view g = Stage::view;
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
   static constexpr int sizes = P.known_sizes + P.size.derived;
   using context_type = context<P.size.buffers, sizes>;
 
@@ -115,9 +116,48 @@ private:
     }
   }
 
+  /// What one nest sees: its own buffers.
+  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
+  template <int K> COTANGENT_INLINE static status run_code(nest_context<K> const& x) noexcept {
+    if constexpr (P.nests.data[K].kind == nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
+    else {
+      loops<Stage, K, nest_context<K>>::run(x);
+      return status::ok;
+    }
+  }
+  // A few nests stand where they run, so that what they share stays in registers. Of many, each is a function, and equal
+  // ones are the same function: else compilers look through all of them at every store.
+  static constexpr int most_inlined = 6;
+
+  template <int K>
+  [[gnu::noinline]] static status call_nest(context_type const& x, std::int32_t const* buffers) noexcept {
+    nest_context<K> own;
+    for (int j = 0; j < C.first_buffer.data[K + 1] - C.first_buffer.data[K]; ++j) own.buffer[j] = x.buffer[buffers[j]];
+    set_rest(own, x);
+    return run_code<K>(own);
+  }
+  template <int K> COTANGENT_INLINE static status run_here(context_type const& x) noexcept {
+    nest_context<K> own;
+    set_buffers<C.first_buffer.data[K]>(
+        own, x, std::make_index_sequence<static_cast<std::size_t>(C.first_buffer.data[K + 1] - C.first_buffer.data[K])>{});
+    set_rest(own, x);
+    return run_code<K>(own);
+  }
+  template <class Own> COTANGENT_INLINE static void set_rest(Own& own, context_type const& x) noexcept {
+    if constexpr (sizes > 0)
+      for (int k = 0; k < sizes; ++k) own.size[k] = x.size[k];
+    own.scratch = x.scratch;
+  }
+  template <int From, class Own, std::size_t... J>
+  COTANGENT_INLINE static void set_buffers(Own& own, context_type const& x, std::index_sequence<J...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(own.buffer[J] = x.buffer[buffer_at(From + static_cast<int>(J))], 0)...});
+  }
+  static consteval int buffer_at(int k) { return C.buffers.data[k]; }
   template <int K> COTANGENT_INLINE static void run_nest(context_type const& x, status& s) noexcept {
-    if constexpr (P.nests.data[K].kind == nest_kind::loops) loops<Stage, K, context_type>::run(x);
-    else if (status const k = kernel<Stage, K, context_type>::run(x); k != status::ok) s = k;
+    status k = status::ok;
+    if constexpr (P.size.nests <= most_inlined) k = run_here<K>(x);
+    else k = call_nest<C.like.data[K]>(x, C.buffers.data + C.first_buffer.data[K]);
+    if (k != status::ok) s = k;
   }
   template <std::size_t... K>
   COTANGENT_INLINE static void run_nests(context_type const& x, status& s, std::index_sequence<K...>) noexcept {

@@ -4,7 +4,7 @@
 
 #include <cotangent/kernels/matmul.hpp>
 #include <cotangent/run/context.hpp>
-#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/run/frozen_sharing.hpp>
 #include <cotangent/run/strided.hpp>
 
 namespace cotangent::run {
@@ -23,7 +23,8 @@ template <class Stage, int K, class Context> struct kernel {
   template <int J> using element_at = element_t<g.tensors[value_of(J)].type>;
 
   template <int J> static auto* pointer(Context const& x) noexcept {
-    return reinterpret_cast<element_at<J>*>(x.buffer[place<J>.buffer]) + x.value(place<J>.offset);
+    constexpr std::int32_t own = shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
+    return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
   }
   template <int J> static box layout(Context const& x) noexcept {
     dimensions const& d = g.shape(value_of(J));

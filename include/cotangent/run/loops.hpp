@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_LOOPS_HPP
 #define COTANGENT_RUN_LOOPS_HPP
 
-#include <cotangent/run/nest_steps.hpp>
+#include <cotangent/run/nest_plain.hpp>
 
 #include <initializer_list>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K, Context> {
+template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K, Context> {
   using memory = nest_memory<Stage, K, Context>;
   using shape = nest_shape<Stage, K>;
   using shape::at, shape::B, shape::first, shape::N, shape::turned, shape::W;
@@ -24,7 +24,8 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
   template <element E> using lane_value = value_t<W, wide, E>;
   template <element E> using row_value = value_t<B, wide, E>;
 
-  using nest_steps<Stage, K, Context>::nest_steps;
+  using plain = nest_plain<Stage, K, Context>;
+  using nest_plain<Stage, K, Context>::nest_plain;
 
   template <int S, bool Full, class Sums, class Columns, std::size_t... I>
   COTANGENT_INLINE void body(Sums& sums, Columns& into, std::int64_t c, std::int64_t count,
@@ -32,7 +33,12 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
     registers<W, wide, shape::lane_count(S)> r;
     constexpr int from = shape::begin(shape::lane_list(S));
     static_cast<void>(std::initializer_list<int>{
-        (this->template step_lane<from + static_cast<int>(I), S, Full>(r, sums, into, c, count), 0)...});
+        (this->template lane_step<plain::kind_of(from + static_cast<int>(I)), S, Full>(
+             r, sums, into, c, count, plain::place_of_value(from + static_cast<int>(I)),
+             plain::template place_of_operand<0>(from + static_cast<int>(I)),
+             plain::template place_of_operand<1>(from + static_cast<int>(I)),
+             plain::template place_of_operand<2>(from + static_cast<int>(I))),
+         0)...});
   }
 
   /// Sums over rows, along the lanes: in registers while rows side by side add to them.
@@ -66,6 +72,12 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
         (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, c, count, list), 0)...});
     sub = top;
     static_cast<void>(std::initializer_list<int>{(store_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
+  }
+
+  /// A function of its own: inlined through every level up to the program, a long body would be optimised at each.
+  template <int S, class Sums, class List, class Rows>
+  [[gnu::noinline]] void long_step(Sums* sums, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
+    step<S, false>(sums, c, count, list, all);
   }
 
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
@@ -123,7 +135,7 @@ template <class Stage, int K, class Context> struct loops : nest_steps<Stage, K,
     if constexpr (turned) {
       for (; c < shape::columns; ++c) step<S, true>(sums, c, W, list, all);
     } else if constexpr (once_made) {
-      for (; c < lanes; c += W) step<S, false>(sums, c, lanes - c < W ? lanes - c : W, list, all);
+      for (; c < lanes; c += W) long_step<S>(sums, c, lanes - c < W ? lanes - c : W, list, all);
     } else {
       if constexpr (U > 1 && (n < 0 || n >= U * W))
         for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, c, list, std::make_index_sequence<U>{});

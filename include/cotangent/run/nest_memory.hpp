@@ -11,6 +11,9 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
+/// Where an operand comes from.
+enum class operand_source : unsigned char { constant, once, row, lane };
+
 template <class Stage, int K, class Context> struct nest_memory : nest_shape<Stage, K> {
   using shape = nest_shape<Stage, K>;
   using shape::at, shape::B, shape::first, shape::N, shape::P, shape::turned, shape::W;
@@ -40,9 +43,9 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
 
   // ---- memory
 
-  /// The only way to a buffer.
-  template <class T> COTANGENT_INLINE T* base(std::int32_t buffer) const noexcept {
-    return reinterpret_cast<T*>(x.buffer[buffer]);
+  /// The only way to a buffer, by its number in this nest.
+  template <class T> COTANGENT_INLINE T* base(std::int32_t own) const noexcept {
+    return reinterpret_cast<T*>(x.buffer[own]);
   }
   /// Where the access of instance `I` is in this row; rows of a block follow each other along axis 0.
   template <int I, class T> COTANGENT_INLINE T* pointer(std::int64_t in_block) const noexcept {
@@ -52,20 +55,19 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
       if constexpr (a.stride[0] != 0) offset += (row + in_block) * x.value(a.stride[0]);
     } else if constexpr (N.split > 1)
       for (int k = 0; k < N.split; ++k) offset += index[k] * x.value(a.stride[k]);
-    return base<T>(a.buffer) + offset;
+    return base<T>(shape::C.own.data[at(I).access]) + offset;
   }
   template <int I> static constexpr dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
   template <int Slot, class T> COTANGENT_INLINE T* row_buffer(std::int64_t c) const noexcept {
-    return base<T>(P.row_slots.data[Slot].buffer) +
+    return base<T>(shape::C.own_of_slot.data[Slot]) +
            (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
   }
 
   // ---- operands
 
-  /// Where an operand comes from.
-  enum class source { constant, once, row, lane };
+  using source = operand_source;
   static constexpr source source_of(instance const& u) {
     return u.what == action::constant ? source::constant
            : shape::is_row(u)         ? source::row

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_NEST_SHAPE_HPP
 #define COTANGENT_RUN_NEST_SHAPE_HPP
 
-#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/run/frozen_sharing.hpp>
 #include <cotangent/run/registers.hpp>
 
 namespace cotangent::run {
@@ -11,6 +11,7 @@ inline namespace COTANGENT_ABI {
 /// The numbers of one nest that its code is made from: lanes, lists, how many registers of each kind.
 template <class Stage, int K> struct nest_shape {
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
   static constexpr nest N = P.nests.data[K];
   static constexpr int first = N.first_instance;
   using wide = element_t<N.widest == element::boolean ? element::int32 : N.widest>;

@@ -204,7 +204,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     }
     std::int64_t const low = x.value(w.low[lane_axis]), high = x.value(w.high[lane_axis]);
     std::int64_t const stride = x.value(memory::template lane_stride<I>());
-    T* const p = this->template base<T>(a.buffer) + offset;
+    T* const p = this->template base<T>(shape::C.own.data[at(I).access]) + offset;
     if (memory::template lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
     std::remove_const_t<T> lane[W]{};
     for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_FROZEN_SHARING_HPP
+#define COTANGENT_RUN_FROZEN_SHARING_HPP
+
+#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/transform/sharing.hpp>
+
+namespace cotangent {
+
+/// Which nests share code, as a literal.
+template <int Nests, int Accesses, int Slots> struct frozen_sharing {
+  detail::pool<std::int32_t, Nests> like, count;
+  detail::pool<std::int32_t, Nests + 1> first_buffer;
+  detail::pool<std::int32_t, Accesses + Slots> buffers;
+  detail::pool<std::int32_t, Accesses> own;
+  detail::pool<std::int32_t, Slots> own_of_slot;
+};
+
+/// Which nests of the plan of `Stage` share code.
+template <class Stage, int VectorBytes> struct shared_code {
+private:
+  static constexpr auto const& P = planned<Stage, VectorBytes>::value;
+  static constexpr auto find() {
+    frozen_sharing<P.size.nests, P.size.accesses, P.size.row_slots> f;
+    nest_sharing const s = find_shared(Stage::view, P);
+    detail::fill(f.like, s.like.data(), s.like.size());
+    detail::fill(f.count, s.count.data(), s.count.size());
+    detail::fill(f.first_buffer, s.first_buffer.data(), s.first_buffer.size());
+    detail::fill(f.buffers, s.buffers.data(), s.buffers.size());
+    detail::fill(f.own, s.own.data(), s.own.size());
+    detail::fill(f.own_of_slot, s.own_of_slot.data(), s.own_of_slot.size());
+    return f;
+  }
+
+public:
+  static constexpr auto value = find();
+};
+
+} // namespace cotangent
+
+#endif

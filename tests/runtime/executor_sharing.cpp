@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "executor.hpp"
+
+// Programs whose nests are equal up to the memory they work on, so that many run one function.
+
+using namespace executing;
+
+namespace {
+
+/// A network of equal layers, its value and all gradients; rows by name or by number.
+template <element E, dimension Rows, int Layers> struct network {
+  static constexpr built make() {
+    builder b;
+    dimension const rows = Rows > 0 ? Rows : b.size(extent::named("n", 1));
+    std::int32_t const weights = b.shape(dimensions{2, {6, 6}}), row = b.shape(dimensions{1, {6}});
+    symbol in[2 * Layers + 1]{b.symbol_of(E, b.shape(dimensions{2, {rows, 6}}))}, out[2 * Layers + 1]{};
+    term h{&b, in[0]};
+    for (int k = 0; k < Layers; ++k) {
+      term const w{&b, in[2 * k + 1] = b.symbol_of(E, weights)}, bias{&b, in[2 * k + 2] = b.symbol_of(E, row)};
+      h = extend::apply<op::tanh>(extend::matmul(h, w) + bias);
+    }
+    b.set_inputs(in, 2 * Layers + 1);
+    out[0] = extend::sum(h * h, 3).id;
+    gradient(b, {out, nullptr, 1, in + 1, 2 * Layers}, out + 1);
+    b.set_outputs(out, 2 * Layers + 1);
+    return {b.get(), b.failed()};
+  }
+};
+
+} // namespace
+
+TEST_CASE("Equal layers are one function and give what each would") {
+  using fixed = network<element::float64, 9, 6>;
+  constexpr auto const& code = shared_code<simple<fixed>, simd::bytes>::value;
+  int most = 0;
+  for (int count : code.count.data) most = count > most ? count : most;
+  CHECK(most >= 4);
+  check<fixed>(-1, 1, 1e-11);
+  check_plain<fixed>(-1, 1, 1e-11);
+  check<network<element::float32, 3, 5>>(-1, 1, 1e-5);
+}
+TEST_CASE("Equal layers of named rows") {
+  for (std::int64_t n : {0, 1, 5, 64}) check_named<network<element::float64, 0, 6>>(n, 0, -1, 1, 1e-11);
+}
