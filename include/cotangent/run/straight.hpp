@@ -124,12 +124,20 @@ private:
       }
       return in_place;
     }
+    static constexpr bool is_zero(straight_operand o) {
+      straight_step const& s = S.steps.data[o.step];
+      return s.what == straight_action::constant && s.bits == 0;
+    }
     template <int I, std::size_t... K> COTANGENT_INLINE auto shuffled(std::index_sequence<K...>) noexcept {
       constexpr straight_step s = S.steps.data[I];
       auto const a = operand<I, 0, s.width>(), b = operand<I, 1, s.width>();
       if constexpr (stays(I)) { // g++ makes a choice out of this, but takes a shuffle apart
-        using mask = math::mask_t<std::remove_cv_t<decltype(a)>>;
-        return math::select(mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
+        using V = std::remove_cv_t<decltype(a)>;
+        using mask = math::mask_t<V>;
+        if constexpr (is_zero(read(I, 1)) && sizeof(V) == 64) { // clang sees an expansion in it, of twice the cost
+          mask const kept{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...};
+          return math::bit_cast<V>(math::bit_cast<mask>(a) & math::opaque(kept));
+        } else return math::select(mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
       } else return __builtin_shufflevector(a, b, S.indices.data[s.first_index + static_cast<int>(K)]...);
     }
     template <class Op, int Count, class V> COTANGENT_INLINE static math::lane_t<V> folded(V const& v) noexcept {

@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_STRAIGHT_LANES_HPP
 
 #include <cotangent/graph/builder.hpp>
+#include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/transform/straight.hpp>
 
 #include <cstdint>
@@ -34,7 +35,13 @@ protected:
     s.first = p_.operands.size();
     s.operand_count = operand_count;
     for (int k = 0; k < operand_count; ++k) p_.operands.push(operands[k]);
-    return p_.steps.push(s);
+    std::int32_t const made = p_.steps.push(s);
+    negative_.push(none);
+    if (s.lanes > 1 && s.op == info_of<op::negate>() && operands[0].lane == none) {
+      negative_[made] = operands[0].step;
+      negative_[operands[0].step] = made;
+    }
+    return made;
   }
 
   constexpr std::int32_t constant(element type, std::int64_t bits) {
@@ -75,7 +82,8 @@ protected:
       whole = whole && one && from[i].lane == i;
       run = run && one && from[i].lane == first.lane + i;
     }
-    return same || whole || run || find_moved(from, filled, w) != none ? 0 : one ? 1 : 2;
+    if (same || whole || run || find_moved(from, filled, w) != none || find_negative(from, filled, w) != none) return 0;
+    return one ? 1 : 2;
   }
 
   /// Are these better stored one by one than as a vector?
@@ -123,6 +131,7 @@ protected:
 
 private:
   array<std::int32_t> constants_, loads_;
+  array<std::int32_t> negative_; // by step: another whose lanes are the negatives of this one's
   hash_index constant_index_, load_index_, moved_index_;
   struct gathered {
     std::int32_t first, filled, lanes, step;
@@ -131,7 +140,8 @@ private:
   array<lane_ref> moved_from_;
 
   constexpr std::int32_t load(lane_ref from, int w, int filled) {
-    int const argument = -2 - from.step;
+    int const argument = -2 - from.step, left = arguments_[argument] - from.lane;
+    filled = left < w ? left : w; // what stands behind does no harm, and needs no mask
     std::uint32_t const h = mix(mix(mix(1, static_cast<std::uint64_t>(argument)), static_cast<std::uint64_t>(from.lane)),
                                 static_cast<std::uint64_t>(64 * w + filled)) | 1u;
     std::int32_t const found = load_index_.find_or_add(h, [&](std::int32_t k) {
@@ -170,14 +180,34 @@ private:
       return true;
     });
   }
+  /// What has gathered the negatives of these.
+  constexpr std::int32_t find_negative(lane_ref const* from, int filled, int w) const {
+    lane_ref other[64];
+    for (int i = 0; i < filled; ++i) {
+      if (from[i].step < 0 || negative_[from[i].step] == none) return none;
+      other[i] = {negative_[from[i].step], from[i].lane};
+    }
+    return find_moved(other, filled, w);
+  }
   constexpr std::int32_t moved(lane_ref const* from, int filled, int w, element type) {
     if (std::int32_t const found = find_moved(from, filled, w); found != none) return moved_[found].step;
+    std::int32_t const opposite = find_negative(from, filled, w);
     moved_index_.add(hash(from, filled, w));
     gathered m{moved_from_.size(), filled, w, none};
     for (int i = 0; i < filled; ++i) moved_from_.push(from[i]);
-    lane_ref at[64];
-    for (int i = 0; i < w; ++i) at[i] = i < filled ? settled(from[i]) : lane_ref{};
-    m.step = shuffled(at, w, type);
+    if (opposite != none) { // a sign costs less than a shuffle
+      straight_step s;
+      s.op = info_of<op::negate>();
+      s.what = straight_action::compute;
+      s.type = type;
+      s.lanes = w;
+      straight_operand const positive{moved_[opposite].step, none};
+      m.step = push(s, &positive, 1);
+    } else {
+      lane_ref at[64];
+      for (int i = 0; i < w; ++i) at[i] = i < filled ? settled(from[i]) : lane_ref{};
+      m.step = shuffled(at, w, type);
+    }
     moved_.push(m);
     return m.step;
   }
