@@ -49,11 +49,12 @@ protected:
 
   /// All that wait, those that are alike together.
   constexpr void compute_waiting() {
+    join_expensive();
     for (kind const& k : kinds_) {
       chosen_.clear();
       for (std::int32_t m = k.first; m != none; m = members_[m].next) chosen_.push(m);
       int const cost = k.count > 1 ? sort() : 0;
-      bool const together = k.count > 2 || (k.count == 2 && cost == 0);
+      bool const together = k.count > 2 || (k.count == 2 && (cost == 0 || g_.nodes[members_[k.first].node].op->cost > 8));
       for (int c = 0, w = 0; c < k.count; c += w) {
         w = together ? rule_.lanes(k.count - c) : 1;
         compute(c, w < k.count - c ? w : k.count - c, w);
@@ -91,6 +92,20 @@ private:
     }
   }
 
+  /// Divisions, roots and functions share lanes wherever their operands come from: to build a vector costs less.
+  constexpr void join_expensive() {
+    for (int k = 0; k < kinds_.size(); ++k) {
+      if (kinds_[k].count != 1 || g_.nodes[members_[kinds_[k].first].node].op->cost < 4) continue;
+      for (int j = k + 1; j < kinds_.size(); ++j) {
+        if (kinds_[j].count != 1 || !same_operation(members_[kinds_[k].first], members_[kinds_[j].first])) continue;
+        members_[kinds_[k].last].next = kinds_[j].first;
+        kinds_[k].last = kinds_[j].last;
+        ++kinds_[k].count;
+        kinds_[j] = {};
+      }
+    }
+  }
+
   static constexpr bool commutes(node const& n) { return n.op->commutative || n.op == info_of<op::multiply_add>(); }
 
   /// What an element is a lane of; the same for a value and its negative, and for all constants.
@@ -104,13 +119,17 @@ private:
     }
     return r.step;
   }
-  constexpr bool alike(member const& a, member const& b) const {
+  constexpr bool same_operation(member const& a, member const& b) const {
     node const &n = g_.nodes[a.node], &m = g_.nodes[b.node];
     if (n.op != m.op || g_.tensors[g_.result(n)].type != g_.tensors[g_.result(m)].type) return false;
     for (int k = 0; k < n.operand_count; ++k)
-      if (source_of(a.from[k]) != source_of(b.from[k]) ||
-          g_.tensors[g_.operand(n, k)].type != g_.tensors[g_.operand(m, k)].type)
-        return false;
+      if (g_.tensors[g_.operand(n, k)].type != g_.tensors[g_.operand(m, k)].type) return false;
+    return true;
+  }
+  constexpr bool alike(member const& a, member const& b) const {
+    if (!same_operation(a, b)) return false;
+    for (int k = 0; k < g_.nodes[a.node].operand_count; ++k)
+      if (source_of(a.from[k]) != source_of(b.from[k])) return false;
     return true;
   }
 
