@@ -177,6 +177,11 @@ public:
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s) : at_(s) {}
 
+  /// The same for one index: `x[i]`.
+  template <class A> constexpr auto operator[](A a) const {
+    return detail::index_list<expr>::take(detail::place_of(*this), *this, a);
+  }
+
   /// Refuses: expressions of another shape or element, since a name keeps its type.
   template <class Y>
     requires(detail::is_expr<Y> && !std::is_same_v<Y, expr>)

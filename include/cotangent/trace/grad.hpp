@@ -117,7 +117,9 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
     return bad;
   }
 
-  template <class A> using refused_gradient = gradient_tree<A, 0>;
+  // (What is no tree has itself for a gradient then, so that its members can be named.)
+  template <class A> using refused_gradient =
+      std::conditional_t<is_argument<A>() || !std::is_default_constructible_v<A>, gradient_tree<A, 0>, A>;
   template <class... Args>
   using refused_result =
       typename paired<WithValue, refused,

@@ -97,6 +97,11 @@ concept says_extents = requires { &Refusal::template report<extent{}, extent{}>;
 
 template <refusal const* Why> using refusal_behind = typename decltype(described_at(behind<Why>{}))::type;
 
+/// Why a trial failed: where sizes without a name are at fault, that.
+template <class Trial> using reason_of =
+    std::conditional_t<Trial::value.left.is_anonymous() || Trial::value.right.is_anonymous(),
+                       refusals::size_without_name, refusal_behind<Trial::value.why>>;
+
 template <inference_result const& R, class Axes> struct expr_of;
 template <inference_result const& R, std::size_t... I> struct expr_of<R, std::index_sequence<I...>> {
   using type = expr<element_t<R.type>, R.extents.extents[I]...>;

@@ -87,6 +87,25 @@ template <class Result, class Fn, class... X> constexpr Result on_detached(Fn co
 template <class Op> struct apply_fn {
   template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
 };
+// Of bools, in the operations that they have.
+template <> struct apply_fn<op::equal> {
+  constexpr term operator()(term a, term b) const {
+    if (a.type() != element::boolean || b.type() != element::boolean) return extend::apply<op::equal>(a, b);
+    term const both = extend::apply<op::logical_and>(a, b);
+    if (both.b->failed().why != nullptr) return both;
+    return extend::apply<op::logical_or>(
+        both, extend::apply<op::logical_not>(extend::apply<op::logical_or>(a, b)));
+  }
+};
+template <> struct apply_fn<op::not_equal> {
+  constexpr term operator()(term a, term b) const {
+    if (a.type() != element::boolean || b.type() != element::boolean) return extend::apply<op::not_equal>(a, b);
+    term const both = extend::apply<op::logical_and>(a, b);
+    if (both.b->failed().why != nullptr) return both;
+    return extend::apply<op::logical_and>(extend::apply<op::logical_or>(a, b),
+                                          extend::apply<op::logical_not>(both));
+  }
+};
 
 template <class Result, class Fn, class... X>
 constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x) {
@@ -104,7 +123,7 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
   else if constexpr ((is_expr<A> && ...)) {
     using trial = inferred<Fn, A...>;
     if constexpr (trial::refuses) {
-      using why = refusal_behind<trial::value.why>;
+      using why = reason_of<trial>;
       if constexpr (says_extents<why>)
         static_assert(why::template report<trial::value.left, trial::value.right>());
       else static_assert(why::template report<typename sides<why, A...>::left, typename sides<why, A...>::right>());
@@ -144,7 +163,7 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
     } else {
       using trial = inferred<apply_fn<Op>, A>;
       if constexpr (trial::refuses) {
-        using why = refusal_behind<trial::value.why>;
+        using why = reason_of<trial>;
         if constexpr (says_extents<why>)
           static_assert(why::template report<trial::value.left, trial::value.right>());
         else static_assert(why::template report<typename sides<why, A>::left, typename sides<why, A>::right>());
@@ -223,7 +242,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     // as `lift`, but with less between an error and the line that made it
     using trial = inferred<apply_fn<Op>, A, B>;
     if constexpr (trial::refuses) {
-      using why = refusal_behind<trial::value.why>;
+      using why = reason_of<trial>;
       if constexpr (says_extents<why>)
         static_assert(why::template report<trial::value.left, trial::value.right>());
       else static_assert(why::template report<typename sides<why, A, B>::left, typename sides<why, A, B>::right>());

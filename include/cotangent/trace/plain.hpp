@@ -73,6 +73,63 @@ template <detail::plain_tensor A> constexpr auto operator-(A const&) {
   return refused{};
 }
 
+template <detail::literal L, class X>
+  requires detail::is_expr<X>
+constexpr auto& operator+=(L& number, X const&) {
+  static_assert(refusals::number_takes_expression::report<L, X>());
+  return number;
+}
+template <detail::literal L, class X>
+  requires detail::is_expr<X>
+constexpr auto& operator-=(L& number, X const&) {
+  static_assert(refusals::number_takes_expression::report<L, X>());
+  return number;
+}
+template <detail::literal L, class X>
+  requires detail::is_expr<X>
+constexpr auto& operator*=(L& number, X const&) {
+  static_assert(refusals::number_takes_expression::report<L, X>());
+  return number;
+}
+template <detail::literal L, class X>
+  requires detail::is_expr<X>
+constexpr auto& operator/=(L& number, X const&) {
+  static_assert(refusals::number_takes_expression::report<L, X>());
+  return number;
+}
+template <detail::plain_tensor A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto& operator+=(A& a, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return a;
+}
+template <detail::plain_tensor A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto& operator-=(A& a, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return a;
+}
+template <detail::plain_tensor A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto& operator*=(A& a, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return a;
+}
+template <detail::plain_tensor A, class B>
+  requires detail::plain_pair<A, B>
+constexpr auto& operator/=(A& a, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return a;
+}
+template <detail::plain_tensor A, detail::literal B> constexpr auto operator==(A const&, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
+}
+template <detail::plain_tensor A, detail::literal B> constexpr auto operator!=(A const&, B const&) {
+  static_assert(detail::unlike_operands<A, B>::template report<A, B>());
+  return refused{};
+}
+
 } // namespace cotangent
 
 #endif

@@ -17,6 +17,8 @@ COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value w
 COTANGENT_REFUSAL_OF(no_printing, allowed, "cotangent: an expression has no value while its graph is built, so it must not be printed; return it from the function, and print what the call returns")
 COTANGENT_REFUSAL_OF(plain_operands, allowed, "cotangent: operations build graphs and do not run on tensors; write them in a function and call ct::compiled(function)(tensors...)")
 COTANGENT_REFUSAL_OF(tensor_meets_expression, allowed, "cotangent: a tensor must not meet an expression; pass it to the function as one more argument")
+COTANGENT_REFUSAL(size_without_name, equal, extent_of_left, extent_of_right, "cotangent: a vector or span has a size without a name, which meets only itself; pass it under a name: ct::view<double, \"n\">(x)")
+COTANGENT_REFUSAL_OF(number_takes_expression, allowed, "cotangent: a number must not take the value of an expression, which has none while its graph is built; declare it as ct::expr<double> s = 0")
 COTANGENT_REFUSAL_TYPES(fractional_literal, is, literal_of, integer_element, "cotangent: a fractional literal must not meet an integer expression; convert the expression with ct::convert<double>(x)")
 COTANGENT_REFUSAL(literal_out_of_range, at_most, literal_given, largest_of_the_element, "cotangent: a literal must fit the element type of the expression it meets")
 COTANGENT_REFUSAL_OF(detached_operation, allowed, "cotangent: a value without operands must meet an argument of the function before this operation; ct::iota<T, ...>(start, step) and ct::full<...>(value) state what they are to be")

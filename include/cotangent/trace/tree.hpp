@@ -223,7 +223,8 @@ template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, ten
 template <class A, int K> struct leaf_as_gradient {
   static consteval auto find() {
     if constexpr (element_type<A> || tuple_sized<A>) return std::type_identity<A>{};
-    else if constexpr (memory_traits<A>::owns && std::is_constructible_v<A, std::size_t>)
+    else if constexpr (!std::is_array_v<A> && memory_traits<A>::owns &&
+                       std::is_constructible_v<A, std::size_t>)
       return std::type_identity<A>{};
     else
       return made_of<tensor, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
