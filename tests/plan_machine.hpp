@@ -7,6 +7,7 @@
 #include <cotangent/run/frozen_plan.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,7 @@ private:
   };
   registers once_, lane_;
   std::vector<registers> row_; // of a block
+  std::map<std::int32_t, std::vector<scalar>> before_; // of shifts: the operand at all positions so far
 
   static bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
 
@@ -170,6 +172,11 @@ private:
     return sub * lanes + lane;
   }
 
+  /// Some values live in a part of the lanes only.
+  bool inside(instance const& v, nest const& n, position const& at) const {
+    return v.where != role::lane || v.detail == none || at.axis[n.rank - 1] < value(p_.windows[v.detail].high[n.rank - 1]);
+  }
+
   void step(std::int32_t i, nest const& n, position const& at, std::int64_t lane, int sub) {
     instance const& v = p_.instances[i];
     scalar s{v.type};
@@ -182,7 +189,9 @@ private:
       for (int k = 0; k < of.attribute_count; ++k) s = multiply(s, number(v.type, static_cast<double>(g_.attribute(of, k))));
       break;
     }
-    case action::load: s = read(p_.accesses[v.access].buffer, place(v, at, n)); break;
+    case action::load:
+      s = inside(v, n, at) ? read(p_.accesses[v.access].buffer, place(v, at, n)) : number(v.type, 7); // anything
+      break;
     case action::recall:
       s = read(p_.row_slots[v.detail].buffer, row_buffer_place(n, lane, sub));
       break;
@@ -197,17 +206,31 @@ private:
       s = inside ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
       break;
     }
+    case action::shift: {
+      std::vector<scalar>& before = before_[i];
+      if (lane == 0) before.clear();
+      before.push_back(operand(i, 0, n, sub));
+      std::int64_t const from = lane - value(p_.windows[v.detail].low[n.rank - 1]);
+      s = from >= 0 && inside(v, n, at) ? before[static_cast<std::size_t>(from)] : number(v.type, 0);
+      break;
+    }
     case action::compute:
       s = evaluate(i, n, sub);
-      if (v.access != none) write(p_.accesses[v.access].buffer, place(v, at, n), s);
+      if (v.access != none && inside(v, n, at)) write(p_.accesses[v.access].buffer, place(v, at, n), s);
       break;
     case action::reduce: {
+      if (!inside(v, n, at)) {
+        if (scalar const* const so_far = row_[static_cast<std::size_t>(sub)].get(v, i); so_far == nullptr)
+          row_[static_cast<std::size_t>(sub)].set(v, i, v.op->neutral(v.type));
+        return;
+      }
       scalar const* const so_far = row_[static_cast<std::size_t>(sub)].get(v, i);
       scalar const both[2]{so_far == nullptr ? v.op->neutral(v.type) : *so_far, operand(i, 0, n, sub)};
       row_[static_cast<std::size_t>(sub)].set(v, i, v.op->evaluate(both));
       return;
     }
     case action::accumulate: {
+      if (!inside(v, n, at)) return;
       std::int32_t const b = p_.accesses[v.access].buffer;
       std::int64_t const to = v.where == role::row ? value(p_.accesses[v.access].offset) : place(v, at, n);
       scalar const both[2]{read(b, to), operand(i, 0, n, sub)};

@@ -38,7 +38,7 @@ template <element E> void check_alike(std::int64_t n, std::int64_t m) {
   reference::dice d(7);
   array<values> in = reference::inputs_of(sized, d, -2, 3);
   for (std::int64_t i = 0; i < n * m; ++i) in[0][static_cast<int>(i)] = in[0][static_cast<int>(i % m)];
-  auto const out = results_of<simple<rows<E>>>(sized, in, known.data(), 0xFF, std::nullopt);
+  auto const out = results_of<run::nests<simple<rows<E>>>>(sized, in, known.data(), 0xFF, std::nullopt);
   for (int k = 0; k < 2; ++k)
     for (std::int64_t r = 1; r < n; ++r)
       CHECK(std::memcmp(out[static_cast<std::size_t>(k)].data(),

@@ -71,6 +71,17 @@ struct log_sum_exp {
 };
 static_assert(nests<log_sum_exp> == 1 && nest_of<log_sum_exp, 0>.stages == 3 && nest_of<log_sum_exp, 0>.rank == 1);
 
+/// Windows on neighbours, and their gradients, run in one nest with the sum.
+struct rosenbrock {
+  static constexpr built make() {
+    builder b;
+    term const x = input(b, element::float64, {1, {4096}}), here = extend::slice(x, 0, 0, 4095), after = extend::slice(x, 0, 1, 4095);
+    term const t = after - here * here, u = 1 - here;
+    return with_gradients(b, extend::sum(100 * t * t + u * u, 1), {x}, 1);
+  }
+};
+static_assert(nests<rosenbrock> == 1 && kernels<rosenbrock> == 0 && nest_of<rosenbrock, 0>.stages == 1);
+
 struct normal_log_density {
   static constexpr built make() {
     builder b;

@@ -317,6 +317,14 @@ COTANGENT_INLINE auto fold_rows(V* rows, F f) {
 
 } // namespace detail
 
+/// The last `Far` lanes of `before`, then the first ones of `now`.
+template <int Far, class V>
+COTANGENT_INLINE V shifted(V const& before, V const& now) {
+  return [&]<int... I>(std::integer_sequence<int, I...>) -> V {
+    return __builtin_shufflevector(before, now, (I + lanes<V> - Far)...);
+  }(std::make_integer_sequence<int, lanes<V>>{});
+}
+
 /// Lane i is all lanes of row i, combined in the order in which `detail::fold` combines them.
 template <class V, std::size_t Rows, class F>
 COTANGENT_INLINE auto fold_rows(V (&rows)[Rows], F f) {

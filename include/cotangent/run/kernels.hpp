@@ -94,18 +94,16 @@ template <class Stage, int K, class Context> struct kernel {
   }
 
   template <class T, std::size_t... J> static void join(Context const& x, std::index_sequence<J...>) noexcept {
-    if constexpr (((place<static_cast<int>(J)>.buffer == place<last>.buffer) && ...)) return;
     box const to = layout<last>(x);
     T* p = pointer<last>(x);
-    auto const one = [&](box part, T const* from, bool there) {
+    auto const one = [&](box part, T const* from) {
       box inside = part;
       for (int k = 0; k < to.rank; ++k) inside.stride[k] = to.stride[k];
-      if (!there) copy(part, from, inside, p);
+      if (from != p) copy(part, from, inside, p); // else it was computed in its place
       p += part.size[g.attribute(n)] * to.stride[g.attribute(n)];
     };
-    // what was computed in its place is there
     static_cast<void>(std::initializer_list<int>{
-        (one(layout<static_cast<int>(J)>(x), pointer<static_cast<int>(J)>(x), place<static_cast<int>(J)>.buffer == place<last>.buffer), 0)...});
+        (one(layout<static_cast<int>(J)>(x), pointer<static_cast<int>(J)>(x)), 0)...});
   }
 
   // ---- matrix products

@@ -27,14 +27,14 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   using plain = nest_plain<Stage, K, Context>;
   using nest_plain<Stage, K, Context>::nest_plain;
 
-  template <int S, bool Full, class Sums, class Columns, std::size_t... I>
-  COTANGENT_INLINE void body(Sums& sums, Columns& into, std::int64_t c, std::int64_t count,
+  template <int S, bool Full, class Sums, class Columns, class Before, std::size_t... I>
+  COTANGENT_INLINE void body(Sums& sums, Columns& into, Before* before, std::int64_t c, std::int64_t count,
                              std::index_sequence<I...>) noexcept {
     registers<W, wide, shape::lane_count(S)> r;
     constexpr int from = shape::begin(shape::lane_list(S));
     static_cast<void>(std::initializer_list<int>{
         (this->template lane_step<plain::kind_of(from + static_cast<int>(I)), S, Full>(
-             r, sums, into, c, count, plain::place_of_value(from + static_cast<int>(I)),
+             r, sums, into, before, c, count, plain::place_of_value(from + static_cast<int>(I)),
              plain::template place_of_operand<0>(from + static_cast<int>(I)),
              plain::template place_of_operand<1>(from + static_cast<int>(I)),
              plain::template place_of_operand<2>(from + static_cast<int>(I))),
@@ -61,23 +61,23 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     }
   }
   /// The same positions of one row, or of rows side by side from `sub` on.
-  template <int S, bool Full, class Sums, std::size_t... I, std::size_t... R>
-  COTANGENT_INLINE void step(Sums* sums, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
+  template <int S, bool Full, class Sums, class Before, std::size_t... I, std::size_t... R>
+  COTANGENT_INLINE void step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
                              std::index_sequence<R...>) noexcept {
     constexpr int from = shape::begin(shape::lane_list(S));
     column_sums into;
     std::int64_t const top = sub;
     static_cast<void>(std::initializer_list<int>{(load_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
     static_cast<void>(std::initializer_list<int>{
-        (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, c, count, list), 0)...});
+        (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, before, c, count, list), 0)...});
     sub = top;
     static_cast<void>(std::initializer_list<int>{(store_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
   }
 
   /// A function of its own: inlined through every level up to the program, a long body would be optimised at each.
-  template <int S, class Sums, class List, class Rows>
-  [[gnu::noinline]] void long_step(Sums* sums, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
-    step<S, false>(sums, c, count, list, all);
+  template <int S, class Sums, class Before, class List, class Rows>
+  [[gnu::noinline]] void long_step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
+    step<S, false>(sums, before, c, count, list, all);
   }
 
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
@@ -115,10 +115,10 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
   }
 
-  template <int S, class Sums, class List, std::size_t... U>
-  COTANGENT_INLINE void side_by_side(Sums* sums, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
+  template <int S, class Sums, class Before, class List, std::size_t... U>
+  COTANGENT_INLINE void side_by_side(Sums* sums, Before* before, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
-        (step<S, true>(sums + U, c + static_cast<int>(U) * W, W, list, std::index_sequence<0>{}), 0)...});
+        (step<S, true>(sums + U, before, c + static_cast<int>(U) * W, W, list, std::index_sequence<0>{}), 0)...});
   }
 
   /// One stage of a row, or of R rows side by side: these share what they load of a row that all rows read, and the
@@ -131,18 +131,41 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
     constexpr std::make_index_sequence<R> all{};
+    registers<W, wide, shape::shift_count(S)> before[shape::most_shift]{};
     std::int64_t c = 0;
     if constexpr (turned) {
-      for (; c < shape::columns; ++c) step<S, true>(sums, c, W, list, all);
+      for (; c < shape::columns; ++c) step<S, true>(sums, before, c, W, list, all);
     } else if constexpr (once_made) {
-      for (; c < lanes; c += W) long_step<S>(sums, c, lanes - c < W ? lanes - c : W, list, all);
+      for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
+    } else if constexpr (shape::stage_clips(S)) {
+      // where all windows overlap nothing is masked; both ends apart
+      constexpr int from = shape::begin(shape::lane_list(S));
+      std::int64_t low = 0, high = lanes;
+      static_cast<void>(std::initializer_list<int>{(narrow<from + static_cast<int>(I)>(low, high), 0)...});
+      while (c < lanes) {
+        if (c >= low) {
+          if constexpr (U > 1)
+            for (; c + U * W <= high; c += U * W) side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
+          for (; c + W <= high; c += W) step<S, true>(sums, before, c, W, list, all);
+          if (c >= lanes) break;
+        }
+        step<S, false>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
+        c += W;
+      }
     } else {
       if constexpr (U > 1 && (n < 0 || n >= U * W))
-        for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, c, list, std::make_index_sequence<U>{});
+        for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
       if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
-        for (; c + W <= lanes; c += W) step<S, true>(sums, c, W, list, all);
+        for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
-        if (c < lanes) step<S, false>(sums, c, lanes - c, list, all);
+        if (c < lanes) step<S, false>(sums, before, c, lanes - c, list, all);
+    }
+  }
+  template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
+    if constexpr (shape::clips(at(I))) {
+      constexpr window w = shape::P.windows.data[at(I).detail];
+      if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
+      if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
     }
   }
   template <int S, class Sums, std::size_t... I>

@@ -60,10 +60,10 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     return is_plain(at(i)) && at(i).operand_count > O ? place_of(operand(i, O)) : 0;
   }
 
-  template <step_kind Q, int S, bool Full, class Registers, class Sums, class Columns>
-  COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, std::int64_t c, std::int64_t count, int place,
-                                  std::int64_t p0, std::int64_t p1, std::int64_t p2) noexcept {
-    if constexpr (Q.instance != none) this->template step_lane<Q.instance, S, Full>(r, sums, into, c, count);
+  template <step_kind Q, int S, bool Full, class Registers, class Sums, class Columns, class Before>
+  COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
+                                  std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2) noexcept {
+    if constexpr (Q.instance != none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
     else {
       using V = typename steps::template lane_value<Q.type>;
       V& y = r.template at<Q.type>(place);

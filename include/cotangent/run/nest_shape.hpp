@@ -149,6 +149,32 @@ template <class Stage, int K> struct nest_shape {
     return n;
   }();
 
+  /// What an instance does only inside its window of the lanes.
+  static constexpr bool clips(instance const& v) {
+    if (v.detail == none || v.where != role::lane) return false;
+    return v.what == action::window || v.what == action::shift || v.what == action::load || v.what == action::reduce ||
+           v.what == action::accumulate || (v.what == action::compute && v.access != none);
+  }
+  static constexpr bool stage_clips(int stage) {
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (clips(at(i))) return true;
+    return false;
+  }
+  /// The one masked step of a row keeps the row's end apart; not where its stages mask other steps.
+  static constexpr bool keeps_ends = [] {
+    for (int s = 0; s < N.stages; ++s)
+      if (stage_clips(s)) return false;
+    return !has_long_body;
+  }();
+  /// Vectors of earlier positions that shifts keep: of each, as many as the longest way needs.
+  static constexpr register_count shift_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::shift) ++c.of(at(i).type);
+    return c;
+  }
+  static constexpr int most_shift = 4;
+
   /// Accumulates over rows, into one element for each position along the lanes.
   static constexpr bool is_column(int i) {
     return at(i).what == action::accumulate && !turned && !is_total(at(i));

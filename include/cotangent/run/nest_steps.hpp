@@ -98,11 +98,13 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   // ---- lanes
 
   /// One instance at the positions from `c` on: all lanes where `Full`, else `count` of them.
-  template <int I, int S, bool Full, class Registers, class Sums, class Columns>
-  COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, Columns& into, std::int64_t c, std::int64_t count) noexcept {
+  template <int I, int S, bool Full, class Registers, class Sums, class Columns, class Before>
+  COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
+                                  std::int64_t count) noexcept {
     constexpr auto const& v = at(I);
     using T = element_t<v.type>;
     using V = lane_value<v.type>;
+    if constexpr (!Full) count = inside<I>(c, count);
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
       V& sum = sums.template at<v.type>(memory::template sum_index<I, S>);
@@ -136,10 +138,11 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       else if constexpr (v.what == action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == action::position) y = simd::iota<V>(static_cast<T>(c));
       else if constexpr (v.what == action::recall && !Full && P.row_slots.data[v.what == action::recall ? v.detail : 0].exact)
-        y = shape::has_long_body ? load_value<V>(this->template row_buffer<v.detail, T const>(c), count)
+        y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<v.detail, T const>(c), count)
                                  : load_value<V>(reinterpret_cast<T const*>(ends[v.detail - shape::first_slot]));
       else if constexpr (v.what == action::recall) y = load_value<V>(this->template row_buffer<v.detail, T const>(c));
-      else if constexpr (v.what == action::window) y = load_window<I, V, T const>(c, Full ? W : count);
+      else if constexpr (v.what == action::window) y = load_window<I, Full, V, T const>(c, count);
+      else if constexpr (v.what == action::shift) y = shifted<I, S, Full, V>(r, before, c);
       else if constexpr (v.operand_count == 1) {
         constexpr auto const& a = operand(I, 0);
         y = apply_to<described_by<v.op>, v.type, V, a.type>(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits));
@@ -151,7 +154,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       if constexpr (v.slot != none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
           // a masked load behind a masked store would wait for it: the end of the row is kept apart
-          if constexpr (shape::has_long_body) store_value(this->template row_buffer<v.slot, T>(c), y, count);
+          if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<v.slot, T>(c), y, count);
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
         } else store_value(this->template row_buffer<v.slot, T>(c), y);
       }
@@ -192,8 +195,40 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else if constexpr (Full) store_value(p + c, y);
     else store_value(p + c, y, count);
   }
+  /// How many of the `count` positions from `c` on are in the window of an instance that has one.
+  template <int I> COTANGENT_INLINE std::int64_t inside(std::int64_t c, std::int64_t count) const noexcept {
+    if constexpr (!shape::clips(at(I)) || at(I).what == action::window || at(I).what == action::shift) return count;
+    else {
+      std::int64_t const left = x.value(P.windows.data[at(I).detail].high[lane_axis]) - c;
+      return left < 0 ? 0 : left < count ? left : count;
+    }
+  }
+  /// The operand's lanes of some positions before: these come out of the vectors that were at hand in the last steps.
+  template <int I, int S, bool Full, class V, class Registers, class Before>
+  COTANGENT_INLINE V shifted(Registers& r, Before* before, std::int64_t c) const noexcept {
+    constexpr window w = P.windows.data[at(I).detail];
+    constexpr int far = static_cast<int>(w.low[lane_axis]), whole = far / W, part = far % W;
+    constexpr int k = shape::ordinal(I, action::shift, shape::begin(shape::lane_list(S)));
+    constexpr element E = at(I).type;
+    static_assert(far <= shape::most_shift);
+    constexpr auto const& u = operand(I, 0);
+    V const now = this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits);
+    auto const at_hand = [&](int steps) { return steps == 0 ? now : V(before[steps - 1].template at<E>(k)); };
+    V y = at_hand(whole);
+    if constexpr (part != 0) y = simd::shifted<part>(at_hand(whole + 1), y);
+    for (int j = whole + (part != 0) - 1; j > 0; --j) before[j].template at<E>(k) = before[j - 1].template at<E>(k);
+    if constexpr (far > 0) before[0].template at<E>(k) = now;
+    if constexpr (Full) return y;
+    else {
+      std::int64_t const low = far - c, left = x.value(w.high[lane_axis]) - c;
+      using M = math::mask_t<V>;
+      if constexpr (W == 1) return low <= 0 && left > 0 ? y : V{};
+      else return math::select(simd::first<M>(left < 0 ? 0 : left) & ~simd::first<M>(low < 0 ? 0 : low), y, V{});
+    }
+  }
   /// Loads inside the window, zero outside.
-  template <int I, class V, class T> COTANGENT_INLINE V load_window(std::int64_t c, std::int64_t count) const noexcept {
+  template <int I, bool Full, class V, class T>
+  COTANGENT_INLINE V load_window(std::int64_t c, std::int64_t count) const noexcept {
     constexpr window w = P.windows.data[at(I).detail];
     constexpr access a = P.accesses.data[at(I).access];
     std::int64_t offset = x.value(a.offset);
@@ -205,7 +240,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     std::int64_t const low = x.value(w.low[lane_axis]), high = x.value(w.high[lane_axis]);
     std::int64_t const stride = x.value(memory::template lane_stride<I>());
     T* const p = this->template base<T>(shape::C.own.data[at(I).access]) + offset;
+    if constexpr (Full && memory::template lane_stride<I>() == 1) return load_value<V>(p + (c - low));
     if (memory::template lane_stride<I>() == 1 && c >= low && c + W <= high) return load_value<V>(p + (c - low));
+    if constexpr (Full && memory::template lane_stride<I>() != 1)
+      return load_value<V>(p + (c - low) * stride, stride, std::int64_t{W});
     std::remove_const_t<T> lane[W]{};
     for (std::int64_t k = c < low ? low - c : 0; k < count && c + k < high; ++k) lane[k] = p[(c + k - low) * stride];
     return load_value<V>(static_cast<T*>(lane));

@@ -19,6 +19,8 @@ public:
   size_table sizes;
   array<domain> domains;
   array<std::int32_t> domain_of; // by shape
+  array<std::int32_t> nest_domain_of; // by shape: of the nests that compute it
+  bool has_pads = false, hosted = false; // whether there are pads, and domains in others
   array<symbol_plan> at;         // by symbol
   array<memory_view> views;
   array<resolved> repeats; // of broadcasts
@@ -33,6 +35,12 @@ public:
       if (g.nodes[i].op->kind == operation_kind::concatenate) settle_parts(g.nodes[i], g.result(g.nodes[i]));
     for (std::int32_t i = 0; i < g.node_count; ++i) settle_operands(g.nodes[i]);
     split_domains();
+    nest_domain_of = domain_of;
+    if (!has_pads) return;
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->kind == operation_kind::pad) host_operand(g.nodes[i]);
+    for (std::int32_t& d : nest_domain_of)
+      if (domains[d].host != none) d = domains[d].host;
   }
 
   // ---- shapes
@@ -60,6 +68,8 @@ public:
     }
   }
   constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
+  /// The domain of the nests that compute it.
+  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of[g.tensors[t].shape]; }
   /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
   constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
     std::uint32_t m = 0, bit = 1;
@@ -128,10 +138,41 @@ public:
   }
 
   constexpr void classify_pad(node const& n, symbol y) {
+    has_pads = true;
     at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
     for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that no nest has
       if (g.attribute(n, 2 * k + 1) != 1 || (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
         at[y].kind = place_kind::kernel;
+  }
+
+  static constexpr dimension most_shift = 4;
+  /// How far a pad moves what it pads along the only axis, none where that is not a short way.
+  constexpr std::int32_t shift_of(node const& n) const {
+    dimensions const& d = g.shape(g.result(n));
+    std::int32_t low = none;
+    for (int k = 0; k < d.rank; ++k) {
+      if (d.size[k] == 1) continue;
+      dimension const from = g.attribute(n, 2 * k);
+      if (low != none || from < 0 || from > most_shift) return none;
+      low = static_cast<std::int32_t>(from);
+    }
+    return low;
+  }
+  /// What is padded by a little is computed where the padded value is: in one nest over both, of which the loop over the
+  /// positions that all have knows nothing of the ends.
+  constexpr void host_operand(node const& n) {
+    std::int32_t const own = domain_id(g.operand(n, 0)), whole = domain_id(g.result(n));
+    domain &part = domains[own], &host = domains[whole];
+    if (at[g.result(n)].kind != place_kind::lane || part.rank != 1 || host.rank != 1 || own == whole) return;
+    if (at[resolve(g.operand(n, 0)).base].kind != place_kind::lane || shift_of(n) == none) return;
+    if (part.size[0] < 0 || host.size[0] > part.size[0] + 2 * most_shift) return;
+    if (part.host != none || part.hosts || host.host != none) return;
+    window w;
+    w.high[0] = part.size[0];
+    part.inside = p.windows.push(w);
+    part.host = whole;
+    host.hosts = hosted = true;
+    if (host.split == none) host.split = part.split;
   }
 
   /// Where the operands of a node forbid to join two axes of its nest, no lane axis may join them.

@@ -70,6 +70,7 @@ public:
       access a;
       memory_view const v = strides_of(r, a.stride);
       a.offset = v.offset;
+      if (hosted) d.axis = domains[domain_id(t)].inside;
       list = v.root;
       d.access = p.accesses.push(a);
       d.again = v.root == r.base && repeatable(r, domain);
@@ -83,6 +84,7 @@ public:
     std::int32_t const first = p.operands.size();
     instance v{n.op, action::compute, where, g.tensors[y].type, in, stage, first, n.operand_count};
     v.value = y;
+    if (hosted) v.detail = domains[domain_id(y)].inside;
     if (n.operand_count == 0) return copy_immediate(n, y, v);
     if (n.op->kind == operation_kind::pad) return copy_window(n, y, v);
     std::int32_t* const operands = p.operands.extend(n.operand_count);
@@ -137,6 +139,14 @@ public:
     from.where = v.where;
     from.stage = v.stage;
     from.detail = p.windows.push(w);
+    if (shifts(n, at[y].domain)) {
+      from.what = action::shift;
+      std::int32_t const copy = copy_of(from, v), operand_ = p.operands.push(none);
+      p.instances.back().first_operand = operand_;
+      p.instances.back().operand_count = 1;
+      want(g.operand(n, 0), v.nest, v.stage, operand_);
+      return copy;
+    }
     from.access = p.accesses.push(access_of(n, y));
     demand d{v.nest, v.stage, none, from.access};
     symbol const root = view_of(resolve(g.operand(n, 0)).base).root;

@@ -29,7 +29,7 @@ public:
   /// May a nest over `d` compute the value again, instead of reading what another nest stored?
   constexpr bool repeatable(resolved const& r, std::int32_t d) const {
     symbol_plan const& b = at[r.base];
-    std::int32_t const own = domain_id(r.base);
+    std::int32_t const own = nest_domain(r.base);
     return r.direct && ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
                          (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
                         (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
@@ -61,7 +61,7 @@ public:
 
   constexpr void assign_lane(node const& n, symbol y) {
     symbol_plan& a = at[y];
-    std::int32_t const d = domain_id(y);
+    std::int32_t const d = nest_domain(y);
     if (n.op->kind == operation_kind::pad) return assign_pad(n, a, d);
     // in a nest over its own shape, or beside the row values it is made of
     std::int32_t level = 0, stage = 0, ready = 0, rows = none, row_level = -1;
@@ -82,7 +82,7 @@ public:
         s = within(r, d) ? b.stage : 0;
         again = ready_for(r);
         chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
-        if (b.kind == place_kind::row && r.direct && domain_id(r.base) == d && b.level > row_level) {
+        if (b.kind == place_kind::row && r.direct && nest_domain(r.base) == d && b.level > row_level) {
           rows = b.domain;
           row_level = b.level;
         }
@@ -101,11 +101,23 @@ public:
     if (rows != none && rows != d) try_beside(n, a, rows);
   }
   constexpr void assign_pad(node const& n, symbol_plan& a, std::int32_t d) {
-    symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
     a.kind = place_kind::lane;
     a.domain = d;
+    if (shifts(n, d)) {
+      symbol_plan const& o = at[g.operand(n, 0)];
+      a.level = a.ready = o.level;
+      a.stage = o.stage;
+      a.chain = 1000; // it needs the position before
+      return;
+    }
+    symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
     a.level = a.ready = root == none ? 0 : at[root].level + 1;
     a.chain = 1000; // read through a window in its own nest only
+  }
+  /// Is what a pad reads there, in its own nest over `d`?
+  constexpr bool shifts(node const& n, std::int32_t d) const {
+    symbol const x = g.operand(n, 0);
+    return at[x].kind == place_kind::lane && at[x].domain == d && domain_id(x) != d && shift_of(n) != none;
   }
   constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
     std::int32_t beside = 0;
@@ -143,10 +155,10 @@ public:
     symbol_plan& a = at[y];
     symbol const x = g.operand(n, 0);
     resolved const r = resolve(x);
-    std::int32_t const dx = domain_id(x);
+    std::int32_t const dx = nest_domain(x);
     domain const& d = domains[dx];
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
-    bool const of_rows = at[r.base].kind == place_kind::row && r.direct && domain_id(r.base) == dx && at[r.base].domain != dx;
+    bool const of_rows = at[r.base].kind == place_kind::row && r.direct && nest_domain(r.base) == dx && at[r.base].domain != dx;
     a.chain = 1000; // never computed again
     if (of_rows && mask == all) {
       a.kind = place_kind::total;

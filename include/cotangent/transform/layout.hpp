@@ -266,7 +266,7 @@ private:
   /// In a nest of one long row: the result whose memory may hold the value until it is stored there, or none. It must be
   /// stored after the last recall, and nobody else may use its memory meanwhile.
   constexpr std::int32_t result_for(instance const& v, nest const& n) const {
-    if (n.split != 0 || n.row_slots > most_exact) return none;
+    if (n.split != 0 || n.row_slots > most_exact || v.detail != none) return none;
     std::int32_t last = none, found = none;
     for (int k = 0; k < n.instance_count; ++k) {
       instance const& w = p.instances[n.first_instance + k];
@@ -277,7 +277,7 @@ private:
       if (w.access == none || w.where != role::lane) continue;
       access const& a = p.accesses[w.access];
       bool const stores = w.what == action::compute && n.first_instance + k > last && w.stage == p.instances[last].stage &&
-                          w.type == v.type && a.stride[n.rank - 1] == 1 && a.offset == 0 &&
+                          w.type == v.type && a.stride[n.rank - 1] == 1 && a.offset == 0 && w.detail == none &&
                           p.buffers[a.buffer].where == residence::result;
       if (stores && found == none) found = a.buffer;
       else if (a.buffer == found) return none;

@@ -27,6 +27,7 @@ enum class action : unsigned char {
   recall,     // from row buffer `detail`
   compute,    // `op` on the operands
   window,     // a pad: a load through `access` inside the window, zero outside
+  shift,      // a pad: the operand at the position less the start of the window, zero outside
   reduce,     // over the lanes: a row value
   accumulate, // over rows too: into the memory of `access`, complete after the nest
 };
@@ -42,7 +43,7 @@ struct instance {
   std::int32_t operand_count = 0;
   std::int32_t access = none; // what a load reads, where a compute stores, what accumulate adds to
   std::int32_t slot = none;   // the row buffer it is kept in
-  std::int32_t detail = none; // by action
+  std::int32_t detail = none; // by action; of what lives in a part of the nest's lanes only: that window
   std::int32_t place = 0;     // its position among the values of its type and role in its nest and stage
   std::int64_t bits = 0;
   symbol value = none;        // of the graph

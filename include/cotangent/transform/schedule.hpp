@@ -78,6 +78,7 @@ public:
     instance& v = p.instances[own];
     if (reduces) {
       v.what = a.kind == place_kind::row ? action::reduce : action::accumulate;
+      v.detail = domains[domain_id(g.operand(n, 0))].inside;
       resolved const r = resolve(g.operand(n, 0));
       if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest && r.direct &&
           domain_id(r.base) == domain_id(g.operand(n, 0))) // once for each row, not for each lane
@@ -116,7 +117,7 @@ public:
     if (d.operand == none) return none;
     for (int k = providers_.size() - 1; k >= 0; --k) {
       instance const& v = p.instances[providers_[k]];
-      if (v.what == action::load && v.nest == d.nest && v.stage == d.stage &&
+      if (v.what == action::load && v.nest == d.nest && v.stage == d.stage && v.detail == d.axis &&
           same(p.accesses[v.access], p.accesses[d.access], p.nests[d.nest].rank))
         return providers_[k];
     }
@@ -126,6 +127,7 @@ public:
     v.nest = d.nest;
     v.stage = d.stage;
     v.access = d.access;
+    v.detail = d.axis;
     v.value = root;
     std::int32_t const at_ = p.instances.push(v);
     providers_.push(at_);
@@ -134,6 +136,7 @@ public:
   constexpr std::int32_t load_own(symbol y, demand d) {
     access a = p.accesses[own_access(y)];
     d.access = p.accesses.push(a);
+    d.axis = domains[domain_id(y)].inside;
     return load(y, d);
   }
   static constexpr bool same(access const& a, access const& b, int rank) {
@@ -150,7 +153,7 @@ public:
     domain const& in = domains[p.nests[d.nest].node];
     bool const one_row = in.rank == 0 || in.split == 0; // where numbers are values of the row
     role const where = domains[domain_id(y)].rank == 0 ? (one_row ? role::row : role::once)
-                       : domain_id(y) == p.nests[d.nest].node ? role::lane
+                       : nest_domain(y) == p.nests[d.nest].node ? role::lane
                                                               : role::row;
     std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
     providers_.push(at_);
@@ -246,7 +249,8 @@ public:
     v.op = info_of<op::identity>();
     v.where = lane ? role::lane : role::row;
     v.type = g.tensors[y].type;
-    v.nest = a.kind == place_kind::argument ? nest_over(domain_id(y), 0) : a.nest;
+    v.nest = a.kind == place_kind::argument ? nest_over(nest_domain(y), 0) : a.nest;
+    v.detail = domains[domain_id(y)].inside;
     v.stage = a.kind == place_kind::argument ? 0 : a.stage;
     v.first_operand = p.operands.push(none);
     v.operand_count = 1;

@@ -141,7 +141,7 @@ private:
       if (p_.operands.data[u.first_operand + k] - a.first_instance != p_.operands.data[v.first_operand + k] - b.first_instance)
         return false;
     if (u.what == action::recall) return u.detail - v.detail == slots;
-    if (u.what == action::window) return equal_windows(u.detail, v.detail, a.rank);
+    if (u.what == action::window || u.what == action::shift) return equal_windows(u.detail, v.detail, a.rank);
     return u.detail == v.detail;
   }
   constexpr bool equal_windows(std::int32_t a, std::int32_t b, int rank) const {

@@ -32,6 +32,9 @@ struct domain {
   std::int32_t row_split = none; // of its reductions over trailing axes
   std::int32_t column_split = none;
   bool total = false; // some reduction runs over all axes
+  std::int32_t host = none;   // a slightly longer domain in whose nests it runs: values of this one are padded to that
+  bool hosts = false;
+  std::int32_t inside = none; // where it has a host: the window of its positions there
 };
 
 struct symbol_plan {
@@ -70,7 +73,7 @@ struct demand {
   std::int32_t nest = 0, stage = 0;
   std::int32_t operand = none; // into plan::operands; none for kernels
   std::int32_t access = none;  // how it would be loaded; none: it is there, in the same nest
-  std::int32_t axis = none;    // of positions
+  std::int32_t axis = none;    // of positions; of loads: the window in which they may read
   bool again = false;          // may be computed again in the reader's nest
   std::int32_t next = none;
 };
