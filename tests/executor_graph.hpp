@@ -310,6 +310,7 @@ constexpr graph concrete(graph_view const& v, std::int64_t const* known) {
   for (dimensions& d : g.shapes)
     for (int k = 0; k < d.rank; ++k) settle(d.size[k]);
   for (node const& n : g.nodes) {
+    if (n.op == info_of<op::label>()) settle(g.numbers[n.attribute]);
     bool const moves = n.op->kind == operation_kind::slice || n.op->kind == operation_kind::pad;
     if (moves || n.op->kind == operation_kind::size)
       for (int k = 0; k < n.attribute_count; k += moves ? 2 : 1) settle(g.numbers[n.attribute + k]);

@@ -54,6 +54,13 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
     return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
   }
 };
+/// Integers as they are, which choose among as many positions as attribute 0 says (a dimension): a run reports those
+/// of an argument that choose none.
+struct label : extend::primitive<operation_kind::identity, 1> {
+  static constexpr char const* name = "label";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) { r.like(0); }
+};
 constexpr void gather::adjoint(adjoint_rule& r) {
   if (r.wanted(0)) r.give(0, scatter_add::of(r.dy(), r.x(1), r.x(0).shape_id()));
 }
@@ -80,7 +87,8 @@ constexpr term one_hot(term labels, dimension classes, element type) {
              : (labels.b->refuse<refusals::index_not_integer>(0, 0, labels.b->place), labels);
 }
 
-/// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis.
+/// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis. A label that is none
+/// of its positions chooses nothing, and the run reports it where it is an argument's.
 constexpr term cross_entropy(term logits, term labels) {
   dimensions const z = logits.dims(), l = labels.dims();
   builder& b = *logits.b;
@@ -89,8 +97,9 @@ constexpr term cross_entropy(term logits, term labels) {
   for (int k = 0; k < l.rank; ++k)
     if (z.size[k] != l.size[k]) return b.refuse<refusals::labels_shape>(z.size[k], l.size[k], b.place), logits;
   std::uint32_t const mask = 1u << l.rank;
+  term const known = detail::push(info_of<op::label>(), {labels}, {z.size[l.rank]});
   // compared in integers as wide as the logits, so that both fill the same lanes
-  term const narrow = convert(labels, logits.type() == element::float32 ? element::int32 : element::int64);
+  term const narrow = convert(known, logits.type() == element::float32 ? element::int32 : element::int64);
   term const chosen = select(hits(narrow, z.size[l.rank]), logits, constant_like(logits, 0));
   return logsumexp(logits, mask) - sum(chosen, mask);
 }

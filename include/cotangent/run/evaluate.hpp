@@ -282,6 +282,14 @@ class evaluation {
       }
   }
 
+  constexpr void look_at_labels(node const& n) {
+    symbol const labels = g_.operand(n, 0);
+    std::int64_t const classes = size(g_.attribute(n));
+    for (std::int64_t i = 0; i < count(labels); ++i)
+      if (std::int64_t const at = pools_.get(at_[labels], i).integer; at < 0 || at >= classes)
+        result_.state = status::index_out_of_range;
+  }
+
   /// What the control nodes see of this.
   struct control_access {
     evaluation& self;
@@ -300,6 +308,7 @@ class evaluation {
   constexpr void compute(node const& n) {
     if (n.op->kind == operation_kind::control) return compute_control(n);
     symbol const y = g_.result(n), x = n.operand_count > 0 ? g_.operand(n, 0) : y;
+    if (n.op == info_of<op::label>()) look_at_labels(n);
     switch (n.op->kind) {
     case operation_kind::identity:
     case operation_kind::reshape: at_[y] = at_[x]; return;

@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/run/interpreter_emit.hpp>
+#include <cotangent/run/labels.hpp>
 #include <cotangent/transform/order.hpp>
 
 #include <cstdint>
@@ -203,12 +204,17 @@ private:
   array<detail::interpret::region_code> codes_; // the graph itself first
   array<std::int64_t> input_elements_, output_elements_;
   array<bool> input_read_;
+  array<detail::label_check> label_checks_; // with sizes for dimensions
   bool records_ = false;
   failure failed_;
 
   status finish(char** bases, tape* record) const noexcept {
     detail::interpret::run_context c{bases, codes_.data(), record};
     if (record != nullptr) record->begin();
+    for (detail::label_check const& l : label_checks_) // before anything is written, which may be in place
+      if (!detail::are_labels(l, bases[detail::interpret::base::first_argument + l.input],
+                              input_elements_[l.input], l.classes))
+        c.state = status::index_out_of_range;
     for (detail::interpret::step const& s : codes_[0].program.steps) s.run(codes_[0].program, s.which, c);
     if (record != nullptr) record->end();
     return c.state;
@@ -221,6 +227,10 @@ private:
     codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
     input_elements_ = static_cast<array<std::int64_t>&&>(made.input_elements);
     output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
+    label_checks_ = array<detail::label_check>(detail::count_label_checks(g));
+    detail::find_label_checks(g, label_checks_.data());
+    for (detail::label_check& l : label_checks_)
+      if (l.classes < 0) l.classes = sizes[-1 - l.classes];
     for (int k = 0; k < g.input_count(); ++k) input_read_.push(made.values.needed[g.input(k)]);
     for (detail::interpret::region_code const& c : codes_)
       for (detail::interpret::loop_step const& l : c.program.loops) records_ = records_ || l.stacks.count > 0;

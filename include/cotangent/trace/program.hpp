@@ -3,6 +3,7 @@
 #define COTANGENT_TRACE_PROGRAM_HPP
 
 #include <cotangent/run/executor.hpp>
+#include <cotangent/run/labels.hpp>
 #include <cotangent/trace/call.hpp>
 #include <cotangent/trace/in_place.hpp>
 #include <cotangent/trace/memory.hpp>
@@ -162,7 +163,7 @@ public:
           executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
       if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
         return status::workspace_too_small;
-      return executor::run(w.first, m.inputs, m.outputs, m.sizes);
+      return run_with(w.first, m.inputs, m.outputs, m.sizes);
     }
   }
 
@@ -301,6 +302,31 @@ private:
     if (!evaluate(g, sizes, in, out).ok()) a_constant_evaluation_found_an_index_out_of_range();
   }
 
+  static constexpr int label_count = count_label_checks(Simplified::view);
+  struct label_table {
+    label_check of[label_count + 1]{};
+    constexpr label_table() { find_label_checks(Simplified::view, of); }
+  };
+  static constexpr label_table labels{};
+  template <int... K>
+  COTANGENT_INLINE static bool labels_are_good([[maybe_unused]] void const* const* inputs,
+                                               [[maybe_unused]] std::int64_t const* sizes,
+                                               std::integer_sequence<int, K...>) noexcept {
+    bool good = true;
+    ((good &= are_labels(labels.of[K], inputs[labels.of[K].input],
+                         bytes<g.input(labels.of[K].input)>(sizes) / static_cast<std::int64_t>(size_of(labels.of[K].type)),
+                         size(labels.of[K].classes, sizes))),
+     ...);
+    return good;
+  }
+  /// Labels are looked at first: what is written may stand in their place.
+  COTANGENT_INLINE static status run_with(void* workspace, void const* const* inputs, void* const* outputs,
+                                          std::int64_t const* sizes) noexcept {
+    bool const good = labels_are_good(inputs, sizes, std::make_integer_sequence<int, label_count>{});
+    status const s = executor::run(workspace, inputs, outputs, sizes);
+    return s == status::ok && !good ? status::index_out_of_range : s;
+  }
+
   static void run_now(std::int64_t const* sizes, result& r, Args const&... args) {
     memory m;
     leaf_inputs in{m.inputs};
@@ -314,7 +340,7 @@ private:
     alignas(64) unsigned char small[on_stack + 1];
     void* const workspace =
         needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
-    if (status const s = executor::run(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
+    if (status const s = run_with(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
   }
 
   static void a_constant_evaluation_found_an_index_out_of_range() {}

@@ -111,7 +111,7 @@ private:
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
-      if (n.op->kind == operation_kind::identity && n.merges) y = x[0];
+      if (n.op->kind == operation_kind::identity && n.merges && n.op != the<op::label>) y = x[0];
       else if (n.merges && !n.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
@@ -166,7 +166,9 @@ private:
     case operation_kind::reduction:
       return n.op == the<op::sum> ? sum(x[0], static_cast<std::uint32_t>(attributes[0]))
                                   : reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
-    case operation_kind::identity: return x[0];
+    case operation_kind::identity:
+      if (n.op == the<op::label>) break;
+      return x[0];
     case operation_kind::constant:
     case operation_kind::size: return source(n.op, attributes, n.attribute_count, type, shape);
     case operation_kind::broadcast: return broadcast(x[0], attributes, shape);
