@@ -122,14 +122,14 @@ private:
         (stride[k] < 0 ? first : last) += stride[k] * (s.size[k] - 1);
       }
       tensor_window w = window_of(v.get(), x);
-      dimensions const root = v.dims(w.root);
+      dimensions const behind = v.dims(w.root);
       tensor_window inner = w;
       inner.offset += offset;
       inner.rank = s.rank;
       for (int k = 0; k < s.rank; ++k) inner.size[k] = s.size[k], inner.stride[k] = stride[k];
-      if (inner.offset + first - offset < 0 || inner.offset + last - offset >= detail::elements_of(root))
+      if (inner.offset + first - offset < 0 || inner.offset + last - offset >= detail::elements_of(behind))
         continue;
-      if (detail::within(root, inner, w) != detail::answer::yes) continue;
+      if (detail::within(behind, inner, w) != detail::answer::yes) continue;
       return strided_view(v, x, offset, stride, s);
     }
   }

@@ -226,14 +226,10 @@ private:
   constexpr void divide(std::int32_t c, int middle) {
     int axis = 0;
     std::int64_t most = -1;
-    for (int k = 0; k < grid_.rank; ++k) {
-      std::int64_t low = twice_center(order_[first_[c]], k), high = low;
-      for (int j = first_[c] + 1; j < last_[c]; ++j) {
-        std::int64_t const x = twice_center(order_[j], k);
-        if (x < low) low = x;
-        if (x > high) high = x;
-      }
-      if (high - low > most) most = high - low, axis = k;
+    std::int64_t const* of = around_.data() + 4 * grid_.rank * c;
+    for (int k = 0; k < grid_.rank; ++k, of += 4) {
+      std::int64_t const apart = (of[2] - of[0]) + (of[1] - of[3]); // of the lows and of the highs
+      if (apart > most) most = apart, axis = k;
     }
     if (most <= 0) return;
     int low = first_[c],

@@ -62,7 +62,8 @@ class coverage {
       tables_; // by root: elements assigned before each corner of the grid, where that is small
 
 public:
-  constexpr explicit coverage(graph_view const& g) : g_(g), writers_(g) {
+  constexpr explicit coverage(graph_view const& g)
+      : g_(g), writers_(g), inside_(writers_.roots()), tables_(writers_.roots()) {
     for (int r = 0; r < writers_.roots(); ++r) look_at(r);
   }
   constexpr bool has_pieces(symbol root) const { return writers_.of(root) != none; }
@@ -177,10 +178,8 @@ private:
     exact = exact && share_nothing(index);
     exact_.push(exact);
     whole_.push(exact && index.is_cell(0) && sum[0] == elements);
-    tables_.resize(r + 1);
     if (exact && !whole_[r] && elements <= most_cells && elements <= 64 * index.size())
       make_table(r, elements);
-    inside_.resize(r + 1);
     inside_[r] = static_cast<array<std::int64_t>&&>(sum);
     if (!exact && index.size() > 0) {
       symbol const root = index.window(0).root;

@@ -35,24 +35,25 @@ class piece_writers {
 
 public:
   constexpr explicit piece_writers(graph_view const& g) {
-    int roots = 0;
-    array<array<tensor_window>> windows;
-    for (std::int32_t i = 0; i < g.node_count; ++i) {
-      node const& n = g.nodes[i];
-      for (int k = 0; k < n.result_count; ++k) {
-        symbol const y = g.result(n, k);
-        if (y == none || g.tensors[y].base == none) continue;
-        symbol const root = g.tensors[y].base;
-        if (number_.empty()) number_.assign(g.tensor_count, none);
-        if (number_[root] == none) {
-          number_[root] = roots++;
-          nodes_.resize(roots);
-          windows.resize(roots);
-        }
-        nodes_[number_[root]].push(i);
-        windows[number_[root]].push(window_of(g, y));
-      }
+    array<std::int32_t> count;
+    each_piece(g, [&](std::int32_t, symbol y) {
+      symbol const root = g.tensors[y].base;
+      if (number_.empty()) number_.assign(g.tensor_count, none);
+      if (number_[root] == none) number_[root] = count.push(0);
+      ++count[number_[root]];
+    });
+    int const roots = count.size();
+    array<array<tensor_window>> windows(roots);
+    nodes_.resize(roots);
+    for (int r = 0; r < roots; ++r) {
+      nodes_[r].reserve(count[r]);
+      windows[r].reserve(count[r]);
     }
+    each_piece(g, [&](std::int32_t i, symbol y) {
+      std::int32_t const r = number_[g.tensors[y].base];
+      nodes_[r].push(i);
+      windows[r].push(window_of(g, y));
+    });
     index_.resize(roots);
     for (symbol t = 0; t < number_.size(); ++t)
       if (number_[t] != none) index_[number_[t]] = window_index(g.shape(t), windows[number_[t]]);
@@ -64,6 +65,15 @@ public:
   constexpr window_index const& index(std::int32_t r) const noexcept { return index_[r]; }
   constexpr std::int32_t node_of(std::int32_t r, std::int32_t window) const noexcept {
     return nodes_[r][window];
+  }
+
+private:
+  template <class Visit> static constexpr void each_piece(graph_view const& g, Visit visit) {
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      node const& n = g.nodes[i];
+      for (int k = 0; k < n.result_count; ++k)
+        if (symbol const y = g.result(n, k); y != none && g.tensors[y].base != none) visit(i, y);
+    }
   }
 };
 

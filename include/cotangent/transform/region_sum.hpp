@@ -140,6 +140,10 @@ private:
     array<boxed_term> kept;
     array<std::int32_t> kept_color;
     for (int i = 0; i < parts.size(); ++i) {
+      if (rest.size() > 256 && rest.size() > kept.size()) { // so do the others
+        rest.push(parts[i]);
+        continue;
+      }
       std::uint64_t taken = 0;
       index.visit(
           index.ask(windows[i]),

@@ -77,7 +77,11 @@ public:
         number_[t - low] = number_[root - low];
       }
     tensors_.resize(count);
+    array<std::int32_t> members(count);
+    for (symbol t = low; t < high; ++t)
+      if (number_[t - low] != none) ++members[number_[t - low]];
     array<array<symbol>> symbols(count);
+    for (int n = 0; n < count; ++n) symbols[n].reserve(members[n]);
     for (symbol t = low; t < high; ++t)
       if (number_[t - low] != none) symbols[number_[t - low]].push(t);
     for (int n = 0; n < count; ++n) list(tensors_[n], symbols[n]);
@@ -197,6 +201,8 @@ private:
     array<tensor_window> all;
     array<std::int32_t> order;
     std::uint32_t repeated = 0;
+    all.reserve(symbols.size() + 1);
+    order.reserve(symbols.size() + 1);
     for (symbol t : symbols) {
       order.push(all.size());
       all.push(without_repeats(cotangent::window_of(g, t), repeated));
