@@ -4,6 +4,7 @@
 
 #include "reference.hpp"
 
+#include <cotangent/graph/window.hpp>
 #include <cotangent/transform/backward.hpp>
 
 #include <cstdint>
@@ -29,10 +30,33 @@ class nest_maker {
 protected:
   builder& b_;
   int elements_; // 1: scalars
+  bool views_ = false;
 
   constexpr term decision(term x) const { return x.rank() == 0 ? x : extend::sum(x, 1); }
   constexpr double decision(followed const& x) const { return elements_ == 1 ? x.at[0] : x.at[0] + x.at[1]; }
   constexpr double tanh(double x) const { return math::tanh(x); }
+
+  /// (x0 y1, sin x1): written in pieces from pieces, where there are views.
+  constexpr followed pieced(followed const& x, followed const& y) const {
+    followed r;
+    r.at[0] = x.at[0] * y.at[1];
+    r.at[1] = math::sin(x.at[1]);
+    if (!views_) {
+      term const parts[2]{extend::slice(x.t, 0, 0, 1) * extend::slice(y.t, 0, 1, 1),
+                          extend::apply<op::sin>(extend::slice(x.t, 0, 1, 1))};
+      r.t = {&b_, b_.push(info_of<op::concatenate>(), {parts[0].id, parts[1].id}, {0})};
+      return r;
+    }
+    r.t = {&b_, b_.symbol_of(x.t.type(), x.t.shape_id())};
+    symbol const from[3]{piece(x.t, 0), piece(y.t, 1), piece(x.t, 1)}, to[2]{piece(r.t, 0), piece(r.t, 1)};
+    (void)b_.assign(info_of<op::multiply>(), from, 2, to, 1, nullptr, 0);
+    (void)b_.assign(info_of<op::sin>(), from + 2, 1, to + 1, 1, nullptr, 0);
+    return r;
+  }
+  constexpr symbol piece(term t, std::int64_t at) const {
+    std::int64_t const step = 1;
+    return range_view(b_, t.id, &at, &step, dimensions{1, {1}});
+  }
 
   constexpr followed combined(int code, followed const& x, followed const& y) const {
     term const a = x.t, c = y.t;
@@ -54,6 +78,9 @@ protected:
                   [&](double p, double) { return math::exp(tanh(p)) - 0.5; });
     case 5: return each(apply<op::tanh>(a * c), [&](double p, double q) { return tanh(p * q); });
     case 6: return each(extend::constant_like(a, 0.25) - c, [&](double, double q) { return 0.25 - q; });
+    case 7:
+      if (elements_ == 2) return pieced(x, y);
+      [[fallthrough]];
     default: { // every element depends on all
       double const s = tanh(decision(y));
       term const whole = apply<op::tanh>(decision(c));
@@ -87,7 +114,7 @@ struct loop_plan {
     reverse = d.below(2) == 0;
     stacked = d.below(nest_slots);
     into = d.below(nest_slots);
-    code = d.below(8);
+    code = d.below(9);
     body = d.bits();
   }
   constexpr bool asks_value() const { return style == 2 || style == 3; }
@@ -114,13 +141,13 @@ struct case_plan {
 /// As loops and branches.
 class nest_in_graph : public nest_maker {
 public:
-  using nest_maker::nest_maker;
+  constexpr nest_in_graph(builder& b, int elements) : nest_maker(b, elements) { views_ = true; }
   constexpr void block(std::uint64_t seed, int depth, nest_state& v) {
     dice d(seed);
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
-                c = d.below(nest_slots), code = d.below(8);
+                c = d.below(nest_slots), code = d.below(9);
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);
@@ -219,7 +246,7 @@ public:
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
-                c = d.below(nest_slots), code = d.below(8);
+                c = d.below(nest_slots), code = d.below(9);
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);

@@ -8,8 +8,8 @@
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/evaluate_control.hpp>
-#include <cotangent/run/evaluate_memory.hpp>
-#include <cotangent/transform/activity.hpp>
+#include <cotangent/run/evaluate_nodes.hpp>
+#include <cotangent/transform/order.hpp>
 
 #include <cstdint>
 
@@ -18,35 +18,22 @@
 namespace cotangent {
 
 namespace refusals {
-COTANGENT_REFUSAL_OF(evaluate_control, allowed,
-                     "cotangent: evaluate: only loops and branches run regions")
+COTANGENT_REFUSAL_OF(evaluate_control, allowed, "cotangent: evaluate: only loops and branches run regions")
 COTANGENT_REFUSAL_OF(evaluate_operation, allowed,
                      "cotangent: evaluate: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(evaluate_sizes, allowed,
                      "cotangent: evaluate: every extent of the graph must have a size")
 } // namespace refusals
 
-/// What an evaluation says of itself.
-struct evaluated {
-  status state = status::ok;
-  failure failed;
-
-  constexpr bool ok() const noexcept { return state == status::ok && failed.why == nullptr; }
-};
-
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-// (Member templates stand before what calls them: clang evaluates as soon as it has read the class.)
-class evaluation {
-  graph_view g_;
-  std::int64_t const* sizes_;
-  element_pools pools_;
-  array<place_in_pool> at_; // by symbol; of a sequence its number
+class evaluation : node_evaluation {
   array<bool> needed_;
+  array<symbol> pieces_; // tensors that are written or read in pieces only, and inputs that are written to
+  bool views_ = false;
   region_nodes nodes_;
   sequences tape_;
-  evaluated result_;
 
   template <class Refusal> constexpr bool refuse(std::int32_t node_index) {
     result_.failed.why = why<Refusal>();
@@ -74,223 +61,42 @@ class evaluation {
     return true;
   }
 
+  constexpr symbol root(symbol t) const { return g_.tensors[t].base == none ? t : g_.tensors[t].base; }
+  constexpr bool is_view(symbol t) const { return t != none && g_.tensors[t].base != none; }
   constexpr bool needed(node const& n) const {
     for (int k = 0; k < n.result_count; ++k)
-      if (needed_[g_.result(n, k)]) return true;
+      if (needed_[g_.result(n, k)] || needed_[root(g_.result(n, k))]) return true;
     return false;
+  }
+  constexpr void need(symbol t) {
+    if (t == none) return;
+    needed_[t] = true;
+    needed_[root(t)] = true;
   }
   constexpr void find_needed() {
     needed_.assign(g_.tensor_count, false);
     for (std::int32_t r = 0; r < g_.region_count; ++r)
-      for (int k = 0; k < g_.output_count(r); ++k)
-        if (g_.output(k, r) != none) needed_[g_.output(k, r)] = true;
+      for (int k = 0; k < g_.output_count(r); ++k) need(g_.output(k, r));
     for (std::int32_t i = g_.node_count; i-- > 0;)
       if (node const& n = g_.nodes[i]; needed(n))
-        for (int k = 0; k < n.operand_count; ++k)
-          if (g_.operand(n, k) != none) needed_[g_.operand(n, k)] = true;
+        for (int k = 0; k < n.operand_count; ++k) need(g_.operand(n, k));
   }
 
-  constexpr std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes_[-1 - d]; }
-  constexpr std::int64_t size(symbol t, int axis) const noexcept { return size(g_.shape(t).size[axis]); }
-  constexpr int rank(symbol t) const noexcept { return g_.shape(t).rank; }
-  constexpr std::int64_t count(symbol t) const noexcept {
-    dimensions const& d = g_.shape(t);
-    std::int64_t n = 1;
-    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k]);
-    return n;
-  }
-  /// Elements from one position to the next along each axis.
-  constexpr void steps(symbol t, std::int64_t* to) const noexcept {
-    std::int64_t n = 1;
-    for (int k = rank(t); k-- > 0; n *= size(t, k)) to[k] = n;
-  }
-
-  /// Visits every position of `t` in order, with the place that strides of another tensor give it.
-  template <class Visit>
-  constexpr void walk(symbol t, std::int64_t const* stride, std::int64_t start, Visit visit) {
-    std::int64_t index[max_rank]{}, n = count(t), at = start;
-    std::int64_t extents[max_rank]{};
-    int const inner = rank(t) - 1;
-    for (int k = 0; k <= inner; ++k) extents[k] = size(t, k);
-    for (std::int64_t i = 0; i < n; ++i) {
-      visit(i, at);
-      for (int k = inner; k >= 0; --k) {
-        at += stride[k];
-        if (++index[k] < extents[k]) break;
-        at -= index[k] * stride[k];
-        index[k] = 0;
-      }
-    }
+  /// Tensors without a producer that are no inputs, and inputs that a node writes to.
+  constexpr void find_pieces() {
+    for (symbol t = 0; t < g_.tensor_count && !views_; ++t) views_ = is_view(t);
+    if (!views_) return;
+    array<bool> is_input(g_.tensor_count), written(g_.tensor_count);
+    for (std::int32_t r = 0; r < g_.region_count; ++r)
+      for (int k = 0; k < g_.input_count(r); ++k) is_input[g_.input(k, r)] = true;
+    for (std::int32_t i = 0; i < g_.node_count; ++i)
+      for (int k = 0; k < g_.nodes[i].result_count; ++k) written[root(g_.result(g_.nodes[i], k))] = true;
+    for (symbol t = 0; t < g_.tensor_count; ++t)
+      if (needed_[t] && g_.tensors[t].base == none && g_.tensors[t].producer == none &&
+          (written[t] || !is_input[t]))
+        pieces_.push(is_input[t] ? t : -1 - t);
   }
 
-  constexpr void compute_size(node const& n) {
-    std::int64_t number = 1;
-    for (int k = 0; k < n.attribute_count; ++k) number *= size(g_.attribute(n, k));
-    pools_.fill(at_[g_.result(n)], scalar{element::int64, 0, number}, count(g_.result(n)));
-  }
-
-  constexpr void compute_elementwise(node const& n) {
-    symbol const y = g_.result(n);
-    std::int64_t const elements = count(y);
-    bool const converts = n.op->evaluate == nullptr;
-    scalar x[8]{};
-    place_in_pool from[8]{};
-    int const arity = n.operand_count;
-    for (int k = 0; k < arity; ++k) from[k] = at_[g_.operand(n, k)];
-    place_in_pool const to = at_[y];
-    for (std::int64_t i = 0; i < elements; ++i) {
-      for (int k = 0; k < arity; ++k) x[k] = pools_.get(from[k], i);
-      pools_.set(to, i, converts ? x[0] : n.op->evaluate(x));
-    }
-  }
-
-  constexpr void compute_reduction(node const& n) {
-    symbol const x = g_.operand(n, 0), y = g_.result(n);
-    std::uint32_t const mask = static_cast<std::uint32_t>(g_.attribute(n));
-    std::int64_t in_result[max_rank]{}, along[max_rank]{};
-    steps(y, along);
-    for (int k = 0, j = 0; k < rank(x); ++k)
-      if ((mask >> k & 1u) == 0) in_result[k] = along[j++];
-    pools_.fill(at_[y], n.op->neutral(at_[y].type), count(y));
-    scalar pair[2]{};
-    walk(x, in_result, 0, [&](std::int64_t i, std::int64_t to) {
-      pair[0] = pools_.get(at_[y], to);
-      pair[1] = pools_.get(at_[x], i);
-      pools_.set(at_[y], to, n.op->evaluate(pair));
-    });
-  }
-
-  constexpr void compute_movement(node const& n) {
-    symbol const y = g_.result(n), x = n.operand_count > 0 ? g_.operand(n, 0) : y;
-    std::int64_t along[max_rank]{}, stride[max_rank]{}, start = 0;
-    auto const attribute = [&](int k) { return g_.attribute(n, k); };
-    switch (n.op->kind) {
-    case operation_kind::iota:
-      stride[attribute(0)] = 1;
-      return walk(y, stride, 0, [&](std::int64_t i, std::int64_t at) {
-        pools_.set(at_[y], i, scalar{element::int64, 0, at});
-      });
-    case operation_kind::pad:
-      steps(y, along);
-      for (int k = 0; k < rank(y); ++k) {
-        start += size(attribute(2 * k)) * along[k];
-        stride[k] = attribute(2 * k + 1) * along[k];
-      }
-      pools_.fill(at_[y], scalar{element::int64}, count(y));
-      return walk(x, stride, start,
-                  [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], at, pools_.get(at_[x], i)); });
-    case operation_kind::broadcast:
-      steps(x, along);
-      for (int k = 0; k < rank(x); ++k)
-        if (size(x, k) != 1) stride[attribute(k)] = along[k];
-      break;
-    case operation_kind::permute:
-      steps(x, along);
-      for (int k = 0; k < rank(y); ++k) stride[k] = along[attribute(k)];
-      break;
-    default: // slice
-      steps(x, along);
-      for (int k = 0; k < rank(y); ++k) {
-        start += size(attribute(2 * k)) * along[k];
-        stride[k] = attribute(2 * k + 1) * along[k];
-      }
-    }
-    walk(y, stride, start,
-         [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], i, pools_.get(at_[x], at)); });
-  }
-
-  constexpr void compute_concatenate(node const& n) {
-    symbol const y = g_.result(n);
-    std::int64_t const axis = g_.attribute(n);
-    std::int64_t along[max_rank]{}, start = 0;
-    steps(y, along);
-    for (int k = 0; k < n.operand_count; ++k) {
-      symbol const x = g_.operand(n, k);
-      walk(x, along, start,
-           [&](std::int64_t i, std::int64_t at) { pools_.set(at_[y], at, pools_.get(at_[x], i)); });
-      start += size(x, static_cast<int>(axis)) * along[axis];
-    }
-  }
-
-  constexpr void compute_arg_max(node const& n) {
-    symbol const x = g_.operand(n, 0), y = g_.result(n);
-    std::int64_t const axis = g_.attribute(n);
-    std::int64_t along[max_rank]{}, in_result[max_rank]{}, outer = 1;
-    steps(x, along);
-    steps(y, in_result);
-    for (int k = 0; k < axis; ++k) outer *= size(x, k);
-    std::int64_t const row = along[axis], length = size(x, static_cast<int>(axis));
-    for (std::int64_t i = 0; i < outer; ++i)
-      for (std::int64_t j = 0; j < row; ++j) {
-        std::int64_t best = 0;
-        for (std::int64_t k = 1; k < length; ++k) {
-          scalar const a = pools_.get(at_[x], (i * length + k) * row + j);
-          scalar const b = pools_.get(at_[x], (i * length + best) * row + j);
-          bool const real = is_floating(a.type);
-          if (real && math::is_nan(b.real)) break;
-          if (real ? a.real > b.real || math::is_nan(a.real) : a.integer > b.integer) best = k;
-        }
-        pools_.set(at_[y], i * row + j, scalar{element::int64, 0, best});
-      }
-  }
-
-  /// Row i of `small` is, or is added to, row index[i] of `large`.
-  constexpr void compute_rows(node const& n, symbol large, symbol small, symbol index, bool gathers) {
-    std::int64_t row = 1;
-    for (int k = 1; k < rank(large); ++k) row *= size(large, k);
-    std::int64_t const rows = size(large, 0), chosen = count(index);
-    symbol const y = g_.result(n);
-    pools_.fill(at_[y], scalar{element::int64}, count(y));
-    for (std::int64_t i = 0; i < chosen; ++i) {
-      std::int64_t at = pools_.get(at_[index], i).integer;
-      if (at < 0 || at >= rows) {
-        result_.state = status::index_out_of_range;
-        at = at < 0 ? 0 : rows - 1;
-      }
-      if (rows == 0) continue;
-      for (std::int64_t j = 0; j < row; ++j)
-        if (gathers) pools_.set(at_[small], i * row + j, pools_.get(at_[large], at * row + j));
-        else {
-          scalar const pair[2]{pools_.get(at_[large], at * row + j), pools_.get(at_[small], i * row + j)};
-          pools_.set(at_[large], at * row + j, info_of<op::sum>()->evaluate(pair));
-        }
-    }
-  }
-
-  /// In the order of kernels::matmul: sums of chains, then the sum of these.
-  template <class T> constexpr void compute_matmul(node const& n) {
-    constexpr std::int64_t chain = 128;
-    symbol const a = g_.operand(n, 0), b = g_.operand(n, 1), y = g_.result(n);
-    bool const ta = g_.attribute(n, 0) != 0, tb = g_.attribute(n, 1) != 0;
-    T const* const left = pools_.template data<T>(at_[a]);
-    T const* const right = pools_.template data<T>(at_[b]);
-    T* const to = pools_.template data<T>(at_[y]);
-    std::int64_t const rows = size(y, 0), columns = size(y, 1), inner = size(a, ta ? 0 : 1);
-    std::int64_t const a_row = ta ? 1 : inner, a_column = ta ? rows : 1;
-    std::int64_t const b_row = tb ? 1 : columns, b_column = tb ? inner : 1;
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < columns; ++j) {
-        T total{}, sum{};
-        for (std::int64_t k = 0; k < inner; ++k) {
-          if (k > 0 && k % chain == 0) {
-            total = k == chain ? sum : total + sum;
-            sum = T{};
-          }
-          sum = math::fma(left[i * a_row + k * a_column], right[k * b_row + j * b_column], sum);
-        }
-        to[i * columns + j] = inner <= chain ? sum : total + sum;
-      }
-  }
-
-  constexpr void look_at_labels(node const& n) {
-    symbol const labels = g_.operand(n, 0);
-    std::int64_t const classes = size(g_.attribute(n));
-    for (std::int64_t i = 0; i < count(labels); ++i)
-      if (std::int64_t const at = pools_.get(at_[labels], i).integer; at < 0 || at >= classes)
-        result_.state = status::index_out_of_range;
-  }
-
-  /// What the control nodes see of this.
   struct control_access {
     evaluation& self;
     graph_view const& g;
@@ -305,43 +111,58 @@ class evaluation {
     control_evaluation<control_access>(access, n).run();
   }
 
-  constexpr void compute(node const& n) {
-    if (n.op->kind == operation_kind::control) return compute_control(n);
-    symbol const y = g_.result(n), x = n.operand_count > 0 ? g_.operand(n, 0) : y;
-    if (n.op == info_of<op::label>()) look_at_labels(n);
-    switch (n.op->kind) {
-    case operation_kind::identity:
-    case operation_kind::reshape: at_[y] = at_[x]; return;
-    default: break;
-    }
-    at_[y] = pools_.add(g_.tensors[y].type, count(y));
-    switch (n.op->kind) {
-    case operation_kind::constant:
-      return pools_.fill(at_[y], scalar_of(at_[y].type, g_.attribute(n)), count(y));
-    case operation_kind::size: return compute_size(n);
-    case operation_kind::elementwise: return compute_elementwise(n);
-    case operation_kind::reduction: return compute_reduction(n);
-    case operation_kind::arg_reduction: return compute_arg_max(n);
-    case operation_kind::concatenate: return compute_concatenate(n);
-    case operation_kind::gather: return compute_rows(n, x, y, g_.operand(n, 1), true);
-    case operation_kind::scatter_add: return compute_rows(n, y, x, g_.operand(n, 1), false);
-    case operation_kind::matmul:
-      return at_[y].type == element::float32 ? compute_matmul<float>(n) : compute_matmul<double>(n);
-    default: return compute_movement(n);
+  // ---- views
+
+  /// Lays a view's elements side by side.
+  constexpr void read_view(symbol t) {
+    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
+    place_in_pool const from = at_[g_.tensors[t].base], to = pools_.add(g_.tensors[t].type, count(t));
+    walk(t, window + 1, window[0],
+         [&](std::int64_t i, std::int64_t at) { pools_.set(to, i, pools_.get(from, at)); });
+    at_[t] = to;
+  }
+  constexpr void write_view(symbol t) {
+    std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
+    place_in_pool const from = at_[t], to = at_[g_.tensors[t].base];
+    walk(t, window + 1, window[0],
+         [&](std::int64_t i, std::int64_t at) { pools_.set(to, at, pools_.get(from, i)); });
+  }
+  /// Memory of this run for what is written in pieces: at first the input, or zero.
+  constexpr void begin_pieces(std::int32_t r) {
+    for (symbol const piece : pieces_) {
+      symbol const t = piece < 0 ? -1 - piece : piece;
+      if (g_.tensors[t].region != r) continue;
+      place_in_pool const to = pools_.add(g_.tensors[t].type, count(t));
+      if (piece < 0) pools_.fill(to, scalar{element::int64}, count(t));
+      else pools_.copy(to, pools_, at_[t], count(t));
+      at_[t] = to;
     }
   }
 
   constexpr void run_region(std::int32_t r) {
-    for (int p = 0; p < nodes_.count(r); ++p)
-      if (node const& n = g_.nodes[nodes_.at(r, p)]; needed(n)) compute(n);
+    if (views_) begin_pieces(r);
+    for (int p = 0; p < nodes_.count(r); ++p) {
+      node const& n = g_.nodes[nodes_.at(r, p)];
+      if (!needed(n)) continue;
+      for (int k = 0; views_ && k < n.operand_count; ++k)
+        if (is_view(g_.operand(n, k))) read_view(g_.operand(n, k));
+      if (n.op->kind == operation_kind::control) compute_control(n);
+      else compute(n);
+      for (int k = 0; views_ && k < n.result_count; ++k)
+        if (is_view(g_.result(n, k))) write_view(g_.result(n, k));
+    }
+    for (int k = 0; views_ && k < g_.output_count(r); ++k)
+      if (is_view(g_.output(k, r))) read_view(g_.output(k, r));
   }
 
 public:
-  constexpr evaluation(graph_view const& g, std::int64_t const* sizes) : g_(g), sizes_(sizes), nodes_(g) {}
+  constexpr evaluation(graph_view const& g, std::int64_t const* sizes)
+      : node_evaluation(g, sizes), nodes_(g) {}
 
   constexpr evaluated run(elements_in const* inputs, elements_out const* outputs) {
     if (!check()) return result_;
     find_needed();
+    find_pieces();
     at_.resize(g_.tensor_count);
     for (int k = 0; k < g_.input_count(); ++k)
       if (needed_[g_.input(k)]) at_[g_.input(k)] = pools_.copy_in(inputs[k], count(g_.input(k)));
@@ -357,7 +178,8 @@ public:
 
 inline namespace COTANGENT_ABI {
 
-/// The outputs of a graph for these inputs, all contiguous. `sizes`: of each of the graph's extents.
+/// The outputs of a graph for these inputs, all contiguous. `sizes`: of each of the graph's extents. Loops, branches and
+/// views are as anywhere: an element that nobody assigns is zero.
 ///
 /// Value: the same bits as the executions by SIMD where no sum is reordered; sums go in the order of the
 /// elements.
@@ -365,6 +187,13 @@ inline namespace COTANGENT_ABI {
 /// matmul.
 constexpr evaluated evaluate(graph_view const& g, std::int64_t const* sizes, elements_in const* inputs,
                              elements_out const* outputs) {
+  bool views = false;
+  for (symbol t = 0; t < g.tensor_count && !views; ++t) views = g.tensors[t].base != none;
+  if (views && !in_order(g))
+    if (ordering const order = order_of(g)) {
+      graph const ordered = reordered(g, order);
+      return detail::evaluation(ordered, sizes).run(inputs, outputs);
+    }
   return detail::evaluation(g, sizes).run(inputs, outputs);
 }
 

@@ -85,7 +85,8 @@ class element_pools {
     for (std::int64_t i = 0; i < count; ++i) to[i] = from[i];
   }
   template <class T>
-  constexpr void copied_across(place_in_pool to, element_pools& other, place_in_pool from, std::int64_t count) {
+  constexpr void copied_across(place_in_pool to, element_pools& other, place_in_pool from,
+                               std::int64_t count) {
     T const* const x = other.template data<T>(from);
     T* const y = data<T>(to);
     for (std::int64_t i = 0; i < count; ++i) y[i] = x[i];

@@ -32,7 +32,9 @@ public:
   /// Null where there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* nodes(std::int32_t r) const noexcept { return nodes_.list(r); }
   constexpr symbol low(std::int32_t r) const noexcept { return low_.size() == 0 ? 0 : low_[r]; }
-  constexpr symbol high(std::int32_t r) const noexcept { return high_.size() == 0 ? symbol_count_ : high_[r]; }
+  constexpr symbol high(std::int32_t r) const noexcept {
+    return high_.size() == 0 ? symbol_count_ : high_[r];
+  }
 };
 
 /// Marks on the symbols of one region. What a loop was made to save since the index was made is never marked.
@@ -62,6 +64,9 @@ class activity {
   constexpr symbol output(std::int32_t r, int k) const { return g_.ids[g_.regions[r].first_output + k]; }
   constexpr bool floating(symbol t) const { return is_floating(g_.tensors[t].type); }
 
+public:
+  constexpr activity(graph const& g, region_index const& index) : g_(g), index_(index) {}
+
   /// A view is marked with its base, and its base with it.
   constexpr bool marked(region_marks& m, symbol t) const {
     return t != none && (m[t] || (g_.tensors[t].base != none && m[g_.tensors[t].base]));
@@ -71,9 +76,6 @@ class activity {
     m[t] = true;
     if (g_.tensors[t].base != none) m[g_.tensors[t].base] = true;
   }
-
-public:
-  constexpr activity(graph const& g, region_index const& index) : g_(g), index_(index) {}
 
   /// Which results depend on the marked operands.
   constexpr void forward(node const& n, bool const* operands, bool* results) const {

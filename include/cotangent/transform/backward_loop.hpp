@@ -64,10 +64,10 @@ private:
     activity const follow(b_.get(), s_.index);
     region_marks from(s_.index, layout_.body), to(s_.index, layout_.body);
     for (int k = 1; k < layout_.operand_count(); ++k)
-      if (wanted_[k]) from[region_input(b_, layout_.body, k)] = true;
+      if (wanted_[k]) follow.mark(from, region_input(b_, layout_.body, k));
     follow.forward_carried(layout_, from);
     for (int k = 0; k < layout_.output_count(); ++k)
-      if (cotangent_[k] != none) to[region_output(b_, layout_.body, k)] = true;
+      if (cotangent_[k] != none) follow.mark(to, region_output(b_, layout_.body, k));
     follow.backward_carried(layout_, to);
     for (int k = 1; k < layout_.operand_count(); ++k) {
       symbol const x = region_input(b_, layout_.body, k);

@@ -109,7 +109,7 @@ class backward_sweep {
 public:
   constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
-        first_(s.index.high(s.region)), views_(s.b, s.index.low(s.region), s.index.high(s.region)) {
+        first_(s.index.high(s.region)), views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region)) {
     if (views_.any() || s.index.reordered) { // what depends on what may stand anywhere
       first_ = s.index.low(s.region);
       (void)find_dependent(r);
@@ -218,7 +218,8 @@ private:
   /// A view depends on what was written where it looks.
   constexpr void look_through(symbol const* x, int count) {
     for (int k = 0; k < count; ++k)
-      if (x[k] != none && views_.has(x[k]) && !depends_[x[k] - first_]) depends_[x[k] - first_] = views_.depends(x[k]);
+      if (x[k] != none && views_.has(x[k]) && !depends_[x[k] - first_])
+        depends_[x[k] - first_] = views_.depends(x[k]);
   }
   constexpr bool find_rare(node const& n) {
     graph const& g = b_.get();

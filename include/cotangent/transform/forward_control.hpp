@@ -57,10 +57,10 @@ private:
     activity const follow(b_.get(), s_.index);
     region_marks from(s_.index, old_.body), to(s_.index, old_.body);
     for (int k = 1; k < old_.operand_count(); ++k)
-      if (tangent[k] != none) from[region_input(b_, old_.body, k)] = true;
+      if (tangent[k] != none) follow.mark(from, region_input(b_, old_.body, k));
     follow.forward_carried(old_, from);
     for (int k = 0; k < old_.output_count(); ++k)
-      if (wanted[k]) to[region_output(b_, old_.body, k)] = true;
+      if (wanted[k]) follow.mark(to, region_output(b_, old_.body, k));
     follow.backward_carried(old_, to);
     for (int k = 1; k < old_.operand_count(); ++k) {
       symbol const x = region_input(b_, old_.body, k);

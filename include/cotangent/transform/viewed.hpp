@@ -61,10 +61,12 @@ class viewed_tensors {
   bool any_ = false;
 
 public:
-  constexpr viewed_tensors(builder& b, symbol low, symbol high)
+  /// Of the symbols of a region, which lie between `low` and `high` together with others.
+  constexpr viewed_tensors(builder& b, std::int32_t region, symbol low, symbol high)
       : b_(b), low_(low), new_nodes_(b.get().nodes.size()) {
     graph const& g = b.get();
-    for (symbol t = low; t < high && !any_; ++t) any_ = g.tensors[t].base != none;
+    auto const root_of = [&](symbol t) { return g.tensors[t].region == region ? g.tensors[t].base : none; };
+    for (symbol t = low; t < high && !any_; ++t) any_ = root_of(t) != none;
     if (!any_) return;
     value_.push(none);
     next_.push(0);
@@ -72,7 +74,7 @@ public:
     slot_.assign(high - low, none);
     int count = 0;
     for (symbol t = low; t < high; ++t)
-      if (symbol const root = g.tensors[t].base; root != none) {
+      if (symbol const root = root_of(t); root != none) {
         if (number_[root - low] == none) number_[root - low] = count++;
         number_[t - low] = number_[root - low];
       }
