@@ -46,7 +46,8 @@ template <class Stage, int VectorBytes, straight_capacity C> struct straightened
 
 /// The straight code of the graph that `Stage::view` is: evaluated once where the guess has room for it.
 template <class Stage, int VectorBytes> struct straightened {
-  static constexpr straight_capacity guess{256, 640, 512};
+  static constexpr int size = straight_size(Stage::view, VectorBytes);
+  static constexpr straight_capacity guess{size + 24, 3 * size + 96, 2 * size + 128}; // enough for most
   static constexpr auto const& value = []() -> auto const& {
     if constexpr (guess.holds(detail::straightened_with<Stage, VectorBytes, guess>::value.size))
       return detail::straightened_with<Stage, VectorBytes, guess>::value;

@@ -93,7 +93,18 @@ private:
         at<I>() = built<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
       else if constexpr (s.what == straight_action::shuffle)
         at<I>() = shuffled<I>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
-      else if constexpr (s.what == straight_action::compute)
+      else if constexpr (s.what == straight_action::compute && s.operand_count <= 3) {
+        // spelled out: to expand each node's operands costs a compiler more than the node
+        using Op = described_by<s.op>;
+        constexpr straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0), c = read(I, s.operand_count > 2 ? 2 : 0);
+        constexpr element ea = S.steps.data[a.step].type, eb = S.steps.data[b.step].type, ec = S.steps.data[c.step].type;
+        if constexpr (s.operand_count == 1) at<I>() = apply_to<Op, s.type, V, ea>(taken<a.step, a.lane, s.lanes>());
+        else if constexpr (s.operand_count == 2)
+          at<I>() = apply_to<Op, s.type, V, ea, eb>(taken<a.step, a.lane, s.lanes>(), taken<b.step, b.lane, s.lanes>());
+        else
+          at<I>() = apply_to<Op, s.type, V, ea, eb, ec>(taken<a.step, a.lane, s.lanes>(), taken<b.step, b.lane, s.lanes>(),
+                                                        taken<c.step, c.lane, s.lanes>());
+      } else if constexpr (s.what == straight_action::compute)
         at<I>() = computed<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.operand_count)>{});
       else if constexpr (s.what == straight_action::combine)
         at<I>() = described_by<s.op>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));

@@ -65,6 +65,8 @@ inline constexpr int most_straight_steps = 256, most_straight_elements = 48;
 
 namespace detail {
 
+inline constexpr int most_lanes = 16; // of four bytes in 64
+
 constexpr int log_of(int lanes) noexcept {
   int k = 0;
   while (lanes > 1 << k) ++k;

@@ -166,7 +166,7 @@ private:
   constexpr std::int32_t wish(std::int32_t member_index) const { return wish_[g_.result(g_.nodes[members_[member_index].node])]; }
   constexpr int shuffles() {
     int count = 0;
-    lane_ref lane[64];
+    lane_ref lane[most_lanes];
     int const w = rule_.lanes(chosen_.size()), filled = w < chosen_.size() ? w : chosen_.size();
     for (int k = 0; k < g_.nodes[members_[chosen_[0]].node].operand_count; ++k) {
       for (int i = 0; i < filled; ++i) lane[i] = members_[chosen_[i]].from[k];
@@ -178,7 +178,7 @@ private:
   constexpr void compute(int c, int filled, int w) {
     node const& n = g_.nodes[members_[chosen_[c]].node];
     straight_operand operands[4]{};
-    lane_ref lane[64];
+    lane_ref lane[most_lanes];
     for (int k = 0; k < n.operand_count; ++k) {
       for (int i = 0; i < filled; ++i) lane[i] = members_[chosen_[c + i]].from[k];
       operands[k] = gather(lane, filled, w, g_.tensors[g_.operand(n, k)].type);

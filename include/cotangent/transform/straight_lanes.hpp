@@ -182,7 +182,7 @@ private:
   }
   /// What has gathered the negatives of these.
   constexpr std::int32_t find_negative(lane_ref const* from, int filled, int w) const {
-    lane_ref other[64];
+    lane_ref other[most_lanes];
     for (int i = 0; i < filled; ++i) {
       if (from[i].step < 0 || negative_[from[i].step] == none) return none;
       other[i] = {negative_[from[i].step], from[i].lane};
@@ -204,7 +204,7 @@ private:
       straight_operand const positive{moved_[opposite].step, none};
       m.step = push(s, &positive, 1);
     } else {
-      lane_ref at[64];
+      lane_ref at[most_lanes];
       for (int i = 0; i < w; ++i) at[i] = i < filled ? settled(from[i]) : lane_ref{};
       m.step = shuffled(at, w, type);
     }
@@ -217,7 +217,7 @@ private:
     s.what = straight_action::build;
     s.type = type;
     s.lanes = w;
-    straight_operand lane[64];
+    straight_operand lane[most_lanes];
     for (int i = 0; i < w; ++i) lane[i] = {at[i].step, at[i].step == none ? none : 0};
     return push(s, lane, w);
   }
@@ -237,16 +237,16 @@ private:
   constexpr straight_operand widened(straight_operand o, int w, element type) {
     int const from = lanes(o);
     if (from == 1 || from == w) return o;
-    std::int32_t index[64];
+    std::int32_t index[most_lanes];
     for (int i = 0; i < w; ++i) index[i] = i < from ? i : none;
     return {shuffle(o, o, from, w, index, type), none};
   }
 
   /// Lanes from any number of values, two at a time.
   constexpr std::int32_t shuffled(lane_ref* at, int w, element type) {
-    straight_operand source[64];
+    straight_operand source[most_lanes];
     int sources = 0, numbers = 0;
-    lane_ref alone[64];
+    lane_ref alone[most_lanes];
     lane_ref const* number = nullptr;
     for (int i = 0; i < w; ++i) {
       if (at[i].step == none || p_.steps[at[i].step].lanes != 1) continue;
@@ -263,7 +263,7 @@ private:
         if (alone[i].step != none) at[i] = {made, i};
     }
     // which source each lane comes from
-    int of[64]{};
+    int of[most_lanes]{};
     for (int i = 0; i < w; ++i) {
       of[i] = none;
       if (at[i].step == none) continue;
@@ -280,7 +280,7 @@ private:
       int const width = lanes(a) > lanes(b) ? lanes(a) : lanes(b);
       a = widened(a, width, type);
       b = widened(b, width, type);
-      std::int32_t index[64];
+      std::int32_t index[most_lanes];
       for (int i = 0; i < w; ++i) {
         bool const from_b = of[i] != none && (k == 0 ? of[i] == 1 : of[i] == k);
         index[i] = of[i] == none           ? none

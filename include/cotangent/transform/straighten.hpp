@@ -120,7 +120,7 @@ class straightener : public lane_grouper {
       int const filled = n - c < w ? n - c : w;
       // three are added as three; of more than that, the lanes beyond the end are neutral
       bool const fills = filled < w && (n > 3 || c > 0 || w > 4);
-      lane_ref lane[64];
+      lane_ref lane[most_lanes];
       for (int i = 0; i < w; ++i) lane[i] = i < filled ? elements[c + i] : fills ? neutral : lane_ref{};
       straight_operand const next = gather(lane, fills ? w : filled, w, type);
       sum = c == 0 ? next : combined(op, type, w, sum, next);
@@ -150,7 +150,7 @@ class straightener : public lane_grouper {
       for (int j = 0; j < kept; ++j) at_[to + j] = folded(n.op, type, of.data() + j * each, each);
       return;
     }
-    lane_ref lane[64];
+    lane_ref lane[most_lanes];
     for (int c = 0, w = 0; c < kept; c += w) {
       w = rule_.lanes(kept - c);
       int const valid = w < kept - c ? w : kept - c;
@@ -172,7 +172,7 @@ class straightener : public lane_grouper {
     int const a_row = ta ? 1 : size(a, 1), a_column = ta ? size(a, 1) : 1, b_row = tb ? 1 : size(b, 1), b_column = tb ? size(b, 1) : 1;
     element const type = g_.tensors[y].type;
     lane_ref const zero{constant(type, 0), 0};
-    lane_ref left[64], right[64];
+    lane_ref left[most_lanes], right[most_lanes];
     for (int c = 0, w = 0; c < elements; c += w) {
       w = rule_.lanes(elements - c);
       int const filled = w < elements - c ? w : elements - c;
