@@ -22,10 +22,20 @@ struct plan_capacity {
            lists >= c.lists && row_slots >= c.row_slots && windows >= c.windows && derived >= c.derived &&
            results >= c.results;
   }
-  /// Room for the plan of most graphs of that size.
+  /// Room for the plan of most graphs with such nodes.
   static constexpr plan_capacity guess(graph_view const& g) noexcept {
     int const n = g.node_count + g.input_count() + g.output_count();
-    return {n + n / 2 + 16, 2 * n + 16, n + 16, n / 2 + 8, n + 8, 0, n / 2 + 8, 0, n / 2 + 4, n / 2 + 1, 16, g.output_count()};
+    int pads = 0, kernels = n / 16 + 8, kernel_accesses = n / 4 + 16;
+    for (std::int32_t i = 0; i < g.node_count; ++i) {
+      operation_kind const kind = g.nodes[i].op->kind;
+      if (kind == operation_kind::pad) ++pads;
+      else if (kind == operation_kind::matmul || kind >= operation_kind::concatenate) {
+        ++kernels;
+        kernel_accesses += g.nodes[i].operand_count + 1;
+      }
+    }
+    return {n + n / 2 + 16, 2 * n + 16,       n + kernel_accesses, kernel_accesses, n + 8,           0,
+            kernels + n / 4, 0,                n / 4 + 8,           pads + 2,        16, g.output_count()};
   }
   /// The same after layout, from the size of the schedule.
   static constexpr plan_capacity laid_out(plan_capacity c) noexcept {

@@ -33,7 +33,7 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     registers<W, wide, shape::lane_count(S)> r;
     constexpr int from = shape::begin(shape::lane_list(S));
     static_cast<void>(std::initializer_list<int>{
-        (this->template lane_step<plain::kind_of(from + static_cast<int>(I)), S, Full>(
+        (this->template lane_step<plain::kind_of(from + static_cast<int>(I)), S, Full, (sizeof...(I) > shape::long_body)>(
              r, sums, into, before, c, count, plain::place_of_value(from + static_cast<int>(I)),
              plain::template place_of_operand<0>(from + static_cast<int>(I)),
              plain::template place_of_operand<1>(from + static_cast<int>(I)),

@@ -17,6 +17,13 @@ struct step_kind {
   element type = element::float32, type0 = element::float32, type1 = element::float32, type2 = element::float32;
   operand_source from0 = operand_source::lane, from1 = operand_source::lane, from2 = operand_source::lane;
 };
+/// A long computation as a function of its own. Vectors go through memory, since how they would cross a call depends on
+/// compiler flags.
+template <class Op, element To, class V, element... From, class... X>
+[[gnu::noinline]] void apply_far(V& y, X const&... x) noexcept {
+  y = apply_to<Op, To, V, From...>(x...);
+}
+
 template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stage, K, Context> {
   using memory = nest_memory<Stage, K, Context>;
   using shape = nest_shape<Stage, K>;
@@ -60,14 +67,21 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     return is_plain(at(i)) && at(i).operand_count > O ? place_of(operand(i, O)) : 0;
   }
 
-  template <step_kind Q, int S, bool Full, class Registers, class Sums, class Columns, class Before>
+  /// In a long body what takes long is called: compile time, against some cycles.
+  static constexpr float most_cost_inlined = 8;
+
+  template <step_kind Q, int S, bool Full, bool Long, class Registers, class Sums, class Columns, class Before>
   COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
                                   std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2) noexcept {
     if constexpr (Q.instance != none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
     else {
       using V = typename steps::template lane_value<Q.type>;
       V& y = r.template at<Q.type>(place);
-      if constexpr (Q.operand_count == 1)
+      if constexpr (Long && Q.operand_count == 1 && Q.op->cost >= most_cost_inlined) {
+        V result;
+        run::apply_far<described_by<Q.op>, Q.type, V, Q.type0>(result, value<Q.from0, Q.type0>(r, p0));
+        y = result;
+      } else if constexpr (Q.operand_count == 1)
         y = apply_to<described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
       else if constexpr (Q.operand_count == 2)
         y = apply_to<described_by<Q.op>, Q.type, V, Q.type0, Q.type1>(value<Q.from0, Q.type0>(r, p0),
