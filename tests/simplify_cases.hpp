@@ -297,12 +297,18 @@ inline constexpr sample cases[]{
        return e::sum(both, 3) + most;
      },
      "broadcast mul constant mul add reduce_max sum mul sum constant mul add add "},
-    {"a sum of two terms of which one is scaled stays",
+    {"a sum of two products is two sums",
      [](G g) {
-       term const left = g.x * g.row, right = g.x * g.y;
-       return e::sum(left + right, 1);
+       term const left = g.x * g.y, right = g.y * g.y;
+       return e::sum(left - right, 3);
      },
-     "broadcast mul mul add sum "},
+     "mul mul sum sum sub "},
+    {"a sum of two products that is read elsewhere stays",
+     [](G g) {
+       term const left = g.x * g.y, right = g.y * g.y, both = left - right, most = e::max(both, 3);
+       return e::sum(both, 3) + most;
+     },
+     "mul mul sub reduce_max sum add "},
     {"a sum of terms that are no products stays", [](G g) { return e::sum(g.x + g.as_table(g.s), 3); },
      "broadcast add sum "},
     {"what is added to a product everywhere is counted",

@@ -80,7 +80,7 @@ struct rosenbrock {
     return with_gradients(b, extend::sum(100 * t * t + u * u, 1), {x}, 1);
   }
 };
-static_assert(nests<rosenbrock> == 1 && kernels<rosenbrock> == 0 && nest_of<rosenbrock, 0>.stages == 1);
+static_assert(nests<rosenbrock> == 1 && kernels<rosenbrock> == 0);
 
 struct normal_log_density {
   static constexpr built make() {

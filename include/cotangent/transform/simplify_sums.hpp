@@ -44,8 +44,9 @@ public:
     }
     if ((op == the<op::add> || op == the<op::subtract>) && single(x) && nested_ < 8)
       if (symbol const y = sum_of_terms(x, mask, shape); y != none) return y;
-    if ((op == the<op::add> || op == the<op::subtract>) && nested_ < 8 && scaled(operand(x, 0), mask) &&
-        scaled(operand(x, 1), mask)) {
+    if ((op == the<op::add> || op == the<op::subtract>) && nested_ < 8 && op_of(operand(x, 0)) == the<op::multiply> &&
+        op_of(operand(x, 1)) == the<op::multiply> &&
+        (single(x) || (scaled(operand(x, 0), mask) && scaled(operand(x, 1), mask)))) {
       ++nested_;
       symbol const left = sum(operand(x, 0), mask), right = sum(operand(x, 1), mask);
       --nested_;
