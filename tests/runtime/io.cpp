@@ -18,6 +18,9 @@ constexpr auto loss = [](auto w, auto x, auto labels) {
 using step = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 4, 3>, ct::tensor<float, 5, 4>,
                          ct::tensor<std::int32_t, 5>>;
 
+using large_step = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 40, 3>, ct::tensor<float, 50, 40>,
+                               ct::tensor<std::int32_t, 50>>;
+
 constexpr auto scaled = [](auto x, auto y) { return 2 - ct::exp(x) / y; };
 using scale = ct::program<decltype(ct::compiled(scaled)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
 
@@ -89,13 +92,19 @@ TEST_CASE("dot: named extents, constants inside operations, and the order of ope
 }
 
 TEST_CASE("describe: nodes before and after, loops, workspace and work") {
-  std::string const text = ct::describe<step>();
+  std::string const text = ct::describe<large_step>();
   CHECK(text.find("3 inputs, 2 outputs\n") == 0);
-  CHECK(has(text, "nodes: " + std::to_string(step::traced_nodes) + " traced, "));
+  CHECK(has(text, "nodes: " + std::to_string(large_step::traced_nodes) + " traced, "));
   CHECK(has(text, "workspace: "));
-  CHECK(has(text, "matmul of [5, 4] x [4, 3] -> [5, 3]\n"));
-  CHECK(has(text, "matmul of [5, 4] transposed x [5, 3] -> [4, 3]\n"));
+  CHECK(has(text, "matmul of [50, 40] x [40, 3] -> [50, 3]\n"));
+  CHECK(has(text, "matmul of [50, 40] transposed x [50, 3] -> [40, 3]\n"));
   CHECK(has(text, "exp sum"));
+}
+
+TEST_CASE("describe: a small program is a list of steps") {
+  using small = ct::program<decltype(ct::compiled([](auto x) { return ct::sum(x * x); })), ct::tensor<double, 2>>;
+  std::string const text = ct::describe<small>();
+  CHECK(has(text, "straight code: 1 load, 2 operations on vectors and 0 on numbers, 0 shuffles, 1 store\nworkspace: 0 bytes"));
 }
 
 TEST_CASE("describe: sizes that a call decides are names") {

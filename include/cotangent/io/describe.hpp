@@ -5,6 +5,7 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/message.hpp>
 #include <cotangent/transform/layout.hpp>
+#include <cotangent/transform/straighten.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -114,11 +115,33 @@ private:
   }
 };
 
+/// How many steps of each kind straight code takes.
+inline std::string describe_steps(straight_program const& p) {
+  int loads = 0, vectors = 0, numbers = 0, shuffles = 0, stores = 0;
+  for (straight_step const& s : p.steps) switch (s.what) {
+    case straight_action::constant: break;
+    case straight_action::load: ++loads; break;
+    case straight_action::build:
+    case straight_action::shuffle: ++shuffles; break;
+    case straight_action::store: ++stores; break;
+    default: ++(s.lanes > 1 || s.what == straight_action::fold ? vectors : numbers);
+    }
+  return plan_writer::counted(loads, "load")
+      .append(", ")
+      .append(plan_writer::counted(vectors, "operation"))
+      .append(" on vectors and ")
+      .append(std::to_string(numbers))
+      .append(" on numbers, ")
+      .append(plan_writer::counted(shuffles, "shuffle"))
+      .append(", ")
+      .append(plan_writer::counted(stores, "store"));
+}
+
 } // namespace detail
 
 inline namespace COTANGENT_ABI {
 
-/// What a graph becomes on registers of that size, loop nest by loop nest: the sizes it runs over, which of them
+/// What a graph becomes as loops on registers of that size, nest by nest: the sizes it runs over, which of them
 /// in SIMD lanes, and the operations of its stages; a reduction ends a stage.
 inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
   plan const p = make_plan(g, vector_bytes);
@@ -131,7 +154,8 @@ inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_AB
 template <class P> std::string describe() {
   using detail::plan_writer;
   graph_view const g = P::graph;
-  plan const p = make_plan(g, COTANGENT_ABI_BYTES);
+  bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
+  plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
   plan_writer const w(g, p);
   auto const number = [](auto n) { return plan_writer::with_commas(static_cast<std::int64_t>(n)); };
   std::string text = plan_writer::counted(g.input_count(), "input")
@@ -143,7 +167,10 @@ template <class P> std::string describe() {
         .append(" traced, ")
         .append(number(P::differentiated_nodes))
         .append(" with gradients, ");
-  text.append(number(g.node_count)).append(" simplified\nloops: ").append(w.counts()).append("\nworkspace: ");
+  text.append(number(g.node_count)).append(" simplified\n");
+  if (straight) text.append("straight code: ").append(detail::describe_steps(straighten(g, COTANGENT_ABI_BYTES)));
+  else text.append("loops: ").append(w.counts());
+  text.append("\nworkspace: ");
   if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
   else text.append("by the sizes of a call");
   text.append("\nwork: ").append(number(P::flops)).append(" additions or as long");
