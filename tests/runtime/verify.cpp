@@ -2,6 +2,7 @@
 #include "catch.hpp"
 
 #include "../verify_cases.hpp"
+#include "../view_graph.hpp"
 
 #include <string>
 
@@ -37,4 +38,57 @@ TEST_CASE("what is found says where") {
   g = verify_cases::sound();
   g.regions[1].owner = none;
   CHECK(verify(g).region == 1);
+}
+
+TEST_CASE("elements are assigned once, by whatever views") {
+  using namespace view_graph;
+  auto const text = [](auto make, verification* where = nullptr) {
+    builder b;
+    symbol const x = tensor(b, {6}), y = tensor(b, {2, 6});
+    b.set_inputs(&x, 1);
+    make(b, x, y);
+    symbol const out = b.push(info_of<op::exp>(), {y});
+    b.set_outputs(&out, 1);
+    verification const v = verify(b.get());
+    if (where != nullptr) *where = v;
+    return std::string(v.text == nullptr ? "" : v.text);
+  };
+  auto const copy = [](builder& b, symbol from, symbol to) { write(b, info_of<op::identity>(), {from}, to); };
+  CHECK(text([&](builder& b, symbol x, symbol y) {
+          copy(b, range(b, x, {0}, {3}), strided(b, y, 0, {2}, {3}));
+          copy(b, range(b, x, {0}, {3}), strided(b, y, 1, {2}, {3}));
+          copy(b, x, range(b, x, {0}, {0})); // of a view of nothing nothing is said but its shape
+        }) == "a result has another shape than its operation gives it");
+  CHECK(text([&](builder& b, symbol x, symbol y) {
+          copy(b, range(b, x, {0}, {3}), strided(b, y, 0, {2}, {3}));
+          copy(b, range(b, x, {0}, {3}), strided(b, y, 1, {2}, {3}));
+          copy(b, x, strided(b, y, 6, {1}, {6}));
+        }).empty());
+  verification where;
+  CHECK(text(
+            [&](builder& b, symbol x, symbol y) {
+              copy(b, range(b, x, {0}, {2}), strided(b, y, 7, {1}, {2}));
+              copy(b, range(b, x, {0}, {3}), strided(b, y, 2, {3}, {3}));
+            },
+            &where) == "two nodes assign one element");
+  CHECK(where.node + where.other == 1);
+  CHECK(text([&](builder& b, symbol x, symbol y) { copy(b, x, strided(b, y, 0, {0}, {6})); }) ==
+        "a view that holds an element twice is written");
+  CHECK(text([&](builder& b, symbol x, symbol y) { // reads what comes later
+          copy(b, strided(b, y, 1, {1}, {2}), strided(b, y, 4, {1}, {2}));
+          copy(b, range(b, x, {0}, {1}), strided(b, y, 2, {1}, {1}));
+        }) == "an operand is defined after its use");
+  CHECK(text([&](builder& b, symbol x, symbol y) { // reads what nobody writes: zeros
+          copy(b, strided(b, y, 1, {1}, {1}), strided(b, y, 4, {1}, {1}));
+          copy(b, range(b, x, {0}, {1}), strided(b, y, 2, {1}, {1}));
+        })
+            .empty());
+  CHECK(text([&](builder&, symbol, symbol) {}) == "an operand is defined by nothing");
+  CHECK(text([&](builder& b, symbol x, symbol) { // an input may be written, once
+          copy(b, range(b, x, {0}, {1}), range(b, x, {1}, {1}));
+        }) == "an operand is defined by nothing");
+  CHECK(text([&](builder& b, symbol x, symbol y) {
+          copy(b, range(b, x, {0}, {1}), range(b, x, {1}, {1}));
+          copy(b, x, strided(b, y, 0, {1}, {6}));
+        }).empty());
 }

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_GRAPH_VERIFY_HPP
 #define COTANGENT_GRAPH_VERIFY_HPP
 
+#include <cotangent/graph/piece_writers.hpp>
 #include <cotangent/graph/verify_shapes.hpp>
 
 #include <cstdint>
@@ -26,7 +27,12 @@ public:
     if (!found_) return found_;
     for (std::int32_t r = 0; r < g_.region_count && found_; ++r) owner(r);
     for (std::int32_t r = 0; r < g_.region_count && found_; ++r) inputs(r);
-    for (std::int32_t i = 0; i < g_.node_count && found_; ++i) order(i);
+    piece_writers const writers(g_);
+    for (std::int32_t i = 0; i < g_.node_count && found_; ++i) order(i, writers);
+    for (std::int32_t r = 0; r < writers.roots() && found_; ++r) pieces(writers, r);
+    if (found_ && writers.roots() > 0)
+      if (std::int32_t const late = first_out_of_order(g_, writers); late != none)
+        say("an operand is defined after its use", late);
     for (symbol t = 0; t < g_.tensor_count && found_; ++t) produced(t);
     for (std::int32_t r = 0; r < g_.region_count && found_; ++r) outputs(r);
     for (std::int32_t i = 0; i < g_.node_count && found_; ++i)
@@ -156,7 +162,7 @@ private:
     }
   }
 
-  constexpr void order(std::int32_t i) {
+  constexpr void order(std::int32_t i, piece_writers const& writers) {
     node const& n = g_.nodes[i];
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const x = g_.operand(n, k);
@@ -165,6 +171,7 @@ private:
       if (t.region != n.region)
         return say("an operand lives in another region than its node; it must be passed in", i, x);
       if (defined_[x] || (t.base != none && defined_[t.base])) continue;
+      if (writers.of(t.base == none ? x : t.base) != none) continue; // looked at element by element
       say(t.producer == none && t.base == none ? "an operand is defined by nothing"
                                                : "an operand is defined after its use",
           i, x);
@@ -174,10 +181,30 @@ private:
       symbol const y = g_.result(n, k);
       tensor_symbol const& t = g_.tensors[y];
       if (defined_[y] && (t.base == none || t.producer != i)) return say("a symbol is assigned twice", i, y);
+      symbol const whole = t.base == none ? y : t.base;
+      if (writers.of(whole) != none && g_.tensors[whole].producer != none)
+        return say("a symbol is assigned twice", i, y);
       if (t.producer != i) return say("a result names another node as its producer", i, y);
       if (t.region != n.region) return say("a result lives in another region than its node", i, y);
       defined_[y] = true;
       if (t.base != none) defined_[t.base] = true;
+    }
+  }
+
+  /// Each element of a tensor is assigned once.
+  constexpr void pieces(piece_writers const& writers, std::int32_t r) {
+    window_index const& index = writers.index(r);
+    for (int i = 0; i < index.size() && found_; ++i) {
+      std::int32_t const writer = writers.node_of(r, i);
+      if (holds_twice(index.window(i)) != answer::no)
+        return say("a view that holds an element twice is written", writer, index.window(i).root);
+      index.visit(
+          index.ask(index.window(i)), [&](std::int32_t, bool) { return !found_; },
+          [&](std::int32_t j) {
+            if (j == i) return;
+            say("two nodes assign one element", writer, index.window(i).root);
+            found_.other = writers.node_of(r, j);
+          });
     }
   }
 

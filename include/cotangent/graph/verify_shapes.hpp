@@ -14,6 +14,7 @@ struct verification {
   std::int32_t node = none;
   symbol tensor = none;
   std::int32_t region = none;
+  std::int32_t other = none; // a second node
 
   constexpr explicit operator bool() const noexcept { return text == nullptr; }
 };

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_ORDER_HPP
 #define COTANGENT_TRANSFORM_ORDER_HPP
 
-#include <cotangent/graph/window_index.hpp>
+#include <cotangent/graph/piece_writers.hpp>
 
 #include <cstdint>
 
@@ -26,65 +26,6 @@ struct ordering {
 };
 
 namespace detail {
-
-/// Who writes what of each root in pieces: nodes by the window of their result, to be found by windows.
-class piece_writers {
-  array<std::int32_t> number_; // by symbol: of a root with writers, into the arrays below
-  array<window_index> index_;
-  array<array<std::int32_t>> nodes_; // by root, by window in its index
-
-public:
-  constexpr explicit piece_writers(graph_view const& g) {
-    array<std::int32_t> count;
-    each_piece(g, [&](std::int32_t, symbol y) {
-      symbol const root = g.tensors[y].base;
-      if (number_.empty()) number_.assign(g.tensor_count, none);
-      if (number_[root] == none) number_[root] = count.push(0);
-      ++count[number_[root]];
-    });
-    int const roots = count.size();
-    array<array<tensor_window>> windows(roots);
-    nodes_.resize(roots);
-    for (int r = 0; r < roots; ++r) {
-      nodes_[r].reserve(count[r]);
-      windows[r].reserve(count[r]);
-    }
-    each_piece(g, [&](std::int32_t i, symbol y) {
-      std::int32_t const r = number_[g.tensors[y].base];
-      nodes_[r].push(i);
-      windows[r].push(window_of(g, y));
-    });
-    index_.resize(roots);
-    for (symbol t = 0; t < number_.size(); ++t)
-      if (number_[t] != none) index_[number_[t]] = window_index(g.shape(t), windows[number_[t]]);
-  }
-
-  constexpr int roots() const noexcept { return index_.size(); }
-  /// none where a root is not written in pieces.
-  constexpr std::int32_t of(symbol root) const noexcept { return number_.empty() ? none : number_[root]; }
-  constexpr window_index const& index(std::int32_t r) const noexcept { return index_[r]; }
-  constexpr std::int32_t node_of(std::int32_t r, std::int32_t window) const noexcept {
-    return nodes_[r][window];
-  }
-
-private:
-  template <class Visit> static constexpr void each_piece(graph_view const& g, Visit visit) {
-    for (std::int32_t i = 0; i < g.node_count; ++i) {
-      node const& n = g.nodes[i];
-      for (int k = 0; k < n.result_count; ++k)
-        if (symbol const y = g.result(n, k); y != none && g.tensors[y].base != none) visit(i, y);
-    }
-  }
-};
-
-/// Calls `whole(producer)` or `pieces(root number, window)` for what an operand is made of.
-template <class Whole, class Pieces>
-constexpr void sources_of(graph_view const& g, piece_writers const& w, symbol x, Whole whole, Pieces pieces) {
-  if (x == none) return;
-  symbol const root = g.tensors[x].base == none ? x : g.tensors[x].base;
-  if (g.tensors[root].producer != none) whole(g.tensors[root].producer);
-  else if (w.of(root) != none) pieces(w.of(root), window_of(g, x));
-}
 
 /// Which node of region `to`, itself or one that runs it, a node inside belongs to; none for what is not inside.
 constexpr std::int32_t in_region(graph_view const& g, std::int32_t n, std::int32_t to) {
@@ -200,51 +141,6 @@ private:
 };
 
 } // namespace detail
-
-/// Whether the nodes can be run as they stand.
-constexpr bool in_order(graph_view const& g) {
-  bool views = false;
-  for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
-    for (int k = 0; k < n.operand_count; ++k) {
-      symbol const x = g.operand(n, k);
-      if (x == none) continue;
-      if (g.tensors[x].producer >= i) return false;
-      if (g.tensors[x].base != none && g.tensors[g.tensors[x].base].producer >= i) return false;
-    }
-    for (int k = 0; k < n.result_count; ++k)
-      if (symbol const y = g.result(n, k); y != none && g.tensors[y].base != none) views = true;
-  }
-  if (!views) return true;
-  detail::piece_writers const writers(g);
-  array<array<std::int32_t>> latest(writers.roots()); // by cell
-  for (int r = 0; r < writers.roots(); ++r) {
-    detail::window_index const& index = writers.index(r);
-    latest[r].assign(index.cells(), none);
-    for (int c = index.cells() - 1; c >= 0; --c) {
-      if (!index.is_cell(c)) continue;
-      if (index.is_leaf(c)) latest[r][c] = writers.node_of(r, index.window_in(c));
-      else
-        latest[r][c] =
-            latest[r][2 * c + 1] > latest[r][2 * c + 2] ? latest[r][2 * c + 1] : latest[r][2 * c + 2];
-    }
-  }
-  bool fine = true;
-  for (std::int32_t i = 0; i < g.node_count && fine; ++i)
-    for (int k = 0; k < g.nodes[i].operand_count; ++k)
-      detail::sources_of(
-          g, writers, g.operand(g.nodes[i], k), [](std::int32_t) {},
-          [&](std::int32_t r, tensor_window const& w) {
-            writers.index(r).visit(
-                writers.index(r).ask(w),
-                [&](std::int32_t c, bool surely) {
-                  if (surely && latest[r][c] >= i) fine = false;
-                  return !fine || latest[r][c] < i;
-                },
-                [&](std::int32_t) { fine = false; });
-          });
-  return fine;
-}
 
 /// An order in which the nodes can be run, as near to that of the pool as can be: always the first one that is ready. A
 /// node is ready when those that assign elements it reads have run, and those that `extra` puts before it.
