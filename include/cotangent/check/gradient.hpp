@@ -173,7 +173,7 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
 }
 
 template <class F, int... I, class... Args>
-gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args... args) {
+gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&&... args) { // copies, to be stepped in
   using weighed = weighed_function<F>;
   constexpr bool coarse = (holds_float<Args> || ...);
   gradient_check c;
