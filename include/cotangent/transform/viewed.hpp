@@ -2,37 +2,14 @@
 #ifndef COTANGENT_TRANSFORM_VIEWED_HPP
 #define COTANGENT_TRANSFORM_VIEWED_HPP
 
-#include <cotangent/ops/control_builder.hpp>
 #include <cotangent/transform/region_sum.hpp>
+#include <cotangent/transform/view_terms.hpp>
 
 #include <cstdint>
 
 // Cotangents of tensors that are read and written through views.
 
 namespace cotangent::detail {
-
-/// The sum of two cotangents of one symbol.
-constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
-  term const s{&b, x}, t{&b, y};
-  return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
-}
-
-/// Axes of stride 0 leave out of a window, one for each bit of `repeated`.
-constexpr tensor_window without_repeats(tensor_window const& w, std::uint32_t& repeated) {
-  tensor_window r = w;
-  r.rank = 0;
-  repeated = 0;
-  for (int k = 0; k < w.rank; ++k) {
-    if (w.stride[k] == 0 && w.size[k] > 1) {
-      repeated |= 1u << k;
-      continue;
-    }
-    r.size[r.rank] = w.size[k];
-    r.stride[r.rank++] = w.stride[k];
-  }
-  for (int k = r.rank; k < w.rank; ++k) r.size[k] = r.stride[k] = 0;
-  return r;
-}
 
 /// The tensors with views: what depends on a wrt of each, and the contributions to their cotangents, by window. Equal
 /// windows share a slot; slots are found by what they overlap.
@@ -138,7 +115,7 @@ public:
     std::uint32_t repeated = 0;
     tensor_window const w = without_repeats(cotangent::window_of(b_.get(), t), repeated);
     if (repeated != 0) contribution = extend::sum({&b_, contribution}, repeated).id;
-    if (v.slots[i].slides) put(v, v.whole, scattered(v, w, contribution));
+    if (v.slots[i].slides) put(v, v.whole, scattered(b_, w, contribution));
     else put(v, i, contribution);
   }
 
@@ -177,14 +154,7 @@ public:
           overlap(b_.dims(v.root), cotangent::window_of(g, y), own) != answer::no)
         writers.push(y);
     if (writers.empty()) return total;
-    symbol const written = b_.symbol_of(element::boolean, b_.tensor(v.root).shape);
-    for (symbol y : writers) {
-      tensor_window w = cotangent::window_of(b_.get(), y);
-      w.root = written;
-      symbol const part = push_view(b_, w, sizes_of(w));
-      std::int64_t const yes = 1;
-      (void)b_.assign(info_of<op::constant>(), nullptr, 0, &part, 1, &yes, 1, b_.place);
-    }
+    symbol const written = mask_of(b_, v.root, writers);
     tensor_window w = own;
     w.root = written;
     symbol const mask = detail::symbol_of(b_, share{own, w});
@@ -289,7 +259,7 @@ private:
     bool regular = box_of(v, i, over), spread_out = false;
     for (std::int32_t f : found)
       if (!box_of(v, f, box)) {
-        symbol const spread_value = spread(v, v.index.window(f), chain(v, f));
+        symbol const spread_value = spread(b_, v.index.window(f), chain(v, f));
         clear(v, f);
         put(v, v.whole, spread_value);
         spread_out = true;
@@ -379,13 +349,6 @@ private:
     return left;
   }
 
-  /// A tensor of its own for what no box of the grid is.
-  constexpr symbol spread(viewed& v, tensor_window w, symbol value) {
-    w.root = b_.symbol_of(b_.tensor(v.root).type, b_.tensor(v.root).shape);
-    symbol const to = push_view(b_, w, sizes_of(w));
-    (void)b_.assign(info_of<op::identity>(), &value, 1, &to, 1, nullptr, 0, b_.place);
-    return w.root;
-  }
   /// A window of the cotangent of the whole tensor.
   constexpr symbol through(viewed const& v, symbol whole, tensor_window w) {
     if (b_.tensor(whole).base != none) {
@@ -396,23 +359,6 @@ private:
     tensor_window const of = w;
     w.root = whole;
     return adder(v).symbol_for({of, w});
-  }
-  /// Elements that stand at several positions add up.
-  constexpr symbol scattered(viewed const& v, tensor_window const& w, symbol value) {
-    dimensions const d = sizes_of(w);
-    std::int32_t const shape = b_.shape(d);
-    term places = extend::constant(b_, element::int64, shape, static_cast<double>(w.offset));
-    for (int k = 0; k < w.rank; ++k) {
-      std::int64_t const axis = k;
-      term const along =
-          detail::push_as(info_of<op::broadcast>(), b_, {extend::iota(b_, element::int64, w.size[k])}, &axis,
-                          1, element::int64, shape);
-      places = places + along * w.stride[k];
-    }
-    std::int32_t const flat = b_.shape({1, {w.count()}}), all = b_.shape({1, {elements_of(b_.dims(v.root))}});
-    term const rows = op::reshape::of({&b_, value}, flat);
-    term const sum = op::scatter_add::of(rows, op::reshape::of(places, flat), all);
-    return op::reshape::of(sum, b_.tensor(v.root).shape).id;
   }
 };
 
