@@ -5,6 +5,7 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/shape.hpp>
+#include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/movement.hpp>
 
 #include <cstdint>
@@ -86,7 +87,7 @@ template <class T> void arg_max(box const& from, int axis, T const* p, std::int6
     T const* const s = p + i;
     std::int64_t best = 0;
     for (std::int64_t k = 1; k < n; ++k)
-      if (s[k * step] > s[best * step] || (s[k * step] != s[k * step] && s[best * step] == s[best * step])) best = k;
+      if (kernels::detail::takes_over(s[k * step], s[best * step])) best = k;
     q[j] = best;
   });
 }
