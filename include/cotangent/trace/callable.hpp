@@ -33,6 +33,16 @@ template <class F> struct callable : F {
   no_such_call operator()(...) const;
 };
 
+/// The same without arguments, where an ellipsis is as good a match as F.
+template <class F> struct callable_alone : F {
+  using F::operator();
+  template <class = void>
+    requires(!std::is_invocable_v<F const&>)
+  no_such_call operator()() const;
+};
+template <class F, class... Args> using callable_with =
+    std::conditional_t<sizeof...(Args) == 0, callable_alone<F>, callable<F>>;
+
 struct anything {};
 template <std::size_t> struct anything_at : anything {};
 

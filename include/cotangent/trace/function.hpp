@@ -90,7 +90,7 @@ public:
       // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
       // them.
       using result =
-          decltype(std::declval<callable<F> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
+          decltype(std::declval<callable_with<F, Args...> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
       return run<result>(args...);
     }
   }

@@ -273,7 +273,7 @@ private:
   COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
                                          std::integer_sequence<int, K...> all,
                                          std::integer_sequence<int, R...>) noexcept {
-    leaf_inputs in{m.inputs};
+    [[maybe_unused]] leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
     visit_leaves(arguments, in);
     visit_leaves(results, out);
@@ -295,7 +295,7 @@ private:
   static constexpr void evaluate_now(std::int64_t const* sizes, result& r, Args const&... args) {
     elements_in in[input_count + 1]{};
     elements_out out[output_count + 1]{};
-    leaf_elements_in note_in{in};
+    [[maybe_unused]] leaf_elements_in note_in{in}; // (there may be no arguments)
     leaf_elements_out note_out{out};
     (visit_leaves(args, note_in), ...);
     visit_leaves(r, note_out);
@@ -329,7 +329,7 @@ private:
 
   static void run_now(std::int64_t const* sizes, result& r, Args const&... args) {
     memory m;
-    leaf_inputs in{m.inputs};
+    [[maybe_unused]] leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
     (visit_leaves(args, in), ...);
     visit_leaves(r, out);

@@ -21,7 +21,7 @@ template <class F, class Indices, class... Args> struct trace_stage;
 template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>,
                                                                        Args...> {
   using trees = argument_list<std::index_sequence<I...>, expr_tree<Args, first_leaf<I, Args...>>...>;
-  using returned = decltype(std::declval<callable<F> const&>()(
+  using returned = decltype(std::declval<callable_with<F, Args...> const&>()(
       std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
   static constexpr unfit why = unfit_arguments<F, Args...>() != unfit::none
                                    ? unfit_arguments<F, Args...>()
