@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSL-1.0
 // Windows whose bounds count from the end of an axis, also of one whose extent has a name.
 #include <cotangent/cotangent.hpp>
+#include <cotangent/run/interpreter.hpp>
 
 #include "catch.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -68,4 +71,37 @@ TEST_CASE("bounds of a range and positions count from the end") {
   CHECK((gl(4) == 8 && gl(1) == 0));
   auto s4 = ct::compiled(odd)(ct::tensor<float, 6>{0, 1, 2, 3, 4, 5});
   CHECK((s4(0) == 2 && s4(1) == 4));
+}
+
+TEST_CASE("windows of named extents give the same from the program, the interpreter and an evaluation") {
+  using P = ct::program<decltype(ct::grad(rosenbrock)), ct::tensor<double, "n">>;
+  using Q = ct::program<decltype(ct::grad(sum_of_last)), ct::tensor<double, "n">>;
+  for (int n : {3, 4, 9, 33}) {
+    ct::tensor<double, "n"> x(n);
+    for (int i = 0; i < n; ++i) x(i) = 1.5 - 0.1 * i;
+    int which = 0;
+    for (ct::graph_view const& g : {P::graph, Q::graph}) {
+      std::vector<std::int64_t> sizes;
+      for (int k = 0; k < g.extent_count; ++k)
+        sizes.push_back(ct::evaluate(g.extents[k], [n](char const*, int) { return std::int64_t{n}; }));
+      ct::tensor<double, "n"> interpreted(n), evaluated(n);
+      ct::interpreter const program(g, sizes.data());
+      REQUIRE(program.failed().why == nullptr);
+      std::vector<char> bytes(static_cast<std::size_t>(program.workspace_bytes()) + 128);
+      std::size_t room = bytes.size();
+      void* memory = bytes.data();
+      REQUIRE(std::align(64, room - 64, memory, room) != nullptr);
+      void const* const in[]{x.data()};
+      void* const out[]{interpreted.data()};
+      REQUIRE(program.run(in, out, memory) == ct::status::ok);
+      ct::elements_in const from[]{ct::elements_in(x.data())};
+      ct::elements_out const to[]{ct::elements_out(evaluated.data())};
+      REQUIRE(ct::evaluate(g, sizes.data(), from, to).ok());
+      ct::tensor<double, "n"> const called = which++ == 0 ? P::call(x) : Q::call(x);
+      for (int i = 0; i < n; ++i) {
+        CHECK(interpreted(i) == Approx(called(i)).margin(1e-12));
+        CHECK(evaluated(i) == Approx(called(i)).margin(1e-12));
+      }
+    }
+  }
 }
