@@ -9,7 +9,7 @@ namespace {
 constexpr ct::tensor<double, 3> x{10, 20, 30};
 constexpr ct::tensor<double, 2, 3> m{{1, 2, 3}, {4, 5, 6}};
 
-template <class F, class... Args> constexpr auto run(F f, Args const&... args) { return ct::compiled(f)(args...); }
+template <class F, class... Args> consteval auto run(F f, Args const&... args) { return ct::compiled(f)(args...); }
 template <int N> constexpr bool equals(ct::tensor<double, N> const& a, ct::tensor<double, N> const& b) {
   return a == b;
 }
