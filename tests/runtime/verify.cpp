@@ -91,4 +91,16 @@ TEST_CASE("elements are assigned once, by whatever views") {
           copy(b, range(b, x, {0}, {1}), range(b, x, {1}, {1}));
           copy(b, x, strided(b, y, 0, {1}, {6}));
         }).empty());
+
+TEST_CASE("shapes stay the same through thousands of them") {
+  builder b;
+  array<std::int32_t> first;
+  for (int round = 0; round < 2; ++round)
+    for (dimension n = 0; n < 300; ++n)
+      for (int rank = 1; rank < 4; ++rank) {
+        dimensions d{rank, {n, n, n}};
+        std::int32_t const id = b.shape(d);
+        if (round == 0) first.push(id);
+        else REQUIRE(id == first[static_cast<int>(n) * 3 + rank - 1]);
+      }
 }

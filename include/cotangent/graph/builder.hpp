@@ -206,6 +206,7 @@ public:
   constexpr std::int32_t shape(dimensions const& d) {
     std::uint32_t h = static_cast<std::uint32_t>(d.rank) + 2;
     for (int k = 0; k < d.rank; ++k) h = detail::mix(h, static_cast<std::uint64_t>(d.size[k]));
+    h |= 1; // 0 says that an entry is not to be found
     if (std::int32_t const at = shapes_.find_or_add(h, [&](std::int32_t k) { return g_.shapes[k] == d; }); at != none)
       return at;
     g_.shapes.push(d);

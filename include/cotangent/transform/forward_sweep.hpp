@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_FORWARD_SWEEP_HPP
 
 #include <cotangent/transform/activity.hpp>
+#include <cotangent/transform/forward_views.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -39,14 +40,15 @@ class forward_sweep {
   std::int32_t const* nodes_; // of the region; null: all
   int count_;
   symbol low_;
+  viewed_tangents views_;
   array<symbol> dx_;           // by symbol - low_
   array<bool> moves_, needed_; // depends on a wrt; leads to an output
 
 public:
   constexpr explicit forward_sweep(forward_scope const& s)
       : s_(s), b_(s.b), index_(s.index), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)),
-        low_(s.index.low(s.region)), dx_(s.index.high(s.region) - low_, none), moves_(dx_.size()),
-        needed_(dx_.size()) {}
+        low_(s.index.low(s.region)), views_(s.b, s.index, s.region), dx_(s.index.high(s.region) - low_, none),
+        moves_(dx_.size()), needed_(dx_.size()) {}
 
   /// The tangents, none where zero whatever the values; false after a failure.
   constexpr bool run(tangent_request const& r, symbol* result) {
@@ -55,14 +57,18 @@ public:
     for (int k = 0; k < r.wrt_count; ++k) {
       symbol const x = r.wrt[k];
       if (r.seeds[k] == none) continue;
-      dx_[x - low_] = r.seeds[k];
-      moves_[x - low_] = true;
-      if (b_.tensor(x).producer < begin) begin = b_.tensor(x).producer + 1;
+      if (symbol const root = b_.tensor(x).base; root == none) {
+        dx_[x - low_] = sum(dx_[x - low_], r.seeds[k]);
+        if (b_.tensor(x).producer < begin) begin = b_.tensor(x).producer + 1;
+      } else {
+        dx_[root - low_] = sum(dx_[root - low_], views_.alone(x, r.seeds[k]));
+        begin = 0;
+      }
+      move(x);
     }
     for (int p = 0; p < count_; ++p)
       if (std::int32_t const i = node_at(p); i >= begin) find_moving(b_.get().nodes[i]);
-    for (int k = 0; k < r.output_count; ++k)
-      if (r.outputs[k] != none) needed_[r.outputs[k] - low_] = true;
+    for (int k = 0; k < r.output_count; ++k) need(r.outputs[k]);
     for (int p = count_; p-- > 0;)
       if (std::int32_t const i = node_at(p); i >= begin) find_needed(b_.get().nodes[i]);
 
@@ -72,15 +78,38 @@ public:
       if (std::int32_t const i = node_at(p); i >= begin && !visit(i)) return false;
     b_.place = outer;
     b_.exact = outer_exact;
-    for (int k = 0; k < r.output_count; ++k)
-      if (r.outputs[k] != none) result[k] = dx_[r.outputs[k] - low_];
+    for (int k = 0; k < r.output_count; ++k) result[k] = tangent_of(r.outputs[k]);
     return true;
   }
 
 private:
   constexpr std::int32_t node_at(int p) const { return nodes_ == nullptr ? p : nodes_[p]; }
   constexpr symbol id(int k) const { return b_.get().ids[k]; }
-  constexpr bool moving(symbol t) const { return t != none && moves_[t - low_]; }
+  constexpr bool moving(symbol t) const {
+    return t != none && (moves_[t - low_] || (is_view(t) && moves_[b_.tensor(t).base - low_]));
+  }
+  constexpr bool is_view(symbol t) const { return views_.any() && b_.tensor(t).base != none; }
+  constexpr void move(symbol t) {
+    moves_[t - low_] = true;
+    if (is_view(t)) moves_[b_.tensor(t).base - low_] = true;
+  }
+  constexpr void need(symbol t) {
+    if (t == none) return;
+    needed_[t - low_] = true;
+    if (is_view(t)) needed_[b_.tensor(t).base - low_] = true;
+  }
+  constexpr symbol sum(symbol x, symbol y) {
+    return x == none ? y : push(info_of<op::add>(), {term{&b_, x}, term{&b_, y}}).id;
+  }
+  constexpr symbol tangent_of(symbol t) {
+    if (t == none || !views_.any()) return t == none ? none : dx_[t - low_];
+    symbol const root = is_view(t) ? b_.tensor(t).base : t;
+    return moves_[root - low_] ? views_.read(t, dx_[root - low_]) : none;
+  }
+  constexpr void store(symbol t, symbol dy) {
+    if (is_view(t)) views_.write(t, dy);
+    else dx_[t - low_] = dy;
+  }
   static constexpr bool is_rare(node const& n) {
     return n.result_count != 1 || n.op->kind == operation_kind::control;
   }
@@ -92,14 +121,15 @@ private:
       for (int k = 0; k < n.operand_count; ++k) from[k] = moving(id(n.first + k));
       activity(b_.get(), index_).forward(n, from.data(), to.data());
       for (int k = 0; k < n.result_count; ++k)
-        if (to[k]) moves_[id(n.first + n.operand_count + k) - low_] = true;
+        if (to[k]) move(id(n.first + n.operand_count + k));
       return;
     }
     symbol const* const ids = b_.get().ids.data() + n.first;
     symbol const y = ids[n.operand_count];
     if (!is_floating(b_.tensor(y).type)) return;
-    bool& moves = moves_[y - low_];
+    bool moves = false;
     for (int k = 0; k < n.operand_count && !moves; ++k) moves = moving(ids[k]);
+    if (moves) move(y);
   }
   constexpr void find_needed(node const& n) {
     symbol const* const ids = b_.get().ids.data() + n.first;
@@ -108,16 +138,17 @@ private:
       for (int k = 0; k < n.result_count; ++k) from[k] = wanted(ids[n.operand_count + k]);
       activity(b_.get(), index_).backward(n, from.data(), to.data());
       for (int k = 0; k < n.operand_count; ++k)
-        if (to[k] && moving(ids[k])) needed_[ids[k] - low_] = true;
+        if (to[k] && moving(ids[k])) need(ids[k]);
       return;
     }
     if (!wanted(ids[n.operand_count])) return;
     for (int k = 0; k < n.operand_count; ++k)
-      if (moving(ids[k])) needed_[ids[k] - low_] = true;
+      if (moving(ids[k])) need(ids[k]);
   }
   /// Whether a tangent of this symbol is to be computed.
   constexpr bool wanted(symbol y) const {
-    return needed_[y - low_] && moves_[y - low_] && dx_[y - low_] == none;
+    bool const asked = needed_[y - low_] || (is_view(y) && needed_[b_.tensor(y).base - low_]);
+    return asked && moving(y) && dx_[y - low_] == none;
   }
 
   constexpr bool visit(std::int32_t i) {
@@ -130,7 +161,7 @@ private:
     array<symbol> tangent(n.operand_count, none);
     any = false;
     for (int k = 0; k < n.operand_count; ++k) {
-      if (symbol const x = id(n.first + k); x != none) tangent[k] = dx_[x - low_];
+      tangent[k] = tangent_of(id(n.first + k));
       any = any || tangent[k] != none;
     }
     if (n.op == info_of<op::loop>() || n.op == info_of<op::case_of>()) {
@@ -144,7 +175,7 @@ private:
     if (!any) return true;
     tangent_rule rule{{b_, n}, tangent.data()};
     n.op->tangent(rule);
-    dx_[id(n.first + n.operand_count) - low_] = rule.given;
+    store(id(n.first + n.operand_count), rule.given);
     return true;
   }
   constexpr void control(std::int32_t i, node const& n, symbol const* tangent) {
@@ -153,7 +184,7 @@ private:
     for (int k = 0; k < n.result_count; ++k) asked[k] = wanted(id(n.first + n.operand_count + k));
     s_.control(s_, i, tangent, asked.data(), given.data());
     for (int k = 0; k < n.result_count; ++k)
-      if (given[k] != none) dx_[id(n.first + n.operand_count + k) - low_] = given[k];
+      if (given[k] != none) store(id(n.first + n.operand_count + k), given[k]);
   }
 };
 
