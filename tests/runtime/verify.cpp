@@ -91,6 +91,7 @@ TEST_CASE("elements are assigned once, by whatever views") {
           copy(b, range(b, x, {0}, {1}), range(b, x, {1}, {1}));
           copy(b, x, strided(b, y, 0, {1}, {6}));
         }).empty());
+}
 
 TEST_CASE("shapes stay the same through thousands of them") {
   builder b;
