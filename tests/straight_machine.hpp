@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-// A machine that takes straight code at its word, lane by lane, and distrusts it: lanes that mean nothing must not be
-// read, every element of every result is stored once, nothing is loaded after the first store.
+// A machine that takes straight code at its word, lane by lane, and distrusts it: lanes that mean nothing
+// must not be read, every element of every result is stored once, nothing is loaded after the first store.
 
 namespace reference {
 
@@ -61,7 +61,8 @@ class straight_machine {
     switch (s.what) {
     case straight_action::constant: v[0] = {cotangent::detail::scalar_of(s.type, s.bits), true}; break;
     case straight_action::load:
-      if (s.index < 0 || s.index >= inputs.size() || s.offset < 0 || s.offset + s.count > inputs[s.index].size() || s.count > s.lanes)
+      if (s.index < 0 || s.index >= inputs.size() || s.offset < 0 ||
+          s.offset + s.count > inputs[s.index].size() || s.count > s.lanes)
         return fail("a load beyond its argument", k);
       if (stored) return fail("a load behind a store", k);
       for (int i = 0; i < s.count; ++i) v[at(i)] = {inputs[s.index][static_cast<int>(s.offset) + i], true};
@@ -73,7 +74,8 @@ class straight_machine {
     case straight_action::shuffle: {
       lanes const a = read(k, 0, s.width), b = read(k, 1, s.width);
       for (int i = 0; i < s.lanes; ++i)
-        if (int const from = p_.indices[s.first_index + i]; from != none) v[at(i)] = from < s.width ? a[at(from)] : b[at(from - s.width)];
+        if (int const from = p_.indices[s.first_index + i]; from != none)
+          v[at(i)] = from < s.width ? a[at(from)] : b[at(from - s.width)];
       break;
     }
     case straight_action::compute:
@@ -92,7 +94,8 @@ class straight_machine {
     case straight_action::store: {
       lanes const a = read(k, 0, s.lanes);
       stored = true;
-      if (s.index < 0 || at(s.index) >= results_.size() || at(s.offset + s.count) > results_[at(s.index)].size())
+      if (s.index < 0 || at(s.index) >= results_.size() ||
+          at(s.offset + s.count) > results_[at(s.index)].size())
         return fail("a store beyond its result", k);
       for (int i = 0; i < s.count; ++i) {
         cell& to = results_[at(s.index)][at(s.offset + i)];

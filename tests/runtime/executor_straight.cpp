@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "executor.hpp"
 
-// What only straight code does: components that share lanes, several values in one register, elements of every type.
+// What only straight code does: components that share lanes, several values in one register, elements of
+// every type.
 
 using namespace executing;
 
@@ -24,7 +25,8 @@ template <element E> struct dihedral {
     return a;
   }
   static constexpr outputs_of of(builder& b, term const* p) {
-    point const u = at(p[1]) - at(p[0]), v = at(p[2]) - at(p[1]), w = at(p[3]) - at(p[2]), m = cross(u, v), n = cross(v, w);
+    point const u = at(p[1]) - at(p[0]), v = at(p[2]) - at(p[1]), w = at(p[3]) - at(p[2]), m = cross(u, v),
+                n = cross(v, w);
     term const energy = 1 - dot(m, n) / extend::apply<op::sqrt>(dot(m, m) * dot(n, n));
     symbol in[4], out[4];
     for (int k = 0; k < 4; ++k) in[k] = p[k].id;
@@ -37,7 +39,8 @@ template <element E> struct dihedral {
 template <dimension N> struct lanes {
   static constexpr array<argument> arguments(builder&) {
     array<argument> a;
-    for (element e : {element::float32, element::float64, element::int32, element::int64, element::boolean}) a.push({e, {1, {N}}});
+    for (element e : {element::float32, element::float64, element::int32, element::int64, element::boolean})
+      a.push({e, {1, {N}}});
     return a;
   }
   static constexpr outputs_of of(builder& b, term const* x) {
@@ -52,7 +55,8 @@ template <dimension N> struct lanes {
       if (k == 4) break;
       out.ids.push(extend::sum(x[k], 1).id);
       out.ids.push(extend::max(x[k], 1).id);
-      term const chosen = extend::select(x[4] && x[k] > 0, x[k] * x[k], extend::convert(x[(k + 1) % 4], x[k].type()));
+      term const chosen =
+          extend::select(x[4] && x[k] > 0, x[k] * x[k], extend::convert(x[(k + 1) % 4], x[k].type()));
       out.ids.push(chosen.id);
       out.ids.push((!(chosen < x[k])).id);
       out.ids.push(extend::convert(x[4], x[k].type()).id);
@@ -73,8 +77,16 @@ struct numbers {
     return a;
   }
   static constexpr outputs_of of(builder& b, term const* x) {
-    return {x[0], x[1], x[2], x[3], extend::select(x[1], x[0], -x[0]), extend::sum(x[3], 1), extend::max(x[3], 3), x[0] + 1,
-            extend::constant(b, element::int64, b.shape(dimensions{1, {3}}), 7), extend::iota(b, element::float32, 5)};
+    return {x[0],
+            x[1],
+            x[2],
+            x[3],
+            extend::select(x[1], x[0], -x[0]),
+            extend::sum(x[3], 1),
+            extend::max(x[3], 3),
+            x[0] + 1,
+            extend::constant(b, element::int64, b.shape(dimensions{1, {3}}), 7),
+            extend::iota(b, element::float32, 5)};
   }
 };
 

@@ -12,7 +12,8 @@ using namespace reference;
 
 namespace {
 
-constexpr dimension axes[][4]{{3, 4, 2, 1}, {3, 3, 1, 2}, {1, 5, 3, 2}, {2, 2, 2, 2}, {6, 1, 4, 1}, {0, 3, 2, 1}, {8, 1, 1, 3}, {7, 2, 1, 1}};
+constexpr dimension axes[][4]{{3, 4, 2, 1}, {3, 3, 1, 2}, {1, 5, 3, 2}, {2, 2, 2, 2},
+                              {6, 1, 4, 1}, {0, 3, 2, 1}, {8, 1, 1, 3}, {7, 2, 1, 1}};
 constexpr int kinds_of_axes = static_cast<int>(sizeof axes / sizeof axes[0]);
 
 graph small_graph(int seed) {
@@ -33,7 +34,8 @@ bool equal(scalar const& a, scalar const& b) {
   if (a.type != b.type) return false;
   if (!is_floating(a.type)) return a.integer == b.integer;
   double const near = a.type == element::float32 ? 3e-6 : 1e-12;
-  return a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real)) || std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
+  return a.real == b.real || (math::is_nan(a.real) && math::is_nan(b.real)) ||
+         std::fabs(a.real - b.real) <= near * (1 + std::fabs(b.real));
 }
 bool equal(array<values> const& a, array<values> const& b) {
   for (int k = 0; k < a.size(); ++k)
@@ -53,7 +55,8 @@ graph chain(int elements) {
   return simplify(b.get());
 }
 
-/// Vectors whose components somebody wrote out: sums, cross products, scaled ones, signs that differ; with gradients.
+/// Vectors whose components somebody wrote out: sums, cross products, scaled ones, signs that differ; with
+/// gradients.
 graph components(int seed) {
   dice d(static_cast<std::uint64_t>(seed));
   int const n = 2 + d.below(4), vectors = 2 + d.below(3);
@@ -174,7 +177,8 @@ TEST_CASE("The machine that follows straight code sees when it is wrong") {
   }
   for (straight_step const& s : right.steps)
     for (int k = s.first_index; s.what == straight_action::shuffle && k < s.first_index + s.lanes; ++k) {
-      if (right.indices[k] == none || right.operands[s.first + right.indices[k] / s.width].lane != none) continue; // one number
+      if (right.indices[k] == none || right.operands[s.first + right.indices[k] / s.width].lane != none)
+        continue; // one number
       straight_program wrong = right;
       wrong.indices[k] ^= 1;
       try_out(wrong);
@@ -187,7 +191,8 @@ TEST_CASE("What is large, and what chooses elements by index, runs as loops") {
   CHECK(runs_straight(chain(8), 64));
   CHECK_FALSE(runs_straight(chain(most_straight_elements + 1), 64));
   builder b;
-  term x{&b, b.symbol_of(element::float64, b.shape(dimensions{1, {4}}))}, i{&b, b.symbol_of(element::int32, b.shape(dimensions{1, {2}}))};
+  term x{&b, b.symbol_of(element::float64, b.shape(dimensions{1, {4}}))},
+      i{&b, b.symbol_of(element::int32, b.shape(dimensions{1, {2}}))};
   symbol const in[2]{x.id, i.id};
   b.set_inputs(in, 2);
   term const y = extend::gather(x, i);

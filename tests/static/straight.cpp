@@ -17,10 +17,12 @@ template <class Make> struct simplified {
   };
   static constexpr graph_view view = frozen<made, capacity::of(frozen<Make>::view)>::view;
 };
-template <class Make, int VectorBytes = 64> constexpr auto const& steps_of = straightened<simplified<Make>, VectorBytes>::value;
+template <class Make, int VectorBytes = 64> constexpr auto const& steps_of =
+    straightened<simplified<Make>, VectorBytes>::value;
 template <class Make, int VectorBytes = 64> constexpr int count(straight_action what) {
   int n = 0;
-  for (int k = 0; k < steps_of<Make, VectorBytes>.size.steps; ++k) n += steps_of<Make, VectorBytes>.steps.data[k].what == what;
+  for (int k = 0; k < steps_of<Make, VectorBytes>.size.steps; ++k)
+    n += steps_of<Make, VectorBytes>.steps.data[k].what == what;
   return n;
 }
 
@@ -46,17 +48,20 @@ struct moved {
 };
 static_assert(count<moved>(straight_action::load) == 1 && count<moved>(straight_action::compute) == 1 &&
               count<moved>(straight_action::store) == 1 && steps_of<moved>.size.steps == 4);
-static_assert(count<moved, 16>(straight_action::load) == 4 && count<moved, 16>(straight_action::compute) == 4);
+static_assert(count<moved, 16>(straight_action::load) == 4 &&
+              count<moved, 16>(straight_action::compute) == 4);
 
 template <int N> struct rosenbrock {
   static constexpr built make() {
     builder b;
-    term const x = input(b, element::float64, {1, {N}}), here = extend::slice(x, 0, 0, N - 1), after = extend::slice(x, 0, 1, N - 1);
+    term const x = input(b, element::float64, {1, {N}}), here = extend::slice(x, 0, 0, N - 1),
+               after = extend::slice(x, 0, 1, N - 1);
     term const t = after - here * here, u = 1 - here;
     return with_gradient(b, extend::sum(100 * t * t + u * u, 1), x);
   }
 };
-static_assert(count<rosenbrock<8>>(straight_action::load) == 2 && count<rosenbrock<8>>(straight_action::fold) == 1 &&
+static_assert(count<rosenbrock<8>>(straight_action::load) == 2 &&
+              count<rosenbrock<8>>(straight_action::fold) == 1 &&
               count<rosenbrock<8>>(straight_action::store) == 2 && steps_of<rosenbrock<8>>.size.steps <= 28);
 
 /// What a larger graph than any that runs straight costs a compiler.

@@ -52,7 +52,8 @@ template <class Stage, int VectorBytes> struct straightened {
     if constexpr (guess.holds(detail::straightened_with<Stage, VectorBytes, guess>::value.size))
       return detail::straightened_with<Stage, VectorBytes, guess>::value;
     else
-      return detail::straightened_with<Stage, VectorBytes, detail::straightened_with<Stage, VectorBytes, guess>::value.size>::value;
+      return detail::straightened_with<
+          Stage, VectorBytes, detail::straightened_with<Stage, VectorBytes, guess>::value.size>::value;
   }();
 };
 

@@ -13,8 +13,8 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// A small static program without a loop: every step is one inlined function, its place a template argument, its value
-/// held in registers. Needs no workspace. All loads stand before all stores.
+/// A small static program without a loop: every step is one inlined function, its place a template argument,
+/// its value held in registers. Needs no workspace. All loads stand before all stores.
 template <class Stage> struct straight {
   static constexpr auto const& S = straightened<Stage, simd::bytes>::value;
   using wide = element_t<S.widest>;
@@ -25,7 +25,8 @@ template <class Stage> struct straight {
   /// A result may lie on any argument.
   static constexpr bool may_be_in_place(int, int) noexcept { return true; }
 
-  COTANGENT_INLINE static status run(void*, void const* const* inputs, void* const* outputs, std::int64_t const*) noexcept {
+  COTANGENT_INLINE static status run(void*, void const* const* inputs, void* const* outputs,
+                                     std::int64_t const*) noexcept {
     values v;
     v.run(inputs, outputs, std::make_index_sequence<static_cast<std::size_t>(S.size.steps)>{});
     return status::ok;
@@ -46,7 +47,8 @@ private:
     registers<16, wide, counts(4)> w16;
 
     template <std::size_t... I>
-    COTANGENT_INLINE void run(void const* const* inputs, void* const* outputs, std::index_sequence<I...>) noexcept {
+    COTANGENT_INLINE void run(void const* const* inputs, void* const* outputs,
+                              std::index_sequence<I...>) noexcept {
       static_cast<void>(std::initializer_list<int>{(step<static_cast<int>(I)>(inputs, outputs), 0)...});
     }
 
@@ -60,7 +62,9 @@ private:
       else return w16.template at<s.type>(s.place);
     }
 
-    static constexpr straight_operand read(int i, int k) { return S.operands.data[S.steps.data[i].first + k]; }
+    static constexpr straight_operand read(int i, int k) {
+      return S.operands.data[S.steps.data[i].first + k];
+    }
     template <int I> static constexpr element type_of = S.steps.data[I].type;
 
     /// What operand `Lane` of step `J` is, in W lanes.
@@ -96,13 +100,18 @@ private:
       else if constexpr (s.what == straight_action::compute && s.operand_count <= 3) {
         // spelled out: to expand each node's operands costs a compiler more than the node
         using Op = described_by<s.op>;
-        constexpr straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0), c = read(I, s.operand_count > 2 ? 2 : 0);
-        constexpr element ea = S.steps.data[a.step].type, eb = S.steps.data[b.step].type, ec = S.steps.data[c.step].type;
-        if constexpr (s.operand_count == 1) at<I>() = apply_to<Op, s.type, V, ea>(taken<a.step, a.lane, s.lanes>());
+        constexpr straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0),
+                                   c = read(I, s.operand_count > 2 ? 2 : 0);
+        constexpr element ea = S.steps.data[a.step].type, eb = S.steps.data[b.step].type,
+                          ec = S.steps.data[c.step].type;
+        if constexpr (s.operand_count == 1)
+          at<I>() = apply_to<Op, s.type, V, ea>(taken<a.step, a.lane, s.lanes>());
         else if constexpr (s.operand_count == 2)
-          at<I>() = apply_to<Op, s.type, V, ea, eb>(taken<a.step, a.lane, s.lanes>(), taken<b.step, b.lane, s.lanes>());
+          at<I>() = apply_to<Op, s.type, V, ea, eb>(taken<a.step, a.lane, s.lanes>(),
+                                                    taken<b.step, b.lane, s.lanes>());
         else
-          at<I>() = apply_to<Op, s.type, V, ea, eb, ec>(taken<a.step, a.lane, s.lanes>(), taken<b.step, b.lane, s.lanes>(),
+          at<I>() = apply_to<Op, s.type, V, ea, eb, ec>(taken<a.step, a.lane, s.lanes>(),
+                                                        taken<b.step, b.lane, s.lanes>(),
                                                         taken<c.step, c.lane, s.lanes>());
       } else if constexpr (s.what == straight_action::compute)
         at<I>() = computed<I, V>(std::make_index_sequence<static_cast<std::size_t>(s.operand_count)>{});
@@ -111,15 +120,18 @@ private:
       else at<I>() = folded<described_by<s.op>, s.count>(operand<I, 0, s.width>());
     }
 
-    template <int I, class V, std::size_t... K> COTANGENT_INLINE V computed(std::index_sequence<K...>) noexcept {
+    template <int I, class V, std::size_t... K> COTANGENT_INLINE V
+    computed(std::index_sequence<K...>) noexcept {
       constexpr straight_step s = S.steps.data[I];
-      return apply_to<described_by<s.op>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(operand<I, K, s.lanes>()...);
+      return apply_to<described_by<s.op>, s.type, V, type_of<read(I, static_cast<int>(K)).step>...>(
+          operand<I, K, s.lanes>()...);
     }
     template <int I, std::size_t K, class V> COTANGENT_INLINE auto lane() noexcept {
       using L = math::lane_t<V>;
       constexpr straight_operand o = read(I, static_cast<int>(K));
       if constexpr (o.step == none) return L{};
-      else if constexpr (S.steps.data[I].type == element::boolean) return static_cast<L>(at<o.step>() ? -1 : 0);
+      else if constexpr (S.steps.data[I].type == element::boolean)
+        return static_cast<L>(at<o.step>() ? -1 : 0);
       else return L(at<o.step>());
     }
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V built(std::index_sequence<K...>) noexcept {
@@ -145,13 +157,17 @@ private:
       if constexpr (stays(I)) { // g++ makes a choice out of this, but takes a shuffle apart
         using V = std::remove_cv_t<decltype(a)>;
         using mask = math::mask_t<V>;
-        if constexpr (is_zero(read(I, 1)) && sizeof(V) == 64) { // clang sees an expansion in it, of twice the cost
+        if constexpr (is_zero(read(I, 1)) &&
+                      sizeof(V) == 64) { // clang sees an expansion in it, of twice the cost
           mask const kept{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...};
           return math::bit_cast<V>(math::bit_cast<mask>(a) & math::opaque(kept));
-        } else return math::select(mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
+        } else
+          return math::select(
+              mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
       } else return __builtin_shufflevector(a, b, S.indices.data[s.first_index + static_cast<int>(K)]...);
     }
-    template <class Op, int Count, class V> COTANGENT_INLINE static math::lane_t<V> folded(V const& v) noexcept {
+    template <class Op, int Count, class V> COTANGENT_INLINE static math::lane_t<V>
+    folded(V const& v) noexcept {
       using T = math::lane_t<V>;
       if constexpr (Count == 2) return Op::combine(T(v[0]), T(v[1]));
       else if constexpr (Count == 3) return Op::combine(T(Op::combine(T(v[0]), T(v[2]))), T(v[1]));
@@ -160,7 +176,7 @@ private:
   };
 };
 
-} // inline namespace COTANGENT_ABI
+} // namespace COTANGENT_ABI
 } // namespace cotangent::run
 
 #endif

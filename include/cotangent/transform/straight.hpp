@@ -8,7 +8,8 @@
 
 #include <cstdint>
 
-// The form of a small program: a list of steps without a loop. Each step makes one value, a number or a vector of lanes.
+// The form of a small program: a list of steps without a loop. Each step makes one value, a number or a
+// vector of lanes.
 
 namespace cotangent {
 
@@ -37,8 +38,8 @@ struct straight_step {
   element type = element::float32;
   std::int32_t lanes = 1; // of the value: a power of two; of a store: of what is stored
   std::int32_t count = 1;
-  std::int32_t width = 1; // of the operands of a shuffle or a fold
-  std::int32_t place = 0; // of the value among those of its element and lanes
+  std::int32_t width = 1;                    // of the operands of a shuffle or a fold
+  std::int32_t place = 0;                    // of the value among those of its element and lanes
   std::int32_t first = 0, operand_count = 0; // into operands
   std::int32_t first_index = 0;              // into indices
   std::int32_t index = none;
@@ -110,15 +111,13 @@ struct lane_rule {
     while (w < left) w *= 2;
     return w;
   }
-  constexpr int vectors(int elements) const noexcept {
-    return elements == 0 ? 0 : (elements - 1) / most + 1;
-  }
+  constexpr int vectors(int elements) const noexcept { return elements == 0 ? 0 : (elements - 1) / most + 1; }
 };
 
 } // namespace detail
 
-/// About how many steps a graph takes as straight code for vectors of that many bytes; -1 where it cannot be had: where
-/// sizes are no numbers or large, where elements are chosen by index.
+/// About how many steps a graph takes as straight code for vectors of that many bytes; -1 where it cannot be
+/// had: where sizes are no numbers or large, where elements are chosen by index.
 constexpr int straight_size(graph_view const& g, int vector_bytes) {
   if (g.region_count > 1 || g.extent_count > 0 || g.node_count > 4 * most_straight_steps) return -1;
   detail::lane_rule const rule(g, vector_bytes);
@@ -135,7 +134,9 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
     case operation_kind::elementwise: steps += vectors * (n.op->cost > 8 ? 4 : 1); break;
     case operation_kind::reduction: {
       int const from = detail::elements_of(g, g.operand(n, 0));
-      steps += elements <= 1 ? 2 * rule.vectors(from) : 2 * (elements < from / elements * vectors ? elements : from / elements * vectors);
+      steps += elements <= 1
+                   ? 2 * rule.vectors(from)
+                   : 2 * (elements < from / elements * vectors ? elements : from / elements * vectors);
       break;
     }
     case operation_kind::matmul: {

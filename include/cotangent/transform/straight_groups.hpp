@@ -7,8 +7,9 @@
 
 #include <cstdint>
 
-// Numbers that are computed alike become lanes of one value: the components of a vector that somebody wrote out. Alike are
-// nodes of one level with one operation whose operands come from the same values, whatever the lane.
+// Numbers that are computed alike become lanes of one value: the components of a vector that somebody wrote
+// out. Alike are nodes of one level with one operation whose operands come from the same values, whatever the
+// lane.
 
 namespace cotangent::detail {
 
@@ -41,7 +42,8 @@ protected:
     std::uint32_t h = mix(n.op->code, static_cast<std::uint64_t>(g_.tensors[g_.result(n)].type));
     for (int k = 0; k < n.operand_count; ++k) h = mix(h, static_cast<std::uint32_t>(source_of(m.from[k])));
     std::int32_t const index = members_.push(m);
-    std::int32_t const found = kinds_index_.find_or_add(h | 1u, [&](std::int32_t k) { return alike(members_[kinds_[k].first], m); });
+    std::int32_t const found =
+        kinds_index_.find_or_add(h | 1u, [&](std::int32_t k) { return alike(members_[kinds_[k].first], m); });
     kind& k = kinds_[found != none ? found : kinds_.push({index, index, 0})];
     if (k.count++ > 0) members_[k.last].next = index;
     k.last = index;
@@ -54,7 +56,8 @@ protected:
       chosen_.clear();
       for (std::int32_t m = k.first; m != none; m = members_[m].next) chosen_.push(m);
       int const cost = k.count > 1 ? sort() : 0;
-      bool const together = k.count > 2 || (k.count == 2 && (cost == 0 || g_.nodes[members_[k.first].node].op->cost > 8));
+      bool const together =
+          k.count > 2 || (k.count == 2 && (cost == 0 || g_.nodes[members_[k.first].node].op->cost > 8));
       for (int c = 0, w = 0; c < k.count; c += w) {
         w = together ? rule_.lanes(k.count - c) : 1;
         compute(c, w < k.count - c ? w : k.count - c, w);
@@ -78,7 +81,8 @@ private:
   array<kind> kinds_;
   hash_index kinds_index_;
   array<std::int32_t> chosen_, best_;
-  array<std::int32_t> wish_; // by symbol: the lane a number would best have, since that is its place in a result
+  array<std::int32_t>
+      wish_; // by symbol: the lane a number would best have, since that is its place in a result
 
   constexpr void find_wishes() {
     wish_.assign(g_.tensor_count, none);
@@ -88,16 +92,19 @@ private:
       bool const joins = n.op->kind == operation_kind::concatenate;
       if (!joins && wish_[y] == none) continue;
       for (int k = 0; k < n.operand_count; ++k)
-        if (symbol const x = g_.operand(n, k); wish_[x] == none && elements_of(g_, x) == 1) wish_[x] = joins ? k : wish_[y];
+        if (symbol const x = g_.operand(n, k); wish_[x] == none && elements_of(g_, x) == 1)
+          wish_[x] = joins ? k : wish_[y];
     }
   }
 
-  /// Divisions, roots and functions share lanes wherever their operands come from: to build a vector costs less.
+  /// Divisions, roots and functions share lanes wherever their operands come from: to build a vector costs
+  /// less.
   constexpr void join_expensive() {
     for (int k = 0; k < kinds_.size(); ++k) {
       if (kinds_[k].count != 1 || g_.nodes[members_[kinds_[k].first].node].op->cost < 4) continue;
       for (int j = k + 1; j < kinds_.size(); ++j) {
-        if (kinds_[j].count != 1 || !same_operation(members_[kinds_[k].first], members_[kinds_[j].first])) continue;
+        if (kinds_[j].count != 1 || !same_operation(members_[kinds_[k].first], members_[kinds_[j].first]))
+          continue;
         members_[kinds_[k].last].next = kinds_[j].first;
         kinds_[k].last = kinds_[j].last;
         ++kinds_[k].count;
@@ -106,7 +113,9 @@ private:
     }
   }
 
-  static constexpr bool commutes(node const& n) { return n.op->commutative || n.op == info_of<op::multiply_add>(); }
+  static constexpr bool commutes(node const& n) {
+    return n.op->commutative || n.op == info_of<op::multiply_add>();
+  }
 
   /// What an element is a lane of; the same for a value and its negative, and for all constants.
   constexpr std::int32_t source_of(lane_ref r) const {
@@ -133,8 +142,8 @@ private:
     return true;
   }
 
-  /// Puts the chosen in the order of the lanes of one operand: of that with which the fewest operands need a shuffle,
-  /// whose number is returned.
+  /// Puts the chosen in the order of the lanes of one operand: of that with which the fewest operands need a
+  /// shuffle, whose number is returned.
   constexpr int sort() {
     int least = 100;
     int const operands = g_.nodes[members_[chosen_[0]].node].operand_count;
@@ -143,7 +152,8 @@ private:
       for (int i = 1; i < chosen_.size(); ++i) { // few, and mostly in order
         std::int32_t const m = chosen_[i];
         int j = i;
-        for (; j > 0 && members_[chosen_[j - 1]].from[k].lane > members_[m].from[k].lane; --j) chosen_[j] = chosen_[j - 1];
+        for (; j > 0 && members_[chosen_[j - 1]].from[k].lane > members_[m].from[k].lane; --j)
+          chosen_[j] = chosen_[j - 1];
         chosen_[j] = m;
       }
       if (int const cost = shuffles(); cost < least) {
@@ -163,7 +173,9 @@ private:
     if (least < 100) chosen_ = best_;
     return least;
   }
-  constexpr std::int32_t wish(std::int32_t member_index) const { return wish_[g_.result(g_.nodes[members_[member_index].node])]; }
+  constexpr std::int32_t wish(std::int32_t member_index) const {
+    return wish_[g_.result(g_.nodes[members_[member_index].node])];
+  }
   constexpr int shuffles() {
     int count = 0;
     lane_ref lane[most_lanes];
@@ -189,12 +201,14 @@ private:
     s.type = g_.tensors[g_.result(n)].type;
     s.lanes = w;
     std::int32_t const made = push(s, operands, n.operand_count);
-    for (int i = 0; i < filled; ++i) at_[begin(g_.result(g_.nodes[members_[chosen_[c + i]].node]))] = {made, i};
+    for (int i = 0; i < filled; ++i)
+      at_[begin(g_.result(g_.nodes[members_[chosen_[c + i]].node]))] = {made, i};
   }
 };
 
-/// The nodes in an order in which all numbers of a level come together: operations that move elements belong to the level
-/// of what they move, a negative stands between two levels, so that lanes whose signs differ stay together.
+/// The nodes in an order in which all numbers of a level come together: operations that move elements belong
+/// to the level of what they move, a negative stands between two levels, so that lanes whose signs differ
+/// stay together.
 constexpr void sort_by_level(graph_view const& g, array<std::int32_t>& order, array<std::int32_t>& level_of) {
   array<std::int32_t> level(g.tensor_count, 0), next;
   level_of.assign(g.node_count, 0);
@@ -204,7 +218,8 @@ constexpr void sort_by_level(graph_view const& g, array<std::int32_t>& order, ar
     int most = 0;
     for (int k = 0; k < n.operand_count; ++k)
       if (int const l = level[g.operand(n, k)]; l > most) most = l;
-    bool const computes = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction || n.op->kind == operation_kind::matmul;
+    bool const computes = n.op->kind == operation_kind::elementwise ||
+                          n.op->kind == operation_kind::reduction || n.op->kind == operation_kind::matmul;
     if (computes) most = n.op == info_of<op::negate>() && most % 2 == 0 ? most + 1 : most / 2 * 2 + 2;
     level[g.result(n)] = most;
     level_of[i] = 2 * most + (computes ? 0 : 1);

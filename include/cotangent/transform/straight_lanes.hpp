@@ -12,8 +12,8 @@
 
 namespace cotangent::detail {
 
-/// Where an element is: a lane of a step's value; or, where `step` is -2 - k, element `lane` of argument k, which is
-/// loaded when it is known in what company.
+/// Where an element is: a lane of a step's value; or, where `step` is -2 - k, element `lane` of argument k,
+/// which is loaded when it is known in what company.
 struct lane_ref {
   std::int32_t step = none;
   std::int32_t lane = 0;
@@ -29,7 +29,9 @@ protected:
   array<std::int32_t> arguments_; // how many elements each has
   array<element> argument_types_;
 
-  constexpr lane_gatherer(graph_view const& g, int vector_bytes) : g_(g), rule_(g, vector_bytes) { p_.widest = rule_.widest; }
+  constexpr lane_gatherer(graph_view const& g, int vector_bytes) : g_(g), rule_(g, vector_bytes) {
+    p_.widest = rule_.widest;
+  }
 
   constexpr std::int32_t push(straight_step s, straight_operand const* operands, int operand_count) {
     s.first = p_.operands.size();
@@ -45,7 +47,8 @@ protected:
   }
 
   constexpr std::int32_t constant(element type, std::int64_t bits) {
-    std::uint32_t const h = mix(mix(1, static_cast<std::uint64_t>(type)), static_cast<std::uint64_t>(bits)) | 1u;
+    std::uint32_t const h =
+        mix(mix(1, static_cast<std::uint64_t>(type)), static_cast<std::uint64_t>(bits)) | 1u;
     std::int32_t const found = constant_index_.find_or_add(h, [&](std::int32_t k) {
       straight_step const& s = p_.steps[constants_[k]];
       return s.type == type && s.bits == bits;
@@ -66,7 +69,9 @@ protected:
       whole = whole && from[i].step == first.step && from[i].lane == i;
       run = run && from[i].step == first.step && from[i].lane == first.lane + i;
     }
-    if (same) return first.step >= 0 ? straight_operand{first.step, first.lane} : straight_operand{load(first, 1, 1), 0};
+    if (same)
+      return first.step >= 0 ? straight_operand{first.step, first.lane}
+                             : straight_operand{load(first, 1, 1), 0};
     if (whole) return {first.step, none};
     if (run) return {load(first, w, filled), none};
     return {moved(from, filled, w, type), none};
@@ -75,14 +80,16 @@ protected:
   /// How many shuffles it takes to gather these.
   constexpr int shuffles_for(lane_ref const* from, int filled, int w) const {
     lane_ref const first = from[0];
-    bool same = true, whole = first.step >= 0 && p_.steps[first.step].lanes == w, run = first.step < -1, one = true;
+    bool same = true, whole = first.step >= 0 && p_.steps[first.step].lanes == w, run = first.step < -1,
+         one = true;
     for (int i = 0; i < filled; ++i) {
       same = same && from[i] == first;
       one = one && from[i].step == first.step;
       whole = whole && one && from[i].lane == i;
       run = run && one && from[i].lane == first.lane + i;
     }
-    if (same || whole || run || find_moved(from, filled, w) != none || find_negative(from, filled, w) != none) return 0;
+    if (same || whole || run || find_moved(from, filled, w) != none || find_negative(from, filled, w) != none)
+      return 0;
     return one ? 1 : 2;
   }
 
@@ -91,7 +98,8 @@ protected:
     int numbers = 0;
     bool same = true;
     for (int i = 0; i < filled; ++i) {
-      numbers += from[i].step >= 0 && p_.steps[from[i].step].lanes == 1 && p_.steps[from[i].step].what != straight_action::constant;
+      numbers += from[i].step >= 0 && p_.steps[from[i].step].lanes == 1 &&
+                 p_.steps[from[i].step].what != straight_action::constant;
       same = same && from[i] == from[0];
     }
     return !same && 2 * numbers > filled;
@@ -123,7 +131,8 @@ protected:
         for (int j = 0; j < s.lanes; ++j) r.indices.push(p_.indices[s.first_index + j]);
       s.first = first;
       s.first_index = first_index;
-      if (s.what != straight_action::store) s.place = r.counts[log_of(s.lanes)].of[static_cast<int>(s.type)]++;
+      if (s.what != straight_action::store)
+        s.place = r.counts[log_of(s.lanes)].of[static_cast<int>(s.type)]++;
       renamed[k] = r.steps.push(s);
     }
     return r;
@@ -142,8 +151,10 @@ private:
   constexpr std::int32_t load(lane_ref from, int w, int filled) {
     int const argument = -2 - from.step, left = arguments_[argument] - from.lane;
     filled = left < w ? left : w; // what stands behind does no harm, and needs no mask
-    std::uint32_t const h = mix(mix(mix(1, static_cast<std::uint64_t>(argument)), static_cast<std::uint64_t>(from.lane)),
-                                static_cast<std::uint64_t>(64 * w + filled)) | 1u;
+    std::uint32_t const h =
+        mix(mix(mix(1, static_cast<std::uint64_t>(argument)), static_cast<std::uint64_t>(from.lane)),
+            static_cast<std::uint64_t>(64 * w + filled)) |
+        1u;
     std::int32_t const found = load_index_.find_or_add(h, [&](std::int32_t k) {
       straight_step const& s = p_.steps[loads_[k]];
       return s.index == argument && s.offset == from.lane && s.lanes == w && s.count == filled;
@@ -161,7 +172,8 @@ private:
   /// An element of an argument among others that are not its neighbours: a lane of a load of them all.
   constexpr lane_ref settled(lane_ref r) {
     if (r.step >= -1) return r;
-    int const elements = arguments_[-2 - r.step], c = r.lane / rule_.most * rule_.most, w = rule_.lanes(elements - c);
+    int const elements = arguments_[-2 - r.step], c = r.lane / rule_.most * rule_.most,
+              w = rule_.lanes(elements - c);
     return {load({r.step, c}, w, w < elements - c ? w : elements - c), r.lane - c};
   }
 
@@ -221,7 +233,8 @@ private:
     for (int i = 0; i < w; ++i) lane[i] = {at[i].step, at[i].step == none ? none : 0};
     return push(s, lane, w);
   }
-  constexpr std::int32_t shuffle(straight_operand a, straight_operand b, int width, int w, std::int32_t const* index, element type) {
+  constexpr std::int32_t shuffle(straight_operand a, straight_operand b, int width, int w,
+                                 std::int32_t const* index, element type) {
     straight_step s;
     s.what = straight_action::shuffle;
     s.type = type;
@@ -275,19 +288,21 @@ private:
       of[i] = sources++;
     }
     std::int32_t made = none;
-    for (int k = 0; k < sources; k += k == 0 ? 2 : 1) { // the first two, then each next one with what there is
-      straight_operand a = k == 0 ? source[0] : straight_operand{made, none}, b = k == 0 ? source[sources > 1 ? 1 : 0] : source[k];
+    for (int k = 0; k < sources;
+         k += k == 0 ? 2 : 1) { // the first two, then each next one with what there is
+      straight_operand a = k == 0 ? source[0] : straight_operand{made, none},
+                       b = k == 0 ? source[sources > 1 ? 1 : 0] : source[k];
       int const width = lanes(a) > lanes(b) ? lanes(a) : lanes(b);
       a = widened(a, width, type);
       b = widened(b, width, type);
       std::int32_t index[most_lanes];
       for (int i = 0; i < w; ++i) {
         bool const from_b = of[i] != none && (k == 0 ? of[i] == 1 : of[i] == k);
-        index[i] = of[i] == none           ? none
-                   : from_b                ? width + at[i].lane
-                   : k == 0 && of[i] == 0  ? at[i].lane
-                   : k > 0 && of[i] < k    ? i
-                                           : none;
+        index[i] = of[i] == none          ? none
+                   : from_b               ? width + at[i].lane
+                   : k == 0 && of[i] == 0 ? at[i].lane
+                   : k > 0 && of[i] < k   ? i
+                                          : none;
       }
       made = shuffle(a, b, width, w, index, type);
     }

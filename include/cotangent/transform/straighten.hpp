@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-// From a small graph to straight code: every element of every tensor is a lane of some value. Operations that only move
-// elements are bookkeeping; a shuffle appears where elements meet that stand in different lanes.
+// From a small graph to straight code: every element of every tensor is a lane of some value. Operations that
+// only move elements are bookkeeping; a shuffle appears where elements meet that stand in different lanes.
 
 namespace cotangent {
 namespace detail {
@@ -100,7 +100,8 @@ class straightener : public lane_grouper {
   }
 
   /// Two partial results of a reduction.
-  constexpr straight_operand combined(operation const* op, element type, int w, straight_operand a, straight_operand b) {
+  constexpr straight_operand combined(operation const* op, element type, int w, straight_operand a,
+                                      straight_operand b) {
     straight_step s;
     s.op = op;
     s.what = straight_action::combine;
@@ -160,7 +161,8 @@ class straightener : public lane_grouper {
         straight_operand const next = gather(lane, valid, w, type);
         sum = k == 0 ? next : combined(n.op, type, w, sum, next);
       }
-      for (int i = 0; i < valid; ++i) at_[to + c + i] = sum.lane == none ? lane_ref{sum.step, i} : lane_ref{sum.step, sum.lane};
+      for (int i = 0; i < valid; ++i)
+        at_[to + c + i] = sum.lane == none ? lane_ref{sum.step, i} : lane_ref{sum.step, sum.lane};
     }
   }
 
@@ -168,8 +170,10 @@ class straightener : public lane_grouper {
   constexpr void multiply(node const& n, symbol y) {
     symbol const a = g_.operand(n, 0), b = g_.operand(n, 1);
     bool const ta = g_.attribute(n, 0) != 0, tb = g_.attribute(n, 1) != 0;
-    int const elements = count(y), to = begin(y), columns = elements == 0 ? 1 : size(y, 1), inner = size(a, ta ? 0 : 1);
-    int const a_row = ta ? 1 : size(a, 1), a_column = ta ? size(a, 1) : 1, b_row = tb ? 1 : size(b, 1), b_column = tb ? size(b, 1) : 1;
+    int const elements = count(y), to = begin(y), columns = elements == 0 ? 1 : size(y, 1),
+              inner = size(a, ta ? 0 : 1);
+    int const a_row = ta ? 1 : size(a, 1), a_column = ta ? size(a, 1) : 1, b_row = tb ? 1 : size(b, 1),
+              b_column = tb ? size(b, 1) : 1;
     element const type = g_.tensors[y].type;
     lane_ref const zero{constant(type, 0), 0};
     lane_ref left[most_lanes], right[most_lanes];
@@ -210,10 +214,12 @@ class straightener : public lane_grouper {
     }
     case operation_kind::iota: {
       int const to = begin(y);
-      for (int i = 0; i < count(y); ++i) at_[to + i] = {constant(g_.tensors[y].type, bits_of(g_.tensors[y].type, i)), 0};
+      for (int i = 0; i < count(y); ++i)
+        at_[to + i] = {constant(g_.tensors[y].type, bits_of(g_.tensors[y].type, i)), 0};
       return;
     }
-    case operation_kind::elementwise: return count(y) == 1 && n.operand_count <= 4 ? compute_later(index) : compute(n, y);
+    case operation_kind::elementwise:
+      return count(y) == 1 && n.operand_count <= 4 ? compute_later(index) : compute(n, y);
     case operation_kind::reduction: return reduce(n, y);
     case operation_kind::matmul: return multiply(n, y);
     case operation_kind::concatenate: return join(n, y);
@@ -271,8 +277,8 @@ public:
 
 /// The steps of a graph that `runs_straight`, for vectors of `vector_bytes`.
 ///
-/// Value: the same bits as every other execution where no sum is reordered. Sums over all elements of a tensor go lane by
-/// lane, then by halves; sums along some axes go in the order of the elements.
+/// Value: the same bits as every other execution where no sum is reordered. Sums over all elements of a
+/// tensor go lane by lane, then by halves; sums along some axes go in the order of the elements.
 constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
   return detail::straightener(g, vector_bytes).result();
 }
