@@ -22,8 +22,11 @@ template <class Stage> struct straight {
   static constexpr std::size_t workspace_bytes = 0;
   static std::size_t workspace_for(std::int64_t const*) noexcept { return 0; }
 
-  /// A result may lie on any argument.
-  static constexpr bool may_be_in_place(int, int) noexcept { return true; }
+  /// A result may lie on any argument of its element.
+  static constexpr bool may_be_in_place(int argument, int result) noexcept {
+    graph_view const g = Stage::view;
+    return g.tensors[g.input(argument)].type == g.tensors[g.output(result)].type;
+  }
 
   COTANGENT_INLINE static status run(void*, void const* const* inputs, void* const* outputs,
                                      std::int64_t const*) noexcept {
