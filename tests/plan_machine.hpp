@@ -206,6 +206,14 @@ private:
       s = inside ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
       break;
     }
+    case action::pick: {
+      scalar const label = operand(i, 0, n, sub);
+      position from = at;
+      from.axis[n.rank - 1] = label.integer;
+      bool const there = label.integer >= 0 && label.integer < value(n.size[n.rank - 1]);
+      s = there ? read(p_.accesses[v.access].buffer, place(v, from, n)) : number(v.type, 0);
+      break;
+    }
     case action::shift: {
       std::vector<scalar>& before = before_[i];
       if (lane == 0) before.clear();

@@ -45,8 +45,34 @@ template <element E> void check_alike(std::int64_t n, std::int64_t m) {
                         out[static_cast<std::size_t>(k)].data() + static_cast<std::size_t>(r) * size_of(E), size_of(E)) == 0);
 }
 
+/// Cross-entropy with its gradient, and what labels pick from slices and from a permuted matrix.
+template <element E, element Label> struct picks {
+  static constexpr built make() {
+    builder b;
+    dimension const n = b.size(extent::named("n", 1)), m = b.size(extent::named("m", 1));
+    symbol in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(Label, b.shape(dimensions{1, {n}})),
+                 b.symbol_of(E, b.shape(dimensions{2, {m, n}}))};
+    term const x{&b, in[0]}, label{&b, in[1]}, turned{&b, in[2]};
+    b.set_inputs(in, 3);
+    std::int64_t const order[max_rank]{1, 0};
+    term const t = op::permute::of(turned, order);
+    term const loss = extend::sum(extend::cross_entropy(x, label), 1) + extend::sum(extend::cross_entropy(t, label), 1);
+    symbol out[3]{loss.id, none, none}, wrt[2]{in[0], in[2]};
+    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, out + 1);
+    b.set_outputs(out, 3);
+    return {b.get(), b.failed()};
+  }
+};
+
 } // namespace
 
+TEST_CASE("Labels pick their element of every row, and nothing where they lie outside") {
+  for (std::int64_t n : {0, 1, 2, 7, 8, 19})
+    for (std::int64_t m : {1, 2, 3, 9, 33}) {
+      check_named<picks<element::float64, element::int64>>(n, m, -2, 3, 1e-11);
+      check_named<picks<element::float32, element::int32>>(n, m, -2, 3, 2e-5);
+    }
+}
 TEST_CASE("Any number of rows of any length is summed along both axes") {
   for (std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 11, 16, 19, 35})
     for (std::int64_t m : {1, 5, 8, 16, 19, 40}) {

@@ -49,6 +49,14 @@ struct softmax_cross_entropy {
 static_assert(nests<softmax_cross_entropy> == 2 && kernels<softmax_cross_entropy> == 0);
 static_assert(nest_of<softmax_cross_entropy, 0>.stages == 3 && nest_of<softmax_cross_entropy, 0>.split == 1);
 static_assert(nest_of<softmax_cross_entropy, 1>.rank == 0);
+static_assert([] { // the label's logit is one load a row, no sum
+  int picks = 0, sums = 0;
+  for (int k = 0; k < plan_of<softmax_cross_entropy>.size.instances; ++k) {
+    picks += plan_of<softmax_cross_entropy>.instances.data[k].what == action::pick;
+    sums += plan_of<softmax_cross_entropy>.instances.data[k].what == action::reduce;
+  }
+  return picks == 1 && sums == 2;
+}());
 
 struct layer_norm {
   static constexpr built make() {

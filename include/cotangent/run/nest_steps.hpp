@@ -18,7 +18,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   using shape::at, shape::B, shape::N, shape::P, shape::turned, shape::W;
   using typename shape::wide;
   using typename memory::source;
-  using memory::active, memory::index, memory::once, memory::row, memory::row_values, memory::sub, memory::x;
+  using memory::active, memory::index, memory::lanes, memory::once, memory::row, memory::row_values, memory::sub, memory::x;
   using memory::column_totals, memory::ends, memory::lane_totals, memory::row_totals, memory::tiles;
   using memory::lane_axis, memory::operand, memory::source_of;
   template <element E> using lane_value = value_t<W, wide, E>;
@@ -69,6 +69,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else {
       V& y = row_values.template at<v.type>(v.place);
       if constexpr (v.what == action::load) y = load_rows<I, V, T>();
+      else if constexpr (v.what == action::pick) y = picked<I, V, T>();
       else if constexpr (v.what == action::position) {
         if constexpr (B > 1) y = simd::iota<V>(static_cast<T>(row));
         else y = static_cast<V>(N.split == 1 ? row : index[v.detail]);
@@ -76,6 +77,22 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         y = compute_row<I, V>(std::make_index_sequence<v.operand_count>{});
         if constexpr (v.access != none) store_rows<I, V, T>(y);
       }
+    }
+  }
+  /// One element of each row, as a sum of it and zeros.
+  template <int I, class V, class T> COTANGENT_INLINE V picked() const noexcept {
+    constexpr auto const& u = operand(I, 0);
+    auto const label = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
+    T const* const p = this->template pointer<I, T const>(0);
+    std::int64_t const stride = x.value(memory::template lane_stride<I>()), across = x.value(shape::stride(at(I), 0));
+    auto const one = [&](std::int64_t k, std::int64_t i) {
+      return i >= 0 && i < lanes ? static_cast<T>(p[k * across + i * stride] + T{}) : T{};
+    };
+    if constexpr (B == 1) return one(0, label);
+    else {
+      T lane[B]{};
+      for (std::int64_t k = 0; k < active; ++k) lane[k] = one(k, label[k]);
+      return load_value<V>(static_cast<T const*>(lane));
     }
   }
   template <int I, class V, class T> COTANGENT_INLINE V load_rows() const noexcept {

@@ -42,7 +42,7 @@ template <class Plan> constexpr bool may_be_in_place(Plan const& P, int argument
     access const& a = P.accesses.data[v.access];
     if (a.buffer != from && a.buffer != to) continue;
     if (v.what == action::accumulate && a.buffer == to) return false; // begins with zeros
-    if (v.what == action::window && a.buffer == from) return false;   // at another position
+    if ((v.what == action::window || v.what == action::pick) && a.buffer == from) return false; // at another position
     if (seen != nullptr && !same_access(*seen, a, n.rank)) return false;
     seen = &a;
   }

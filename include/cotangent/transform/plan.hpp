@@ -28,6 +28,7 @@ enum class action : unsigned char {
   compute,    // `op` on the operands
   window,     // a pad: a load through `access` inside the window, zero outside
   shift,      // a pad: the operand at the position less the start of the window, zero outside
+  pick,       // a load at the position along the lanes that the operand, a row value, says; zero where there is none
   reduce,     // over the lanes: a row value
   accumulate, // over rows too: into the memory of `access`, complete after the nest
 };

@@ -72,6 +72,8 @@ public:
   constexpr std::int32_t make_own(node const& n, symbol y, bool stored) {
     symbol_plan const& a = at[y];
     bool const reduces = n.op->kind == operation_kind::reduction;
+    if (reduces && a.kind == place_kind::row && !stored)
+      if (picked const q = picked_by(n, a); q.from != none) return pick(y, q);
     std::int32_t const stage = a.stage - (reduces && a.kind == place_kind::row ? 1 : 0);
     role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
     std::int32_t const own = compute(n, y, a.nest, stage, where);
@@ -89,6 +91,54 @@ public:
       p.accesses[v.access].buffer = buffer_of(y);
     }
     return own;
+  }
+
+  /// What `sum(select(positions == label, from, 0))` along the lanes takes: one element of a row in memory.
+  struct picked {
+    symbol from = none, label = none;
+  };
+  constexpr picked picked_by(node const& n, symbol_plan const& a) const {
+    domain const& d = domains[a.domain];
+    node const* const chosen = g.producer(g.operand(n, 0));
+    if (n.op != info_of<op::sum>() || d.rank != d.split + 1 || chosen == nullptr || chosen->op != info_of<op::select>()) return {};
+    symbol const from = g.operand(*chosen, 1), other = resolve(g.operand(*chosen, 2)).base;
+    node const *const same = g.producer(g.operand(*chosen, 0)), *const nothing = g.producer(other);
+    if (same == nullptr || same->op != info_of<op::equal>() || nothing == nullptr ||
+        nothing->op->kind != operation_kind::constant || g.attribute(*nothing) != 0)
+      return {};
+    symbol const base = resolve(from).base;
+    if (at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].kind != place_kind::argument) return {};
+    for (int k = 0; k < 2; ++k) {
+      symbol const label = g.operand(*same, 1 - k);
+      resolved const positions = resolve(g.operand(*same, k)), r = resolve(label);
+      node const* const of = g.producer(positions.base);
+      if (of == nullptr || of->op->kind != operation_kind::iota || !positions.repeats || positions.axis[0] != d.split) continue;
+      bool of_row = r.repeats && at[r.base].kind != place_kind::immediate && !is_floating(g.tensors[label].type);
+      for (int j = 0; j < g.shape(r.base).rank; ++j) of_row = of_row && r.axis[j] < d.split;
+      if (of_row) return {from, label};
+    }
+    return {};
+  }
+  constexpr std::int32_t pick(symbol y, picked const& q) {
+    symbol_plan const& a = at[y];
+    access from;
+    memory_view const v = strides_of(resolve(q.from), from.stride);
+    from.offset = v.offset;
+    instance i;
+    i.what = action::pick;
+    i.where = role::row;
+    i.type = g.tensors[y].type;
+    i.nest = a.nest;
+    i.stage = a.stage;
+    i.first_operand = p.operands.push(none);
+    i.operand_count = 1;
+    i.value = y;
+    i.access = p.accesses.push(from);
+    demand d{i.nest, i.stage, none, i.access};
+    d.next = at[v.root].demand;
+    at[v.root].demand = demands.push(d);
+    want(q.label, i.nest, i.stage, i.first_operand);
+    return p.instances.push(i);
   }
 
   /// Where the value of a lane, a row or a total stands, along the axes of its nest.
