@@ -27,7 +27,7 @@ template <element E, dimension P, dimension Q, dimension R> struct subsets {
   }
 };
 
-template <dimension P, dimension Q> struct repeats {
+template <dimension P, dimension Q> struct repeated_operands {
   static constexpr array<argument> arguments(builder&) {
     array<argument> a;
     a.push({element::float64, {2, {P, Q}}});
@@ -123,9 +123,9 @@ TEST_CASE("Reductions over every subset of axes, with and without a reader that 
   check<graph_of<subsets<element::float64, 9, 1, 3>>>();
 }
 TEST_CASE("Rows, columns, numbers and middle axes are repeated, both operands at once, with gradients") {
-  check<graph_of<repeats<3, 7>>>();
-  check<graph_of<repeats<17, 8>>>();
-  check<graph_of<repeats<1, 9>>>();
+  check<graph_of<repeated_operands<3, 7>>>();
+  check<graph_of<repeated_operands<17, 8>>>();
+  check<graph_of<repeated_operands<1, 9>>>();
 }
 TEST_CASE("Softmax, layer norm, batch norm and variance with gradients") {
   check<graph_of<classics<5, 3>>>(-2, 3, 1e-11);
