@@ -21,7 +21,8 @@ struct standing {
   static constexpr symbol uniform = -2;   // `payload`: the bits of one number
   static constexpr symbol broken = -3;    // an operation on values without operands that was not computed ahead
   static constexpr symbol too_large = -4; // a literal that does not fit its element; `payload` is the largest
-  static constexpr symbol counted = -5;   // less the axis: payload + step * position along it
+  static constexpr symbol refused = -5;   // what a refused expression was assigned to: nothing is said of it again
+  static constexpr symbol counted = -6;   // less the axis: payload + step * position along it
 
   builder* b = nullptr;
   symbol id = uniform;
@@ -41,7 +42,7 @@ constexpr symbol attach(standing const& s, builder& b, element type, std::int32_
   auto const number = [&](std::int64_t bits, std::int32_t like) {
     return term{&b, b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, type, like, b.place)};
   };
-  if (s.id == standing::uniform) return number(s.payload, shape).id;
+  if (s.id == standing::uniform || s.id == standing::refused) return number(s.payload, shape).id;
   std::int64_t const axis = standing::counted - s.id;
   term y = extend::iota(b, type, b.get().shapes[shape].size[axis]);
   scalar const one = is_floating(type) ? scalar{type, 1, 0} : scalar{type, 0, 1};
@@ -107,7 +108,8 @@ public:
   template <class T>
     requires(!std::is_same_v<T, refused>)
   constexpr operator T() const {
-    if constexpr (std::is_default_constructible_v<T>) return T();
+    if constexpr (detail::is_expr<T>) return T(detail::standing{nullptr, detail::standing::refused});
+    else if constexpr (std::is_default_constructible_v<T>) return T();
     else __builtin_unreachable();
   }
   constexpr explicit operator bool() const { return true; }

@@ -34,9 +34,12 @@ template <class A> inline constexpr bool is_traceable = holds_expressions<A> || 
 /// The graph that expressions belong to.
 struct found_builder {
   builder* b = nullptr;
+  symbol without = standing::broken; // what stands for results where there is none
   template <class X> constexpr void operator()(X const& x) {
-    if constexpr (is_expr<X>)
+    if constexpr (is_expr<X>) {
       if (b == nullptr) b = x.standing().b;
+      if (x.standing().id == standing::refused) without = standing::refused;
+    }
   }
 };
 

@@ -78,8 +78,9 @@ struct leaf_from_symbols {
   template <class X> constexpr X leaf() { return X(b, *next++); }
 };
 struct broken_leaf {
+  symbol id = standing::broken;
   template <class X> constexpr X leaf() {
-    if constexpr (is_expr<X>) return X(standing{nullptr, standing::broken});
+    if constexpr (is_expr<X>) return X(standing{nullptr, id});
     else return X();
   }
 };
@@ -142,7 +143,7 @@ private:
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) {
-      broken_leaf make;
+      broken_leaf make{found.without};
       return build_tree<all>(make);
     }
     builder& b = *found.b;

@@ -79,6 +79,7 @@ template <class Result, class Fn, class... X> constexpr Result on_detached(Fn co
   builder b;
   term const y = fn(term{&b, x.attach(b)}...);
   counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y.id) : counted_number{};
+  if (((x.standing().id == standing::refused) || ...)) return Result(standing{nullptr, standing::refused});
   if (!n.known) return Result(standing{nullptr, standing::broken});
   if (n.axis < 0) return Result(standing{nullptr, standing::uniform, bits_of(n.value)});
   return Result(standing{nullptr, standing::counted - n.axis, bits_of(n.value), bits_of(n.step)});

@@ -67,7 +67,7 @@ private:
       found_builder found;
       (visit_leaves(x, found), ...);
       if (found.b == nullptr) {
-        broken_leaf make;
+        broken_leaf make{found.without};
         return build_tree<pair>(make);
       }
       builder& b = *found.b;
