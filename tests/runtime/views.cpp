@@ -4,6 +4,7 @@
 #include "../view_twins.hpp"
 
 #include <cotangent/graph/verify.hpp>
+#include <cotangent/run/evaluate.hpp>
 #include <cotangent/transform/backward.hpp>
 #include <cotangent/transform/coverage.hpp>
 
@@ -342,6 +343,71 @@ TEST_CASE("with respect to an input is with respect to what comes in") {
   CHECK(t.value(d[2]) == std::vector<double>{2, 0});
 }
 
+TEST_CASE("inputs may be named when gradients are asked for") {
+  builder b;
+  symbol const x = tensor(b, {3}), s = tensor(b, {1});
+  write(b, info_of<op::square>(), {s}, range(b, x, {1}, {1}));
+  term const y = apply<op::square>(term{&b, x});
+  symbol const seed = extend::constant_like(y, 1).id, in[2]{x, s};
+  for (int named : {0, 2}) {
+    builder c = b;
+    symbol dx = none;
+    gradient(c, {&y.id, &seed, 1, &x, 1, unreachable::zeros, in, named}, &dx);
+    c.set_inputs(in, 2);
+    array<reference::values> numbers;
+    numbers.push(reference::values(3, scalar::of(3.)));
+    numbers.push(reference::values(1, scalar::of(2.)));
+    misuse wrong;
+    auto const memory = memory_of(c.get(), numbers, wrong);
+    CHECK(memory[dx][0].real == 6);
+    CHECK(memory[dx][1].real == (named == 0 ? 8 : 0)); // otherwise it is a tensor like any other
+  }
+}
+
+TEST_CASE("loops with views in their bodies") {
+  builder b;
+  symbol const x = tensor(b, {3}), w = tensor(b, {2}), in[2]{x, w};
+  b.set_inputs(in, 2);
+  symbol const limit = extend::constant(b, element::int64, b.shape({}), 4).id;
+  loop_builder loop(b, {.inits = &x, .carried = 1, .limit = limit});
+  symbol const now = loop.open_body()[1], factor = loop.capture(w);
+  symbol const y = tensor(b, {3}), next = tensor(b, {3});
+  write(b, info_of<op::sin>(), {range(b, now, {1}, {1})}, range(b, y, {0}, {1}));
+  write(b, info_of<op::multiply>(), {range(b, now, {0}, {2}), factor}, range(b, y, {1}, {2}));
+  term const z = term{&b, y} * .5 + term{&b, now};
+  write(b, info_of<op::tanh>(), {strided(b, z.id, 2, {-1}, {3})}, range(b, next, {0}, {3}));
+  loop.close_body(&next, 1);
+  loop.finish();
+  symbol const f = loop.last(0), seed = extend::constant(b, element::float64, b.tensor(x).shape, 1).id;
+  symbol d[2]{}, second[2]{};
+  gradient(b, {&f, &seed, 1, in, 2}, d);
+  gradient(b, {&d[0], &seed, 1, in, 2}, second);
+  REQUIRE(b.failed().why == nullptr);
+  symbol const out[6]{f, d[0], d[0], second[0], d[1], second[1]};
+  b.set_outputs(out, 6);
+  CHECK(bool(verify(b.get())));
+  double given[2][3]{{.3, -.4, .7}, {1.3, .6}}, r[6][3]{};
+  auto const sums = [&](double(&of)[2]) {
+    double const* from[2]{given[0], given[1]};
+    double* to[6]{r[0], r[1], r[2], r[3], r[4], r[5]};
+    CHECK(evaluate(b.get(), from, to).ok());
+    for (int k = 0; k < 2; ++k) of[k] = r[k][0] + r[k][1] + r[k][2];
+  };
+  for (int k = 0; k < 2; ++k)
+    for (int e = 0; e < 3 - k; ++e) {
+      double const at = given[k][e];
+      double above[2]{}, below[2]{}, here[2]{};
+      given[k][e] = at + 1e-5;
+      sums(above);
+      given[k][e] = at - 1e-5;
+      sums(below);
+      given[k][e] = at;
+      sums(here);
+      CHECK((above[0] - below[0]) / 2e-5 == Approx(r[k == 0 ? 2 : 4][e]).epsilon(1e-6));
+      CHECK((above[1] - below[1]) / 2e-5 == Approx(r[k == 0 ? 3 : 5][e]).epsilon(1e-6));
+    }
+}
+
 TEST_CASE("elements that a view holds several times add up") {
   bench t;
   term const x = t.input({4}, {1, 2, 3, 4});
@@ -434,6 +500,54 @@ TEST_CASE("graphs with views have the gradients of the same graphs without") {
     CHECK(worst < 1e-9);
   }
   CHECK(compared > 5000);
+}
+
+TEST_CASE("gradients of graphs with views are what differences say") {
+  int compared = 0;
+  for (unsigned round = 0; round < 150; ++round) {
+    reference::dice d(round + 9000);
+    twins t(d, 4 + d.below(12), round % 2 == 0);
+    std::vector<symbol> outputs, seeds, wrt, result, all;
+    std::size_t const given = t.inputs.size();
+    for (std::size_t k = 0; k < given; ++k) wrt.push_back(t.inputs[k].viewed);
+    for (int k = 0; k < 2; ++k) outputs.push_back(t.any().viewed);
+    for (symbol y : outputs) seeds.push_back(t.input(t.v.dims(y)).viewed);
+    result.resize(wrt.size());
+    t.finish({});
+    gradient(t.v, {outputs.data(), seeds.data(), 2, wrt.data(), int(wrt.size())}, result.data());
+    array<reference::values> numbers;
+    for (twin x : t.inputs) {
+      reference::values v;
+      for (std::int64_t k = reference::count(t.v.dims(x.viewed)); k > 0; --k)
+        v.push(scalar::of(d.between(-1.2, 1.2)));
+      numbers.push(v);
+    }
+    auto const objective = [&] {
+      misuse wrong;
+      auto const m = memory_of(t.v.get(), numbers, wrong);
+      double sum = 0;
+      for (unsigned k = 0; k < 2; ++k)
+        for (int e = 0; e < m[outputs[k]].size(); ++e) sum += m[outputs[k]][e].real * m[seeds[k]][e].real;
+      return sum;
+    };
+    misuse wrong;
+    auto const exact = memory_of(t.v.get(), numbers, wrong);
+    for (unsigned k = 0; k < wrt.size(); ++k) {
+      reference::values& x = numbers[int(k)];
+      if (x.size() == 0) continue;
+      int const e = d.below(x.size());
+      double const at = x[e].real, step = 1e-5;
+      x[e].real = at + step;
+      double const above = objective();
+      x[e].real = at - step;
+      double const below = objective();
+      x[e].real = at;
+      double const slope = exact[result[k]][e].real;
+      CHECK(std::abs((above - below) / (2 * step) - slope) < 1e-6 * (1 + std::abs(slope)));
+      compared += slope != 0;
+    }
+  }
+  CHECK(compared > 150);
 }
 
 TEST_CASE("gradients through a hundred thousand views are made at once") {

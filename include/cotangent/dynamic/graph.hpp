@@ -147,7 +147,7 @@ public:
     b.place = where;
     cotangent::gradient(b,
                         {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
-                         static_cast<int>(x.size()), policy},
+                         static_cast<int>(x.size()), policy, s_->inputs.data(), static_cast<int>(s_->inputs.size())},
                         dx.data());
     if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
       r.operands = x.data() + f.left.number;

@@ -26,6 +26,8 @@ struct gradient_request {
   symbol const* wrt = nullptr;
   int wrt_count = 0;
   unreachable policy = unreachable::zeros;
+  symbol const* inputs = nullptr; // of the graph, as far as `set_inputs` has not been told of them yet
+  int input_count = 0;
 };
 
 namespace detail {
@@ -111,6 +113,9 @@ public:
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
         first_(s.index.high(s.region)), views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region)) {
     if (views_.any() || s.index.reordered) { // what depends on what may stand anywhere
+      region const& own = b_.get().regions[s.region];
+      for (int k = 0; k < own.input_count; ++k) views_.is_input(b_.get().ids[own.first_input + k]);
+      for (int k = 0; k < r.input_count; ++k) views_.is_input(r.inputs[k]);
       first_ = s.index.low(s.region);
       (void)find_dependent(r);
       return;

@@ -17,6 +17,7 @@ class viewed_tensors {
   struct slot {
     std::int32_t head = 0, tail = 0; // into the lists; 0: nothing
     bool slides = false;             // elements stand at several positions
+    symbol written = none;           // the symbol that a node assigns through this window
   };
   struct viewed {
     symbol root = none;
@@ -25,6 +26,8 @@ class viewed_tensors {
     array<slot> slots;
     array<std::int32_t> filled; // by cell: slots with contributions
     array<bool> marked;         // by cell: something in it depends
+    array<bool> assigned;       // by cell: a node assigns something in it
+    bool input = false;
   };
   builder& b_;
   symbol low_;
@@ -139,20 +142,20 @@ public:
     return adder(v).symbol_for({own, at});
   }
 
+  constexpr void is_input(symbol t) {
+    if (has(t)) of(t).input = true;
+  }
   /// With respect to an input is with respect to what comes in: nobody reads that where a node writes.
   constexpr symbol of_input(symbol t, symbol total) {
     viewed const& v = of(t);
-    graph const& g = b_.get();
-    region const& r = g.regions[g.tensors[v.root].region];
-    bool input = false;
-    for (int k = 0; k < r.input_count && !input; ++k) input = g.ids[r.first_input + k] == v.root;
-    if (!input || g.tensors[t].producer != none) return total;
+    if (!v.input || b_.tensor(t).producer != none) return total;
     array<symbol> writers;
-    tensor_window const own = cotangent::window_of(g, t);
-    for (symbol y = low_; y < low_ + number_.size(); ++y)
-      if (g.tensors[y].base == v.root && g.tensors[y].producer != none &&
-          overlap(b_.dims(v.root), cotangent::window_of(g, y), own) != answer::no)
-        writers.push(y);
+    tensor_window const own = cotangent::window_of(b_.get(), t);
+    v.index.visit(
+        v.index.ask(own), [&](std::int32_t c, bool) { return !v.assigned[c]; },
+        [&](std::int32_t i) {
+          if (v.slots[i].written != none) writers.push(v.slots[i].written);
+        });
     if (writers.empty()) return total;
     symbol const written = mask_of(b_, v.root, writers);
     tensor_window w = own;
@@ -204,6 +207,14 @@ private:
       v.slots[i].slides = windows[i].known && cotangent::repeats(windows[i]);
     v.filled.assign(v.index.cells(), 0);
     v.marked.assign(v.index.cells(), false);
+    v.assigned.assign(v.index.cells(), false);
+    for (symbol t : symbols) {
+      if (g.tensors[t].base == none || g.tensors[t].producer == none) continue;
+      v.slots[slot_[t - low_]].written = t;
+      for (std::int32_t c = v.index.leaf(slot_[t - low_]); c >= 0 && !v.assigned[c];
+           c = c == 0 ? none : (c - 1) / 2)
+        v.assigned[c] = true;
+    }
   }
 
   constexpr region_sum adder(viewed const& v) {
