@@ -280,7 +280,9 @@ private:
     symbol const base = g.tensors[t].base;
     if (all_.values[t].root >= 0) return all_.values[t];
     if (base == none) return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // nobody assigns it: zero
-    strided const from = value(base);
+    // what only repeats or turns another tensor is laid out, so that the window's strides hold
+    strided const from = contiguous(value(base), g.tensors[base].producer);
+    all_.values[base] = from;
     strided v = shaped(t);
     std::int64_t const* const window = g.numbers + g.tensors[t].window;
     v.root = from.root;
