@@ -31,16 +31,16 @@ public:
   /// The nest of loops over a domain at a level.
   constexpr std::int32_t nest_over(std::int32_t domain, std::int32_t level) {
     if (p.nests.size() > 0)
-      if (nest const& last = p.nests.back(); last.node == domain && last.level == level && last.kind == nest_kind::loops)
+      if (nest const& last = p.nests.back(); last.domain == domain && last.level == level && last.kind == nest_kind::loops)
         return p.nests.size() - 1;
     std::uint32_t const h = mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
     std::int32_t const found = nest_index_.find(h, [&](std::int32_t k) {
-      return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level && p.nests[k].node == domain;
+      return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level && p.nests[k].domain == domain;
     });
     if (found != none) return found;
     nest_index_.add(h);
     nest n{nest_kind::loops, level};
-    n.node = domain; // until the nests are finished
+    n.domain = domain;
     n.rank = domains[domain].rank;
     n.split = domains[domain].split == none ? 0 : domains[domain].split;
     for (int k = 0; k < n.rank; ++k) n.size[k] = domains[domain].size[k];
@@ -63,7 +63,7 @@ public:
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
-    std::int32_t const domain = p.nests[in].node;
+    std::int32_t const domain = p.nests[in].domain;
     if (at[r.base].kind == place_kind::immediate)
       d.axis = g.shape(r.base).rank == 1 ? (r.repeats ? r.axis[0] : g.shape(r.base).size[0] == 1 ? none : 0) : none;
     else if (!within(r, domain) || at[r.base].nest != in) {

@@ -82,7 +82,7 @@ private:
     nest& n = p.nests[index];
     bool const structured = is_structured(n);
     join_axes(n, structured);
-    n.node = none;
+    n.domain = none;
     // roles and stages
     n.widest = element::boolean;
     int widest = 0;
@@ -91,7 +91,6 @@ private:
       if (v.what == action::load) v.where = role_of(p.accesses[v.access], n);
       if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
       n.stages = std::max(n.stages, v.stage + 1);
-      if (v.where == role::lane && v.op != nullptr) n.cost += v.op->cost;
       if (v.slot != none) ++n.row_slots;
       int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
       if ((v.where == role::lane || n.rank == 0) && weight > widest) {

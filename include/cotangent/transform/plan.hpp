@@ -91,8 +91,8 @@ struct nest {
   element widest = element::float32; // decides the number of lanes
   bool rows_in_lanes = false;
   std::int32_t block = 1; // rows whose row values are computed together
-  float cost = 0;         // of one position
-  std::int32_t node = none; // of a kernel
+  std::int32_t node = none;   // of a kernel
+  std::int32_t domain = none; // of loops, while they are planned
 };
 
 /// A row buffer: lanes of one type for `block` rows.

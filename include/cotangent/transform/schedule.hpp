@@ -200,10 +200,10 @@ public:
       instance const& v = p.instances[providers_[k]];
       if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once)) return providers_[k];
     }
-    domain const& in = domains[p.nests[d.nest].node];
+    domain const& in = domains[p.nests[d.nest].domain];
     bool const one_row = in.rank == 0 || in.split == 0; // where numbers are values of the row
     role const where = domains[domain_id(y)].rank == 0 ? (one_row ? role::row : role::once)
-                       : nest_domain(y) == p.nests[d.nest].node ? role::lane
+                       : nest_domain(y) == p.nests[d.nest].domain ? role::lane
                                                               : role::row;
     std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
     providers_.push(at_);
