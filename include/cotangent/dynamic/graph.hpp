@@ -5,7 +5,9 @@
 #include <cotangent/dynamic/functions.hpp>
 #include <cotangent/dynamic/program.hpp>
 
+#include <cotangent/graph/window_index.hpp>
 #include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/order.hpp>
 #include <cotangent/transform/simplify.hpp>
 
 #include <cstdint>
@@ -32,6 +34,12 @@ struct binding {
         std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
         "cotangent: bind: the elements of the memory must be those of the expression");
   }
+};
+
+/// Which elements of a tensor a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride of the memory of
+/// what it is a view of, counted from its first element. `stride` left out is that of what it is a view of, `offset` 0.
+struct window {
+  sizes offset{}, shape{}, stride{};
 };
 
 struct compile_options {
@@ -109,6 +117,80 @@ public:
     return constant_of<T>(detail::memory_in(elements), shape, where);
   }
 
+  /// A tensor that is to be written in pieces, by `write`. What nobody writes is zero.
+  template <element_type T>
+  expr<T> tensor(std::string_view name, sizes const& shape,
+                 std::source_location where = std::source_location::current()) {
+    return expr<T>(declare(element_of<T>, name, shape, where, false));
+  }
+
+  /// A window on a tensor or on a view. It is read like any expression, and may be written once.
+  template <class T>
+  expr<T> view(expr<T> const& x, window const& w, std::source_location where = std::source_location::current()) {
+    builder& b = s_->b;
+    detail::request r{"view", 4, nullptr, 0, where};
+    symbol const of = symbol_of(x, r);
+    detail::undo back(*s_);
+    b.place = where;
+    r.operands = &of;
+    r.operand_count = 1;
+    tensor_window const from = window_of(b.get(), of);
+    (void)detail::shape_for(b, w.shape); // what is no shape is refused
+    back.check(r);
+    int const rank = w.shape.rank();
+    sizes stride = w.stride;
+    if (stride.rank() == 0 && rank == from.rank)
+      for (int k = 0; k < rank; ++k) stride.push(from.stride[k]);
+    for (int const given : {stride.rank(), w.offset.rank() == 0 ? rank : w.offset.rank()})
+      if (given != rank) detail::raise<refusals::dynamic_window>(b, r, extent::of(given), extent::of(rank));
+    dimensions d;
+    std::int64_t offset = 0;
+    for (int k = 0; k < rank; ++k) {
+      d.size[d.rank++] = w.shape[k];
+      std::int64_t part = 0;
+      if (w.offset.rank() != 0 && (__builtin_mul_overflow(w.offset[k], stride[k], &part) ||
+                                   __builtin_add_overflow(offset, part, &offset)))
+        offset = INT64_MAX; // outside of anything
+    }
+    symbol const v = strided_view(b, of, offset, stride.begin(), d);
+    back.check(r);
+    back.keep();
+    return expr<T>(detail::standing{s_.get(), v, 0});
+  }
+
+  /// Lets an expression be computed where `to` stands: a view, or a whole tensor of `tensor()`. Each element is written at
+  /// most once, and whoever reads it reads what was written, in whatever order reading and writing stand in your source.
+  /// Returns `to`.
+  template <class T, class V>
+  expr<T> write(expr<T> const& to, V const& value, std::source_location where = std::source_location::current()) {
+    builder& b = s_->b;
+    detail::request r{"write", 5, nullptr, 0, where};
+    symbol const at = symbol_of(to, r);
+    expr<T> const given(value);
+    symbol const from = given.attached()
+                            ? symbol_of(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
+                            : constant_like(at, given.where_it_stands().payload, where);
+    symbol const both[]{at, from};
+    r.operands = both;
+    r.operand_count = 2;
+    tensor_symbol const& t = b.tensor(at);
+    auto& writers = s_->written[t.base == none ? at : t.base];
+    bool const own = t.base != none || s_->is_piecewise(at);
+    if (!own || t.producer != none) detail::raise<refusals::dynamic_write_place>(b, r);
+    if (t.base != none && b.tensor(t.base).producer != none) detail::raise<refusals::dynamic_write_place>(b, r);
+    if (repeats(window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
+    if (writers.size() < detail::compared_at_once)
+      for (symbol const other : writers)
+        if (overlap(b.get(), at, other)) {
+          symbol const pair[]{at, other};
+          r.operands = pair;
+          detail::raise<refusals::dynamic_write_twice>(b, r);
+        }
+    (void)b.assign(info_of<op::identity>(), &from, 1, &at, 1, nullptr, 0, where);
+    writers.push_back(at);
+    return to;
+  }
+
   /// The gradients of the outputs with respect to each of `wrt`. `seeds` are the cotangents that arrive at the outputs;
   /// left out, they are ones, which only scalars have.
   template <class T>
@@ -129,7 +211,8 @@ public:
                                  std::source_location where = std::source_location::current()) {
     builder& b = s_->b;
     detail::request r{"gradient", 8, nullptr, 0, where};
-    detail::undo back(*s_);
+    std::unique_ptr<builder> const before = b.get().regions.size() > 1 ? std::make_unique<builder>(b) : nullptr;
+    detail::undo back(*s_, before.get()); // loops and branches get further results
     std::vector<symbol> y, dy, x, dx(wrt.size() + 1, none);
     for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
     for (any_expr const& e : seeds) dy.push_back(symbol_of(e, r));
@@ -197,7 +280,14 @@ public:
     for (binding const& bound : binds)
       if (symbol const t = symbol_of(bound.what, r); code->input_of.find(t) == code->input_of.end()) add(t);
 
+    check_writers(r);
     builder copy = s_->b;
+    if (!in_order(copy.get())) {
+      ordering const order = order_of(copy.get());
+      if (!order)
+        detail::raise(s_->b, {why<refusals::order_cycle>(), {}, {}, order.cycle, copy.get().nodes[order.cycle].where}, {});
+      copy = builder(reordered(copy.get(), order));
+    }
     copy.set_inputs(s_->inputs.data(), static_cast<int>(s_->inputs.size()));
     copy.set_outputs(ids.data(), static_cast<int>(ids.size()));
     simplify_options rewriting;
@@ -216,6 +306,27 @@ public:
   cotangent::graph const& get() const noexcept { return s_->b.get(); }
 
 private:
+  /// No two nodes write one element, also where they were too many to compare as they came.
+  void check_writers(detail::request r) const {
+    builder const& b = s_->b;
+    for (auto const& [root, writers] : s_->written) {
+      if (writers.size() <= detail::compared_at_once) continue;
+      array<tensor_window> windows;
+      for (symbol const t : writers) windows.push(window_of(b.get(), t));
+      cotangent::detail::window_index const index(b.dims(root), windows);
+      for (int k = 0; k < windows.size(); ++k)
+        index.visit(
+            index.ask(windows[k]), [](std::int32_t, bool) { return false; },
+            [&](std::int32_t other) {
+              if (other == k) return;
+              symbol const pair[]{writers[static_cast<std::size_t>(k)], writers[static_cast<std::size_t>(other)]};
+              r.operands = pair;
+              r.operand_count = 2;
+              detail::raise<refusals::dynamic_write_twice>(b, r);
+            });
+    }
+  }
+
   any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
 
   symbol symbol_of(any_expr const& e, detail::request const& r) const {
@@ -227,7 +338,13 @@ private:
     return at.id;
   }
 
-  detail::standing declare(element e, std::string_view name, sizes const& shape, std::source_location where) {
+  symbol constant_like(symbol like, std::int64_t bits, std::source_location where) {
+    tensor_symbol const t = s_->b.tensor(like);
+    return s_->b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, t.type, t.shape, where);
+  }
+
+  detail::standing declare(element e, std::string_view name, sizes const& shape, std::source_location where,
+                           bool is_input = true) {
     detail::request const r{"input", 5, nullptr, 0, where};
     detail::undo back(*s_);
     builder& b = s_->b;
@@ -243,7 +360,8 @@ private:
       for (char const c : name) b.edit().names.push(c);
       b.edit().names.push('\0');
     }
-    s_->inputs.push_back(t);
+    if (is_input) s_->inputs.push_back(t);
+    else s_->piecewise.push_back(t);
     back.keep();
     return {s_.get(), t, 0};
   }

@@ -21,6 +21,10 @@ COTANGENT_REFUSAL_OF(dynamic_element, allowed, "cotangent: dynamic: an expressio
 COTANGENT_REFUSAL(dynamic_seed_count, equal, cotangents_given, outputs_given, "cotangent: gradient: there must be one cotangent for each output, or none at all")
 COTANGENT_REFUSAL_OF(dynamic_no_gradient, allowed, "cotangent: gradient_of: a gradient must have been asked for with respect to this expression")
 
+COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent: view: offset and stride must have a number for each size of the shape")
+COTANGENT_REFUSAL_OF(dynamic_write_place, allowed, "cotangent: write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor; what is computed already must not be")
+COTANGENT_REFUSAL_OF(dynamic_write_twice, allowed, "cotangent: write: an element must be written at most once")
+
 // clang-format on
 
 } // namespace cotangent::refusals

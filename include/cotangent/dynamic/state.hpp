@@ -69,7 +69,8 @@ inline message words_of(builder const& b, failure const& f, request const& r) {
         why<refusals::element_not_numeric>(), why<refusals::element_not_boolean>(),
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
-        why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>()})
+        why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(),
+        why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(), why<refusals::order_cycle>()})
     if (f.why == about_graph) throw graph_error(text);
   throw shape_error(text);
 }
@@ -89,6 +90,9 @@ struct frame {
   std::unordered_map<symbol, symbol> known;
 };
 
+/// Up to so many writers of a tensor are compared with each one that comes.
+inline constexpr std::size_t compared_at_once = 64;
+
 /// Elements that the graph itself holds, for an input that stands for a constant of many.
 struct held_constant {
   symbol id = none;
@@ -99,6 +103,8 @@ struct graph_state {
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order in which they were made
   std::vector<symbol> parameters;
+  std::vector<symbol> piecewise;                              // tensors that are to be written in pieces
+  std::unordered_map<symbol, std::vector<symbol>> written;    // by tensor: what nodes write of it
   std::unordered_map<symbol, symbol> gradients; // by what they are with respect to
   std::vector<held_constant> constants;
   std::vector<frame> frames; // of the bodies that are being built, the innermost last
@@ -107,6 +113,11 @@ struct graph_state {
   graph_state(graph_state const&) = default;
   graph_state& operator=(graph_state const&) = delete;
 
+  bool is_piecewise(symbol t) const {
+    for (symbol const p : piecewise)
+      if (p == t) return true;
+    return false;
+  }
   std::int32_t region() const noexcept { return frames.empty() ? 0 : frames.back().region; }
 
   /// The symbol by which the region under construction knows `t`: itself, or an input that stands for it.
@@ -149,17 +160,20 @@ private:
 /// Takes back what was added to the graph, unless it is told that all went well.
 class undo {
   graph_state* s_;
+  builder* before_;
   builder::mark mark_;
   std::size_t inputs_, constants_;
 
 public:
-  explicit undo(graph_state& s)
-      : s_(&s), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {}
+  /// `before`: what the graph was, where more is changed than added.
+  explicit undo(graph_state& s, builder* before = nullptr)
+      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {}
   undo(undo const&) = delete;
   undo& operator=(undo const&) = delete;
   ~undo() {
     if (s_ == nullptr) return;
-    s_->b.take_back(mark_);
+    if (before_ != nullptr) s_->b = static_cast<builder&&>(*before_);
+    else s_->b.take_back(mark_);
     s_->inputs.resize(inputs_);
     s_->constants.resize(constants_);
     for (frame& f : s_->frames)

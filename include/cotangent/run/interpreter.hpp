@@ -7,6 +7,7 @@
 #include <cotangent/run/interpreter_emit.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/transform/order.hpp>
+#include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
 
@@ -153,7 +154,7 @@ public:
       return;
     }
     ordering const order = order_of(g);
-    if (!order) failed_ = {why<refusals::interpreter_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
+    if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
     else prepare<operations<UserOps...>>(reordered(g, order), sizes);
   }
 

@@ -19,7 +19,6 @@ namespace cotangent {
 
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL_OF(interpreter_cycle, allowed, "cotangent: interpreter: a tensor that is written through views must not be computed from itself in a circle")
 COTANGENT_REFUSAL_OF(interpreter_results, allowed, "cotangent: interpreter: an operation other than a loop or a branch must have one result")
 COTANGENT_REFUSAL_OF(interpreter_operation, allowed, "cotangent: interpreter: an operation must say how its value is computed")
 COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every extent of the graph must have a size when it is prepared")

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+// Windows on tensors of dynamic graphs: read, written in pieces, bound, differentiated.
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::expr;
+
+template <class T> std::vector<T> elements(ct::dynamic::values<T> const& v) { return {v.begin(), v.end()}; }
+
+TEST_CASE("A1: terms of views and of the whole are summed on the whole", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const y = x + g.constant(std::array<double, 2>{1, 1.5});
+  auto const x1 = g.view(x, {.shape = {1}}), y1 = g.view(y, {.shape = {1}}), y2 = g.view(y, {.offset = {1}, .shape = {1}});
+  auto const u1 = y1 * y1 + y1, u2 = ct::exp(y2);
+  auto const v = ct::sum(x1 + u1 + u2);
+  auto const dx = g.gradient({v}, {x}).front();
+  auto p = g.compile({v, dx});
+  p.bind(x, {.44, -1.18});
+  p.run();
+  CHECK(double(p.value(v)) == Approx(5.3307277));
+  CHECK(p.value(dx)(0) == Approx(4.88));
+  CHECK(p.value(dx)(1) == Approx(1.3771278));
+}
+
+TEST_CASE("A3, A11: what nothing reads has gradient zero, and a view has one of its own", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const x1 = g.view(x, {.shape = {1}});
+  auto const y1 = ct::log(x1);
+  auto const v = ct::sum(y1 * y1 + y1);
+  auto const dx = g.gradient({v}, {x}).front();
+  auto const da = g.gradient({ct::sum(ct::log(x1))}, {x1}).front();
+  CHECK(da.shape() == ct::shape_of<1>);
+  auto p = g.compile({v, dx, da});
+  p.bind(x, {.21, -13.22});
+  p.run();
+  CHECK(double(p.value(v)) == Approx(.8749736));
+  CHECK(p.value(dx)(0) == Approx(-10.1014071));
+  CHECK(p.value(dx)(1) == 0);
+  p.bind(x, {2.0, 4.0});
+  p.run();
+  CHECK(p.value(da)(0) == .5);
+}
+
+TEST_CASE("A8: what is joined through views comes apart in the gradient", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const obs = g.input<double>("obs", {6, 4}), act = g.input<double>("act", {6, 1});
+  auto const w1 = g.input<double>("w1", {5, 3}), w2 = g.input<double>("w2", {5, 2});
+  auto const both = g.tensor<double>("both", {6, 5});
+  g.write(g.view(both, {.shape = {6, 4}}), obs);
+  g.write(g.view(both, {.offset = {0, 4}, .shape = {6, 1}}), act);
+  auto const v1 = ct::matmul(both, w1), v2 = ct::matmul(both, w2);
+  auto const loss = ct::sum(v1 * v1) + ct::sum(ct::sin(v2));
+  auto const d = g.gradient({loss}, {w1, w2, obs, act});
+
+  ct::dynamic::graph h; // the same without views
+  auto const o = h.input<double>("o", {6, 4}), a = h.input<double>("a", {6, 1});
+  auto const m1 = h.input<double>("m1", {5, 3}), m2 = h.input<double>("m2", {5, 2});
+  auto const joined = ct::concatenate<1>(o, a);
+  auto const u1 = ct::matmul(joined, m1), u2 = ct::matmul(joined, m2);
+  auto const e = h.gradient({ct::sum(u1 * u1) + ct::sum(ct::sin(u2))}, {m1, m2, o, a});
+
+  auto const numbers = [](std::size_t n, double phase) {
+    std::vector<double> v(n);
+    for (std::size_t k = 0; k < n; ++k) v[k] = std::sin(double(k) + phase);
+    return v;
+  };
+  auto const xo = numbers(24, 1), xa = numbers(6, 2), x1 = numbers(15, 3), x2 = numbers(10, 4);
+  auto p = g.compile({both, d[0], d[1], d[2], d[3]}, {{obs, xo}, {act, xa}, {w1, x1}, {w2, x2}});
+  auto q = h.compile({joined, e[0], e[1], e[2], e[3]}, {{o, xo}, {a, xa}, {m1, x1}, {m2, x2}});
+  for (int k = 0; k < 2; ++k) {
+    p.run();
+    q.run();
+    CHECK(elements(p.value(both)) == elements(q.value(joined)));
+    for (std::size_t i = 0; i < 4; ++i) {
+      auto const ours = elements(p.value(d[i])), theirs = elements(q.value(e[i]));
+      REQUIRE(ours.size() == theirs.size());
+      for (std::size_t j = 0; j < ours.size(); ++j) CHECK(ours[j] == Approx(theirs[j]).epsilon(1e-13).margin(1e-13));
+    }
+  }
+}
+
+TEST_CASE("A10: slices of a vector, with a gap or without", "[dynamic][views]") {
+  for (std::int64_t const slices : {3, 64, 1025})
+    for (std::int64_t const dropped : {std::int64_t(-1), std::int64_t(1), slices - 1}) {
+      ct::dynamic::graph g;
+      auto const x = g.input<double>("x", {3 * slices});
+      std::vector<expr<double>> parts;
+      for (std::int64_t k = 0; k < slices; ++k)
+        if (k != dropped) parts.push_back(ct::sum(ct::square(g.view(x, {.offset = {3 * k}, .shape = {3}}))));
+      expr<double> y = 0.0;
+      for (auto const& part : parts) y += part;
+      auto const dx = g.gradient({y}, {x}).front();
+      auto p = g.compile({dx});
+      std::vector<double> data(static_cast<std::size_t>(3 * slices));
+      for (std::size_t k = 0; k < data.size(); ++k) data[k] = double(k) + 1;
+      p.bind(x, data);
+      p.run();
+      auto const d = p.value(dx);
+      int wrong = 0;
+      for (std::int64_t k = 0; k < 3 * slices; ++k) wrong += d[k] != (k / 3 == dropped ? 0 : 2 * data[static_cast<std::size_t>(k)]);
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("A12, A13: views of views compose, and follow what their tensor is bound to", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {6}), a = g.input<double>("a", {2, 3});
+  auto const b = g.view(g.view(x, {.offset = {2}, .shape = {4}}), {.offset = {1}, .shape = {2}}) * 1.0;
+  auto const a0 = g.view(a, {.offset = {1, 0}, .shape = {1, 3}, .stride = {3, 1}});
+  auto const a1 = g.view(a0, {.offset = {1}, .shape = {2}, .stride = {1}});
+  auto p = g.compile({b, a0, a1});
+  p.bind(x, {0.0, 1.0, 2.0, 3.0, 4.0, 5.0});
+  for (double const first : {10., 20.}) {
+    std::array<double, 6> data{};
+    for (std::size_t k = 0; k < 6; ++k) data[k] = first + double(k);
+    p.bind(a, data);
+    p.run();
+    CHECK(elements(p.value(b)) == std::vector<double>{3, 4});
+    CHECK(elements(p.value(a0)) == std::vector<double>{first + 3, first + 4, first + 5});
+    CHECK(elements(p.value(a1)) == std::vector<double>{first + 4, first + 5});
+  }
+}
+
+TEST_CASE("A15: a dense block grows in its place, whatever order it is written down in", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const w1 = g.input<double>("w1");
+  auto const x = g.tensor<double>("x", {4});
+  auto const at = [&](std::int64_t k) { return g.view(x, {.offset = {k}, .shape = {1}}); };
+  auto const y = ct::sum(x), last = ct::sum(at(3));
+  auto const twice = x * 2.0; // of all that will be written
+  g.write(at(3), at(0) * .484 + at(1) * .912 + at(2) * .235 + .3);
+  g.write(at(2), at(0) * .374 + at(1) * .886 + .2);
+  g.write(at(1), at(0) * w1 + .1);
+  g.write(at(0), .472);
+  auto const dy = g.gradient({y}, {w1}).front(), dlast = g.gradient({last}, {w1}).front();
+  auto p = g.compile({x, twice, dy, dlast});
+  p.bind(w1, .234);
+  for (int k = 0; k < 2; ++k) {
+    p.run();
+    CHECK(p.value(x)(0) == Approx(.472));
+    CHECK(p.value(x)(1) == Approx(.210448));
+    CHECK(p.value(x)(2) == Approx(.5629849));
+    CHECK(p.value(x)(3) == Approx(.852678));
+    CHECK(p.value(twice)(3) == Approx(2 * .852678));
+    CHECK(double(p.value(dy)) == Approx(1.4189311));
+    CHECK(double(p.value(dlast)) == Approx(.5287391));
+  }
+}
+
+TEST_CASE("pieces are written where they are not one run of elements, and what nobody writes is zero", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<float>("x", {50, 70});
+  auto const y = g.tensor<float>("y", {3, 50, 140});
+  g.write(g.view(y, {.shape = {50, 70}, .stride = {140, 2}}), ct::sin(x) + 1.0);                                 // strided
+  g.write(g.view(y, {.offset = {0, 50}, .shape = {70, 50}, .stride = {1, 140}}), ct::transpose(x * 3.0)); // turned
+  auto const z = g.tensor<float>("z", {2, 50, 70});
+  g.write(g.view(z, {.offset = {1, 0, 0}, .shape = {1, 50, 70}}), ct::reshape(ct::exp(-x), {1, 50, 70}));        // one run
+  auto const w = g.tensor<float>("w", {140, 50});
+  g.write(g.view(w, {.shape = {70, 50}, .stride = {100, 1}}), ct::transpose(x));   // every other row
+  g.write(g.view(w, {.offset = {139, 0}, .shape = {1, 50}}), ct::reshape(ct::sum(x, {1}), {1, 50}));
+  auto const sums = ct::sum(w, {0});
+  auto const more = ct::exp(-x) * 2.0; // shares with what is written
+  CHECK_THROWS_AS(g.write(g.view(y, {.offset = {1}, .shape = {1}, .stride = {2}}), 1.0), ct::graph_error);
+  auto p = g.compile({y, z, w, sums, more});
+  std::vector<float> data(3500);
+  for (std::size_t k = 0; k < 3500; ++k) data[k] = std::sin(float(k));
+  p.bind(x, data);
+  for (int run = 0; run < 2; ++run) {
+    p.run();
+    int wrong = 0;
+    auto const vy = p.value(y), vz = p.value(z), vw = p.value(w), vs = p.value(sums), vm = p.value(more);
+    for (std::int64_t i = 0; i < 50; ++i) {
+      double column = 0;
+      for (std::int64_t j = 0; j < 70; ++j) {
+        float const e = data[static_cast<std::size_t>(70 * i + j)];
+        wrong += vz(0, i, j) != 0 || std::abs(vz(1, i, j) - std::exp(-e)) > 1e-6f * std::exp(-e) * 4;
+        wrong += std::abs(vy(0, i, 2 * j) - (std::sin(e) + 1)) > 1e-6f || vy(0, i, 2 * j + 1) != 0;
+        wrong += vy(1, i, j) != data[static_cast<std::size_t>(70 * i + j)] * 3 || vy(1, i, 70 + j) != 0 || vy(2, i, j) != 0;
+        wrong += vm(i, j) != 2 * vz(1, i, j);
+        wrong += vw(2 * j, i) != e || (j < 69 && vw(2 * j + 1, i) != 0);
+        column += e;
+      }
+      wrong += std::abs(vw(139, i) - column) > 1e-4;
+      wrong += std::abs(vs(i) - 2 * column) > 1e-4;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("an element of an input that is written has the written value for all", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {4}), y = g.input<double>("y", {2});
+  auto const before = x * 10.0;
+  g.write(g.view(x, {.offset = {1}, .shape = {2}}), y * y);
+  auto const s = ct::sum(x * x);
+  auto const d = g.gradient({s}, {x, y});
+  auto p = g.compile({before, x, s, d[0], d[1]});
+  std::array<double, 4> const data{1, 2, 3, 4};
+  p.bind(x, data);
+  p.bind(y, {5.0, 6.0});
+  p.run();
+  CHECK(elements(p.value(before)) == std::vector<double>{10, 250, 360, 40});
+  CHECK(elements(p.value(x)) == std::vector<double>{1, 25, 36, 4});
+  CHECK(elements(p.value(d[1])) == std::vector<double>{500, 864});
+  CHECK(data[1] == 2);
+}
+
+TEST_CASE("M6, M7: tensors that have views are bound late, and views of results are bound", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a", {2});
+  auto const y = (g.view(a, {.shape = {1}}) + g.view(a, {.offset = {1}, .shape = {1}})) * a;
+  auto const b = ct::log(a);
+  auto const b1 = g.view(b, {.offset = {1}, .shape = {1}});
+  auto p = g.compile({y, b1});
+  std::vector<double> result(1);
+  p.bind(a, {1.1, .4});
+  p.bind(b1, result);
+  p.run();
+  CHECK(p.value(y)(0) == Approx(1.65));
+  CHECK(p.value(y)(1) == Approx(.6));
+  CHECK(result[0] == Approx(std::log(.4)));
+  p.bind(a, {1.0, 2.34});
+  p.run();
+  CHECK(result[0] == Approx(std::log(2.34)));
+}
+
+template <class E, class F> bool refuses(F const& f, std::initializer_list<char const*> words) {
+  try {
+    f();
+  } catch (E const& e) {
+    UNSCOPED_INFO(e.what());
+    for (char const* const w : words)
+      if (std::string(e.what()).find(w) == std::string::npos) return false;
+    return true;
+  }
+  return false;
+}
+
+TEST_CASE("A14: views outside of their tensor and second writers are refused", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {4});
+  auto const count = [&] { return g.get().tensors.size() + 1000 * g.get().nodes.size(); };
+  int const before = count();
+  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {3}, .shape = {4}}); }, {"view", "x double [4]"}));
+  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {-1}, .shape = {2}}); }, {"view", "before"}));
+  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}, .stride = {3, 1}}); }, {"view"}));
+  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}}); }, {"stride"}));
+  CHECK(count() == before);
+  auto const t = g.tensor<double>("t", {4});
+  auto const low = g.view(t, {.shape = {3}}), high = g.view(t, {.offset = {2}, .shape = {2}});
+  auto const even = g.view(t, {.shape = {2}, .stride = {2}});
+  g.write(low, 1.0);
+  CHECK(refuses<ct::graph_error>([&] { g.write(high, 2.0); }, {"at most once"}));
+  CHECK(refuses<ct::graph_error>([&] { g.write(even, 2.0); }, {"at most once"}));
+  CHECK(refuses<ct::graph_error>([&] { g.write(low, 2.0); }, {"computed already"}));
+  CHECK(refuses<ct::graph_error>([&] { g.write(ct::exp(x), x); }, {"must be a view"}));
+  CHECK(refuses<ct::shape_error>([&] { g.write(g.view(t, {.offset = {3}, .shape = {1}}), x); }, {"broadcast"}));
+  auto const circle = g.tensor<double>("circle", {2});
+  g.write(g.view(circle, {.shape = {1}}), g.view(circle, {.offset = {1}, .shape = {1}}) + 1.0);
+  g.write(g.view(circle, {.offset = {1}, .shape = {1}}), g.view(circle, {.shape = {1}}) + 1.0);
+  CHECK(refuses<ct::graph_error>([&] { g.compile({circle}); }, {"wait for itself"}));
+  auto const many = g.tensor<double>("many", {200});
+  for (std::int64_t k = 0; k < 100; ++k) g.write(g.view(many, {.offset = {k}, .shape = {1}}), double(k));
+  g.write(g.view(many, {.offset = {7}, .shape = {1}}), 0.0); // found when all are compared
+  CHECK(refuses<ct::graph_error>([&] { g.compile({x}); }, {"at most once"}));
+}
+
+} // namespace
