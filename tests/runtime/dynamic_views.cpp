@@ -179,7 +179,10 @@ TEST_CASE("pieces are written where they are not one run of elements, and what n
   std::vector<float> data(3500);
   for (std::size_t k = 0; k < 3500; ++k) data[k] = std::sin(float(k));
   p.bind(x, data);
+  std::vector<float> zs(7000);
+  p.bind(z, zs);
   for (int run = 0; run < 2; ++run) {
+    zs.assign(7000, 5.0f); // what stood there before
     p.run();
     int wrong = 0;
     auto const vy = p.value(y), vz = p.value(z), vw = p.value(w), vs = p.value(sums), vm = p.value(more);

@@ -105,8 +105,8 @@ private:
       direct[k] = r.kind == home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && b.region == 0) {
         // in pieces it is written from its first step on
-        std::int32_t const position = p.steps[r.step].position;
-        bool const elementwise = p.steps[r.step].shape >= 0 && r.unit >= 0;
+        std::int32_t const position = r.step < 0 ? -1 : p.steps[r.step].position;
+        bool const elementwise = r.step >= 0 && p.steps[r.step].shape >= 0;
         if (elementwise) note_reads(p, r.step, reads);
         for (std::int32_t const i : b.input_roots) {
           memory_root const& in = p.roots[i];

@@ -8,6 +8,7 @@
 #include <cotangent/run/interpreter_arrange.hpp>
 #include <cotangent/run/interpreter_pieces.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
+#include <cotangent/transform/coverage.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -36,8 +37,10 @@ struct graph_values {
   array<bool> needed;
   array<std::int32_t> first, nodes; // by region
   pieces written;
+  array<bool> zeroed; // what is read where nobody writes it; empty where nothing is written in pieces
 
   explicit graph_values(graph_view const& g) : written(g) {
+    if (written.any()) zeroed = zero_filled(g);
     values.resize(g.tensor_count);
     direct.assign(g.tensor_count, false);
     needed.assign(g.tensor_count, false);
@@ -265,11 +268,15 @@ private:
 
   // ---- views
 
-  /// A tensor that is written in pieces begins as zeros, or as what came in.
+  /// A tensor that is written in pieces begins as zeros where those are read, or as what came in.
   void make_room(std::int32_t r, symbol t) {
     strided v = shaped(t);
     bool const given = all_.values[t].root >= 0;
-    v = work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
+    if (given || all_.zeroed[t]) v = work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
+    else { // all that is read of it is written
+      v.make_contiguous();
+      v.root = add_root(home::workspace, 0, v);
+    }
     plan.roots[v.root].pieces = r;
     all_.values[t] = v;
   }
@@ -327,7 +334,7 @@ private:
       d.next = plan.units[at].drain;
       plan.units[at].drain = plan.drains.push(d);
     }
-    plan.edges.push({before, step});
+    if (before >= 0) plan.edges.push({before, step});
     all_.written.set_step(t, step);
     all_.values[t] = v;
   }
