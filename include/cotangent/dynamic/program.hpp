@@ -78,6 +78,7 @@ class program {
     void* to = nullptr;
     detail::block own;
     bool is_own = false;
+    bool is_input = false; // a result that is computed elsewhere and copied, since it lies where an input is read
   };
   std::shared_ptr<detail::compiled_code const> code_;
   std::vector<place> in_, out_;
@@ -140,6 +141,9 @@ public:
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_) prepare(where);
     status const s = code_->code.run(from_.data(), to_.data(), workspace_.data(), &tape_);
+    for (std::size_t k = 0; k < out_.size(); ++k)
+      if (out_[k].is_input)
+        std::memcpy(out_[k].to, to_[k], static_cast<std::size_t>(code_->outputs[k].bytes));
     if (s == status::ok) return;
     message text("cotangent: run: ");
     throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
@@ -166,6 +170,8 @@ public:
 
   /// The memory for what is computed on the way; results and inputs are not in it.
   std::int64_t workspace_bytes() const noexcept { return code_->code.workspace_bytes(); }
+  /// The part of it for values that wait for a later step; the rest is what steps need while they run.
+  std::int64_t value_bytes() const noexcept { return code_->code.value_bytes(); }
   /// How many steps a run takes: what runs in one loop counts once.
   int step_count() const noexcept { return code_->code.step_count(); }
 
@@ -233,6 +239,14 @@ private:
       to_[k] = out_[k].to;
     }
     check_overlaps(where);
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      out_[k].is_input = false;
+      for (std::size_t j = 0; j < in_.size() && !out_[k].is_own; ++j)
+        out_[k].is_input = out_[k].is_input || (in_[j].data == out_[k].to && code_->outputs[k].bytes > 0);
+      if (!out_[k].is_input) continue;
+      out_[k].own.at_least(static_cast<std::size_t>(code_->outputs[k].bytes));
+      to_[k] = out_[k].own.data();
+    }
     workspace_.at_least(static_cast<std::size_t>(c.code.workspace_bytes()));
     ready_ = true;
   }

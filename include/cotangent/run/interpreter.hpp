@@ -50,8 +50,8 @@ public:
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
 
-  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents)
-      : g(v), sizes(sizes_of_extents), values(v) {
+  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, bool results_apart)
+      : g(v), sizes(sizes_of_extents), values(v), apart_(results_apart) {
     codes.resize(1); // the graph itself comes first
     region_code whole = make(0);
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
@@ -65,13 +65,15 @@ public:
   }
 
 private:
+  bool apart_; // no result of the graph lies over an argument
+
   region_code make(std::int32_t region) {
     region_code code;
     interpreter_build<kernel_table> b(g, sizes, kernels, values, region);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
     order_steps(b.plan);
-    array<bool> const direct = place_outputs(b);
+    array<bool> const direct = place_outputs(b, apart_ || region != 0);
     code.root_bytes = place_roots(b.plan);
     interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
     for (int k = 0; k < b.outputs.size(); ++k)
@@ -93,7 +95,7 @@ private:
 
   /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is still
   /// read (never that of a region inside); the others are copied at the end.
-  static array<bool> place_outputs(interpreter_build<kernel_table>& b) {
+  static array<bool> place_outputs(interpreter_build<kernel_table>& b, bool apart) {
     plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);
     array<reads_in_step> reads(p.roots.size());
@@ -103,7 +105,7 @@ private:
       memory_root& r = p.roots[v.root];
       r.outside = true;
       direct[k] = r.kind == home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
-      if (direct[k] && b.region == 0) {
+      if (direct[k] && !apart) {
         // in pieces it is written from its first step on
         std::int32_t const position = r.step < 0 ? -1 : p.steps[r.step].position;
         bool const elementwise = r.step >= 0 && p.steps[r.step].shape >= 0;
@@ -145,17 +147,18 @@ public:
   interpreter() = default;
 
   /// `sizes`: of each of the graph's extents. Operations of the user's run faster when they are named here
-  /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`.
+  /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`. With `results_apart`
+  /// no output will be an input, which saves copies.
   template <class... UserOps>
-  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
-                       operations<UserOps...> = {}) {
+  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {},
+                       bool results_apart = false) {
     if (in_order(g)) {
-      prepare<operations<UserOps...>>(g, sizes);
+      prepare<operations<UserOps...>>(g, sizes, results_apart);
       return;
     }
     ordering const order = order_of(g);
     if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
-    else prepare<operations<UserOps...>>(reordered(g, order), sizes);
+    else prepare<operations<UserOps...>>(reordered(g, order), sizes, results_apart);
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -178,7 +181,7 @@ public:
   bool reads_input(int k) const noexcept { return input_read_[k]; }
   std::int64_t output_elements(int k) const noexcept { return output_elements_[k]; }
 
-  /// Inputs and outputs are contiguous. An output may be an input exactly, or overlap none.
+  /// Inputs and outputs are contiguous. An output may be an input exactly (unless they are apart), or overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace,
              tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
@@ -221,8 +224,8 @@ private:
     return c.state;
   }
 
-  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes) {
-    detail::interpret::region_maker<List> made(g, sizes);
+  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes, bool results_apart) {
+    detail::interpret::region_maker<List> made(g, sizes, results_apart);
     failed_ = made.failed;
     if (failed_.why != nullptr) return;
     codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);

@@ -80,6 +80,10 @@ private:
   graph_values& all_;
   detail::hash_index groups_;
   array<std::int32_t> group_steps_;
+  struct copy {
+    strided of, to;
+  };
+  array<copy> copies_;
 
   template <class Refusal> void refuse(std::int32_t node_index) {
     if (failed.why != nullptr) return;
@@ -203,7 +207,15 @@ private:
     return stage + 1;
   }
 
-  strided copied(strided const& v, std::int32_t key) { return work(none, key, &v, 1, v, stage_after(v), -1); }
+  /// In contiguous memory. Two operations in a row that need the same get one copy.
+  strided copied(strided const& v, std::int32_t key) {
+    int const n = copies_.size();
+    for (int k = n - 1; k >= 0 && k >= n - 8; --k)
+      if (copies_[k].of == v) return copies_[k].to;
+    strided const to = work(none, key, &v, 1, v, stage_after(v), -1);
+    copies_.push({v, to});
+    return to;
+  }
   bool in_memory(strided const& v) const { return plan.roots[v.root].kind != home::positions; }
   strided contiguous(strided const& v, std::int32_t key) {
     return in_memory(v) && v.contiguous() ? v : copied(v, key);

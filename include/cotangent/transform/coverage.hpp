@@ -198,14 +198,14 @@ constexpr bool covered(graph_view const& g, symbol t) { return detail::coverage(
 /// Cost: n log n, for a tensor that is written and read through many views too.
 /// Checked: tests/runtime/coverage.cpp.
 constexpr array<bool> zero_filled(graph_view const& g) {
-  detail::coverage const all(g);
+  detail::coverage const pieces(g);
   array<bool> zero(g.tensor_count), known(g.tensor_count);
   auto const read = [&](symbol t) {
     if (t == none || known[t]) return;
     known[t] = true;
     symbol const root = g.tensors[t].base == none ? t : g.tensors[t].base;
-    if (g.tensors[root].producer != none || !all.has_pieces(root) || zero[root]) return;
-    zero[root] = !all.covered(t);
+    if (g.tensors[root].producer != none || !pieces.has_pieces(root) || zero[root]) return;
+    zero[root] = !pieces.covered(t);
   };
   for (std::int32_t i = 0; i < g.node_count; ++i)
     for (int k = 0; k < g.nodes[i].operand_count; ++k) read(g.operand(g.nodes[i], k));
