@@ -59,9 +59,9 @@ TEST_CASE("carried values may be crossed and chained", "[dynamic][control]") {
   p.run();
   CHECK(double(p.value(x)) == 3);
   CHECK(double(p.value(y)) == 2);
-  CHECK(double(p.value(p0)) == 5);       // c
-  CHECK(double(p.value(p1)) == 12);      // a b a
-  CHECK(double(p.value(p2)) == 30);      // b c a
+  CHECK(double(p.value(p0)) == 5);         // c
+  CHECK(double(p.value(p1)) == 12);        // a b a
+  CHECK(double(p.value(p2)) == 30);        // b c a
   CHECK(double(p.value(d[0])) == 15 + 12); // bc + 2ab
   CHECK(double(p.value(d[1])) == 10 + 4);  // ac + a^2
   CHECK(double(p.value(d[2])) == 6);
@@ -92,10 +92,12 @@ TEST_CASE("WB1, WB2, WB3: the gradient of a loop, three times with one tape", "[
   CHECK(double(p.value(dp)) == Approx(1.6850582));
 }
 
-TEST_CASE("WB2: one iteration; and nothing backward where nothing is asked of the loop", "[dynamic][control]") {
+TEST_CASE("WB2: one iteration; and nothing backward where nothing is asked of the loop",
+          "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
-  auto const z = ct::while_loop([](auto i, auto) { return i < 1; }, [&](auto, auto s) { return ct::log(s * y); }, x);
+  auto const z =
+      ct::while_loop([](auto i, auto) { return i < 1; }, [&](auto, auto s) { return ct::log(s * y); }, x);
   auto const u = z * v;
   auto const before = g.get().regions.size();
   auto const dv = g.gradient({u}, {v}).front();
@@ -114,7 +116,8 @@ TEST_CASE("a loop may run never, and as often as its data say", "[dynamic][contr
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), limit = g.input<double>("limit");
   auto const n = g.input<std::int64_t>("n");
-  auto const y = ct::while_loop([&](auto, auto s) { return s < limit; }, [](auto, auto s) { return s * s; }, x);
+  auto const y =
+      ct::while_loop([&](auto, auto s) { return s < limit; }, [](auto, auto s) { return s * s; }, x);
   auto const t = ct::for_loop(n, [](auto i, auto s) { return s + ct::convert<double>(i); }, x);
   auto const dy = g.gradient({y}, {x}).front(), dt = g.gradient({t * t}, {x}).front();
   auto p = g.compile({y, dy, t, dt});
@@ -148,7 +151,9 @@ TEST_CASE("W8, W9: loops in loops over matrices, with the original values", "[dy
       3,
       [&](auto i, auto outer) {
         auto const inner = ct::for_loop(
-            2, [&](auto j, auto s) { return ct::tanh(ct::matmul(w, s)) + ct::convert<double>(i * 2 + j) * x; }, outer);
+            2,
+            [&](auto j, auto s) { return ct::tanh(ct::matmul(w, s)) + ct::convert<double>(i * 2 + j) * x; },
+            outer);
         return inner + outer * 0.5 + x;
       },
       x);
@@ -200,9 +205,10 @@ TEST_CASE("W8, W9: loops in loops over matrices, with the original values", "[dy
 
 /// 0 below 0, x below 1, x/2 + 1/2 below 2, then 3/2.
 auto piecewise(expr<double> const& x) {
-  auto const index = ct::select(x < 0.0, expr<std::int32_t>(0),
-                                ct::select(x < 1.0, expr<std::int32_t>(-1),
-                                           ct::select(x < 2.0, expr<std::int32_t>(1), expr<std::int32_t>(2))));
+  auto const index =
+      ct::select(x < 0.0, expr<std::int32_t>(0),
+                 ct::select(x < 1.0, expr<std::int32_t>(-1),
+                            ct::select(x < 2.0, expr<std::int32_t>(1), expr<std::int32_t>(2))));
   return ct::case_of(
       index, [](auto) { return 0.0; }, [](auto s) { return .5 * s + .5; }, [](auto) { return 1.5; })(x);
 }
@@ -231,8 +237,8 @@ TEST_CASE("B2: five kinds of arithmetic", "[dynamic][control]") {
                  ct::select(x < 2.0, expr<std::int64_t>(1),
                             ct::select(x > 1000.0, expr<std::int64_t>(3), expr<std::int64_t>(2)))));
   auto const y = ct::case_of(
-      index, [](auto s) { return ct::exp(s); }, [](auto s) { return ct::log(s); }, [](auto s) { return 1.0 / s; },
-      [](auto s) { return 1.1 * s; })(x);
+      index, [](auto s) { return ct::exp(s); }, [](auto s) { return ct::log(s); },
+      [](auto s) { return 1.0 / s; }, [](auto s) { return 1.1 * s; })(x);
   auto p = g.compile({y});
   double const at[]{-2.2, 1.1, .9, 2.2, 1001}, values[]{.1108032, .0953102, .9, .4545455, 1101.1};
   for (int k = 0; k < 5; ++k) {
@@ -261,10 +267,12 @@ TEST_CASE("B4, B5: branches in loops, and their gradient", "[dynamic][control]")
 
 TEST_CASE("B6: vectors pass a branch by, or go through a layer", "[dynamic][control]") {
   ct::dynamic::graph g;
-  auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2, 2}), v = g.input<double>("v", {2, 2});
+  auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2, 2}),
+             v = g.input<double>("v", {2, 2});
   auto const index = g.input<std::int32_t>("index");
   auto const dense = [](auto m, auto a) { return ct::relu(ct::sum(m * a, ct::axes<1>)); };
-  auto const y = ct::case_of(index, [&](auto a) { return dense(w, a); }, [&](auto a) { return dense(v, a) + x; })(x);
+  auto const y =
+      ct::case_of(index, [&](auto a) { return dense(w, a); }, [&](auto a) { return dense(v, a) + x; })(x);
   auto const d = g.gradient({ct::sum(y)}, {x, w, v});
   auto p = g.compile({y, d[0], d[1], d[2]});
   p.bind(x, {-1.0, 10.0});
@@ -296,7 +304,8 @@ TEST_CASE("cond takes one of two, and gives as many values as they do", "[dynami
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const [a, b] = ct::cond(
-      x > 1.0, [](auto s) { return std::tuple(s * s, s > 3.0); }, [&](auto s) { return std::tuple(s - x, false); })(x);
+      x > 1.0, [](auto s) { return std::tuple(s * s, s > 3.0); },
+      [&](auto s) { return std::tuple(s - x, false); })(x);
   auto const da = g.gradient({a}, {x}).front();
   static_assert(std::is_same_v<decltype(b), expr<bool> const>);
   auto p = g.compile({a, b, da});
@@ -313,14 +322,17 @@ TEST_CASE("gradients of gradients go through loops in branches in loops", "[dyna
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), n = g.input<double>("n");
   auto const f = [&](auto const& start) {
-    return ct::while_loop(
-        [&](auto i, auto) { return ct::convert<double>(i) < n; },
-        [&](auto, auto s) {
-          return ct::cond(
-              s > 1.0, [&](auto t) { return ct::for_loop(2, [&](auto, auto u) { return ct::sin(u * x) + u * .5; }, t); },
-              [&](auto t) { return t * t + x; })(s);
-        },
-        start);
+    return ct::while_loop([&](auto i, auto) { return ct::convert<double>(i) < n; },
+                          [&](auto, auto s) {
+                            return ct::cond(
+                                s > 1.0,
+                                [&](auto t) {
+                                  return ct::for_loop(
+                                      2, [&](auto, auto u) { return ct::sin(u * x) + u * .5; }, t);
+                                },
+                                [&](auto t) { return t * t + x; })(s);
+                          },
+                          start);
   };
   auto const y = f(x);
   auto const d = g.gradient({y}, {x}).front();
@@ -363,14 +375,17 @@ TEST_CASE("what does not fit in a loop is refused, and nothing of it stays", "[d
   auto const good = ct::exp(x);
   auto const counts = [&] {
     auto const& at = g.get();
-    return std::array<int, 6>{at.tensors.size(), at.nodes.size(),  at.ids.size(),
+    return std::array<int, 6>{at.tensors.size(), at.nodes.size(),   at.ids.size(),
                               at.numbers.size(), at.regions.size(), at.shapes.size()};
   };
   auto const before = counts();
-  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return t + x; }, s); }, "carried value"));
-  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return ct::matmul(t, x); }, s); }, "matrices"));
+  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return t + x; }, s); },
+                                 "carried value"));
+  CHECK(refuses<ct::shape_error>([&] { ct::for_loop(3, [&](auto, auto t) { return ct::matmul(t, x); }, s); },
+                                 "matrices"));
   CHECK(refuses<ct::shape_error>(
-      [&] { ct::while_loop([&](auto, auto t) { return t > 0.0; }, [](auto, auto t) { return t; }, x); }, "one bool"));
+      [&] { ct::while_loop([&](auto, auto t) { return t > 0.0; }, [](auto, auto t) { return t; }, x); },
+      "one bool"));
   CHECK(refuses<ct::shape_error>(
       [&] { ct::cond(s > 0.0, [&](auto t) { return t + x; }, [](auto t) { return t; })(s); }, "branches"));
   auto const index = ct::convert<std::int32_t>(s);
@@ -378,12 +393,11 @@ TEST_CASE("what does not fit in a loop is refused, and nothing of it stays", "[d
   struct mine {};
   CHECK_THROWS_AS(ct::for_loop(3, [&](auto, auto t) -> expr<double> { return throw mine(), t; }, s), mine);
   expr<double> leaked;
-  (void)ct::for_loop(
-      3, [&](auto, auto t) { return leaked = t * 2.0; }, s);
+  (void)ct::for_loop(3, [&](auto, auto t) { return leaked = t * 2.0; }, s);
   CHECK(refuses<ct::graph_error>([&] { (void)(leaked + 1.0); }, "outside of the loop"));
   CHECK(refuses<ct::graph_error>([&] { g.compile({leaked}); }, "outside of the loop"));
-  CHECK(refuses<ct::graph_error>(
-      [&] { ct::for_loop(3, [&](auto, auto t) { return t + leaked; }, s); }, "outside of the loop"));
+  CHECK(refuses<ct::graph_error>([&] { ct::for_loop(3, [&](auto, auto t) { return t + leaked; }, s); },
+                                 "outside of the loop"));
   auto const after = counts();
   CHECK(after[4] == before[4] + 1); // the one loop that was made
   CHECK(ct::exp(x).id() == good.id());

@@ -28,7 +28,9 @@ void* operator new(std::size_t n, std::align_val_t a) {
   return std::aligned_alloc(to, (n + to) / to * to);
 }
 void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return operator new(n); }
-void* operator new(std::size_t n, std::align_val_t a, std::nothrow_t const&) noexcept { return operator new(n, a); }
+void* operator new(std::size_t n, std::align_val_t a, std::nothrow_t const&) noexcept {
+  return operator new(n, a);
+}
 void* operator new[](std::size_t n) { return operator new(n); }
 void* operator new[](std::size_t n, std::align_val_t a) { return operator new(n, a); }
 void operator delete(void* p) noexcept { std::free(p); }
@@ -46,7 +48,8 @@ namespace ct = cotangent;
 using ct::dynamic::expr;
 
 /// What stands between inputs and results, with the results: what the cases count, which count the input too.
-template <class Step> std::int64_t arena(int length, bool backward, ct::dynamic::sizes const& shape, Step const& step) {
+template <class Step> std::int64_t arena(int length, bool backward, ct::dynamic::sizes const& shape,
+                                         Step const& step) {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", shape);
   expr<float> y = x;
@@ -73,7 +76,8 @@ TEST_CASE("M8: chains need no more memory than their length asks for", "[dynamic
 
 TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
   ct::dynamic::graph g;
-  auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}), d = g.input<float>("d", {1, 1});
+  auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}),
+             d = g.input<float>("d", {1, 1});
   auto const c = ct::matmul(a, b) + 1.1f, e = ct::matmul(c, d);
   std::vector<float> va{10, 1}, vb{1, 3}, vd{-.5f}, ve(1);
   auto p = g.compile({}, {{a, va}, {b, vb}, {d, vd}, {e, ve}});
@@ -101,8 +105,9 @@ TEST_CASE("branches share their memory", "[dynamic][memory]") {
     auto const x = g.input<double>("x", {64, 64});
     auto const index = g.input<std::int32_t>("index");
     auto const heavy = [](auto s) { return ct::matmul(ct::matmul(s, s), ct::matmul(s, ct::transpose(s))); };
-    auto const y = branches == 1 ? ct::case_of(index, heavy)(x)
-                                 : ct::case_of(index, heavy, [](auto s) { return ct::matmul(ct::matmul(s, s) + s, s); })(x);
+    auto const y = branches == 1 ? ct::case_of(index, heavy)(x) : ct::case_of(index, heavy, [](auto s) {
+      return ct::matmul(ct::matmul(s, s) + s, s);
+    })(x);
     return g.compile({y}).workspace_bytes();
   };
   CHECK(bytes(2) <= bytes(1) + 1024);
@@ -112,12 +117,12 @@ TEST_CASE("a second run with no more iterations allocates nothing", "[dynamic][m
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {40}), limit = g.input<double>("limit");
   auto const n = g.input<std::int64_t>("n");
-  auto const y = ct::while_loop(
-      [&](auto, auto s) { return ct::sum(s) < limit; },
-      [&](auto, auto s) {
-        return ct::for_loop(n, [&](auto, auto t) { return ct::sin(t * x) * .1 + t; }, s) + 1.0;
-      },
-      x);
+  auto const y =
+      ct::while_loop([&](auto, auto s) { return ct::sum(s) < limit; },
+                     [&](auto, auto s) {
+                       return ct::for_loop(n, [&](auto, auto t) { return ct::sin(t * x) * .1 + t; }, s) + 1.0;
+                     },
+                     x);
   auto const dx = g.gradient({ct::sum(y)}, {x}).front();
   auto p = g.compile({y, dx});
   std::vector<double> const data(40, .3);

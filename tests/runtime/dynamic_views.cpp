@@ -23,7 +23,8 @@ TEST_CASE("A1: terms of views and of the whole are summed on the whole", "[dynam
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const y = x + g.constant(std::array<double, 2>{1, 1.5});
-  auto const x1 = g.view(x, {.shape = {1}}), y1 = g.view(y, {.shape = {1}}), y2 = g.view(y, {.offset = {1}, .shape = {1}});
+  auto const x1 = g.view(x, {.shape = {1}}), y1 = g.view(y, {.shape = {1}}),
+             y2 = g.view(y, {.offset = {1}, .shape = {1}});
   auto const u1 = y1 * y1 + y1, u2 = ct::exp(y2);
   auto const v = ct::sum(x1 + u1 + u2);
   auto const dx = g.gradient({v}, {x}).front();
@@ -35,7 +36,8 @@ TEST_CASE("A1: terms of views and of the whole are summed on the whole", "[dynam
   CHECK(p.value(dx)(1) == Approx(1.3771278));
 }
 
-TEST_CASE("A3, A11: what nothing reads has gradient zero, and a view has one of its own", "[dynamic][views]") {
+TEST_CASE("A3, A11: what nothing reads has gradient zero, and a view has one of its own",
+          "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const x1 = g.view(x, {.shape = {1}});
@@ -88,7 +90,8 @@ TEST_CASE("A8: what is joined through views comes apart in the gradient", "[dyna
     for (std::size_t i = 0; i < 4; ++i) {
       auto const ours = elements(p.value(d[i])), theirs = elements(q.value(e[i]));
       REQUIRE(ours.size() == theirs.size());
-      for (std::size_t j = 0; j < ours.size(); ++j) CHECK(ours[j] == Approx(theirs[j]).epsilon(1e-13).margin(1e-13));
+      for (std::size_t j = 0; j < ours.size(); ++j)
+        CHECK(ours[j] == Approx(theirs[j]).epsilon(1e-13).margin(1e-13));
     }
   }
 }
@@ -111,7 +114,8 @@ TEST_CASE("A10: slices of a vector, with a gap or without", "[dynamic][views]") 
       p.run();
       auto const d = p.value(dx);
       int wrong = 0;
-      for (std::int64_t k = 0; k < 3 * slices; ++k) wrong += d[k] != (k / 3 == dropped ? 0 : 2 * data[static_cast<std::size_t>(k)]);
+      for (std::int64_t k = 0; k < 3 * slices; ++k)
+        wrong += d[k] != (k / 3 == dropped ? 0 : 2 * data[static_cast<std::size_t>(k)]);
       CHECK(wrong == 0);
     }
 }
@@ -161,16 +165,19 @@ TEST_CASE("A15: a dense block grows in its place, whatever order it is written d
   }
 }
 
-TEST_CASE("pieces are written where they are not one run of elements, and what nobody writes is zero", "[dynamic][views]") {
+TEST_CASE("pieces are written where they are not one run of elements, and what nobody writes is zero",
+          "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {50, 70});
   auto const y = g.tensor<float>("y", {3, 50, 140});
-  g.write(g.view(y, {.shape = {50, 70}, .stride = {140, 2}}), ct::sin(x) + 1.0);                                 // strided
-  g.write(g.view(y, {.offset = {0, 50}, .shape = {70, 50}, .stride = {1, 140}}), ct::transpose(x * 3.0)); // turned
+  g.write(g.view(y, {.shape = {50, 70}, .stride = {140, 2}}), ct::sin(x) + 1.0); // strided
+  g.write(g.view(y, {.offset = {0, 50}, .shape = {70, 50}, .stride = {1, 140}}),
+          ct::transpose(x * 3.0)); // turned
   auto const z = g.tensor<float>("z", {2, 50, 70});
-  g.write(g.view(z, {.offset = {1, 0, 0}, .shape = {1, 50, 70}}), ct::reshape(ct::exp(-x), {1, 50, 70}));        // one run
+  g.write(g.view(z, {.offset = {1, 0, 0}, .shape = {1, 50, 70}}),
+          ct::reshape(ct::exp(-x), {1, 50, 70})); // one run
   auto const w = g.tensor<float>("w", {140, 50});
-  g.write(g.view(w, {.shape = {70, 50}, .stride = {100, 1}}), ct::transpose(x));   // every other row
+  g.write(g.view(w, {.shape = {70, 50}, .stride = {100, 1}}), ct::transpose(x)); // every other row
   g.write(g.view(w, {.offset = {139, 0}, .shape = {1, 50}}), ct::reshape(ct::sum(x, {1}), {1, 50}));
   auto const sums = ct::sum(w, {0});
   auto const more = ct::exp(-x) * 2.0; // shares with what is written
@@ -192,7 +199,8 @@ TEST_CASE("pieces are written where they are not one run of elements, and what n
         float const e = data[static_cast<std::size_t>(70 * i + j)];
         wrong += vz(0, i, j) != 0 || std::abs(vz(1, i, j) - std::exp(-e)) > 1e-6f * std::exp(-e) * 4;
         wrong += std::abs(vy(0, i, 2 * j) - (std::sin(e) + 1)) > 1e-6f || vy(0, i, 2 * j + 1) != 0;
-        wrong += vy(1, i, j) != data[static_cast<std::size_t>(70 * i + j)] * 3 || vy(1, i, 70 + j) != 0 || vy(2, i, j) != 0;
+        wrong += vy(1, i, j) != data[static_cast<std::size_t>(70 * i + j)] * 3 || vy(1, i, 70 + j) != 0 ||
+                 vy(2, i, j) != 0;
         wrong += vm(i, j) != 2 * vz(1, i, j);
         wrong += vw(2 * j, i) != e || (j < 69 && vw(2 * j + 1, i) != 0);
         column += e;
@@ -222,7 +230,8 @@ TEST_CASE("an element of an input that is written has the written value for all"
   CHECK(data[1] == 2);
 }
 
-TEST_CASE("M6, M7: tensors that have views are bound late, and views of results are bound", "[dynamic][views]") {
+TEST_CASE("M6, M7: tensors that have views are bound late, and views of results are bound",
+          "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a", {2});
   auto const y = (g.view(a, {.shape = {1}}) + g.view(a, {.offset = {1}, .shape = {1}})) * a;
@@ -258,7 +267,8 @@ TEST_CASE("A14: views outside of their tensor and second writers are refused", "
   auto const x = g.input<double>("x", {4});
   auto const count = [&] { return g.get().tensors.size() + 1000 * g.get().nodes.size(); };
   int const before = count();
-  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {3}, .shape = {4}}); }, {"view", "x double [4]"}));
+  CHECK(
+      refuses<ct::shape_error>([&] { g.view(x, {.offset = {3}, .shape = {4}}); }, {"view", "x double [4]"}));
   CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {-1}, .shape = {2}}); }, {"view", "before"}));
   CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}, .stride = {3, 1}}); }, {"view"}));
   CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}}); }, {"stride"}));
@@ -271,7 +281,8 @@ TEST_CASE("A14: views outside of their tensor and second writers are refused", "
   CHECK(refuses<ct::graph_error>([&] { g.write(even, 2.0); }, {"at most once"}));
   CHECK(refuses<ct::graph_error>([&] { g.write(low, 2.0); }, {"computed already"}));
   CHECK(refuses<ct::graph_error>([&] { g.write(ct::exp(x), x); }, {"must be a view"}));
-  CHECK(refuses<ct::shape_error>([&] { g.write(g.view(t, {.offset = {3}, .shape = {1}}), x); }, {"broadcast"}));
+  CHECK(
+      refuses<ct::shape_error>([&] { g.write(g.view(t, {.offset = {3}, .shape = {1}}), x); }, {"broadcast"}));
   auto const circle = g.tensor<double>("circle", {2});
   g.write(g.view(circle, {.shape = {1}}), g.view(circle, {.offset = {1}, .shape = {1}}) + 1.0);
   g.write(g.view(circle, {.offset = {1}, .shape = {1}}), g.view(circle, {.shape = {1}}) + 1.0);

@@ -34,7 +34,8 @@ template <class A> struct expression_of {
 };
 
 /// Symbols of what a body returns, each an expression or a number, which takes the element of `Like`.
-template <class Like, class R> void push_results(graph_state& s, R const& r, request const& q, std::vector<symbol>& to) {
+template <class Like, class R> void push_results(graph_state& s, R const& r, request const& q,
+                                                 std::vector<symbol>& to) {
   static_assert(open_expr<R> || is_expr<R> || literal<R>,
                 "cotangent: a loop or branch must return expressions, one or a std::tuple of several");
   if constexpr (open_expr<R> && !std::is_void_v<Like>)
@@ -112,7 +113,8 @@ std::tuple<expr<T>...> expressions_from(graph_state& s, symbol const* at, std::i
   return {expr<T>(standing{&s, at[K], 0})...};
 }
 template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
-  return expressions_from(s, at, std::make_index_sequence<std::tuple_size_v<Tuple>>{}, std::type_identity<Tuple>{});
+  return expressions_from(s, at, std::make_index_sequence<std::tuple_size_v<Tuple>>{},
+                          std::type_identity<Tuple>{});
 }
 
 /// Runs a loop's parts. `Condition` may be nothing (`std::nullptr_t`), and then there is a limit.
@@ -133,7 +135,12 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   same_region const region{s};
   std::vector<symbol> first = [&] { // outside of what may be taken back: it may be captured
     std::vector<symbol> at;
-    std::apply([&](auto const&... x) { (at.push_back(symbol_of<typename element_taken<std::remove_cvref_t<decltype(x)>>::type>(s, x, r)), ...); }, inits);
+    std::apply(
+        [&](auto const&... x) {
+          (at.push_back(symbol_of<typename element_taken<std::remove_cvref_t<decltype(x)>>::type>(s, x, r)),
+           ...);
+        },
+        inits);
     return at;
   }();
   symbol last = none;
@@ -175,7 +182,8 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
 }
 
 /// Whether this call is for expressions of a graph that is built.
-template <class... A> concept for_open = (open_expr<A> || ...);
+template <class... A>
+concept for_open = (open_expr<A> || ...);
 
 template <class Index, class... Branch> struct branches {
   Index index;
@@ -243,24 +251,29 @@ auto while_loop(Condition const& condition, Body const& body, X const&... init) 
 }
 /// The same `count` times: `body(i, x...)` for i = 0, 1, ..., count - 1.
 template <class Count, class Body, class... X>
-  requires(dynamic::detail::for_open<Count, X...> && (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+  requires(dynamic::detail::for_open<Count, X...> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X const&... init) {
-  return dynamic::detail::make_loop(std::source_location{}, "for_loop", nullptr, body, count, std::tuple<X...>(init...));
+  return dynamic::detail::make_loop(std::source_location{}, "for_loop", nullptr, body, count,
+                                    std::tuple<X...>(init...));
 }
 
 /// `case_of(index, f0, f1, ...)(x...)` is what branch number `index` makes of x...; with any other index (-1) x... pass
 /// through. Only that branch is computed. The index is not differentiated.
 template <class I, class... Branch>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> && sizeof...(Branch) != 0)
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
+           sizeof...(Branch) != 0)
 auto case_of(I const& index, Branch const&... branch) {
-  return dynamic::detail::branches<I, Branch...>{index, std::tuple<Branch...>(branch...), true, "case_of", {}};
+  return dynamic::detail::branches<I, Branch...>{
+      index, std::tuple<Branch...>(branch...), true, "case_of", {}};
 }
 /// `cond(predicate, f, g)(x...)` is f(x...) where the predicate, one bool, holds, else g(x...).
 template <class P, class Then, class Otherwise>
   requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
 auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
           std::source_location where = std::source_location::current()) {
-  auto const index = cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
+  auto const index =
+      cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
   return dynamic::detail::branches<dynamic::expr<std::int32_t>, Then, Otherwise>{
       index, std::tuple<Then, Otherwise>(then, otherwise), false, "cond", where};
 }

@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_GRAPH_HPP
 
 #include <cotangent/dynamic/functions.hpp>
+#include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/program.hpp>
 
 #include <cotangent/graph/window_index.hpp>
@@ -20,31 +21,6 @@
 #include <vector>
 
 namespace cotangent::dynamic {
-
-/// An expression and the memory that it is bound to.
-struct binding {
-  any_expr what;
-  detail::memory_of memory;
-  std::source_location where;
-  template <class T, class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
-  binding(expr<T> const& x, M& m, std::source_location w = std::source_location::current())
-      : what(x), memory(detail::memory_in(m)), where(w) {
-    static_assert(
-        std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
-        "cotangent: bind: the elements of the memory must be those of the expression");
-  }
-};
-
-/// Which elements of a tensor a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride of the memory of
-/// what it is a view of, counted from its first element. `stride` left out is that of what it is a view of, `offset` 0.
-struct window {
-  sizes offset{}, shape{}, stride{};
-};
-
-struct compile_options {
-  bool exact = false; // true: nothing is rewritten, every operation runs as it was written
-};
 
 /// A graph that is built while the program runs, from the functions and operators that traced functions use.
 ///
@@ -126,7 +102,8 @@ public:
 
   /// A window on a tensor or on a view. It is read like any expression, and may be written once.
   template <class T>
-  expr<T> view(expr<T> const& x, window const& w, std::source_location where = std::source_location::current()) {
+  expr<T> view(expr<T> const& x, window const& w,
+               std::source_location where = std::source_location::current()) {
     builder& b = s_->b;
     detail::request r{"view", 4, nullptr, 0, where};
     symbol const of = symbol_of(x, r);
@@ -162,7 +139,8 @@ public:
   /// most once, and whoever reads it reads what was written, in whatever order reading and writing stand in your source.
   /// Returns `to`.
   template <class T, class V>
-  expr<T> write(expr<T> const& to, V const& value, std::source_location where = std::source_location::current()) {
+  expr<T> write(expr<T> const& to, V const& value,
+                std::source_location where = std::source_location::current()) {
     builder& b = s_->b;
     detail::request r{"write", 5, nullptr, 0, where};
     symbol const at = symbol_of(to, r);
@@ -177,7 +155,8 @@ public:
     auto& writers = s_->written[t.base == none ? at : t.base];
     bool const own = t.base != none || s_->is_piecewise(at);
     if (!own || t.producer != none) detail::raise<refusals::dynamic_write_place>(b, r);
-    if (t.base != none && b.tensor(t.base).producer != none) detail::raise<refusals::dynamic_write_place>(b, r);
+    if (t.base != none && b.tensor(t.base).producer != none)
+      detail::raise<refusals::dynamic_write_place>(b, r);
     if (repeats(window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
     if (writers.size() < detail::compared_at_once)
       for (symbol const other : writers)
@@ -211,7 +190,8 @@ public:
                                  std::source_location where = std::source_location::current()) {
     builder& b = s_->b;
     detail::request r{"gradient", 8, nullptr, 0, where};
-    std::unique_ptr<builder> const before = b.get().regions.size() > 1 ? std::make_unique<builder>(b) : nullptr;
+    std::unique_ptr<builder> const before =
+        b.get().regions.size() > 1 ? std::make_unique<builder>(b) : nullptr;
     detail::undo back(*s_, before.get()); // loops and branches get further results
     std::vector<symbol> y, dy, x, dx(wrt.size() + 1, none);
     for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
@@ -285,7 +265,9 @@ public:
     if (!in_order(copy.get())) {
       ordering const order = order_of(copy.get());
       if (!order)
-        detail::raise(s_->b, {why<refusals::order_cycle>(), {}, {}, order.cycle, copy.get().nodes[order.cycle].where}, {});
+        detail::raise(
+            s_->b, {why<refusals::order_cycle>(), {}, {}, order.cycle, copy.get().nodes[order.cycle].where},
+            {});
       copy = builder(reordered(copy.get(), order));
     }
     copy.set_inputs(s_->inputs.data(), static_cast<int>(s_->inputs.size()));
@@ -319,7 +301,8 @@ private:
             index.ask(windows[k]), [](std::int32_t, bool) { return false; },
             [&](std::int32_t other) {
               if (other == k) return;
-              symbol const pair[]{writers[static_cast<std::size_t>(k)], writers[static_cast<std::size_t>(other)]};
+              symbol const pair[]{writers[static_cast<std::size_t>(k)],
+                                  writers[static_cast<std::size_t>(other)]};
               r.operands = pair;
               r.operand_count = 2;
               detail::raise<refusals::dynamic_write_twice>(b, r);

@@ -78,7 +78,8 @@ class program {
     void* to = nullptr;
     detail::block own;
     bool is_own = false;
-    bool is_input = false; // a result that is computed elsewhere and copied, since it lies where an input is read
+    bool is_input =
+        false; // a result that is computed elsewhere and copied, since it lies where an input is read
   };
   std::shared_ptr<detail::compiled_code const> code_;
   std::vector<place> in_, out_;
@@ -98,15 +99,19 @@ public:
   /// Lets the program read an input from `memory`, or write a result there, from the next run on. Memory that is a
   /// temporary is copied.
   template <class T, class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists || std::is_arithmetic_v<M>)
   void bind(expr<T> const& x, M&& memory, std::source_location where = std::source_location::current()) {
-    static_assert(
-        std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
-        "cotangent: bind: the elements of the memory must be those of the expression");
     using plain = std::remove_cvref_t<M>;
-    constexpr bool temporary =
-        !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-    bind_memory(x, detail::memory_in(memory), temporary, where);
+    if constexpr (std::is_arithmetic_v<M> &&
+                  !std::is_same_v<M, T>) { // a number of another type, not a variable
+      bind(x, static_cast<T>(memory), where);
+    } else {
+      static_assert(std::is_same_v<T, typename cotangent::detail::memory_traits<plain>::element>,
+                    "cotangent: bind: the elements of the memory must be those of the expression");
+      constexpr bool temporary =
+          !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
+      bind_memory(x, detail::memory_in(memory), temporary, where);
+    }
   }
   template <class T>
   void bind(expr<T> const& x, std::initializer_list<T> elements,

@@ -70,7 +70,8 @@ inline message words_of(builder const& b, failure const& f, request const& r) {
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(),
-        why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(), why<refusals::order_cycle>()})
+        why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(),
+        why<refusals::order_cycle>()})
     if (f.why == about_graph) throw graph_error(text);
   throw shape_error(text);
 }
@@ -103,9 +104,9 @@ struct graph_state {
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order in which they were made
   std::vector<symbol> parameters;
-  std::vector<symbol> piecewise;                              // tensors that are to be written in pieces
-  std::unordered_map<symbol, std::vector<symbol>> written;    // by tensor: what nodes write of it
-  std::unordered_map<symbol, symbol> gradients; // by what they are with respect to
+  std::vector<symbol> piecewise;                           // tensors that are to be written in pieces
+  std::unordered_map<symbol, std::vector<symbol>> written; // by tensor: what nodes write of it
+  std::unordered_map<symbol, symbol> gradients;            // by what they are with respect to
   std::vector<held_constant> constants;
   std::vector<frame> frames; // of the bodies that are being built, the innermost last
 
@@ -167,7 +168,8 @@ class undo {
 public:
   /// `before`: what the graph was, where more is changed than added.
   explicit undo(graph_state& s, builder* before = nullptr)
-      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {}
+      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {
+  }
   undo(undo const&) = delete;
   undo& operator=(undo const&) = delete;
   ~undo() {

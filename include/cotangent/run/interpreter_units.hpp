@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_UNITS_HPP
+#define COTANGENT_RUN_INTERPRETER_UNITS_HPP
+
+#include <cotangent/graph/builder.hpp>
+#include <cotangent/graph/window.hpp>
+#include <cotangent/run/interpreter_kernels.hpp>
+#include <cotangent/run/interpreter_pieces.hpp>
+#include <cotangent/run/interpreter_plan.hpp>
+#include <cotangent/transform/coverage.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// Units of work, the steps that they come together in, and room for what they compute.
+
+namespace cotangent::detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// What the regions of a graph have in common while they are prepared: arrays by symbol, since a symbol lives in one
+/// region, and the nodes of each region.
+struct graph_values {
+  array<strided> values; // without a root: not known yet
+  array<bool> direct;    // the result of an elementwise unit itself, no view of it
+  array<bool> needed;
+  array<std::int32_t> first, nodes; // by region
+  pieces written;
+  array<bool> zeroed; // what is read where nobody writes it; empty where nothing is written in pieces
+
+  explicit graph_values(graph_view const& g) : written(g) {
+    if (written.any()) zeroed = zero_filled(g);
+    values.resize(g.tensor_count);
+    direct.assign(g.tensor_count, false);
+    needed.assign(g.tensor_count, false);
+    first.assign(g.region_count + 1, 0);
+    nodes.resize(g.node_count);
+    for (std::int32_t i = 0; i < g.node_count; ++i) ++first[g.nodes[i].region + 1];
+    for (std::int32_t r = 0; r < g.region_count; ++r) first[r + 1] += first[r];
+    array<std::int32_t> at = first;
+    for (std::int32_t i = 0; i < g.node_count; ++i) nodes[at[g.nodes[i].region]++] = i;
+  }
+};
+
+class unit_maker {
+public:
+  graph_view g;
+  std::int64_t const* sizes;
+  std::int32_t region;
+  plan_data plan;
+  array<std::int64_t> constants; // eight words each: one element, filling a line
+
+  std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes[-1 - d]; }
+  std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
+
+protected:
+  graph_values& all_;
+
+  unit_maker(graph_view const& v, std::int64_t const* sizes_of_extents, graph_values& all_regions,
+             std::int32_t r)
+      : g(v), sizes(sizes_of_extents), region(r), all_(all_regions) {}
+
+  strided shaped(symbol t) const noexcept {
+    strided v;
+    if (g.tensors[t].depth > 0) { // a sequence: where it stands on the tape
+      v.type = element::int64;
+      return v;
+    }
+    v.type = g.tensors[t].type;
+    dimensions const& d = g.shape(t);
+    v.rank = d.rank;
+    for (int k = 0; k < d.rank; ++k) v.size[k] = size(d.size[k]);
+    return v;
+  }
+
+  std::int32_t add_root(home kind, std::int32_t which, strided const& v) {
+    memory_root r;
+    r.kind = kind;
+    r.which = which;
+    r.elements = v.count();
+    r.bytes = r.elements * static_cast<std::int64_t>(size_of(v.type));
+    return plan.roots.push(r);
+  }
+
+  /// Filling a line, so that kernels can read a pack of it.
+  strided constant(strided v, scalar const& value) {
+    alignas(8) char line[64]{};
+    std::int64_t word[8];
+    write(v.type, line, 0, value);
+    copy_line(line, 1, line, 0, 64 / static_cast<std::int64_t>(size_of(v.type)), size_of(v.type));
+    std::memcpy(word, line, sizeof word);
+    v.root = add_root(home::constant, 0, v);
+    plan.roots[v.root].offset = 8 * constants.size();
+    for (std::int64_t const w : word) constants.push(w);
+    return v; // strides 0
+  }
+
+  /// A unit of work. An elementwise one joins the step of its shape and stage.
+  std::int32_t push_unit(std::int32_t node_index, std::int32_t key, strided const* operands, int count,
+                         std::int32_t stage, std::int32_t shape) {
+    unit u;
+    u.node = node_index;
+    u.first = plan.views.size();
+    u.count = count;
+    for (int k = 0; k < count; ++k) plan.views.push(operands[k]);
+    u.step = shape < 0 ? plan.steps.push({}) : step_of(stage, shape);
+    for (int k = 0; k < count; ++k)
+      each_writing_step(operands[k], [&](std::int32_t s) { plan.edges.push({s, u.step}); });
+    std::int32_t const at = plan.units.size();
+    planned_step& s = plan.steps[u.step];
+    if (s.first_unit < 0) {
+      s.first_unit = at;
+      s.key = key;
+      s.stage = stage;
+      s.shape = shape;
+    } else plan.units[s.last_unit].next = at;
+    s.last_unit = at;
+    plan.units.push(u);
+    return at;
+  }
+  /// The room for what a unit computes.
+  strided result_of(std::int32_t at, strided to) {
+    to.make_contiguous();
+    to.offset = 0;
+    to.root = add_root(home::workspace, 0, to);
+    memory_root& r = plan.roots[to.root];
+    r.unit = at;
+    r.step = plan.units[at].step;
+    r.stage = plan.steps[r.step].stage;
+    return to;
+  }
+  /// A unit with one result.
+  strided work(std::int32_t node_index, std::int32_t key, strided const* operands, int count,
+               strided const& to, std::int32_t stage, std::int32_t shape) {
+    std::int32_t const at = push_unit(node_index, key, operands, count, stage, shape);
+    strided const y = result_of(at, to);
+    plan.units[at].root = y.root;
+    return y;
+  }
+
+  std::int32_t step_of(std::int32_t stage, std::int32_t shape) {
+    std::uint32_t const h = mix(static_cast<std::uint32_t>(stage), static_cast<std::uint64_t>(shape)) | 1u;
+    std::int32_t const at = groups_.find(h, [&](std::int32_t k) {
+      planned_step const& s = plan.steps[group_steps_[k]];
+      return s.stage == stage && s.shape == shape;
+    });
+    if (at != none) return group_steps_[at];
+    groups_.add(h);
+    group_steps_.push(plan.steps.push({}));
+    return group_steps_.back();
+  }
+
+  /// The first stage at which all of an operand is there.
+  std::int32_t stage_after(strided const& v) const {
+    if (v.root < 0) return 0;
+    std::int32_t stage = plan.roots[v.root].stage;
+    each_writing_step(v, [&](std::int32_t s) {
+      if (stage < plan.steps[s].stage) stage = plan.steps[s].stage;
+    });
+    return stage + 1;
+  }
+
+  /// In contiguous memory. Two operations in a row that need the same get one copy.
+  strided copied(strided const& v, std::int32_t key) {
+    int const n = copies_.size();
+    for (int k = n - 1; k >= 0 && k >= n - 8; --k)
+      if (copies_[k].of == v) return copies_[k].to;
+    strided const to = work(none, key, &v, 1, v, stage_after(v), -1);
+    copies_.push({v, to});
+    return to;
+  }
+  bool in_memory(strided const& v) const { return plan.roots[v.root].kind != home::positions; }
+  strided contiguous(strided const& v, std::int32_t key) {
+    return in_memory(v) && v.contiguous() ? v : copied(v, key);
+  }
+
+  /// The steps that write, in pieces, what an operand sees.
+  template <class Visit> void each_writing_step(strided const& v, Visit visit) const {
+    if (v.root < 0 || plan.roots[v.root].pieces == none) return;
+    all_.written.each_view(plan.roots[v.root].pieces, v, [&](symbol, std::int32_t step) {
+      if (step != none) visit(step);
+    });
+  }
+
+private:
+  struct copy {
+    strided of, to;
+  };
+  detail::hash_index groups_;
+  array<std::int32_t> group_steps_;
+  array<copy> copies_;
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::detail::interpret
+
+#endif
