@@ -5,6 +5,7 @@
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/trace/grad.hpp>
 #include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/straight.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -71,6 +72,7 @@ template <class Before, bool Rewrite> struct simplify_stage {
   static constexpr built make() {
     simplify_options options;
     options.rewrite = Rewrite;
+    options.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
     return {simplify(Before::view, options), {}};
   }
 };

@@ -14,6 +14,7 @@ struct simplify_options {
   bool rewrite = true; // false: only what leaves every bit as it is
   bool fuse_multiply_add =
       math::has_fma; // whether the target has it: decided here, before a pass duplicates a node
+  bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
 };
 
 namespace detail {
@@ -35,6 +36,7 @@ public:
         rewrite_(o.rewrite), readers_(g, views, false), read_(readers_.by_symbol()),
         numbering_(g.tensor_count + 1), now_(numbering_.data() + 1), shape_numbers_(g.shape_count),
         shapes_(shape_numbers_.data()) {
+    splits_sums = o.split_sums;
     graph& to = b.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);

@@ -44,7 +44,8 @@ public:
     }
     if ((op == the<op::add> || op == the<op::subtract>) && single(x) && nested_ < 8)
       if (symbol const y = sum_of_terms(x, mask, shape); y != none) return y;
-    if ((op == the<op::add> || op == the<op::subtract>) && nested_ < 8 && op_of(operand(x, 0)) == the<op::multiply> &&
+    if ((op == the<op::add> || op == the<op::subtract>) && splits_sums && nested_ < 8 &&
+        op_of(operand(x, 0)) == the<op::multiply> &&
         op_of(operand(x, 1)) == the<op::multiply> &&
         (single(x) || (scaled(operand(x, 0), mask) && scaled(operand(x, 1), mask)))) {
       ++nested_;
@@ -79,6 +80,8 @@ public:
     if (p == the<op::broadcast> && nowhere_empty(shape_of(x), mask)) return of_broadcast(op, x, mask, shape);
     return reduce(op, x, mask, shape);
   }
+
+  bool splits_sums = true; // of two products
 
 private:
   int nested_ = 0; // sums of products of sums
