@@ -53,7 +53,7 @@ using program = ct::program<gradient, {', '.join(types)}>;
 
 int main() {{
 #ifdef COUNT
-  std::printf("%d\\n", static_cast<int>(program::graph.node_count));
+  std::printf("%d\\n", static_cast<int>(program::differentiated_nodes));
 #else
 {variables}  auto const result = gradient()({', '.join(names)});
   return std::get<0>(result) == std::get<0>(result) ? 0 : 1;

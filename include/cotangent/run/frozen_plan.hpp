@@ -2,7 +2,7 @@
 #ifndef COTANGENT_RUN_FROZEN_PLAN_HPP
 #define COTANGENT_RUN_FROZEN_PLAN_HPP
 
-#include <cotangent/graph/freeze.hpp>
+#include <cotangent/run/frozen_classes.hpp>
 #include <cotangent/transform/layout.hpp>
 
 namespace cotangent {
@@ -87,11 +87,6 @@ template <plan_capacity C> constexpr frozen_plan<C> freeze_plan(plan const& p) {
   return f;
 }
 
-template <class T, int N> constexpr array<T> thaw(pool<T, N> const& from, int count) {
-  array<T> to(count);
-  for (int k = 0; k < count; ++k) to[k] = from.data[k];
-  return to;
-}
 /// What a schedule fills, as it was.
 template <plan_capacity C> constexpr plan thaw_schedule(frozen_plan<C> const& f) {
   plan p;
@@ -124,10 +119,10 @@ template <class Make, plan_capacity Guess> struct frozen_plan_of {
 
 } // namespace detail
 
-/// The plan of the graph that `Stage::view` is. Two constant evaluations, so that each stays within a compiler's limit.
+/// The plan of the graph that `Stage::view` is. Four constant evaluations, so that each stays within a compiler's limit.
 template <class Stage, int VectorBytes> struct planned {
   struct schedule {
-    static constexpr plan make() { return make_schedule(Stage::view); }
+    static constexpr plan make() { return make_schedule(Stage::view, detail::classes_of<Stage>::fused()); }
   };
   using scheduled = detail::frozen_plan_of<schedule, plan_capacity::guess(Stage::view)>;
   struct layout {

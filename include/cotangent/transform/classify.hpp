@@ -26,6 +26,31 @@ public:
   array<resolved> repeats; // of broadcasts
   array<symbol> results;   // for each output: the symbol whose memory it is
 
+  constexpr classifier(graph_view const& graph, classification&& c)
+      : g(graph), sizes(p.derived, graph.extent_count), domains(static_cast<array<domain>&&>(c.domains)),
+        domain_of(static_cast<array<std::int32_t>&&>(c.domain_of)),
+        nest_domain_of(static_cast<array<std::int32_t>&&>(c.nest_domain_of)), has_pads(c.has_pads), hosted(c.hosted),
+        at(static_cast<array<symbol_plan>&&>(c.at)), views(static_cast<array<memory_view>&&>(c.views)),
+        repeats(static_cast<array<resolved>&&>(c.repeats)), results(static_cast<array<symbol>&&>(c.results)) {
+    p.known_sizes = g.extent_count;
+    p.windows = static_cast<array<window>&&>(c.windows);
+    p.derived = static_cast<array<derived_size>&&>(c.derived);
+  }
+  /// What was found, for the next step.
+  constexpr classification take() {
+    return {static_cast<array<domain>&&>(domains),
+            static_cast<array<std::int32_t>&&>(domain_of),
+            static_cast<array<std::int32_t>&&>(nest_domain_of),
+            static_cast<array<symbol_plan>&&>(at),
+            static_cast<array<memory_view>&&>(views),
+            static_cast<array<resolved>&&>(repeats),
+            static_cast<array<symbol>&&>(results),
+            static_cast<array<window>&&>(p.windows),
+            static_cast<array<derived_size>&&>(p.derived),
+            has_pads,
+            hosted};
+  }
+
   constexpr explicit classifier(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
     p.known_sizes = g.extent_count;
     make_domains();

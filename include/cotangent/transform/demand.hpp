@@ -12,7 +12,9 @@ class demander : public fuser {
 public:
   array<demand> demands;
 
-  constexpr explicit demander(graph_view const& graph) : fuser(graph) { make_nests(); }
+  constexpr demander(graph_view const& graph, classification&& fused) : fuser(graph, static_cast<classification&&>(fused), true) {
+    make_nests();
+  }
 
   constexpr void make_nests() {
     for (std::int32_t i = 0; i < g.node_count; ++i) {

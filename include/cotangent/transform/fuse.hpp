@@ -12,7 +12,10 @@ namespace cotangent::detail {
 
 class fuser : public classifier {
 public:
-  constexpr explicit fuser(graph_view const& graph) : classifier(graph) { assign_levels(); }
+  /// Of a graph that is classified; `fused`: whose levels are known, too.
+  constexpr fuser(graph_view const& graph, classification&& c, bool fused) : classifier(graph, static_cast<classification&&>(c)) {
+    if (!fused) assign_levels();
+  }
 
   /// Is the value there without memory, in a nest over `d` at the level of the value?
   constexpr bool within(resolved const& r, std::int32_t d) const {

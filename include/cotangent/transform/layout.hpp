@@ -378,7 +378,12 @@ private:
 namespace cotangent {
 
 /// What each nest of a graph computes, loads and keeps; not yet in order.
-constexpr plan make_schedule(graph_view const& g) { return detail::scheduler(g).p; }
+constexpr plan make_schedule(graph_view const& g, detail::classification&& fused) {
+  return detail::scheduler(g, static_cast<detail::classification&&>(fused)).p;
+}
+constexpr plan make_schedule(graph_view const& g) {
+  return make_schedule(g, detail::fuser(g, detail::classifier(g).take(), false).take());
+}
 
 /// Plans the execution of a scheduled graph with vectors of so many bytes.
 constexpr plan make_plan(graph_view const& g, plan const& schedule, int vector_bytes) {

@@ -13,7 +13,7 @@ class scheduler : public demander {
   array<std::int32_t> providers_; // instances that serve the symbol at hand
 
 public:
-  constexpr explicit scheduler(graph_view const& graph) : demander(graph) {
+  constexpr scheduler(graph_view const& graph, classification&& fused) : demander(graph, static_cast<classification&&>(fused)) {
     for (int k = 0; k < g.output_count(); ++k) settle_result(k);
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_SYMBOL_PLAN_HPP
 #define COTANGENT_TRANSFORM_SYMBOL_PLAN_HPP
 
-#include <cotangent/graph/graph.hpp>
+#include <cotangent/transform/plan.hpp>
 
 #include <cstdint>
 
@@ -66,6 +66,20 @@ struct resolved {
   bool repeats = false;     // some broadcast lies between
   bool direct = true;       // the base's axes are the first axes of the nest, in order
   std::int32_t axis[max_rank]{}; // where it repeats: the nest axis of the base's k-th axis, none for size 1
+};
+
+/// Distances, sizes and kinds: what is known of a graph before it is decided what runs where.
+struct classification {
+  array<domain> domains;
+  array<std::int32_t> domain_of;      // by shape
+  array<std::int32_t> nest_domain_of; // by shape: of the nests that compute it
+  array<symbol_plan> at;              // by symbol
+  array<memory_view> views;
+  array<resolved> repeats; // of broadcasts
+  array<symbol> results;   // for each output: the symbol whose memory it is
+  array<window> windows;
+  array<derived_size> derived;
+  bool has_pads = false, hosted = false;
 };
 
 /// Somebody reads a symbol: instance operand `operand` in one stage of a nest.
