@@ -17,6 +17,7 @@ template <class Op> inline constexpr operation const* the = info_of<Op>();
 class readers {
   array<std::int32_t> count_; // by symbol + 1: absent operands count at 0
   array<std::int32_t> addends_;
+  array<bool> written_; // by symbol: what writes a part of it is needed; where there are views only
 
 public:
   bool views;
@@ -29,6 +30,25 @@ public:
       : count_(g.tensor_count + 1), views(has_views) {
     if (adds) addends_ = array<std::int32_t>(g.tensor_count);
     addends = addends_.data();
+    if (views) written_.assign(g.tensor_count, false);
+    while (!count(g, adds)) { // a part is written after another part was read
+      count_.assign(g.tensor_count + 1, 0);
+      if (adds) addends_.assign(g.tensor_count, 0);
+      sums = 0;
+    }
+  }
+  constexpr readers(readers const&) = delete;
+
+  static constexpr bool any_view(graph_view const& g) noexcept {
+    for (std::int32_t k = 0; k < g.tensor_count; ++k)
+      if (g.tensors[k].base != none) return true;
+    return false;
+  }
+
+private:
+  /// False where the parts of a tensor turn out to be read when it is too late to know who is needed for them: then
+  /// they are noted.
+  constexpr bool count(graph_view const& g, bool adds) {
     std::int32_t* const r = count_.data() + 1;
     tensor_symbol const* const t = g.tensors;
     for (std::int32_t k = 0; k < g.region_count; ++k)
@@ -51,16 +71,17 @@ public:
         for (int k = 0; k < n.operand_count; ++k)
           if (ids[k] != none) ++r[t[ids[k]].base];
     }
+    if (!views) return true;
+    bool fine = true;
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      for (int k = 0; k < g.nodes[i].result_count; ++k) {
+        symbol const base = t[g.result(g.nodes[i], k)].base;
+        if (base == none || r[base] == 0 || written_[base]) continue;
+        written_[base] = true;
+        fine = false;
+      }
+    return fine;
   }
-  constexpr readers(readers const&) = delete;
-
-  static constexpr bool any_view(graph_view const& g) noexcept {
-    for (std::int32_t k = 0; k < g.tensor_count; ++k)
-      if (g.tensors[k].base != none) return true;
-    return false;
-  }
-
-private:
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
     if (!n.merges || n.exact || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
@@ -71,11 +92,12 @@ private:
     node const* const n = g.producer(t);
     return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact;
   }
-  static constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
-                               std::int32_t const* r) {
+  constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
+                        std::int32_t const* r) const {
     if (n.op->kind == operation_kind::control || n.result_count == 0) return true;
     for (int k = n.operand_count; k < n.operand_count + n.result_count; ++k)
-      if (r[ids[k]] != 0 || (t[ids[k]].base != none && r[t[ids[k]].base] != 0)) return true;
+      if (r[ids[k]] != 0 || (t[ids[k]].base != none && (r[t[ids[k]].base] != 0 || written_[t[ids[k]].base])))
+        return true;
     return false;
   }
 };
