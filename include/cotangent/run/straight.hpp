@@ -50,7 +50,7 @@ private:
     registers<16, wide, counts(4)> w16;
 
     template <std::size_t... I>
-    COTANGENT_INLINE void run(void const* const* inputs, void* const* outputs,
+    COTANGENT_INLINE void run([[maybe_unused]] void const* const* inputs, [[maybe_unused]] void* const* outputs,
                               std::index_sequence<I...>) noexcept {
       static_cast<void>(std::initializer_list<int>{(step<static_cast<int>(I)>(inputs, outputs), 0)...});
     }

@@ -6,8 +6,6 @@
 #include <cotangent/transform/sizes.hpp>
 #include <cotangent/transform/symbol_plan.hpp>
 
-#include <algorithm>
-
 // What each symbol of a graph is to the planner: computed in loops or by a kernel, a view of memory, a repetition.
 
 namespace cotangent::detail {
@@ -210,13 +208,13 @@ public:
       resolved const r = resolve(g.operand(n, k));
       if (at[r.base].kind == place_kind::immediate) {
         if (g.producer(r.base)->op->kind == operation_kind::iota && r.repeats && r.axis[0] != none)
-          d.least_split = std::max(d.least_split, r.axis[0] + 1 < d.rank ? r.axis[0] + 1 : r.axis[0]);
+          d.least_split = larger(d.least_split, r.axis[0] + 1 < d.rank ? r.axis[0] + 1 : r.axis[0]);
         continue;
       }
       if (pads) d.least_split = d.rank - 1;
       if (r.direct && at[r.base].kind != place_kind::alias && at[r.base].home == none) { // its axes are the first ones
         std::int32_t const axes = domains[domain_id(r.base)].rank;
-        if (axes > 0 && axes < d.rank) d.least_split = std::max(d.least_split, axes);
+        if (axes > 0 && axes < d.rank) d.least_split = larger(d.least_split, axes);
         continue;
       }
       constrain(d, r);

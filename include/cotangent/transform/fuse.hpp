@@ -4,8 +4,6 @@
 
 #include <cotangent/transform/classify.hpp>
 
-#include <algorithm>
-
 // Which nodes run in one nest of loops, and in which stage: the first half of planning.
 
 namespace cotangent::detail {
@@ -92,8 +90,8 @@ public:
       }
       if (l > level) stage = s;
       else if (l == level && s > stage) stage = s;
-      level = std::max(level, l);
-      ready = std::max(ready, again);
+      level = larger(level, l);
+      ready = larger(ready, again);
     }
     a.chain = chain;
     a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
@@ -124,7 +122,7 @@ public:
   }
   constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
     std::int32_t beside = 0;
-    for (int k = 0; k < n.operand_count; ++k) beside = std::max(beside, level_for(resolve(g.operand(n, k)), rows));
+    for (int k = 0; k < n.operand_count; ++k) beside = larger(beside, level_for(resolve(g.operand(n, k)), rows));
     if (beside > a.level) return;
     a.kind = place_kind::row;
     a.domain = rows;

@@ -4,8 +4,6 @@
 
 #include <cotangent/transform/schedule.hpp>
 
-#include <algorithm>
-
 // Puts a schedule in order: nests by level, axes joined, instances sorted into the order in which loops take them,
 // buffers into the workspace.
 
@@ -40,7 +38,7 @@ private:
     array<std::int32_t> instances(count + 1), level_start, position(count);
     for (instance const& v : p.instances) ++instances[v.nest];
     int levels = 0;
-    for (nest const& n : p.nests) levels = std::max(levels, n.level + 1);
+    for (nest const& n : p.nests) levels = larger(levels, n.level + 1);
     level_start.resize(levels + 1);
     for (int k = 0; k < count; ++k)
       if (p.nests[k].kind == nest_kind::kernel || instances[k] != 0) ++level_start[p.nests[k].level + 1];
@@ -90,7 +88,7 @@ private:
       instance& v = p.instances[order_[n.first_instance + k]];
       if (v.what == action::load) v.where = role_of(p.accesses[v.access], n);
       if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
-      n.stages = std::max(n.stages, v.stage + 1);
+      n.stages = larger(n.stages, v.stage + 1);
       if (v.slot != none) ++n.row_slots;
       int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
       if ((v.where == role::lane || n.rank == 0) && weight > widest) {
@@ -122,7 +120,7 @@ private:
       if (v.where == role::lane && v.what == action::accumulate) cost += 2; // columns: loaded once for rows side by side
       windows = windows || v.what == action::window;
     }
-    int const width = vector_bytes_ / std::max(4, static_cast<int>(size_of(n.widest)));
+    int const width = vector_bytes_ / larger(4, static_cast<int>(size_of(n.widest)));
     bool const short_rows = n.size[1] > 0 && n.size[1] <= most_columns && n.size[1] < 2 * width;
     n.rows_in_lanes = short_rows && !windows && tiles <= most_tiles && (n.size[0] < 0 || n.size[0] >= width);
     if (n.rows_in_lanes) n.block = width;

@@ -130,6 +130,12 @@ struct plan {
   std::int32_t known_sizes = 0; // extents of the graph: derived size k is dimension -1 - (known_sizes + k)
 };
 
+namespace detail {
+
+/// (`std::max` would bring <algorithm>, a tenth of a second in every build.)
+template <class T> constexpr T larger(T a, T b) noexcept { return a < b ? b : a; }
+
+} // namespace detail
 } // namespace cotangent
 
 #endif
