@@ -208,8 +208,8 @@ private:
       refusals::number_of_sizes::report<cotangent::extent::of(sizeof...(Size)),
                                         cotangent::extent::of(names)>();
     } else {
-      std::int64_t const all[]{size...};
-      detail::set_named(result, all, "tensor");
+      std::int64_t const given[]{size...};
+      detail::set_named(result, given, "tensor");
     }
     return result;
   }

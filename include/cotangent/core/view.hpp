@@ -173,8 +173,8 @@ private:
                                              cotangent::extent::of(names)>();
       return false;
     } else {
-      std::int64_t const all[sizeof...(Size) + 1]{size...};
-      return detail::set_named(layout_, all, "view");
+      std::int64_t const given[sizeof...(Size) + 1]{size...};
+      return detail::set_named(layout_, given, "view");
     }
   }
 
