@@ -4,7 +4,7 @@
 
 - every function and operator of expressions (namespace cotangent in include/cotangent/trace) is called in the lists of
   tests/functions.hpp, which all witnesses go through, and stands on a page of docs/reference;
-- every operation (a struct with a name in include/cotangent/ops) is in `every_operation` of tests/reference.hpp.
+- every operation (a struct with a name in include/cotangent/ops) is in `library_operations` of ops/list.hpp there.
 
 usage: check_functions.py PROJECT_FOLDER
        check_functions.py --self-test
@@ -61,14 +61,15 @@ def check(root):
             wrong.append(f"operator{sign} is not in the lists of tests/functions.hpp: give it its formula there")
         if not re.search(rf"[` ]{re.escape(sign.replace('|', '&#124;'))}[` \w]", pages):
             wrong.append(f"operator{sign} is on no page of docs/reference: add its row to operations.md")
-    listed = re.search(r"using every_operation\s*=(.*?);", (root / "tests/reference.hpp").read_text(encoding="utf-8"), re.S)
+    listed = re.search(r"using library_operations\s*=(.*?);",
+                       (root / "include/cotangent/ops/list.hpp").read_text(encoding="utf-8"), re.S)
     listed = listed.group(1) if listed else ""
     operations = sorted({name for p in sorted((root / "include/cotangent/ops").glob("*.hpp"))
                          for name, body in OPERATION.findall(p.read_text(encoding="utf-8")) if NAMED.search(body)})
     for name in operations:
         if not re.search(rf"\bop::{name}\b", listed):
-            wrong.append(f"op::{name} is not in every_operation of tests/reference.hpp: add it there and to the laws of "
-                         "tests/runtime/forward.cpp")
+            wrong.append(f"op::{name} is not in library_operations of include/cotangent/ops/list.hpp: add it there and "
+                         "to the laws of tests/runtime/forward.cpp")
     if not functions or not signs or not operations:
         wrong.append(f"{root}: has no functions, no operators or no operations")
     return wrong
@@ -84,7 +85,7 @@ def self_test():
         "include/cotangent/trace/operators.hpp": "friend constexpr auto operator+(X a, R b) {\n",
         "include/cotangent/ops/functions.hpp": 'struct base {\n};\nstruct exp : base {\n  static constexpr char const* name = "exp";\n};\n',
         "tests/functions.hpp": "ct::exp(x) + ct::grad(f)",
-        "tests/reference.hpp": "using every_operation =\n    std::tuple<op::exp>;",
+        "include/cotangent/ops/list.hpp": "using library_operations =\n    operations<op::exp>;",
         "docs/reference/operations.md": "| `ct::exp(x)` | `a + b` | `ct::grad` |",
     }
     cases = [
@@ -92,7 +93,8 @@ def self_test():
         (["ct::exp is not in the lists"], {"tests/functions.hpp": "x + ct::grad(f) ct::expm1(x)"}),
         (["operator+ is not in the lists"], {"tests/functions.hpp": "ct::exp(x), ct::grad(f)"}),
         (["ct::grad is on no page"], {"docs/reference/operations.md": "`ct::exp(x)` `a + b`"}),
-        (["op::exp is not in every_operation"], {"tests/reference.hpp": "using every_operation = std::tuple<op::expm1>;"}),
+        (["op::exp is not in library_operations"],
+         {"include/cotangent/ops/list.hpp": "using library_operations = operations<op::expm1>;"}),
         (["has no functions"], {"include/cotangent/trace/functions.hpp": ""}),
     ]
     for expected, changed in cases:

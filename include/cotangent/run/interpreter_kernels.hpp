@@ -4,7 +4,7 @@
 
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
-#include <cotangent/ops/ops.hpp>
+#include <cotangent/ops/list.hpp>
 
 #include <cstdint>
 
@@ -14,9 +14,6 @@
 // for the whole program, and they depend on the flags of the translation unit.)
 
 namespace cotangent {
-
-/// Operation structs, by name.
-template <class... Ops> struct operations {};
 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
