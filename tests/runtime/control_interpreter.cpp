@@ -2,57 +2,17 @@
 // The interpreter against the evaluation element by element, on nests of loops and branches and their gradients.
 #include "catch.hpp"
 
+#include "../nest_runs.hpp"
 #include "../random_nest.hpp"
 
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/run/interpreter.hpp>
 #include <cotangent/transform/simplify.hpp>
 
 #include <cmath>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 using namespace cotangent;
 
-namespace {
-
-struct release {
-  void operator()(void* p) const { std::free(p); }
-};
-
-std::vector<double> interpreted(interpreter const& p, std::vector<double> const& elements, tape& record) {
-  std::vector<std::vector<double>> out;
-  std::vector<void const*> from;
-  std::vector<void*> to;
-  double const* at = elements.data();
-  for (int k = 0; k < p.input_count(); at += p.input_elements(k++)) from.push_back(at);
-  for (int k = 0; k < p.output_count(); ++k)
-    to.push_back(out.emplace_back(static_cast<std::size_t>(p.output_elements(k)), -7).data());
-  auto const bytes = static_cast<std::size_t>((p.workspace_bytes() + 64) / 64 * 64);
-  std::unique_ptr<void, release> const workspace(std::aligned_alloc(64, bytes));
-  REQUIRE(p.run(from.data(), to.data(), workspace.get(), &record) == status::ok);
-  std::vector<double> all;
-  for (auto const& y : out) all.insert(all.end(), y.begin(), y.end());
-  return all;
-}
-
-std::vector<double> evaluated_element_by_element(graph_view const& g, interpreter const& like,
-                                                 std::vector<double> const& elements) {
-  std::vector<std::vector<double>> out;
-  std::vector<double const*> from;
-  std::vector<double*> to;
-  double const* at = elements.data();
-  for (int k = 0; k < like.input_count(); at += like.input_elements(k++)) from.push_back(at);
-  for (int k = 0; k < like.output_count(); ++k)
-    to.push_back(out.emplace_back(static_cast<std::size_t>(like.output_elements(k))).data());
-  REQUIRE(evaluate(g, from.data(), to.data()).ok());
-  std::vector<double> all;
-  for (auto const& y : out) all.insert(all.end(), y.begin(), y.end());
-  return all;
-}
-
-} // namespace
+using namespace nest_runs;
 
 TEST_CASE("the interpreter runs nests of loops and branches and their second gradients") {
   int const depth = GENERATE(1, 2, 3);
