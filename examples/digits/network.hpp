@@ -51,12 +51,9 @@ inline constexpr auto accuracy = [](auto const& p, auto x, auto labels) {
 
 // [adam]
 inline constexpr auto adam = [](auto p, auto const& gradient, auto m, auto v, auto step) {
-  auto const rate = 0.01 * ct::sqrt(1 - ct::pow(0.999, step)) / (1 - ct::pow(0.9, step));
   hana::for_each(hana::accessors<decltype(p)>(), [&](auto const& member) {
     auto const of = hana::second(member);
-    of(m) = 0.9 * of(m) + 0.1 * of(gradient);
-    of(v) = 0.999 * of(v) + 0.001 * ct::square(of(gradient));
-    of(p) = of(p) - rate * of(m) / (ct::sqrt(of(v)) + 1e-8);
+    ct::adam{.rate = 0.01}.update(of(p), of(gradient), of(m), of(v), step);
   });
   return std::tuple(p, m, v);
 };

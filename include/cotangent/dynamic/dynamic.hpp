@@ -19,6 +19,7 @@
 
 #  include <cotangent/dynamic/control.hpp>
 #  include <cotangent/dynamic/graph.hpp>
+#  include <cotangent/dynamic/training.hpp>
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)

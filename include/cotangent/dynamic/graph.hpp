@@ -2,11 +2,11 @@
 #ifndef COTANGENT_DYNAMIC_GRAPH_HPP
 #define COTANGENT_DYNAMIC_GRAPH_HPP
 
+#include <cotangent/dynamic/compiling.hpp>
 #include <cotangent/dynamic/functions.hpp>
 #include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/program.hpp>
 
-#include <cotangent/graph/window_index.hpp>
 #include <cotangent/transform/backward.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/simplify.hpp>
@@ -60,6 +60,14 @@ public:
                     std::source_location where = std::source_location::current()) {
     expr<T> const x = input<T>(name, shape, where);
     s_->parameters.push_back(x.id());
+    return x;
+  }
+  /// Memory of the program's for what `compile_options::updates` change: zero at first, unless you bind it.
+  template <element_type T>
+  expr<T> state(std::string_view name, sizes const& shape = {},
+                std::source_location where = std::source_location::current()) {
+    expr<T> const x = input<T>(name, shape, where);
+    s_->states.push_back(x.id());
     return x;
   }
   std::vector<any_expr> parameters() const {
@@ -257,10 +265,13 @@ public:
       code->inputs[static_cast<std::size_t>(code->input_of.at(s_->constants[k].id))].constant =
           static_cast<std::int32_t>(k);
     code->constants = s_->constants;
+    for (symbol const t : s_->states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
     for (binding const& bound : binds)
       if (symbol const t = symbol_of(bound.what, r); code->input_of.find(t) == code->input_of.end()) add(t);
+    for (update const& u : options.updates)
+      detail::add_update(*s_, symbol_of(u.of, r), symbol_of(u.to, r), *code, ids, r);
 
-    check_writers(r);
+    detail::check_writers(*s_, r);
     builder copy = s_->b;
     if (!in_order(copy.get())) {
       ordering const order = order_of(copy.get());
@@ -284,32 +295,20 @@ public:
     return p;
   }
 
+  /// The steps of an optimiser (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first
+  /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
+  template <class Optimiser>
+  training_step minimise(any_expr const& loss, Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+                         std::source_location where = std::source_location::current());
+  template <class Optimiser>
+  training_step apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+                                std::vector<any_expr> const& gradients,
+                                std::source_location where = std::source_location::current());
+
   /// The graph as every pass takes it.
   cotangent::graph const& get() const noexcept { return s_->b.get(); }
 
 private:
-  /// No two nodes write one element, also where they were too many to compare as they came.
-  void check_writers(detail::request r) const {
-    builder const& b = s_->b;
-    for (auto const& [root, writers] : s_->written) {
-      if (writers.size() <= detail::compared_at_once) continue;
-      array<tensor_window> windows;
-      for (symbol const t : writers) windows.push(window_of(b.get(), t));
-      cotangent::detail::window_index const index(b.dims(root), windows);
-      for (int k = 0; k < windows.size(); ++k)
-        index.visit(
-            index.ask(windows[k]), [](std::int32_t, bool) { return false; },
-            [&](std::int32_t other) {
-              if (other == k) return;
-              symbol const pair[]{writers[static_cast<std::size_t>(k)],
-                                  writers[static_cast<std::size_t>(other)]};
-              r.operands = pair;
-              r.operand_count = 2;
-              detail::raise<refusals::dynamic_write_twice>(b, r);
-            });
-    }
-  }
-
   any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
 
   symbol symbol_of(any_expr const& e, detail::request const& r) const {

@@ -5,8 +5,10 @@
 #include <cotangent/dynamic/data.hpp>
 #include <cotangent/dynamic/expr.hpp>
 
+#include <cstdint>
 #include <source_location>
 #include <type_traits>
+#include <vector>
 
 // What the functions of a graph are told: windows, bindings, how to compile.
 
@@ -33,8 +35,22 @@ struct window {
   sizes offset{}, shape{}, stride{};
 };
 
+/// After a run the memory of `of`, an input, holds what `to` was computed to be, from what it held before.
+struct update {
+  any_expr of, to;
+};
+
+/// What a step of an optimiser computes: give `updates` to `compile`.
+struct training_step {
+  std::vector<any_expr> gradients; // by parameter
+  std::vector<update> updates;     // of the parameters, and of what the optimiser remembers
+  expr<double> rate;               // an input that holds the optimiser's rate, unless you bind it to another
+  expr<std::int64_t> count;        // how many steps were taken, where the optimiser counts them
+};
+
 struct compile_options {
   bool exact = false; // true: nothing is rewritten, every operation runs as it was written
+  std::vector<update> updates{};
 };
 
 } // namespace cotangent::dynamic

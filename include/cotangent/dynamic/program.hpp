@@ -29,6 +29,8 @@ struct port {
   std::int64_t bytes = 0;
   std::string name;
   std::int32_t constant = -1; // of the graph's
+  std::int32_t partner = -1;  // of an input: the result that is its next value; of such a result: the input
+  bool state = false;         // an input whose memory is the program's, unless it is bound
   bool read = false;          // an input that something reads
 };
 
@@ -65,7 +67,7 @@ inline namespace COTANGENT_ABI {
 ///
 ///     p.bind(x, data);  // `data` is read at every run, from where it lies
 ///     p.run();
-///     p.value(y);       // valid until the next run, or the end of the program
+///     p.value(y);       // valid until the next run, or the end of the program; of an input, what it is bound to
 ///
 /// A copy shares the steps and has its own memory and bindings: one for each thread.
 ///
@@ -87,7 +89,12 @@ class program {
   std::vector<void*> to_;
   detail::block workspace_;
   tape tape_;
-  bool ready_ = false;
+  struct readiness { // of pointers, which a copy has to find again
+    bool now = false;
+    readiness() = default;
+    readiness(readiness const&) noexcept {}
+    readiness& operator=(readiness const&) noexcept { return now = false, *this; }
+  } ready_;
 
 public:
   program() = default;
@@ -138,13 +145,13 @@ public:
       throw graph_error(located("cotangent: bind: an expression must be an input or a result of the program; "
                                 "name results in compile",
                                 named(x), where));
-    ready_ = false;
+    ready_.now = false;
   }
 
   /// Computes the results. Throws: `graph_error` where an input has no memory or results share some; `shape_error` where an
   /// index was out of range (it was clamped).
   void run(std::source_location where = std::source_location::current()) {
-    if (!ready_) prepare(where);
+    if (!ready_.now) prepare(where);
     status const s = code_->code.run(from_.data(), to_.data(), workspace_.data(), &tape_);
     for (std::size_t k = 0; k < out_.size(); ++k)
       if (out_[k].is_input)
@@ -229,14 +236,26 @@ private:
       if (in_[k].is_own) in_[k].data = in_[k].to = in_[k].own.data(); // of a copy of the program
       if (in_[k].data == nullptr && p.constant >= 0)
         in_[k].data = c.constants[static_cast<std::size_t>(p.constant)].bytes.data();
+      if (in_[k].data == nullptr && p.state) {
+        in_[k].own.at_least(static_cast<std::size_t>(p.bytes > 0 ? p.bytes : 1));
+        std::memset(in_[k].own.data(), 0, static_cast<std::size_t>(p.bytes));
+        in_[k].is_own = true;
+        in_[k].data = in_[k].to = in_[k].own.data();
+      }
+      if (p.partner >= 0 && p.bytes != 0 && in_[k].data != nullptr && in_[k].to == nullptr)
+        throw graph_error(
+            located("cotangent: run: an input that is updated must be bound to memory that can be written", p,
+                    where));
       if (in_[k].data != nullptr) from_[k] = in_[k].data;
-      else if (p.read && p.bytes != 0)
+      else if ((p.read || p.partner >= 0) && p.bytes != 0)
         throw graph_error(
             located("cotangent: run: every input that is read must be bound to memory", p, where));
     }
     for (std::size_t k = 0; k < out_.size(); ++k) {
       detail::port const& p = c.outputs[k];
-      if (out_[k].is_own || out_[k].data == nullptr) {
+      if (p.partner >= 0) {
+        out_[k].data = out_[k].to = in_[static_cast<std::size_t>(p.partner)].to;
+      } else if (out_[k].is_own || out_[k].data == nullptr) {
         out_[k].own.at_least(static_cast<std::size_t>(p.bytes > 0 ? p.bytes : 1));
         out_[k].is_own = true;
         out_[k].data = out_[k].to = out_[k].own.data();
@@ -253,7 +272,7 @@ private:
       to_[k] = out_[k].own.data();
     }
     workspace_.at_least(static_cast<std::size_t>(c.code.workspace_bytes()));
-    ready_ = true;
+    ready_.now = true;
   }
 
   /// Results lie apart, and over no input unless they are that input exactly.

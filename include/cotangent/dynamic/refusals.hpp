@@ -25,6 +25,11 @@ COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent
 COTANGENT_REFUSAL_OF(dynamic_write_place, allowed, "cotangent: write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor; what is computed already must not be")
 COTANGENT_REFUSAL_OF(dynamic_write_twice, allowed, "cotangent: write: an element must be written at most once")
 
+COTANGENT_REFUSAL_OF(dynamic_update_input, allowed, "cotangent: update: what is updated must be an input of the graph")
+COTANGENT_REFUSAL_OF(dynamic_update_twice, allowed, "cotangent: update: an input must be updated by one value only")
+COTANGENT_REFUSAL_OF(dynamic_update_type, allowed, "cotangent: update: the new value must have the element and the shape of the input")
+COTANGENT_REFUSAL(dynamic_gradient_count, equal, gradients_given, parameters_given, "cotangent: apply_gradients: there must be one gradient for each parameter")
+
 // clang-format on
 
 } // namespace cotangent::refusals

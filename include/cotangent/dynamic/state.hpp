@@ -71,6 +71,7 @@ inline message words_of(builder const& b, failure const& f, request const& r) {
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(),
         why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(),
+        why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(),
         why<refusals::order_cycle>()})
     if (f.why == about_graph) throw graph_error(text);
   throw shape_error(text);
@@ -104,6 +105,7 @@ struct graph_state {
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order in which they were made
   std::vector<symbol> parameters;
+  std::vector<symbol> states;                              // inputs whose memory is the program's, zero at first
   std::vector<symbol> piecewise;                           // tensors that are to be written in pieces
   std::unordered_map<symbol, std::vector<symbol>> written; // by tensor: what nodes write of it
   std::unordered_map<symbol, symbol> gradients;            // by what they are with respect to
@@ -163,12 +165,13 @@ class undo {
   graph_state* s_;
   builder* before_;
   builder::mark mark_;
-  std::size_t inputs_, constants_;
+  std::size_t inputs_, constants_, states_;
 
 public:
   /// `before`: what the graph was, where more is changed than added.
   explicit undo(graph_state& s, builder* before = nullptr)
-      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()) {
+      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()),
+        states_(s.states.size()) {
   }
   undo(undo const&) = delete;
   undo& operator=(undo const&) = delete;
@@ -178,6 +181,7 @@ public:
     else s_->b.take_back(mark_);
     s_->inputs.resize(inputs_);
     s_->constants.resize(constants_);
+    s_->states.resize(states_);
     for (frame& f : s_->frames)
       for (auto at = f.known.begin(); at != f.known.end();)
         if (at->second >= mark_.tensors) at = f.known.erase(at);

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_TRAINING_HPP
+#define COTANGENT_DYNAMIC_TRAINING_HPP
+
+#include <cotangent/dynamic/graph.hpp>
+#include <cotangent/trace/optimisers.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cotangent::dynamic {
+namespace detail {
+
+/// The new value of one parameter, and of what the optimiser remembers of it.
+template <class T, class Optimiser>
+void add_step(graph& g, Optimiser const& optimiser, any_expr const& parameter, any_expr const& gradient,
+              std::string_view name, training_step& step, expr<std::int64_t> const& now,
+              std::source_location where) {
+  expr<T> p = parameter.as<T>(where);
+  expr<T> const before = p, d = gradient.as<T>(where);
+  expr<T> states[Optimiser::states > 0 ? Optimiser::states : 1],
+      old[Optimiser::states > 0 ? Optimiser::states : 1];
+  for (int k = 0; k < optimiser.slots(); ++k) {
+    std::string const called = name.empty() ? std::string() : std::string(name) + "." + std::to_string(k);
+    old[k] = states[k] = g.state<T>(called, before.shape(), where);
+  }
+  expr<T> const rate = convert<T>(step.rate, where);
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    if constexpr (Optimiser::counts) optimiser.update(p, d, states[K]..., now, rate);
+    else optimiser.update(p, d, states[K]..., rate);
+  }(std::make_index_sequence<Optimiser::states>{});
+  step.updates.push_back({before, p});
+  for (int k = 0; k < optimiser.slots(); ++k) step.updates.push_back({old[k], states[k]});
+}
+
+} // namespace detail
+
+template <class Optimiser>
+training_step graph::apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+                                     std::vector<any_expr> const& gradients, std::source_location where) {
+  builder& b = s_->b;
+  detail::request r{"apply_gradients", 15, nullptr, 0, where};
+  detail::undo back(*s_);
+  if (gradients.size() != parameters.size())
+    detail::raise<refusals::dynamic_gradient_count>(b, r,
+                                                    extent::of(static_cast<std::int64_t>(gradients.size())),
+                                                    extent::of(static_cast<std::int64_t>(parameters.size())));
+  std::vector<bool> updatable(static_cast<std::size_t>(b.get().tensors.size())), seen = updatable;
+  for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    symbol const p = symbol_of(parameters[k], r), both[]{p, symbol_of(gradients[k], r)};
+    r.operands = both;
+    r.operand_count = 1;
+    if (!updatable[static_cast<std::size_t>(p)]) detail::raise<refusals::dynamic_update_input>(b, r);
+    if (!is_floating(b.tensor(p).type)) detail::raise<refusals::element_not_floating>(b, r);
+    if (seen[static_cast<std::size_t>(p)]) detail::raise<refusals::dynamic_update_twice>(b, r);
+    seen[static_cast<std::size_t>(p)] = true;
+    r.operand_count = 2;
+    if (b.tensor(p).type != b.tensor(both[1]).type || b.tensor(p).shape != b.tensor(both[1]).shape)
+      detail::raise<refusals::dynamic_update_type>(b, r);
+    r.operand_count = 0;
+  }
+  training_step step;
+  step.gradients = gradients;
+  step.rate = expr<double>(declare(element::float64, "rate", {}, where));
+  detail::held_constant held{step.rate.id(), std::vector<unsigned char>(sizeof(double))};
+  std::memcpy(held.bytes.data(), &optimiser.rate, sizeof(double));
+  s_->constants.push_back(static_cast<detail::held_constant&&>(held));
+  expr<std::int64_t> now;
+  if constexpr (Optimiser::counts) {
+    step.count = state<std::int64_t>("steps", {}, where);
+    now = step.count + 1;
+    step.updates.push_back({step.count, now});
+  }
+  for (std::size_t k = 0; k < parameters.size(); ++k) {
+    std::string const name = detail::name_in(b, parameters[k].id());
+    if (parameters[k].type() == element::float32)
+      detail::add_step<float>(*this, optimiser, parameters[k], gradients[k], name, step, now, where);
+    else detail::add_step<double>(*this, optimiser, parameters[k], gradients[k], name, step, now, where);
+  }
+  back.keep();
+  return step;
+}
+
+template <class Optimiser>
+training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
+                              std::vector<any_expr> const& parameters, std::source_location where) {
+  std::unique_ptr<builder> const before =
+      s_->b.get().regions.size() > 1 ? std::make_unique<builder>(s_->b) : nullptr;
+  auto const asked = s_->gradients;
+  detail::undo back(*s_, before.get());
+  try {
+    training_step step = apply_gradients(optimiser, parameters,
+                                         gradient({loss}, parameters, {}, unreachable::zeros, where), where);
+    back.keep();
+    return step;
+  } catch (...) {
+    s_->gradients = asked;
+    throw;
+  }
+}
+
+} // namespace cotangent::dynamic
+
+#endif

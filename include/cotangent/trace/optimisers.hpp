@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_OPTIMISERS_HPP
+#define COTANGENT_TRACE_OPTIMISERS_HPP
+
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/operators.hpp>
+#include <cotangent/trace/reductions.hpp>
+
+#include <type_traits>
+
+// How a gradient moves a parameter: formulas over expressions of any kind. In a traced function they are called for one
+// tensor; `ct::dynamic::graph::minimise` calls them for all parameters and keeps what they remember.
+//
+// An optimiser of your own has the same members: `states`, how many tensors like the parameter it remembers, all zero at
+// first; `slots()`, how many of them its settings need; `counts`, whether `update` is told the number of the step, which is
+// 1 at first; `rate`; and `update(parameter, gradient, states..., [step,] rate)`, which assigns to the parameter and to the
+// states.
+
+namespace cotangent {
+
+namespace detail {
+
+/// 1 - beta^step: what part of a moment that began with zeros is there. In double, since it is a difference of near
+/// numbers, and a scalar.
+template <class T, class Step> constexpr auto part_there(double beta, Step const& step) {
+  return convert<T>(1.0 - pow(beta, convert<double>(step)));
+}
+
+/// Adam's direction m / (sqrt(v) + epsilon), both moments divided by the part of them that is there.
+template <class X, class Step>
+constexpr X adam_direction(double beta1, double beta2, double epsilon, X const& gradient, X& m, X& v,
+                           Step const& step) {
+  using T = typename X::value_type;
+  m = beta1 * m + (1 - beta1) * gradient;
+  v = beta2 * v + (1 - beta2) * square(gradient);
+  return m * (1.0 / detail::part_there<T>(beta1, step)) /
+         (sqrt(v) * (1.0 / sqrt(detail::part_there<T>(beta2, step))) + epsilon);
+}
+
+} // namespace detail
+
+/// Gradient descent, with momentum if asked for.
+///
+/// Value: d = gradient + weight_decay * p; velocity = momentum * velocity + (1 - dampening) * d; p -= rate * velocity, and
+///   with `nesterov` p -= rate * (d + momentum * velocity). Without momentum p -= rate * d.
+/// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep learning" (2013),
+///   sections 1 and 2, with the rate outside of the velocity. The first step is damped as all others are.
+/// Checked: tests/runtime/optimisers.cpp
+struct sgd {
+  double rate = 0.01, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false;
+
+  static constexpr int states = 1;
+  static constexpr bool counts = false;
+  constexpr int slots() const noexcept { return momentum == 0 ? 0 : 1; }
+
+  template <class X, class G, class Rate>
+  constexpr void update(X& p, G const& gradient, X& velocity, Rate const& by) const {
+    X d = gradient;
+    if (weight_decay != 0) d = d + weight_decay * p;
+    if (momentum != 0) {
+      velocity = momentum * velocity + (1 - dampening) * d;
+      d = nesterov ? d + momentum * velocity : velocity;
+    }
+    p = p - by * d;
+  }
+  template <class X, class G> constexpr void update(X& p, G const& gradient, X& velocity) const {
+    update(p, gradient, velocity, rate);
+  }
+  /// Without momentum.
+  template <class X, class G> constexpr void update(X& p, G const& gradient) const {
+    X unused = p;
+    sgd{.rate = rate, .weight_decay = weight_decay}.update(p, gradient, unused, rate);
+  }
+};
+
+/// Steps of about equal size in every coordinate, by means and mean squares of past gradients.
+///
+/// Value: d = gradient + weight_decay * p; m = beta1 * m + (1 - beta1) * d; v = beta2 * v + (1 - beta2) * d^2;
+///   p -= rate * m' / (sqrt(v') + epsilon), where m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).
+/// Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization" (2015), algorithm 1.
+/// Checked: tests/runtime/optimisers.cpp
+struct adam {
+  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+
+  static constexpr int states = 2;
+  static constexpr bool counts = true;
+  constexpr int slots() const noexcept { return 2; }
+
+  template <class X, class G, class Step, class Rate>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
+    X d = gradient;
+    if (weight_decay != 0) d = d + weight_decay * p;
+    p = p - by * detail::adam_direction(beta1, beta2, epsilon, d, m, v, step);
+  }
+  template <class X, class G, class Step>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
+    update(p, gradient, m, v, step, rate);
+  }
+};
+
+/// Adam with a decay of the weights that does not pass through the moments.
+///
+/// Value: as `adam` without decay, then p -= rate * weight_decay * p, of the p before the step.
+/// Source: Loshchilov, Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, where the schedule multiplier
+///   is the rate.
+/// Checked: tests/runtime/optimisers.cpp
+struct adamw {
+  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+
+  static constexpr int states = 2;
+  static constexpr bool counts = true;
+  constexpr int slots() const noexcept { return 2; }
+
+  template <class X, class G, class Step, class Rate>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
+    X d = detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step);
+    if (weight_decay != 0) d = d + weight_decay * p;
+    p = p - by * d;
+  }
+  template <class X, class G, class Step>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
+    update(p, gradient, m, v, step, rate);
+  }
+};
+
+/// Gradients divided by the root of their mean square.
+///
+/// Value: d = gradient + weight_decay * p; v = alpha * v + (1 - alpha) * d^2; s = d / (sqrt(v) + epsilon); with momentum
+///   velocity = momentum * velocity + s, p -= rate * velocity; else p -= rate * s.
+/// Source: Tieleman, Hinton, "Lecture 6.5: RMSProp" (2012); the momentum as Graves, "Generating Sequences With Recurrent
+///   Neural Networks" (2013), equations 38 to 45, without the mean that is subtracted there.
+/// Checked: tests/runtime/optimisers.cpp
+struct rmsprop {
+  double rate = 0.01, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+
+  static constexpr int states = 2;
+  static constexpr bool counts = false;
+  constexpr int slots() const noexcept { return momentum == 0 ? 1 : 2; }
+
+  template <class X, class G, class Rate>
+  constexpr void update(X& p, G const& gradient, X& v, X& velocity, Rate const& by) const {
+    X d = gradient;
+    if (weight_decay != 0) d = d + weight_decay * p;
+    v = alpha * v + (1 - alpha) * square(d);
+    d = d / (sqrt(v) + epsilon);
+    if (momentum != 0) d = velocity = momentum * velocity + d;
+    p = p - by * d;
+  }
+  template <class X, class G> constexpr void update(X& p, G const& gradient, X& v, X& velocity) const {
+    update(p, gradient, v, velocity, rate);
+  }
+};
+
+/// Adam whose steps are as long, in each tensor, as the tensor itself, times the rate: for large batches.
+///
+/// Value: d = Adam's direction + weight_decay * p; p -= rate * (|p| / |d|) * d, with Euclidean norms; where one of them is 0
+///   their ratio counts as 1.
+/// Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes" (2020), algorithm 2, with
+///   the identity for phi.
+/// Checked: tests/runtime/optimisers.cpp
+struct lamb {
+  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0;
+
+  static constexpr int states = 2;
+  static constexpr bool counts = true;
+  constexpr int slots() const noexcept { return 2; }
+
+  template <class X, class G, class Step, class Rate>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
+    X d = detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step);
+    if (weight_decay != 0) d = d + weight_decay * p;
+    auto const length = sqrt(sum(square(p))), of_step = sqrt(sum(square(d)));
+    auto const ratio = select(length > 0 && of_step > 0, length / of_step, 1.0);
+    p = p - by * ratio * d;
+  }
+  template <class X, class G, class Step>
+  constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
+    update(p, gradient, m, v, step, rate);
+  }
+};
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+
+#include "allocations.hpp"
+#include "catch.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::any_expr;
+using ct::dynamic::expr;
+
+template <class E, class F> std::string words_of(F const& f) {
+  try {
+    f();
+  } catch (E const& e) { return e.what(); }
+  return "";
+}
+bool has(std::string const& text, char const* words) {
+  UNSCOPED_INFO("looked for '" << words << "' in: " << text);
+  return text.find(words) != std::string::npos;
+}
+
+// ---- the formulas, in plain scalar code
+
+using numbers = std::vector<double>;
+struct plain {
+  numbers p, m, v;
+  int step = 0;
+};
+
+void step(ct::sgd const& o, plain& s, numbers const& g) {
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    double d = g[i] + o.weight_decay * s.p[i];
+    s.m[i] = o.momentum * s.m[i] + (1 - o.dampening) * d;
+    if (o.nesterov) d += o.momentum * s.m[i];
+    else if (o.momentum != 0) d = s.m[i];
+    s.p[i] -= o.rate * d;
+  }
+}
+template <class O> numbers direction(O const& o, plain& s, numbers const& g) {
+  numbers d(g.size());
+  ++s.step;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    s.m[i] = o.beta1 * s.m[i] + (1 - o.beta1) * g[i];
+    s.v[i] = o.beta2 * s.v[i] + (1 - o.beta2) * g[i] * g[i];
+    double const m = s.m[i] / (1 - std::pow(o.beta1, s.step)), v = s.v[i] / (1 - std::pow(o.beta2, s.step));
+    d[i] = m / (std::sqrt(v) + o.epsilon);
+  }
+  return d;
+}
+void step(ct::adam const& o, plain& s, numbers g) {
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] += o.weight_decay * s.p[i];
+  numbers const d = direction(o, s, g);
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * d[i];
+}
+void step(ct::adamw const& o, plain& s, numbers const& g) {
+  numbers const d = direction(o, s, g);
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * (d[i] + o.weight_decay * s.p[i]);
+}
+void step(ct::rmsprop const& o, plain& s, numbers const& g) {
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    double const d = g[i] + o.weight_decay * s.p[i];
+    s.m[i] = o.alpha * s.m[i] + (1 - o.alpha) * d * d;
+    s.v[i] = o.momentum * s.v[i] + d / (std::sqrt(s.m[i]) + o.epsilon);
+    s.p[i] -= o.rate * s.v[i];
+  }
+}
+void step(ct::lamb const& o, plain& s, numbers const& g) {
+  numbers d = direction(o, s, g);
+  double length = 0, of_step = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    d[i] += o.weight_decay * s.p[i];
+    length += s.p[i] * s.p[i];
+    of_step += d[i] * d[i];
+  }
+  double const ratio = length > 0 && of_step > 0 ? std::sqrt(length / of_step) : 1;
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * ratio * d[i];
+}
+
+/// A gradient that differs from step to step, and is 0 at one place.
+numbers gradient_at(int k) {
+  numbers g(7);
+  for (int i = 0; i < 7; ++i)
+    g[static_cast<std::size_t>(i)] = i == 3 ? 0.0 : std::sin(1.7 * k + 0.9 * i) + 0.1 * i;
+  return g;
+}
+
+template <class T, class O> void follows_the_formula(O const& o, numbers const& start, double tolerance) {
+  ct::dynamic::graph g;
+  auto w = g.parameter<T>("w", {7}), dw = g.input<T>("dw", {7});
+  auto step = g.apply_gradients(o, {w}, {dw});
+  auto p = g.compile({}, {}, {.updates = step.updates});
+  std::vector<T> at(start.begin(), start.end()), now(7);
+  p.bind(w, at);
+  p.bind(dw, now);
+  plain s{start, numbers(7), numbers(7)};
+  for (int k = 0; k < 9; ++k) {
+    numbers const d = gradient_at(k);
+    now.assign(d.begin(), d.end());
+    p.run();
+    ::step(o, s, numbers(now.begin(), now.end()));
+    for (std::size_t i = 0; i < 7; ++i) CHECK(at[i] == Approx(s.p[i]).epsilon(tolerance).margin(tolerance));
+  }
+  if (O::counts) CHECK(static_cast<std::int64_t>(p.value(step.count)) == 9);
+}
+template <class O> void follows_the_formula(O const& o) {
+  INFO("rate " << o.rate << ", decay " << o.weight_decay);
+  for (numbers const& start : {numbers{1, -2, 0.5, 3, 0, -0.25, 8}, numbers(7)}) {
+    follows_the_formula<double>(o, start, 1e-13);
+    follows_the_formula<float>(o, start, 3e-6);
+  }
+}
+
+TEST_CASE("each optimiser follows its formula over several steps", "[optimisers]") {
+  follows_the_formula(ct::sgd{});
+  follows_the_formula(ct::sgd{.rate = 0.1, .weight_decay = 0.3});
+  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.9});
+  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.8, .dampening = 0.5, .weight_decay = 0.1});
+  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
+  follows_the_formula(ct::adam{});
+  follows_the_formula(
+      ct::adam{.rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2});
+  follows_the_formula(ct::adamw{.rate = 0.1});
+  follows_the_formula(
+      ct::adamw{.rate = 0.02, .beta1 = 0.5, .beta2 = 0.7, .epsilon = 1e-4, .weight_decay = 0.4});
+  follows_the_formula(ct::rmsprop{});
+  follows_the_formula(
+      ct::rmsprop{.rate = 0.1, .alpha = 0.9, .epsilon = 1e-3, .momentum = 0.7, .weight_decay = 0.1});
+  follows_the_formula(ct::lamb{.rate = 0.1});
+  follows_the_formula(
+      ct::lamb{.rate = 0.1, .beta1 = 0.6, .beta2 = 0.8, .epsilon = 1e-3, .weight_decay = 0.05});
+}
+
+TEST_CASE("a reference that is wrong is noticed", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto w = g.parameter<double>("w", {7}), dw = g.input<double>("dw", {7});
+  auto p = g.compile({}, {}, {.updates = g.apply_gradients(ct::sgd{.momentum = 0.9}, {w}, {dw}).updates});
+  numbers at(7), now = gradient_at(0);
+  p.bind(w, at);
+  p.bind(dw, now);
+  plain s{at, numbers(7), numbers(7)};
+  for (int k = 0; k < 2; ++k) {
+    p.run();
+    step(ct::sgd{.momentum = 0.8}, s, now);
+  }
+  CHECK(at[1] != Approx(s.p[1]).epsilon(1e-6));
+}
+
+inline constexpr auto two_steps = [](auto p, auto gradient, auto m, auto v) {
+  auto step = ct::sum(gradient) * 0.0 + 1.0;
+  ct::adam const by{.rate = 0.1, .weight_decay = 0.01};
+  by.update(p, gradient, m, v, step);
+  by.update(p, 2.0 * gradient, m, v, step + 1.0);
+  ct::sgd{.rate = 0.1}.update(p, gradient);
+  return p;
+};
+
+TEST_CASE("optimisers are functions of expressions: in traced functions, and through their own gradients",
+          "[optimisers]") {
+  ct::tensor<double, 3> const p{1, -2, 0.5}, d{0.3, -0.1, 2}, zero{0, 0, 0};
+  plain s{{1, -2, 0.5}, numbers(3), numbers(3)};
+  ct::adam const by{.rate = 0.1, .weight_decay = 0.01};
+  step(by, s, {0.3, -0.1, 2});
+  step(by, s, {0.6, -0.2, 4});
+  step(ct::sgd{.rate = 0.1}, s, {0.3, -0.1, 2});
+  auto const fixed = ct::compiled(two_steps)(p, d, zero, zero);
+  for (int i = 0; i < 3; ++i) CHECK(fixed(i) == Approx(s.p[static_cast<std::size_t>(i)]).epsilon(1e-13));
+
+  // how what was learnt depends on the gradient: by differences
+  constexpr auto learnt = [](auto g) {
+    auto const none = ct::zeros<3>();
+    auto const start = g * 0.0 + 1.0;
+    return ct::sum(ct::square(two_steps(start, g, start * 0.0 + none, start * 0.0)));
+  };
+  auto const slope = ct::grad(learnt)(d);
+  for (int i = 0; i < 3; ++i) {
+    ct::tensor<double, 3> up = d, down = d;
+    up(i) += 1e-5;
+    down(i) -= 1e-5;
+    double const difference = (ct::compiled(learnt)(up) - ct::compiled(learnt)(down)) / 2e-5;
+    CHECK(slope(i) == Approx(difference).epsilon(1e-6));
+  }
+}
+
+// ---- O1 to O4
+
+/// b = a w^T + bias, loss sum(b * b).
+struct fitting {
+  ct::dynamic::graph g;
+  expr<double> a = g.constant(std::vector<double>{10, 1, 3, 5}, {2, 2}),
+               bias = g.constant(std::vector<double>{1, -1});
+  expr<double> w = g.parameter<double>("w", {2, 2});
+  expr<double> b = ct::matmul(a, ct::transpose(w)) + bias, loss = ct::sum(b * b);
+  std::vector<double> at{0.31, -0.42, 0.07, 0.26};
+
+  void check(double first, double second) const {
+    CHECK(10 * at[0] + at[1] == Approx(-1).margin(first));
+    CHECK(10 * at[2] + at[3] == Approx(1).margin(first));
+    CHECK(3 * at[0] + 5 * at[1] == Approx(-1).margin(second));
+    CHECK(3 * at[2] + 5 * at[3] == Approx(1).margin(second));
+  }
+};
+
+TEST_CASE("gradient descent whose rate falls fits a linear layer in 1000 steps", "[optimisers]") {
+  fitting f;
+  auto step = f.g.minimise(
+      f.loss, ct::sgd{.rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995}, {f.w});
+  auto p = f.g.compile({f.loss}, {}, {.updates = step.updates});
+  p.bind(f.w, f.at);
+  p.run();
+  double const first = p.value(f.loss);
+  for (int k = 1; k < 1000; ++k) {
+    if (k % 250 == 0) p.bind(step.rate, std::pow(10.0, -3 - k / 250));
+    p.run();
+  }
+  f.check(1e-3, 0.1);
+  CHECK(p.value(f.loss) < 1e-4 * first);
+}
+
+template <class O> void fits(O const& o, double first = 0.1) {
+  fitting f;
+  auto step = f.g.minimise(f.loss, o, {f.w});
+  auto p = f.g.compile({}, {}, {.updates = step.updates});
+  p.bind(f.w, f.at);
+  for (int k = 0; k < 1000; ++k) p.run();
+  f.check(first, 0.1);
+}
+
+TEST_CASE("the other optimisers fit it in as many", "[optimisers]") {
+  fits(ct::adam{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::adamw{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::rmsprop{.rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
+  fits(ct::rmsprop{.rate = 0.002, .alpha = 0.9});
+  fits(ct::lamb{.rate = 0.004, .beta2 = 0.98});
+}
+
+TEST_CASE("gradients of several runs are summed, and applied once", "[optimisers]") {
+  fitting f, twice;
+  // once, with the gradient of the sum
+  auto direct = f.g.minimise(f.loss + f.loss * 3.0, ct::sgd{.rate = 1e-3}, {f.w});
+  auto p = f.g.compile({}, {}, {.updates = direct.updates});
+  p.bind(f.w, f.at);
+  // two runs of a program that adds to what there is, one that applies and clears
+  auto& g = twice.g;
+  auto total = g.state<double>("total", {2, 2}), scale = g.input<double>("scale");
+  auto dw = g.gradient({twice.loss * scale}, {twice.w}).front();
+  auto step = g.apply_gradients(ct::sgd{.rate = 1e-3}, {twice.w}, {total});
+  auto backward = g.compile({}, {}, {.updates = {{total, total + dw}}});
+  auto updates = step.updates;
+  updates.push_back({total, total * 0.0});
+  auto apply = g.compile({}, {}, {.updates = updates});
+  std::vector<double> sum(4);
+  for (auto* const q : {&backward, &apply}) {
+    q->bind(twice.w, twice.at);
+    q->bind(total, sum);
+  }
+  for (int k = 0; k < 3; ++k) {
+    p.run();
+    for (double const s : {1.0, 3.0}) {
+      backward.bind(scale, s);
+      backward.run();
+    }
+    CHECK(sum[0] != 0);
+    apply.run();
+    CHECK(sum == std::vector<double>(4));
+    for (std::size_t i = 0; i < 4; ++i) CHECK(twice.at[i] == Approx(f.at[i]).epsilon(1e-13));
+  }
+}
+
+TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared weight", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto w = g.parameter<double>("w"), bias = g.parameter<double>("bias");
+  auto a = g.input<double>("a"), b = g.input<double>("b");
+  auto const loss = ct::square(w * a + bias - b);
+  auto step = g.minimise(loss, ct::sgd{.rate = 0.5}, {w, bias, a, b});
+  std::vector<any_expr> results = step.gradients;
+  auto p = g.compile(results, {}, {.updates = step.updates});
+  double vw = 1.5, vbias = -0.25, va = 2, vb = 4;
+  p.bind(w, vw);
+  p.bind(bias, vbias);
+  p.bind(a, va);
+  p.bind(b, vb);
+  double const off = vw * va + vbias - vb, da = 2 * vw * off, db = -2 * off, dw = 2 * va * off;
+  p.run();
+  CHECK(p.value(step.gradients[2].as<double>())() == Approx(da));
+  CHECK(p.value(step.gradients[3].as<double>())() == Approx(db));
+  CHECK(vw == Approx(1.5 - 0.5 * dw));
+  CHECK(va == Approx(2 - 0.5 * da));
+  CHECK(vb == Approx(4 - 0.5 * db));
+}
+
+// ---- updates
+
+TEST_CASE("updates happen all at once, from what was there before", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
+  auto n = g.state<std::int64_t>("n");
+  auto p = g.compile({}, {}, {.updates = {{x, y}, {y, x + y}, {n, n + 1}}});
+  std::vector<double> vx{1, 2, 3}, vy{10, 20, 30};
+  p.bind(x, vx);
+  p.bind(y, vy);
+  p.run();
+  CHECK(vx == std::vector<double>{10, 20, 30});
+  CHECK(vy == std::vector<double>{11, 22, 33});
+  p.run();
+  CHECK(vx == std::vector<double>{11, 22, 33});
+  CHECK(vy == std::vector<double>{21, 42, 63});
+  CHECK(p.value(n) == 2);
+}
+
+TEST_CASE("what two inputs become is the same value twice, also where it is a result", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
+  auto z = x * y;
+  auto p = g.compile({z}, {}, {.updates = {{x, z}, {y, z}}});
+  std::vector<double> vx{1, 2}, vy{3, 4};
+  p.bind(x, vx);
+  p.bind(y, vy);
+  p.run();
+  CHECK(vx == std::vector<double>{3, 8});
+  CHECK(vy == vx);
+  CHECK(p.value(z)(1) == 8);
+}
+
+TEST_CASE("a copy of a program has a memory of its own of what was learnt", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x"), sum = g.state<double>("sum");
+  auto p = g.compile({sum * 2.0}, {}, {.updates = {{sum, sum + x}}});
+  p.bind(x, 1.0);
+  p.run();
+  p.run();
+  auto q = p;
+  q.bind(x, 10.0);
+  q.run();
+  CHECK(q.value(sum) == 12);
+  CHECK(p.value(sum) == 2);
+  p.run();
+  CHECK(p.value(sum) == 3);
+  CHECK(q.value(sum) == 12);
+  double mine = 100;
+  p.bind(sum, mine);
+  p.run();
+  CHECK(mine == 101);
+}
+
+TEST_CASE("a step of training allocates nothing after the first", "[optimisers]") {
+  fitting f;
+  auto step = f.g.minimise(f.loss, ct::lamb{}, {f.w});
+  auto p = f.g.compile({f.loss}, {}, {.updates = step.updates});
+  p.bind(f.w, f.at);
+  p.run();
+  long const before = allocations;
+  for (int k = 0; k < 10; ++k) p.run();
+  CHECK(allocations == before);
+}
+
+TEST_CASE("what cannot be minimised or updated is refused, and the graph stays", "[optimisers]") {
+  ct::dynamic::graph g;
+  auto x = g.parameter<double>("x", {3}), y = ct::exp(x);
+  auto n = g.input<std::int64_t>("n");
+  auto f = g.input<float>("f", {3});
+  auto z = g.input<double>("z", {2});
+  auto loss = ct::sum(y);
+  auto const nodes = g.get().nodes.size();
+  auto const tensors = g.get().tensors.size();
+  ct::adam const adam;
+  using list = std::vector<any_expr>;
+  auto const refusal = [&](auto const& what) {
+    std::string said = words_of<ct::error>(what);
+    CHECK(g.get().nodes.size() == nodes);
+    CHECK(g.get().tensors.size() == tensors);
+    return said;
+  };
+  CHECK(has(refusal([&] { g.minimise(loss, adam, {y}); }), "must be an input of the graph"));
+  CHECK(has(refusal([&] { g.minimise(loss, adam, {x, x}); }), "by one value only"));
+  CHECK(has(refusal([&] { g.minimise(y, adam, {x}); }), "scalar"));
+  CHECK(has(refusal([&] { g.minimise(loss, adam, {n}); }), "float"));
+  CHECK(has(refusal([&] { g.apply_gradients(adam, list{n}, list{n}); }), "float"));
+  CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{}); }),
+            "one gradient for each parameter (0 and 1)"));
+  CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{z}); }), "x double [3] and z double [2]"));
+  CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{f}); }), "element and the shape"));
+  CHECK(has(refusal([&] { g.compile({}, {}, {.updates = {{y, x}}}); }), "must be an input of the graph"));
+  CHECK(has(refusal([&] { g.compile({}, {}, {.updates = {{x, y}, {x, x}}}); }), "by one value only"));
+  CHECK(has(refusal([&] { g.compile({}, {}, {.updates = {{x, z}}}); }), "element and the shape"));
+
+  auto p = g.compile({}, {}, {.updates = {{x, y}}});
+  std::vector<double> const fixed{1, 2, 3};
+  CHECK(has(words_of<ct::graph_error>([&] { p.run(); }), "must be bound"));
+  p.bind(x, fixed);
+  CHECK(has(words_of<ct::graph_error>([&] { p.run(); }), "memory that can be written; it is x double [3]"));
+  p.bind(x, {1.0, 2.0, 3.0}); // a memory of the program's
+  p.run();
+  CHECK(p.value(x)(1) == Approx(std::exp(2.0)));
+}
+
+} // namespace
