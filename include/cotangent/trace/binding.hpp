@@ -6,6 +6,7 @@
 #include <cotangent/core/names.hpp>
 #include <cotangent/graph/graph.hpp>
 #include <cotangent/graph/operation.hpp>
+#include <cotangent/trace/axis_formula.hpp>
 
 #include <cstdint>
 
@@ -21,16 +22,14 @@ struct size_conflict {
   extent what{};
 };
 
-/// An axis of an argument whose extent is no number, and the first axis that has the same extent.
-struct symbolic_axis {
-  int leaf = 0, axis = 0, first = 0;
-};
-
 /// What a call has to compute and to compare, found when it is compiled. `Axes` and `Extents` are their numbers.
 template <int Axes, int Extents> struct binding_table {
+  static constexpr int axis_count = Axes, extent_count = Extents;
   symbolic_axis axes[Axes + 1]{};
   int source[Extents + 1]{}; // of each extent of the graph: the axis that has it, or -1
   bool formulas = false;     // something besides names has to be computed
+  bool quick = true;         // without reading texts
+  axis_formula of_axis[Axes + 1]{}, of_extent[Extents + 1]{};
 
   constexpr binding_table(shape const* leaves, int leaf_count, extent const* extents) {
     int n = 0;
@@ -50,6 +49,17 @@ template <int Axes, int Extents> struct binding_table {
         if (leaves[axes[i].leaf].extents[axes[i].axis] == extents[k]) source[k] = axes[i].first;
       formulas = formulas || source[k] < 0;
     }
+    if (!formulas) return;
+    for (int i = 0; i < Axes; ++i)
+      if (extent const& e = leaves[axes[i].leaf].extents[axes[i].axis]; !is_name(e) && axes[i].first == i) {
+        of_axis[i] = axis_formula(e, leaves, axes, Axes);
+        quick = quick && of_axis[i].kind != axis_formula::too_long;
+      }
+    for (int k = 0; k < Extents; ++k)
+      if (source[k] < 0) {
+        of_extent[k] = axis_formula(extents[k], leaves, axes, Axes);
+        quick = quick && of_extent[k].kind == axis_formula::kept;
+      }
   }
 
   /// `leaf_sizes` has `max_rank` sizes for each leaf; `sizes` gets one for each extent of the graph.

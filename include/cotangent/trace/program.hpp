@@ -7,6 +7,7 @@
 #include <cotangent/trace/call.hpp>
 #include <cotangent/trace/in_place.hpp>
 #include <cotangent/trace/memory.hpp>
+#include <cotangent/trace/quick_binding.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +109,8 @@ private:
       std::int64_t of_leaves[(input_count + 1) * max_rank]{};
       leaf_sizes note{of_leaves};
       (visit_leaves(tree, note), ...);
-      return bound(of_leaves, sizes);
+      if (!std::is_constant_evaluated() && bind_quickly(of_leaves, sizes)) return {};
+      return bound(of_leaves, sizes); // which has the words
     }
   }
 
@@ -249,23 +251,13 @@ private:
     return known;
   }
 
-  /// `binding.bind`, unrolled where names are all there is to bind.
-  template <int A> COTANGENT_INLINE static bool agrees(std::int64_t const* of_leaves) noexcept {
-    constexpr symbolic_axis own = binding.axes[A], first = binding.axes[own.first];
-    return own.first == A || of_leaves[own.leaf * max_rank + own.axis] == of_leaves[first.leaf * max_rank + first.axis];
-  }
-  template <int E> COTANGENT_INLINE static std::int64_t bound(std::int64_t const* of_leaves) noexcept {
-    constexpr symbolic_axis from = binding.axes[binding.source[E] < 0 ? 0 : binding.source[E]];
-    return of_leaves[from.leaf * max_rank + from.axis];
-  }
-  template <int... A, int... E>
-  COTANGENT_INLINE static bool bind_fast(std::int64_t const* of_leaves, std::int64_t* sizes, std::integer_sequence<int, A...>,
-                                         std::integer_sequence<int, E...>) noexcept {
-    if constexpr (binding.formulas)
-      return binding.bind(table.leaves, g.extents, of_leaves, sizes).kind == size_conflict::nothing;
+  /// Binds names to sizes; false where they do not agree.
+  COTANGENT_INLINE static bool bind_quickly(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
+    if constexpr (!binding.quick) return bound(of_leaves, sizes).kind == size_conflict::nothing;
     else {
-      ((sizes[E] = bound<E>(of_leaves)), ...);
-      return (true & ... & agrees<A>(of_leaves));
+      bool good = quick_binding<binding>::bind(of_leaves, sizes);
+      if constexpr (range_count > 0) good = good && ranges.find(sizes).kind == size_conflict::nothing;
+      return good;
     }
   }
 
@@ -282,7 +274,7 @@ private:
       leaf_sizes note{of_leaves};
       visit_leaves(arguments, note);
       visit_leaves(results, note);
-      if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return status::size_mismatch;
+      if (!bind_quickly(of_leaves, m.sizes)) return status::size_mismatch;
       if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
     }
     if ((false || ... || is_missing<K>(m))) return status::null_argument;
