@@ -18,33 +18,6 @@ namespace {
 namespace ct = cotangent;
 using ct::dynamic::expr;
 
-/// What stands between inputs and results, with the results: what the cases count, which count the input too.
-template <class Step> std::int64_t arena(int length, bool backward, ct::dynamic::sizes const& shape,
-                                         Step const& step) {
-  ct::dynamic::graph g;
-  auto const x = g.input<float>("x", shape);
-  expr<float> y = x;
-  for (int k = 0; k < length; ++k) y = step(y, x);
-  std::int64_t const results = 4096 * (backward ? 2 : 1);
-  auto const dx = backward ? g.gradient({ct::sum(y)}, {x}).front() : y;
-  auto p = backward ? g.compile({y, dx}, {}, {.exact = true}) : g.compile({y}, {}, {.exact = true});
-  return p.value_bytes() + results + 4096; // with x, as the cases count
-}
-
-TEST_CASE("M8: chains need no more memory than their length asks for", "[dynamic][memory]") {
-  auto const exponentials = [](auto y, auto) { return ct::exp(y); };
-  auto const doubles = [](auto y, auto) { return 2.0 * y; };
-  auto const products = [](auto y, auto) { return ct::matmul(y, y); };
-  for (int const n : {1, 10, 20}) {
-    CHECK(arena(n, false, {1024}, exponentials) <= 8192); // x is not overwritten: it is the caller's
-    CHECK(arena(n, true, {1024}, exponentials) <= (n + 2) * 4096);
-    CHECK(arena(n, false, {1024}, doubles) <= 8192);
-    CHECK(arena(n, true, {1024}, doubles) <= 12288);
-    CHECK(arena(n, false, {32, 32}, products) <= 8192 + 2 * 4096);
-    CHECK(arena(n, true, {32, 32}, products) <= (n + 5) * 4096); // no value stands in the memory of a result
-  }
-}
-
 TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}),

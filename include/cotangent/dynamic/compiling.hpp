@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_COMPILING_HPP
 #define COTANGENT_DYNAMIC_COMPILING_HPP
 
+#include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/program.hpp>
 
 #include <cotangent/graph/window_index.hpp>
@@ -53,6 +54,17 @@ inline void add_update(graph_state const& s, symbol of, symbol to, compiled_code
   results.push_back(to);
   code.outputs.push_back(port_of(s.b, to));
   code.outputs.back().partner = at->second;
+}
+
+/// Inputs and results that nobody has bound, and that are no constants, states or updated inputs, are the program's own.
+inline void own_memory(compiled_code const& code, std::vector<binding> const& binds, interpreter_memory& to) {
+  for (port const& p : code.inputs) to.own_inputs.push(p.constant < 0 && !p.state && p.partner < 0);
+  for (port const& p : code.outputs) to.own_outputs.push(p.partner < 0);
+  for (binding const& bound : binds) {
+    symbol const t = bound.what.id();
+    if (auto const in = code.input_of.find(t); in != code.input_of.end()) to.own_inputs[in->second] = false;
+    if (auto const out = code.output_of.find(t); out != code.output_of.end()) to.own_outputs[out->second] = false;
+  }
 }
 
 } // namespace COTANGENT_ABI

@@ -286,7 +286,9 @@ public:
     simplify_options rewriting;
     rewriting.rewrite = !options.exact;
     cotangent::graph const simple = simplify(copy.get(), rewriting);
-    code->code = interpreter(simple, nullptr, operations<>{}, true);
+    interpreter_memory memory{true, {}, {}};
+    if (options.own_memory) detail::own_memory(*code, binds, memory);
+    code->code = interpreter(simple, nullptr, operations<>{}, memory);
     if (code->code.failed().why != nullptr) detail::raise(s_->b, code->code.failed(), r);
     for (int k = 0; k < code->code.input_count(); ++k)
       code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);

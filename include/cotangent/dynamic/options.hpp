@@ -51,6 +51,9 @@ struct training_step {
 struct compile_options {
   bool exact = false; // true: nothing is rewritten, every operation runs as it was written
   std::vector<update> updates{};
+  /// true: inputs and results that are not bound here lie in the program's memory too, where `program::memory` finds them.
+  /// What comes in there is used up by a run, since results may be written over it.
+  bool own_memory = false;
 };
 
 } // namespace cotangent::dynamic

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -82,6 +83,7 @@ class program {
     bool is_own = false;
     bool is_input =
         false; // a result that is computed elsewhere and copied, since it lies where an input is read
+    std::int64_t arena = -1; // where it is in the workspace
   };
   std::shared_ptr<detail::compiled_code const> code_;
   std::vector<place> in_, out_;
@@ -96,11 +98,16 @@ class program {
     readiness& operator=(readiness const&) noexcept { return now = false, *this; }
   } ready_;
 
+  void* in_arena(std::int64_t at) const noexcept { return static_cast<char*>(workspace_.data()) + at; }
+
 public:
   program() = default;
   explicit program(std::shared_ptr<detail::compiled_code const> code) : code_(std::move(code)) {
     in_.resize(code_->inputs.size());
     out_.resize(code_->outputs.size());
+    for (std::size_t k = 0; k < in_.size(); ++k) in_[k].arena = code_->code.input_place(static_cast<int>(k));
+    for (std::size_t k = 0; k < out_.size(); ++k)
+      out_[k].arena = code_->code.output_place(static_cast<int>(k));
   }
 
   /// Lets the program read an input from `memory`, or write a result there, from the next run on. Memory that is a
@@ -152,10 +159,15 @@ public:
   /// index was out of range (it was clamped).
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_.now) prepare(where);
+    for (std::size_t k = 0; k < in_.size(); ++k)
+      if (in_[k].arena >= 0 && in_[k].data != nullptr && code_->inputs[k].bytes > 0)
+        std::memcpy(in_arena(in_[k].arena), in_[k].data, static_cast<std::size_t>(code_->inputs[k].bytes));
     status const s = code_->code.run(from_.data(), to_.data(), workspace_.data(), &tape_);
     for (std::size_t k = 0; k < out_.size(); ++k)
       if (out_[k].is_input)
         std::memcpy(out_[k].to, to_[k], static_cast<std::size_t>(code_->outputs[k].bytes));
+      else if (out_[k].arena >= 0 && out_[k].to != nullptr && code_->outputs[k].bytes > 0)
+        std::memcpy(out_[k].to, in_arena(out_[k].arena), static_cast<std::size_t>(code_->outputs[k].bytes));
     if (s == status::ok) return;
     message text("cotangent: run: ");
     throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
@@ -166,13 +178,18 @@ public:
   values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
     if (code_ != nullptr && has(code_->output_of, y.id())) {
       auto const k = static_cast<std::size_t>(code_->output_of.at(y.id()));
-      if (out_[k].data != nullptr || code_->outputs[k].bytes == 0)
-        return {static_cast<T const*>(out_[k].data), code_->outputs[k].shape};
+      void const* const at = out_[k].is_own ? out_[k].own.data()
+                             : out_[k].data == nullptr && out_[k].arena >= 0 && workspace_.bytes() != 0
+                                 ? in_arena(out_[k].arena)
+                                 : out_[k].data;
+      if (at != nullptr || code_->outputs[k].bytes == 0)
+        return {static_cast<T const*>(at), code_->outputs[k].shape};
       throw graph_error(located("cotangent: value: the program must have run before it has values",
                                 code_->outputs[k], where));
     }
     if (code_ != nullptr && has(code_->input_of, y.id())) {
       auto const k = static_cast<std::size_t>(code_->input_of.at(y.id()));
+      if (in_[k].is_own) return {static_cast<T const*>(in_[k].own.data()), code_->inputs[k].shape};
       if (in_[k].data != nullptr) return {static_cast<T const*>(in_[k].data), code_->inputs[k].shape};
     }
     throw graph_error(
@@ -180,7 +197,34 @@ public:
                 named(y), where));
   }
 
-  /// The memory for what is computed on the way; results and inputs are not in it.
+  /// The elements of an input or a result in the program's own memory, if it was compiled with `own_memory` and this is
+  /// not bound. An input has to be written there before each run; a run may leave a result in its place.
+  template <class T>
+  std::span<T> memory(expr<T> const& x, std::source_location where = std::source_location::current()) {
+    std::int64_t at = -1;
+    detail::port const* p = nullptr;
+    auto const find = [&](std::unordered_map<symbol, int> const& m, std::vector<place> const& places,
+                          std::vector<detail::port> const& ports) {
+      auto const k = m.find(x.id());
+      if (k == m.end() || at >= 0) return;
+      at = places[static_cast<std::size_t>(k->second)].arena;
+      p = &ports[static_cast<std::size_t>(k->second)];
+    };
+    if (code_ != nullptr) {
+      find(code_->output_of, out_, code_->outputs);
+      find(code_->input_of, in_, code_->inputs);
+    }
+    if (at < 0)
+      throw graph_error(located("cotangent: memory: an expression must be an input or a result that is not "
+                                "bound, of a program compiled "
+                                "with own_memory",
+                                named(x), where));
+    workspace_.at_least(static_cast<std::size_t>(code_->code.workspace_bytes()));
+    return {static_cast<T*>(in_arena(at)), static_cast<std::size_t>(p->shape.size().number)};
+  }
+
+  /// The memory for what is computed on the way; results and inputs are in it where the program was compiled with
+  /// `own_memory`.
   std::int64_t workspace_bytes() const noexcept { return code_->code.workspace_bytes(); }
   /// The part of it for values that wait for a later step; the rest is what steps need while they run.
   std::int64_t value_bytes() const noexcept { return code_->code.value_bytes(); }
@@ -247,7 +291,7 @@ private:
             located("cotangent: run: an input that is updated must be bound to memory that can be written", p,
                     where));
       if (in_[k].data != nullptr) from_[k] = in_[k].data;
-      else if ((p.read || p.partner >= 0) && p.bytes != 0)
+      else if ((p.read || p.partner >= 0) && p.bytes != 0 && in_[k].arena < 0)
         throw graph_error(
             located("cotangent: run: every input that is read must be bound to memory", p, where));
     }
@@ -255,7 +299,7 @@ private:
       detail::port const& p = c.outputs[k];
       if (p.partner >= 0) {
         out_[k].data = out_[k].to = in_[static_cast<std::size_t>(p.partner)].to;
-      } else if (out_[k].is_own || out_[k].data == nullptr) {
+      } else if (out_[k].arena < 0 && (out_[k].is_own || out_[k].data == nullptr)) {
         out_[k].own.at_least(static_cast<std::size_t>(p.bytes > 0 ? p.bytes : 1));
         out_[k].is_own = true;
         out_[k].data = out_[k].to = out_[k].own.data();
@@ -265,7 +309,7 @@ private:
     check_overlaps(where);
     for (std::size_t k = 0; k < out_.size(); ++k) {
       out_[k].is_input = false;
-      for (std::size_t j = 0; j < in_.size() && !out_[k].is_own; ++j)
+      for (std::size_t j = 0; j < in_.size() && !out_[k].is_own && out_[k].arena < 0; ++j)
         out_[k].is_input = out_[k].is_input || (in_[j].data == out_[k].to && code_->outputs[k].bytes > 0);
       if (!out_[k].is_input) continue;
       out_[k].own.at_least(static_cast<std::size_t>(code_->outputs[k].bytes));
@@ -283,7 +327,7 @@ private:
              q < p + static_cast<std::uintptr_t>(n);
     };
     for (std::size_t k = 0; k < to_.size(); ++k) {
-      if (out_[k].is_own) continue;
+      if (out_[k].is_own || to_[k] == nullptr) continue;
       detail::port const& y = code_->outputs[k];
       for (std::size_t j = 0; j < to_.size(); ++j)
         if (j != k && overlap(to_[k], y.bytes, to_[j], code_->outputs[j].bytes))

@@ -12,6 +12,13 @@
 #include <cstdint>
 
 namespace cotangent {
+
+/// Who holds what an interpreter reads and writes.
+struct interpreter_memory {
+  bool results_apart = false;          // no output will be an input, which saves copies
+  array<bool> own_inputs, own_outputs; // those that lie in the workspace; none where left out
+};
+
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -49,9 +56,10 @@ public:
   array<region_code> codes;
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
+  array<std::int64_t> input_places, output_places;     // in its workspace; -1 where they are the caller's
 
-  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, bool results_apart)
-      : g(v), sizes(sizes_of_extents), values(v), apart_(results_apart) {
+  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
+      : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {
     codes.resize(1); // the graph itself comes first
     region_code whole = make(0);
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
@@ -65,7 +73,7 @@ public:
   }
 
 private:
-  bool apart_; // no result of the graph lies over an argument
+  interpreter_memory memory_;
 
   region_code make(std::int32_t region) {
     region_code code;
@@ -73,11 +81,21 @@ private:
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
     order_steps(b.plan);
-    array<bool> const direct = place_outputs(b, apart_ || region != 0);
+    if (region == 0) keep_inputs(b);
+    array<bool> const direct = place_outputs(b, memory_.results_apart || region != 0);
+    array<std::int32_t> const kept = region == 0 ? keep_outputs(b, direct) : array<std::int32_t>();
     code.root_bytes = place_roots(b.plan);
     interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
     for (int k = 0; k < b.outputs.size(); ++k)
-      if (b.outputs[k].root >= 0 && !direct[k]) e.copy_to_output(b.outputs[k], k);
+      if (b.outputs[k].root >= 0 && !direct[k])
+        e.copy_to_output(b.outputs[k], k, k < kept.size() ? kept[k] : -1);
+    auto const place = [&](std::int32_t root) {
+      return root >= 0 && b.plan.roots[root].kind == home::workspace ? b.plan.roots[root].offset : -1;
+    };
+    if (region == 0) {
+      for (std::int32_t const r : b.input_roots) input_places.push(place(r));
+      for (std::int32_t const r : kept) output_places.push(place(r));
+    }
     code.inputs = g.input_count(region);
     code.outputs = b.outputs.size();
     if (region == 0) {
@@ -86,11 +104,44 @@ private:
     }
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
-    code.table_bytes = rounded(8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs));
+    code.table_bytes =
+        rounded(8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs));
     code.scratch_bytes = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
     code.memory_bytes = code.scratch_bytes + code.root_bytes + 64;
     return code;
+  }
+
+  /// Inputs that lie in the workspace are there before the first step.
+  void keep_inputs(interpreter_build<kernel_table>& b) const {
+    for (int k = 0; k < b.input_roots.size() && k < memory_.own_inputs.size(); ++k) {
+      if (!memory_.own_inputs[k]) continue;
+      memory_root& r = b.plan.roots[b.input_roots[k]];
+      r.kind = home::workspace;
+      r.given = r.outside = true;
+    }
+  }
+  /// Outputs that lie in the workspace stay there until the end; those that no step writes there get room of their own.
+  /// Returns their roots.
+  array<std::int32_t> keep_outputs(interpreter_build<kernel_table>& b, array<bool> const& direct) const {
+    array<std::int32_t> roots(b.outputs.size(), -1);
+    for (int k = 0; k < roots.size() && k < memory_.own_outputs.size(); ++k) {
+      strided const& v = b.outputs[k];
+      if (!memory_.own_outputs[k] || v.root < 0) continue;
+      if (direct[k]) {
+        roots[k] = v.root;
+        memory_root& r = b.plan.roots[v.root];
+        r.kind = home::workspace;
+        r.last = b.plan.order.size();
+      } else {
+        memory_root r;
+        r.elements = v.count();
+        r.bytes = r.elements * static_cast<std::int64_t>(size_of(v.type));
+        r.at_end = true;
+        roots[k] = b.plan.roots.push(r);
+      }
+    }
+    return roots;
   }
 
   /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is still
@@ -104,7 +155,8 @@ private:
       if (v.root < 0) continue;
       memory_root& r = p.roots[v.root];
       r.outside = true;
-      direct[k] = r.kind == home::workspace && v.offset == 0 && v.contiguous() && v.count() == r.elements;
+      direct[k] =
+          r.kind == home::workspace && !r.given && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && !apart) {
         // in pieces it is written from its first step on
         std::int32_t const position = r.step < 0 ? -1 : p.steps[r.step].position;
@@ -147,18 +199,17 @@ public:
   interpreter() = default;
 
   /// `sizes`: of each of the graph's extents. Operations of the user's run faster when they are named here
-  /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`. With `results_apart`
-  /// no output will be an input, which saves copies.
+  /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`.
   template <class... UserOps>
   explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {},
-                       bool results_apart = false) {
+                       interpreter_memory const& memory = {}) {
     if (in_order(g)) {
-      prepare<operations<UserOps...>>(g, sizes, results_apart);
+      prepare<operations<UserOps...>>(g, sizes, memory);
       return;
     }
     ordering const order = order_of(g);
     if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
-    else prepare<operations<UserOps...>>(reordered(g, order), sizes, results_apart);
+    else prepare<operations<UserOps...>>(reordered(g, order), sizes, memory);
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -181,7 +232,12 @@ public:
   bool reads_input(int k) const noexcept { return input_read_[k]; }
   std::int64_t output_elements(int k) const noexcept { return output_elements_[k]; }
 
-  /// Inputs and outputs are contiguous. An output may be an input exactly (unless they are apart), or overlap none.
+  /// Where in the workspace an input has to be before a run, which may write over it, or an output is after it; -1 where
+  /// it is the caller's.
+  std::int64_t input_place(int k) const noexcept { return place(input_places_[k]); }
+  std::int64_t output_place(int k) const noexcept { return place(output_places_[k]); }
+
+  /// Inputs and outputs are contiguous; of those in the workspace nothing is asked. An output may be an input exactly (unless they are apart), or overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace,
              tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
@@ -190,11 +246,22 @@ public:
     detail::interpret::region_code const& code = codes_[0];
     char** const bases = code.begin(workspace, static_cast<char*>(workspace) + code.table_bytes);
     char** next = bases + detail::interpret::base::first_argument;
+    auto const inside = [&](std::int64_t at) {
+      return at < 0 ? nullptr : static_cast<char*>(workspace) + at;
+    };
     for (int k = 0; k < input_count(); ++k) {
+      if (char* const in = inside(input_place(k)); in != nullptr) {
+        *next++ = in;
+        continue;
+      }
       if (inputs[k] == nullptr && input_elements_[k] != 0) return status::null_argument;
       *next++ = const_cast<char*>(static_cast<char const*>(inputs[k])); // never written
     }
     for (int k = 0; k < output_count(); ++k) {
+      if (char* const out = inside(output_place(k)); out != nullptr) {
+        *next++ = out;
+        continue;
+      }
       if (outputs[k] == nullptr && output_elements_[k] != 0) return status::null_argument;
       *next++ = static_cast<char*>(outputs[k]);
     }
@@ -206,12 +273,15 @@ public:
 
 private:
   array<detail::interpret::region_code> codes_; // the graph itself first
-  array<std::int64_t> input_elements_, output_elements_;
+  array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
   array<bool> input_read_;
   array<detail::label_check> label_checks_; // with sizes for dimensions
   bool records_ = false;
   failure failed_;
 
+  std::int64_t place(std::int64_t root) const noexcept {
+    return root < 0 ? -1 : codes_[0].table_bytes + codes_[0].scratch_bytes + root;
+  }
   status finish(char** bases, tape* record) const noexcept {
     detail::interpret::run_context c{bases, codes_.data(), record};
     if (record != nullptr) record->begin();
@@ -224,13 +294,16 @@ private:
     return c.state;
   }
 
-  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes, bool results_apart) {
-    detail::interpret::region_maker<List> made(g, sizes, results_apart);
+  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes,
+                                     interpreter_memory const& memory) {
+    detail::interpret::region_maker<List> made(g, sizes, memory);
     failed_ = made.failed;
     if (failed_.why != nullptr) return;
     codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
     input_elements_ = static_cast<array<std::int64_t>&&>(made.input_elements);
     output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
+    input_places_ = static_cast<array<std::int64_t>&&>(made.input_places);
+    output_places_ = static_cast<array<std::int64_t>&&>(made.output_places);
     label_checks_ = array<detail::label_check>(detail::count_label_checks(g));
     detail::find_label_checks(g, label_checks_.data());
     for (detail::label_check& l : label_checks_)

@@ -33,8 +33,8 @@ public:
   array<std::int32_t> input_roots;
   array<strided> outputs; // without a root: absent
 
-  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k, graph_values& all_regions,
-                    std::int32_t r)
+  interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k,
+                    graph_values& all_regions, std::int32_t r)
       : unit_maker(v, sizes_of_extents, all_regions, r), kernels(k) {
     check();
     if (failed.why == nullptr) make_units();
@@ -74,13 +74,14 @@ private:
       all_.values[t] = v;
     }
     for (int r = 0; r < all_.written.roots(); ++r)
-      if (symbol const t = all_.written.root(r); g.tensors[t].region == region && all_.needed[t]) make_room(r, t);
+      if (symbol const t = all_.written.root(r); g.tensors[t].region == region && all_.needed[t])
+        make_room(r, t);
     for (std::int32_t j = all_.first[region]; j < all_.first[region + 1] && failed.why == nullptr; ++j) {
       std::int32_t const i = all_.nodes[j];
       node const& n = g.nodes[i];
       if (!is_needed(n)) continue;
       if (n.op->kind == operation_kind::control) control_of(i);
-      else computed(i, g.result(n), value_of(i));
+      else if (!puts_off(i)) computed(i, g.result(n), value_of(i));
     }
     if (failed.why != nullptr) return;
     int const output_count = g.output_count(region);
@@ -110,14 +111,87 @@ private:
       all_.needed[t] = true;
       if (symbol const base = g.tensors[t].base; base != none) all_.needed[base] = true;
       if (std::int32_t const r = all_.written.of(g, t); r != none)
-        all_.written.each_view(r, window_of(g, t), [&](symbol view, std::int32_t) { all_.needed[view] = true; });
+        all_.written.each_view(r, window_of(g, t),
+                               [&](symbol view, std::int32_t) { all_.needed[view] = true; });
     };
-    for (int k = 0; k < g.output_count(region); ++k) need(g.output(k, region));
+    for (int k = 0; k < g.output_count(region); ++k) {
+      need(g.output(k, region));
+      stays(g.output(k, region));
+    }
     for (std::int32_t j = all_.first[region + 1]; j-- > all_.first[region];) {
       node const& n = g.nodes[all_.nodes[j]];
-      if (is_needed(n))
-        for (int k = 0; k < n.operand_count; ++k) need(g.operand(n, k));
+      if (!is_needed(n)) continue;
+      for (int k = 0; k < n.operand_count; ++k) {
+        symbol const t = g.operand(n, k);
+        need(t);
+        if (n.op->kind != operation_kind::elementwise || g.tensors[t].shape != g.tensors[g.result(n)].shape ||
+            g.tensors[t].base != none)
+          stays(t);
+      }
     }
+  }
+
+  // ---- what is put off
+
+  /// What is read by more than elementwise nodes of the same shape.
+  void stays(symbol t) {
+    if (t == none) return;
+    all_.late[t] = graph_values::never;
+    if (symbol const base = g.tensors[t].base; base != none) all_.late[base] = graph_values::never;
+  }
+  /// Whether an elementwise node waits for the first that reads it, so that its result need not be kept: where it is
+  /// computed from one tensor, which then is kept instead, and often is anyway.
+  bool puts_off(std::int32_t i) {
+    node const& n = g.nodes[i];
+    symbol const y = g.result(n);
+    if (n.op->kind != operation_kind::elementwise || all_.late[y] == graph_values::never ||
+        g.tensors[y].base != none)
+      return false;
+    symbol from = none;
+    int depth = 1;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol t = g.operand(n, k);
+      if (all_.late[t] > 0) {
+        if (depth <= all_.late[t]) depth = all_.late[t] + 1;
+        t = all_.late_of[t];
+      } else if (value(t).uniform()) continue;
+      if (t == none) continue;
+      if (from != none && from != t) return false;
+      from = t;
+    }
+    if (depth > most_put_off) return false;
+    all_.late[y] = static_cast<signed char>(depth);
+    all_.late_of[y] = from;
+    return true;
+  }
+  static constexpr int most_put_off = 8; // in a row
+  /// The first stage at which elementwise node i can be computed.
+  std::int32_t stage_of(node const& n) {
+    std::int32_t stage = 0;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k);
+      if (k > 0 && t == g.operand(n, k - 1)) continue;
+      std::int32_t const after = all_.late[t] > 0 ? stage_of(g.nodes[g.tensors[t].producer])
+                                                  : stage_after(value(t)) - (all_.direct[t] ? 1 : 0);
+      if (stage < after) stage = after;
+    }
+    return stage;
+  }
+  /// An elementwise node, and what it reads of those that wait for it.
+  strided elementwise_unit(std::int32_t i, std::int32_t stage, std::int32_t key) {
+    node const& n = g.nodes[i];
+    symbol const y = g.result(n);
+    array<strided> x(n.operand_count);
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k);
+      if (all_.late[t] > 0) {
+        all_.late[t] = graph_values::never;
+        all_.values[t] = elementwise_unit(g.tensors[t].producer, stage, key);
+      }
+      x[k] = value(t);
+    }
+    all_.direct[y] = true;
+    return work(i, key, x.data(), n.operand_count, shaped(y), stage, g.tensors[y].shape);
   }
 
   // ---- views
@@ -139,7 +213,13 @@ private:
   strided value(symbol t) {
     symbol const base = g.tensors[t].base;
     if (all_.values[t].root >= 0) return all_.values[t];
-    if (base == none) return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // nobody assigns it: zero
+    if (all_.late[t] > 0) { // read otherwise than was foreseen
+      std::int32_t const i = g.tensors[t].producer;
+      all_.late[t] = graph_values::never;
+      return all_.values[t] = elementwise_unit(i, stage_of(g.nodes[i]), i);
+    }
+    if (base == none)
+      return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // nobody assigns it: zero
     // what only repeats or turns another tensor is laid out, so that the window's strides hold
     strided const from = contiguous(value(base), g.tensors[base].producer);
     all_.values[base] = from;
@@ -213,6 +293,7 @@ private:
     node const& n = g.nodes[i];
     symbol const result = g.result(n);
     strided y = shaped(result);
+    if (n.op->kind == operation_kind::elementwise) return unit_of(i, y);
     strided const x = n.operand_count > 0 ? value(g.operand(n, 0)) : strided{};
     y.root = x.root;
     y.offset = x.offset;
@@ -252,19 +333,16 @@ private:
 
   strided unit_of(std::int32_t i, strided const& y) {
     node const& n = g.nodes[i];
-    bool const elementwise = n.op->kind == operation_kind::elementwise;
+    if (n.op->kind == operation_kind::elementwise) return elementwise_unit(i, stage_of(n), i);
     array<strided> x(n.operand_count);
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
-      symbol const t = g.operand(n, k);
-      x[k] = value(t);
-      if (!elementwise) x[k] = ready(n, k, x[k], i);
-      bool const joins = elementwise && all_.direct[t];
-      std::int32_t const after = stage_after(x[k]) - (joins ? 1 : 0);
+      x[k] = ready(n, k, value(g.operand(n, k)), i);
+      std::int32_t const after = stage_after(x[k]);
       if (stage < after) stage = after;
     }
-    all_.direct[g.result(n)] = elementwise;
-    return work(i, i, x.data(), n.operand_count, y, stage, elementwise ? g.tensors[g.result(n)].shape : none);
+    all_.direct[g.result(n)] = false;
+    return work(i, i, x.data(), n.operand_count, y, stage, none);
   }
 
   /// An operand in a form that its kernel can read.

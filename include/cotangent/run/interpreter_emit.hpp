@@ -39,8 +39,10 @@ public:
     scratch_bytes = rounded(scratch_bytes);
   }
 
-  void copy_to_output(strided const& v, int k) {
-    emit_move(v, {base::first_argument + b_.g.input_count(b_.region) + k, 0});
+  /// With `root >= 0` the output is that.
+  void copy_to_output(strided const& v, int k, std::int32_t root) {
+    emit_move(v, root >= 0 ? address_of(b_, p_.roots[root])
+                           : address{base::first_argument + b_.g.input_count(b_.region) + k, 0});
   }
 
 private:

@@ -5,6 +5,7 @@
 #include <cotangent/core/array.hpp>
 #include <cotangent/core/element.hpp>
 #include <cotangent/run/interpreter_layout.hpp>
+#include <cotangent/transform/arena.hpp>
 
 #include <cstdint>
 
@@ -27,14 +28,15 @@ struct memory_root {
   std::int32_t which = 0; // of the inputs, of the outputs; the root that this is a part of
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
-  std::int32_t unit = -1;  // that writes it; -1: it is there from the beginning
-  std::int32_t step = -1;  // of that unit
-  std::int32_t stage = -1; // of that step
-  std::int32_t last = -1;  // the position of the last step that reads it
-  bool outside = false;    // read by another step than the one that writes it
-  bool placed = false;     // has its offset
+  std::int32_t unit = -1;   // that writes it; -1: it is there from the beginning
+  std::int32_t step = -1;   // of that unit
+  std::int32_t stage = -1;  // of that step
+  std::int32_t last = -1;   // the position of the last step that reads it
+  bool outside = false;     // read by another step than the one that writes it
+  bool given = false;       // in the workspace before the first step
+  bool at_end = false;      // written in the workspace after the last step
   std::int32_t pieces = -1; // the number of what is written in pieces, where it is that
-  std::int64_t offset = 0; // in the workspace, in the constants, in what it is a part of
+  std::int64_t offset = 0;  // in the workspace, in the constants, in what it is a part of
 };
 
 /// A node at work, or a copy of a view into contiguous memory.
@@ -44,9 +46,9 @@ struct unit {
   std::int32_t count = 0;
   std::int32_t root = -1; // its result
   std::int32_t step = -1;
-  std::int32_t next = -1;   // of the same step
-  std::int32_t drain = -1;  // what it writes besides: into views that are not one run, by the plan's drains
-  std::int32_t more = 0;    // further results of what runs regions, in the plan's results
+  std::int32_t next = -1;  // of the same step
+  std::int32_t drain = -1; // what it writes besides: into views that are not one run, by the plan's drains
+  std::int32_t more = 0;   // further results of what runs regions, in the plan's results
   std::int32_t more_count = 0;
 };
 
@@ -165,7 +167,8 @@ template <class Plan> void order_steps(Plan& p) {
     for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next) {
       unit const& at = p.units[u];
       for (int k = 0; k < at.count; ++k)
-        if (std::int32_t const root = p.operand(at, k).root; root >= 0) touch(root, s, p.roots[root].step != s);
+        if (std::int32_t const root = p.operand(at, k).root; root >= 0)
+          touch(root, s, p.roots[root].step != s);
       for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
       for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
       if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
@@ -173,44 +176,6 @@ template <class Plan> void order_steps(Plan& p) {
 }
 
 constexpr std::int64_t rounded(std::int64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
-
-/// The parts of the workspace in use, by offset. A new part takes the smallest gap that holds it.
-template <class Offset> class block_list {
-  struct block {
-    Offset offset = 0, bytes = 0;
-  };
-  array<block> used_;
-  std::int64_t top_ = 0;
-
-public:
-  std::int64_t size() const noexcept { return top_; }
-  std::int64_t take(std::int64_t bytes) {
-    std::int64_t end = 0, best = -1, best_gap = 0;
-    int at = used_.size();
-    for (int k = 0; k < used_.size(); ++k) {
-      std::int64_t const gap = used_[k].offset - end;
-      if (gap >= bytes && (best < 0 || gap < best_gap)) {
-        best = end;
-        best_gap = gap;
-        at = k;
-      }
-      end = used_[k].offset + used_[k].bytes;
-    }
-    if (best < 0) best = end;
-    used_.push({});
-    for (int k = used_.size() - 1; k > at; --k) used_[k] = used_[k - 1];
-    used_[at] = {best, bytes};
-    if (top_ < best + bytes) top_ = best + bytes;
-    return best;
-  }
-  void give_back(std::int64_t offset) {
-    int k = 0;
-    while (k < used_.size() && used_[k].offset != offset) ++k;
-    if (k == used_.size()) return;
-    for (; k + 1 < used_.size(); ++k) used_[k] = used_[k + 1];
-    (void)used_.pop();
-  }
-};
 
 /// The last unit of a step that reads a root, and whether all read it position by position: then that unit
 /// may write its result over it, if no later step reads it.
@@ -230,55 +195,91 @@ template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads
     }
 }
 
-/// Gives every root of the workspace its offset, and returns the bytes that all need.
-template <class Plan> std::int64_t place_roots(Plan& p) {
-  block_list<std::int64_t> blocks;
-  array<reads_in_step> reads(p.roots.size());
-  array<array<std::int32_t>> dies(p.order.size());
-  array<bool> taken(p.roots.size(), false);
-  for (int r = 0; r < p.roots.size(); ++r) {
-    memory_root const& m = p.roots[r];
-    if (m.kind == home::workspace && m.outside && m.last >= 0 && m.last < p.order.size())
-      dies[m.last].push(r);
-  }
-  auto const take = [&](memory_root& to) {
-    to.offset = blocks.take(rounded(to.bytes) == 0 ? 64 : rounded(to.bytes));
-    to.placed = true;
-  };
-  auto const take_whole = [&](std::int32_t root) { // of something that is written in pieces
-    memory_root& to = p.roots[p.whole(root)];
-    if (to.kind == home::workspace && !to.placed) take(to);
-  };
-  for (int position = 0; position < p.order.size(); ++position) {
-    std::int32_t const s = p.order[position];
-    bool const in_place = p.steps[s].shape >= 0;
-    if (in_place) note_reads(p, s, reads);
-    for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next) {
-      for (int d = p.units[u].drain; d >= 0; d = p.drains[d].next) take_whole(p.drains[d].to.root);
-      for (int k = 0; k < p.units[u].more_count; ++k) take_whole(p.results[p.units[u].more + k]);
-      if (p.units[u].root < 0) continue;
-      if (p.roots[p.units[u].root].kind == home::part) take_whole(p.units[u].root);
-      memory_root& to = p.roots[p.units[u].root];
-      if (to.kind != home::workspace || !to.outside || to.placed) continue;
-      bool placed = false;
-      for (int k = 0; in_place && !placed && k < p.units[u].count; ++k) {
-        std::int32_t const r = p.operand(p.units[u], k).root;
-        memory_root const& from = p.roots[r];
-        if ( from.kind != home::workspace || !from.outside || from.step == s || from.last != position ||
-            taken[r] || from.bytes != to.bytes || from.elements != to.elements || !reads[r].pointwise ||
-            reads[r].last_unit > u)
-          continue;
-        to.offset = from.offset;
-        taken[r] = placed = true;
-      }
-      if (placed) to.placed = true;
-      else take(to);
+/// Which roots share a place because one is written over another, and from when to when each place is needed.
+template <class Plan> class root_places {
+  Plan& p_;
+  array<reads_in_step> reads_;
+  array<array<std::int32_t>> dies_; // by position: what no later step reads
+  array<std::int32_t> place_;       // by root
+  array<bool> taken_;               // by root: something is written over it
+  array<lifetime> places_;
+
+public:
+  explicit root_places(Plan& p)
+      : p_(p), reads_(p.roots.size()), dies_(p.order.size()), place_(p.roots.size(), -1),
+        taken_(p.roots.size(), false) {
+    for (int r = 0; r < p.roots.size(); ++r) {
+      memory_root const& m = p.roots[r];
+      if (m.kind != home::workspace) continue;
+      if (m.given) take(r, -1);
+      if (m.outside && m.last >= 0 && m.last < p.order.size()) dies_[m.last].push(r);
     }
-    for (std::int32_t const r : dies[position])
-      if (!taken[r]) blocks.give_back(p.roots[r].offset);
+    for (int position = 0; position < p.order.size(); ++position) visit(position);
+    for (int r = 0; r < p.roots.size(); ++r)
+      if (p.roots[r].kind == home::workspace && p.roots[r].at_end) take(r, p.order.size());
   }
-  return blocks.size();
-}
+
+  /// Gives every root its offset, and returns the bytes that all need.
+  std::int64_t settle() {
+    arena const a = plan_arena(places_);
+    for (int r = 0; r < p_.roots.size(); ++r)
+      if (place_[r] >= 0) p_.roots[r].offset = a.offsets[place_[r]];
+    return a.bytes;
+  }
+
+private:
+  void take(std::int32_t root, std::int32_t position) {
+    if (place_[root] >= 0) return;
+    memory_root const& m = p_.roots[root];
+    std::int64_t const bytes = rounded(m.bytes);
+    place_[root] = places_.push({position, m.last < position ? position : m.last, bytes == 0 ? 64 : bytes});
+  }
+  /// Of something that is written in pieces.
+  void take_whole(std::int32_t root, std::int32_t position) {
+    root = p_.whole(root);
+    if (p_.roots[root].kind == home::workspace) take(root, position);
+  }
+  void visit(std::int32_t position) {
+    std::int32_t const s = p_.order[position];
+    bool const in_place = p_.steps[s].shape >= 0;
+    if (in_place) note_reads(p_, s, reads_);
+    for (int u = p_.steps[s].first_unit; u >= 0; u = p_.units[u].next) {
+      unit const& at = p_.units[u];
+      for (int d = at.drain; d >= 0; d = p_.drains[d].next) take_whole(p_.drains[d].to.root, position);
+      for (int k = 0; k < at.more_count; ++k) take_whole(p_.results[at.more + k], position);
+      if (at.root < 0) continue;
+      if (p_.roots[at.root].kind == home::part) take_whole(at.root, position);
+      memory_root const& to = p_.roots[at.root];
+      if (to.kind != home::workspace || !to.outside || place_[at.root] >= 0) continue;
+      if (!in_place || !overwrite(u, position)) take(at.root, position);
+    }
+  }
+  /// Lets unit u write over something that it or a unit before it reads last: its own operands first.
+  bool overwrite(std::int32_t u, std::int32_t position) {
+    unit const& at = p_.units[u];
+    for (int k = 0; k < at.count; ++k)
+      if (std::int32_t const r = p_.operand(at, k).root; r >= 0 && overwrites(u, r, position)) return true;
+    array<std::int32_t> const& others = dies_[position];
+    for (int k = 0; k < others.size() && k < 16; ++k)
+      if (overwrites(u, others[k], position)) return true;
+    return false;
+  }
+  bool overwrites(std::int32_t u, std::int32_t r, std::int32_t position) {
+    memory_root const &to = p_.roots[p_.units[u].root], &from = p_.roots[r];
+    std::int32_t const s = p_.units[u].step;
+    if (from.kind != home::workspace || !from.outside || from.step == s || from.last != position ||
+        place_[r] < 0 || from.bytes != to.bytes || from.elements != to.elements || reads_[r].step != s ||
+        !reads_[r].pointwise || reads_[r].last_unit > u || taken_[r])
+      return false;
+    lifetime& place = places_[place_[r]];
+    if (place.last < to.last) place.last = to.last;
+    place_[p_.units[u].root] = place_[r];
+    return taken_[r] = true;
+  }
+};
+
+/// Gives every root of the workspace its offset, and returns the bytes that all need.
+template <class Plan> std::int64_t place_roots(Plan& p) { return root_places<Plan>(p).settle(); }
 
 } // namespace cotangent::detail::interpret
 

@@ -23,6 +23,9 @@ struct graph_values {
   array<strided> values; // without a root: not known yet
   array<bool> direct;    // the result of an elementwise unit itself, no view of it
   array<bool> needed;
+  static constexpr signed char never = -1;
+  array<signed char> late; // above 0: waits for the first that reads it, in a row of so many; never: is not to wait
+  array<symbol> late_of;   // what it is computed from, if it is any tensor at all
   array<std::int32_t> first, nodes; // by region
   pieces written;
   array<bool> zeroed; // what is read where nobody writes it; empty where nothing is written in pieces
@@ -32,6 +35,8 @@ struct graph_values {
     values.resize(g.tensor_count);
     direct.assign(g.tensor_count, false);
     needed.assign(g.tensor_count, false);
+    late.assign(g.tensor_count, 0);
+    late_of.assign(g.tensor_count, none);
     first.assign(g.region_count + 1, 0);
     nodes.resize(g.node_count);
     for (std::int32_t i = 0; i < g.node_count; ++i) ++first[g.nodes[i].region + 1];

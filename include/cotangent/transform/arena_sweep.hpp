@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_ARENA_SWEEP_HPP
+#define COTANGENT_TRANSFORM_ARENA_SWEEP_HPP
+
+#include <cotangent/graph/window_index.hpp>
+
+#include <cstdint>
+
+namespace cotangent {
+
+/// A value that is there from step `first` to step `last`, both included.
+struct lifetime {
+  std::int32_t first = 0, last = 0;
+  std::int64_t bytes = 0;
+};
+
+/// Where each value lies, and what all need together.
+struct arena {
+  array<std::int64_t> offsets;
+  std::int64_t bytes = 0;
+};
+
+namespace detail {
+
+/// Walks through time: what begins takes the smallest gap that holds it, what has ended leaves one. Gaps are kept by how
+/// many of the sizes that occur fit, so that the smallest that holds one is found without a look at the others.
+class arena_sweep {
+  struct block {
+    std::int64_t offset = 0, bytes = 0;
+    std::int32_t below = none, above = none;  // neighbours in memory
+    std::int32_t before = none, after = none; // of the same list of gaps
+    bool free = false;
+  };
+  array<lifetime> const& v_;
+  array<std::int64_t> sizes_; // that occur, ascending
+  array<std::int32_t> head_;  // by how many sizes fit: a gap
+  array<std::int32_t> lists_; // a tree: whether there are gaps below
+  array<block> blocks_;
+  array<std::int32_t> unused_;
+  std::int32_t top_ = none; // the highest block
+  int width_ = 1;
+
+public:
+  arena made;
+  std::int64_t most_at_once = 0; // bytes: no arena needs less
+
+  constexpr explicit arena_sweep(array<lifetime> const& values) : v_(values) {
+    int const n = v_.size();
+    made.offsets.resize(n);
+    find_sizes();
+    array<std::int32_t> begins(n), ends(n), in(n);
+    for (std::int32_t k = 0; k < n; ++k) begins[k] = ends[k] = k;
+    sort(begins.data(), n, [&](std::int32_t a, std::int32_t b) {
+      return v_[a].first != v_[b].first ? v_[a].first < v_[b].first : v_[a].bytes > v_[b].bytes;
+    });
+    sort(ends.data(), n, [&](std::int32_t a, std::int32_t b) { return v_[a].last < v_[b].last; });
+    std::int64_t now = 0;
+    int e = 0;
+    for (std::int32_t const k : begins) {
+      for (; v_[ends[e]].last < v_[k].first; ++e) {
+        give_back(in[ends[e]]);
+        now -= v_[ends[e]].bytes;
+      }
+      in[k] = take(v_[k].bytes);
+      made.offsets[k] = blocks_[in[k]].offset;
+      now += v_[k].bytes;
+      if (most_at_once < now) most_at_once = now;
+    }
+  }
+
+private:
+  constexpr void find_sizes() {
+    for (lifetime const& l : v_) sizes_.push(l.bytes);
+    sort(sizes_.data(), sizes_.size(), [](std::int64_t a, std::int64_t b) { return a < b; });
+    int kept = 0;
+    for (int k = 0; k < sizes_.size(); ++k)
+      if (k == 0 || sizes_[k] != sizes_[k - 1]) sizes_[kept++] = sizes_[k];
+    sizes_.resize(kept);
+    while (width_ < kept + 1) width_ *= 2;
+    head_.assign(width_, none);
+    lists_.assign(2 * width_, 0);
+  }
+  /// How many of the sizes are no larger.
+  constexpr int fitting(std::int64_t bytes) const {
+    int low = 0, high = sizes_.size();
+    while (low < high) {
+      int const middle = (low + high) / 2;
+      if (sizes_[middle] <= bytes) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+  constexpr void count(int list, int change) {
+    for (int c = width_ + list; c > 0; c /= 2) lists_[c] += change;
+  }
+  /// The first list from this one on that has a gap, or none.
+  constexpr int next_list(int list) const {
+    int c = width_ + list;
+    while (lists_[c] == 0) {
+      while (c > 1 && c % 2 == 1) c /= 2;
+      if (c == 1) return none;
+      ++c;
+    }
+    while (c < width_) c = lists_[2 * c] != 0 ? 2 * c : 2 * c + 1;
+    return c - width_;
+  }
+
+  constexpr void add_gap(std::int32_t b) {
+    int const list = fitting(blocks_[b].bytes);
+    blocks_[b].free = true;
+    blocks_[b].before = none;
+    blocks_[b].after = head_[list];
+    if (head_[list] != none) blocks_[head_[list]].before = b;
+    head_[list] = b;
+    count(list, 1);
+  }
+  constexpr void remove_gap(std::int32_t b) {
+    block const& at = blocks_[b];
+    int const list = fitting(at.bytes);
+    (at.before == none ? head_[list] : blocks_[at.before].after) = at.after;
+    if (at.after != none) blocks_[at.after].before = at.before;
+    blocks_[b].free = false;
+    count(list, -1);
+  }
+  constexpr std::int32_t new_block(block const& b) {
+    if (unused_.empty()) return blocks_.push(b);
+    std::int32_t const at = unused_.pop();
+    blocks_[at] = b;
+    return at;
+  }
+  constexpr std::int32_t take(std::int64_t bytes) {
+    std::int32_t at = none;
+    if (int const list = next_list(fitting(bytes)); list != none) {
+      at = head_[list];
+      remove_gap(at);
+    } else if (top_ != none && blocks_[top_].free) { // the gap at the end grows
+      at = top_;
+      remove_gap(at);
+      made.bytes += bytes - blocks_[at].bytes;
+      blocks_[at].bytes = bytes;
+    } else {
+      at = new_block({made.bytes, bytes, top_, none, none, none, false});
+      if (top_ != none) blocks_[top_].above = at;
+      top_ = at;
+      made.bytes += bytes;
+    }
+    if (std::int64_t const rest = blocks_[at].bytes - bytes; rest > 0) {
+      std::int32_t const gap =
+          new_block({blocks_[at].offset + bytes, rest, at, blocks_[at].above, none, none, false});
+      if (blocks_[at].above != none) blocks_[blocks_[at].above].below = gap;
+      else top_ = gap;
+      blocks_[at].above = gap;
+      blocks_[at].bytes = bytes;
+      add_gap(gap);
+    }
+    return at;
+  }
+  constexpr void give_back(std::int32_t b) {
+    if (std::int32_t const above = blocks_[b].above; above != none && blocks_[above].free) {
+      remove_gap(above);
+      join(b, above);
+    }
+    if (std::int32_t const below = blocks_[b].below; below != none && blocks_[below].free) {
+      remove_gap(below);
+      join(below, b);
+      b = below;
+    }
+    add_gap(b);
+  }
+  /// The block above becomes part of this one.
+  constexpr void join(std::int32_t b, std::int32_t above) {
+    blocks_[b].bytes += blocks_[above].bytes;
+    blocks_[b].above = blocks_[above].above;
+    if (blocks_[b].above != none) blocks_[blocks_[b].above].below = b;
+    else top_ = b;
+    unused_.push(above);
+  }
+};
+
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/transform/arena.hpp>
+
+#include "arena_cases.hpp"
+#include "catch.hpp"
+
+#include <cstdint>
+#include <random>
+
+// Offsets from lifetimes: nothing that is there at the same time shares a byte, and little is wasted.
+
+namespace {
+
+namespace ct = cotangent;
+
+TEST_CASE("values that are there at the same time lie apart", "[arena]") {
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    ct::array<ct::lifetime> const v = arena_cases::values(seed, 1 + static_cast<int>(seed % 90));
+    ct::arena const a = ct::plan_arena(v);
+    REQUIRE(arena_cases::wrong(v, a).empty());
+  }
+}
+
+TEST_CASE("the checker of offsets sees two values on one byte, and a value beyond the end", "[arena]") {
+  ct::array<ct::lifetime> v;
+  v.push({0, 1, 64});
+  v.push({1, 2, 64});
+  ct::arena a;
+  a.offsets.assign(2, 0);
+  a.bytes = 127;
+  CHECK_FALSE(arena_cases::wrong(v, a).empty());
+  a.offsets[1] = 64;
+  CHECK_FALSE(arena_cases::wrong(v, a).empty());
+  a.bytes = 128;
+  CHECK(arena_cases::wrong(v, a).empty());
+}
+
+TEST_CASE("memory is little more than what is there at one time, and never more than the largest first need",
+          "[arena]") {
+  arena_cases::score all;
+  for (std::uint32_t seed = 0; seed < 300; ++seed)
+    all.add(arena_cases::values(seed, 4 + static_cast<int>(seed % 60)));
+  CHECK(all.mean() <= 1.03);
+  CHECK(all.worst <= 1.25);
+  CHECK(all.worse_than_largest_first == 0);
+}
+
+TEST_CASE("equal sizes need no more than what is there at one time, however many they are", "[arena]") {
+  std::mt19937 random(3);
+  for (int const n : {10, 1000, 100000}) {
+    ct::array<ct::lifetime> v;
+    for (int k = 0; k < n; ++k) {
+      auto const first = static_cast<std::int32_t>(random() % static_cast<unsigned>(n));
+      v.push({first, first + static_cast<std::int32_t>(random() % static_cast<unsigned>(n)), 4096});
+    }
+    CHECK(ct::plan_arena(v).bytes == arena_cases::most_at_once(v));
+  }
+}
+
+TEST_CASE("a gap at the end grows, and neighbouring gaps are joined", "[arena]") {
+  ct::array<ct::lifetime> v;
+  for (int k = 0; k < 100; ++k) v.push({k, k, 64 * (k + 1)});
+  CHECK(ct::plan_arena(v).bytes == 6400);
+  v.clear();
+  v.push({0, 0, 64});
+  v.push({0, 0, 64});
+  v.push({1, 1, 128});
+  v.push({0, 2, 64});
+  CHECK(ct::plan_arena(v).bytes == 192);
+  CHECK(ct::plan_arena({}).bytes == 0);
+}
+
+} // namespace
