@@ -372,6 +372,27 @@ inline constexpr sample cases[]{
      "mul add div ", true},
     {"a product that is only added", [](G g) { return (g.x * g.y + g.y) / (g.x * g.y + g.x); },
      "fma fma div ", true},
+    {"2 x y + 2 x", [](G g) { return 2 * (g.x * g.y) + 2 * g.x; }, "constant fma mul ", true},
+    {"2 x y - 2 x", [](G g) { return 2 * (g.x * g.y) - 2 * g.x; }, "constant neg fma mul ", true},
+    {"-2 x y - 2 x", [](G g) { return -2 * (g.x * g.y) - 2 * g.x; }, "constant fma mul ", true},
+    {"2 x y + 3 x",
+     [](G g) {
+       term const p = 2 * (g.x * g.y), q = 3 * g.x;
+       return p + q;
+     },
+     "mul constant constant mul fma ", true},
+    {"2 x y + 2 x, read twice",
+     [](G g) {
+       term const p = 2 * (g.x * g.y), q = e::apply<op::exp>(p);
+       return q + (p + 2 * g.x);
+     },
+     "mul constant mul exp fma add ", true},
+    {"2 i j + 3 i",
+     [](G g) {
+       term const p = 2 * (g.i * g.i), q = 3 * g.i;
+       return p + q;
+     },
+     "mul constant mul constant mul add ", true},
     {"integers are not fused", [](G g) { return g.i * g.i + g.i; }, "mul add ", true},
     {"a chain of products", [](G g) { return g.x * g.x + g.y * g.y + g.x * g.y; }, "mul fma fma ", true},
 };

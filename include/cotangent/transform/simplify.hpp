@@ -89,6 +89,7 @@ private:
     symbol const y = rewritten(n, x, from_.numbers + n.attribute, t.type, shapes_[t.shape]);
     now_[ids[n.operand_count]] = y + 1;
     origin_[y].readers += read_[ids[n.operand_count]];
+    if (y == x[0] || (n.operand_count > 1 && y == x[1])) --origin_[y].readers; // this node reads it no more
     if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
   }
 

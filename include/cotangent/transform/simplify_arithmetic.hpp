@@ -88,6 +88,8 @@ public:
     if (p == the<op::negate>) return subtract(y, operand(x));
     if (p == the<op::pad> || q == the<op::pad>)
       if (symbol const r = p == the<op::pad> ? tiled(x, y) : tiled(y, x); r != none) return r;
+    if (p == the<op::multiply> && q == the<op::multiply>)
+      if (symbol const r = factored(x, y, false); r != none) return r;
     return both(the<op::add>, x, y);
   }
 
@@ -102,6 +104,8 @@ public:
     if (fuses && q == the<op::multiply> && single(y))
       if (product const of = product_of(y); of.small != none)
         if (symbol const m = absorbed(of.small); m != none) return add(x, multiply(of.large, m));
+    if (p == the<op::multiply> && q == the<op::multiply>)
+      if (symbol const r = factored(x, y, true); r != none) return r;
     return both(the<op::subtract>, x, y);
   }
 
@@ -237,6 +241,18 @@ private:
       return r;
     }
     return none;
+  }
+
+  /// a c + b c and a c - b c, with c or -c a constant, where nobody else reads the products: a constant times a sum, into
+  /// which a product may be fused.
+  constexpr symbol factored(symbol x, symbol y, bool minus) {
+    if (!fuses || !single(x) || !single(y) || !is_floating(type_of(x))) return none;
+    product const p = product_of(x), q = product_of(y);
+    if (p.small == none || q.small == none || !is_constant(p.small) || !is_constant(q.small)) return none;
+    if (op_of(p.large) != the<op::multiply> && op_of(q.large) != the<op::multiply>) return none;
+    double const c = number(p.small).real, d = number(q.small).real;
+    if (c != d && c != -d) return none;
+    return multiply((c == d) == minus ? subtract(p.large, q.large) : add(p.large, q.large), p.small);
   }
 
   /// Small operands that do not vary along every axis between them: work on what varies, then repeat.
