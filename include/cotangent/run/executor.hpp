@@ -73,44 +73,77 @@ template <class Stage> struct nests {
     context_type x;
     set_up(x, static_cast<char*>(workspace), known);
     set_arguments(x, inputs, outputs);
-    status s = status::ok;
-    run_nests(x, s, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
     copy_results(x, outputs);
     return s;
   }
 
 private:
+  // What is read while it runs stands in tables of numbers: the plan itself names operations, and a program that had it
+  // in its memory would have all their rules compiled into it.
+  struct place {
+    residence where;
+    std::int32_t index;
+  };
+  struct output {
+    std::int32_t buffer;
+    bool copied; // it stands elsewhere
+    dimension count;
+    std::int64_t bytes; // of an element
+  };
+  struct run_tables {
+    detail::pool<derived_size, P.size.derived> derived;
+    detail::pool<slot, P.size.slots> slots;
+    detail::pool<place, P.size.buffers> buffers;
+    detail::pool<output, P.size.results> outputs;
+    detail::pool<product_sizes, P.size.nests> products;
+    int product_count = 0;
+
+    consteval run_tables() {
+      detail::fill(derived, P.derived.data, P.size.derived);
+      detail::fill(slots, P.slots.data, P.size.slots);
+      for (int k = 0; k < P.size.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
+      for (int k = 0; k < P.size.results; ++k) {
+        std::int32_t const at = P.results.data[k];
+        buffer const& b = P.buffers.data[at];
+        outputs.data[k] = {at, b.where != residence::result || b.index != k, b.count, static_cast<std::int64_t>(size_of(b.type))};
+      }
+      for (int k = 0; k < P.size.nests; ++k)
+        if (matmul_of(k)) products.data[product_count++] = product_of(k);
+    }
+  };
+  static constexpr run_tables T{};
+
   COTANGENT_INLINE static std::size_t set_up(context_type& x, char* workspace, std::int64_t const* known) noexcept {
     for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
     for (int k = 0; k < P.size.derived; ++k) {
-      derived_size const& d = P.derived.data[k];
+      derived_size const& d = T.derived.data[k];
       std::int64_t const a = x.value(d.a), b = x.value(d.b);
       x.size[P.known_sizes + k] = d.product ? a * b : a + b;
     }
     std::int64_t offset = 0;
-    char* place[P.size.slots > 0 ? P.size.slots : 1]{};
+    char* first[P.size.slots > 0 ? P.size.slots : 1]{};
     for (int k = 0; k < P.size.slots; ++k) {
-      slot const& s = P.slots.data[k];
-      place[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
+      slot const& s = T.slots.data[k];
+      first[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
       offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
     }
     for (int k = 0; k < P.size.buffers; ++k) {
-      buffer const& b = P.buffers.data[k];
-      x.buffer[k] = b.where == residence::workspace && b.index != none ? place[b.index] : nullptr;
+      place const& b = T.buffers.data[k];
+      x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
     }
     x.scratch = workspace == nullptr ? nullptr : workspace + offset;
     std::int64_t scratch = 0;
-    for (int k = 0; k < P.size.nests; ++k)
-      if (matmul_of(k)) {
-        product_sizes const s = product_of(k);
-        std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
-        if (bytes > scratch) scratch = bytes;
-      }
+    for (int k = 0; k < T.product_count; ++k) {
+      product_sizes const& s = T.products.data[k];
+      std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
+      if (bytes > scratch) scratch = bytes;
+    }
     return static_cast<std::size_t>(offset + (scratch + 63) / 64 * 64);
   }
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
     for (int k = 0; k < P.size.buffers; ++k) {
-      buffer const& b = P.buffers.data[k];
+      place const& b = T.buffers.data[k];
       if (b.where == residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
       if (b.where == residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
     }
@@ -153,27 +186,31 @@ private:
     static_cast<void>(std::initializer_list<int>{(own.buffer[J] = x.buffer[buffer_at(From + static_cast<int>(J))], 0)...});
   }
   static consteval int buffer_at(int k) { return C.buffers.data[k]; }
-  template <int K> COTANGENT_INLINE static void run_nest(context_type const& x, status& s) noexcept {
-    status k = status::ok;
-    if constexpr (P.size.nests <= most_inlined) k = run_here<K>(x);
-    else k = call_nest<C.like.data[K]>(x, C.buffers.data + C.first_buffer.data[K]);
-    if (k != status::ok) s = k;
-  }
+  using nest_call = status (*)(context_type const&, std::int32_t const*) noexcept;
+
   template <std::size_t... K>
-  COTANGENT_INLINE static void run_nests(context_type const& x, status& s, std::index_sequence<K...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{(run_nest<static_cast<int>(K)>(x, s), 0)...});
-    static_cast<void>(s);
+  COTANGENT_INLINE static status run_nests(context_type const& x, std::index_sequence<K...>) noexcept {
+    status s = status::ok;
+    if constexpr (P.size.nests <= most_inlined) {
+      status const found[]{run_here<static_cast<int>(K)>(x)..., status::ok};
+      for (status const k : found)
+        if (k != status::ok) s = k;
+    } else {
+      static constexpr nest_call code[]{&nests::template call_nest<C.like.data[K]>...};
+      for (int k = 0; k < P.size.nests; ++k)
+        if (status const found = code[k](x, C.buffers.data + C.first_buffer.data[k]); found != status::ok) s = found;
+    }
+    return s;
   }
 
   /// What two outputs share, or what is an argument, exists once: the others are copies.
   COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
     for (int k = 0; k < P.size.results; ++k) {
-      buffer const& b = P.buffers.data[P.results.data[k]];
-      if (b.where == residence::result && b.index == k) continue;
-      char const* const from = x.buffer[P.results.data[k]];
+      output const& o = T.outputs.data[k];
+      if (!o.copied) continue;
+      char const* const from = x.buffer[o.buffer];
       char* const to = static_cast<char*>(outputs[k]);
-      std::int64_t const bytes = x.value(b.count) * static_cast<std::int64_t>(size_of(b.type));
-      if (from != to) __builtin_memcpy(to, from, static_cast<std::size_t>(bytes));
+      if (from != to) __builtin_memcpy(to, from, static_cast<std::size_t>(x.value(o.count) * o.bytes));
     }
   }
 };

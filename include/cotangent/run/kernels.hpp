@@ -17,6 +17,13 @@ template <class Stage, int K, class Context> struct kernel {
   static constexpr nest N = P.nests.data[K];
   static constexpr node n = g.nodes[N.node];
   static constexpr symbol y = g.result(n);
+  struct attribute_table { // (a copy, so that nothing reads the graph at run time)
+    std::int64_t of[n.attribute_count + 1]{};
+    consteval attribute_table() {
+      for (int k = 0; k < n.attribute_count; ++k) of[k] = g.attribute(n, k);
+    }
+  };
+  static constexpr attribute_table attributes{};
 
   template <int J> static constexpr access place = P.accesses.data[P.kernel_accesses.data[N.first_instance + J]];
   static constexpr symbol value_of(int k) { return k < n.operand_count ? g.operand(n, k) : y; }
@@ -27,7 +34,7 @@ template <class Stage, int K, class Context> struct kernel {
     return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
   }
   template <int J> static box layout(Context const& x) noexcept {
-    dimensions const& d = g.shape(value_of(J));
+    constexpr dimensions d = g.shape(value_of(J));
     box b{d.rank};
     for (int k = 0; k < d.rank; ++k) {
       b.size[k] = x.value(d.size[k]);
@@ -47,9 +54,9 @@ template <class Stage, int K, class Context> struct kernel {
     else if constexpr (n.op->kind == operation_kind::pad) pad<T>(x);
     else if constexpr (n.op->kind == operation_kind::concatenate) join<T>(x, std::make_index_sequence<n.operand_count>{});
     else if constexpr (n.op->kind == operation_kind::reduction)
-      reduce<described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(g.attribute(n)), pointer<0>(x), pointer<1>(x));
+      reduce<described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::arg_reduction)
-      arg_max(layout<0>(x), static_cast<int>(g.attribute(n)), pointer<0>(x), pointer<1>(x));
+      arg_max(layout<0>(x), static_cast<int>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::gather)
       return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
     else if constexpr (n.op->kind == operation_kind::scatter_add)
@@ -64,13 +71,13 @@ template <class Stage, int K, class Context> struct kernel {
     box const operand = layout<0>(x);
     for (int k = 0; k < to.rank; ++k) from.stride[k] = 0;
     if constexpr (n.op->kind == operation_kind::broadcast)
-      for (int k = 0; k < operand.rank; ++k) from.stride[g.attribute(n, k)] = operand.size[k] == 1 ? 0 : operand.stride[k];
+      for (int k = 0; k < operand.rank; ++k) from.stride[attributes.of[k]] = operand.size[k] == 1 ? 0 : operand.stride[k];
     else if constexpr (n.op->kind == operation_kind::permute)
-      for (int k = 0; k < to.rank; ++k) from.stride[k] = operand.stride[g.attribute(n, k)];
+      for (int k = 0; k < to.rank; ++k) from.stride[k] = operand.stride[attributes.of[k]];
     else if constexpr (n.op->kind == operation_kind::slice)
       for (int k = 0; k < to.rank; ++k) {
-        offset += x.value(g.attribute(n, 2 * k)) * operand.stride[k];
-        from.stride[k] = g.attribute(n, 2 * k + 1) * operand.stride[k];
+        offset += x.value(attributes.of[2 * k]) * operand.stride[k];
+        from.stride[k] = attributes.of[2 * k + 1] * operand.stride[k];
       }
     else { // a reshape: in row-major order of the operand
       box dense = operand;
@@ -87,8 +94,8 @@ template <class Stage, int K, class Context> struct kernel {
     box inside = from;
     std::int64_t offset = 0;
     for (int k = 0; k < to.rank; ++k) {
-      offset += x.value(g.attribute(n, 2 * k)) * to.stride[k];
-      inside.stride[k] = g.attribute(n, 2 * k + 1) * to.stride[k];
+      offset += x.value(attributes.of[2 * k]) * to.stride[k];
+      inside.stride[k] = attributes.of[2 * k + 1] * to.stride[k];
     }
     copy(from, pointer<0>(x), inside, p + offset);
   }
@@ -100,7 +107,7 @@ template <class Stage, int K, class Context> struct kernel {
       box inside = part;
       for (int k = 0; k < to.rank; ++k) inside.stride[k] = to.stride[k];
       if (from != p) copy(part, from, inside, p); // else it was computed in its place
-      p += part.size[g.attribute(n)] * to.stride[g.attribute(n)];
+      p += part.size[attributes.of[0]] * to.stride[attributes.of[0]];
     };
     static_cast<void>(std::initializer_list<int>{
         (one(layout<static_cast<int>(J)>(x), pointer<static_cast<int>(J)>(x)), 0)...});

@@ -44,34 +44,39 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   /// Sums over rows, along the lanes: in registers while rows side by side add to them.
   using column_sums = registers<W, wide, shape::total_count>;
   template <int I, bool Full> COTANGENT_INLINE void load_column(column_sums& into, std::int64_t c, std::int64_t count) noexcept {
-    if constexpr (shape::is_column(I)) {
-      constexpr auto const& v = at(I);
-      using V = lane_value<v.type>;
-      auto const* const p = this->template pointer<I, element_t<v.type> const>(0) + c;
-      into.template at<v.type>(memory::template total_index<I>) = Full ? load_value<V>(p) : load_value<V>(p, count);
-    }
+    constexpr element E = at(I).type;
+    using V = lane_value<E>;
+    auto const* const p = this->template pointer<I, element_t<E> const>(0) + c;
+    into.template at<E>(memory::template total_index<I>) = Full ? load_value<V>(p) : load_value<V>(p, count);
   }
   template <int I, bool Full>
   COTANGENT_INLINE void store_column(column_sums const& into, std::int64_t c, std::int64_t count) noexcept {
-    if constexpr (shape::is_column(I)) {
-      constexpr auto const& v = at(I);
-      auto* const p = this->template pointer<I, element_t<v.type>>(0) + c;
-      if constexpr (Full) store_value(p, into.template at<v.type>(memory::template total_index<I>));
-      else store_value(p, into.template at<v.type>(memory::template total_index<I>), count);
-    }
+    constexpr element E = at(I).type;
+    auto* const p = this->template pointer<I, element_t<E>>(0) + c;
+    if constexpr (Full) store_value(p, into.template at<E>(memory::template total_index<I>));
+    else store_value(p, into.template at<E>(memory::template total_index<I>), count);
+  }
+  template <bool Full, std::size_t... I>
+  COTANGENT_INLINE void load_columns([[maybe_unused]] column_sums& into, [[maybe_unused]] std::int64_t c,
+                                     [[maybe_unused]] std::int64_t count, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(load_column<static_cast<int>(I), Full>(into, c, count), 0)...});
+  }
+  template <bool Full, std::size_t... I>
+  COTANGENT_INLINE void store_columns([[maybe_unused]] column_sums const& into, [[maybe_unused]] std::int64_t c,
+                                      [[maybe_unused]] std::int64_t count, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(store_column<static_cast<int>(I), Full>(into, c, count), 0)...});
   }
   /// The same positions of one row, or of rows side by side from `sub` on.
   template <int S, bool Full, class Sums, class Before, std::size_t... I, std::size_t... R>
   COTANGENT_INLINE void step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
                              std::index_sequence<R...>) noexcept {
-    constexpr int from = shape::begin(shape::lane_list(S));
     column_sums into;
     std::int64_t const top = sub;
-    static_cast<void>(std::initializer_list<int>{(load_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
+    load_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
     static_cast<void>(std::initializer_list<int>{
         (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, before, c, count, list), 0)...});
     sub = top;
-    static_cast<void>(std::initializer_list<int>{(store_column<from + static_cast<int>(I), Full>(into, c, count), 0)...});
+    store_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
   }
 
   /// A function of its own: inlined through every level up to the program, a long body would be optimised at each.
@@ -81,33 +86,30 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   }
 
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
-    constexpr auto const& v = at(I);
-    if constexpr (v.what == action::reduce)
-      sums.template at<v.type>(memory::template sum_index<I, S>) =
-          math::broadcast<lane_value<v.type>>(described_by<v.op>::template neutral<element_t<v.type>>());
+    constexpr element E = at(I).type;
+    sums.template at<E>(memory::template sum_index<I, S>) =
+        math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
   }
   /// Combines what ran side by side, then the lanes: a fixed order.
   template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums* sums) noexcept {
-    constexpr auto const& v = at(I);
-    if constexpr (v.what == action::reduce) {
-      using Op = described_by<v.op>;
-      using V = lane_value<v.type>;
-      constexpr int k = memory::template sum_index<I, S>;
-      V sum = sums[0].template at<v.type>(k);
-      if constexpr (U == 4)
-        sum = Op::combine(V(Op::combine(sum, sums[1].template at<v.type>(k))),
-                          V(Op::combine(sums[2].template at<v.type>(k), sums[3].template at<v.type>(k))));
-      else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<v.type>(k));
-      if constexpr (turned) {
-        row_values.template at<v.type>(v.place) = sum;
-        if constexpr (v.access != none) this->template store_rows<I, V, element_t<v.type>>(sum);
-        return;
-      }
-      element_t<v.type> const y = across<Op>(sum);
-      if constexpr (turned) return;
-      else if constexpr (B == 1) row_values.template at<v.type>(v.place) = y;
-      else row_values.template at<v.type>(v.place)[sub] = y;
-      if constexpr (v.access != none && !turned) *this->template pointer<I, element_t<v.type>>(sub) = y;
+    constexpr element E = at(I).type;
+    constexpr int place = at(I).place, k = memory::template sum_index<I, S>;
+    constexpr bool stores = at(I).access != none;
+    using Op = described_by<at(I).op>;
+    using V = lane_value<E>;
+    V sum = sums[0].template at<E>(k);
+    if constexpr (U == 4)
+      sum = Op::combine(V(Op::combine(sum, sums[1].template at<E>(k))),
+                        V(Op::combine(sums[2].template at<E>(k), sums[3].template at<E>(k))));
+    else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<E>(k));
+    if constexpr (turned) {
+      row_values.template at<E>(place) = sum;
+      if constexpr (stores) this->template store_rows<I, V, element_t<E>>(sum);
+    } else {
+      element_t<E> const y = across<Op>(sum);
+      if constexpr (B == 1) row_values.template at<E>(place) = y;
+      else row_values.template at<E>(place)[sub] = y;
+      if constexpr (stores) *this->template pointer<I, element_t<E>>(sub) = y;
     }
   }
   template <class Op, class V> COTANGENT_INLINE static auto across(V const& v) noexcept {
@@ -139,9 +141,8 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
     } else if constexpr (shape::stage_clips(S)) {
       // where all windows overlap nothing is masked; both ends apart
-      constexpr int from = shape::begin(shape::lane_list(S));
       std::int64_t low = 0, high = lanes;
-      static_cast<void>(std::initializer_list<int>{(narrow<from + static_cast<int>(I)>(low, high), 0)...});
+      narrow_all(low, high, typename shape::template clipped_in<S>{});
       while (c < lanes) {
         if (c >= low) {
           if constexpr (U > 1)
@@ -162,22 +163,22 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     }
   }
   template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
-    if constexpr (shape::clips(at(I))) {
-      constexpr window w = shape::P.windows.data[at(I).detail];
-      if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
-      if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
-    }
+    constexpr window w = shape::P.windows.data[at(I).detail];
+    if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
+    if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
+  }
+  template <std::size_t... I>
+  COTANGENT_INLINE void narrow_all([[maybe_unused]] std::int64_t& low, [[maybe_unused]] std::int64_t& high, std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{(narrow<static_cast<int>(I)>(low, high), 0)...});
   }
   template <int S, class Sums, std::size_t... I>
-  COTANGENT_INLINE void start_sums(Sums* sums, int count, std::index_sequence<I...>) const noexcept {
-    constexpr int from = shape::begin(shape::lane_list(S));
+  COTANGENT_INLINE void start_sums([[maybe_unused]] Sums* sums, int count, std::index_sequence<I...>) const noexcept {
     for (int u = 0; u < count; ++u)
-      static_cast<void>(std::initializer_list<int>{(start_sum<from + static_cast<int>(I), S>(sums[u]), 0)...});
+      static_cast<void>(std::initializer_list<int>{0, (start_sum<static_cast<int>(I), S>(sums[u]), 0)...});
   }
   template <int S, int U, class Sums, std::size_t... I>
-  COTANGENT_INLINE void finish_sums(Sums* sums, std::index_sequence<I...>) noexcept {
-    constexpr int from = shape::begin(shape::lane_list(S));
-    static_cast<void>(std::initializer_list<int>{(finish_sum<from + static_cast<int>(I), S, U>(sums), 0)...});
+  COTANGENT_INLINE void finish_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (finish_sum<static_cast<int>(I), S, U>(sums), 0)...});
   }
 
   template <int S, std::size_t... I> COTANGENT_INLINE void row_steps(std::index_sequence<I...>) noexcept {
@@ -191,21 +192,17 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
 
   /// The sums of all rows of a block at once: lane i of the row value is row i.
   template <int I, int S, class Sums> COTANGENT_INLINE void fold_sum(Sums* sums) noexcept {
-    constexpr auto const& v = at(I);
-    if constexpr (v.what == action::reduce) {
-      using Op = described_by<v.op>;
-      using V = lane_value<v.type>;
-      V of_row[B];
-      for (int k = 0; k < B; ++k) of_row[k] = sums[k].template at<v.type>(memory::template sum_index<I, S>);
-      auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
-      row_values.template at<v.type>(v.place) = all;
-      if constexpr (v.access != none) this->template store_rows<I, row_value<v.type>, element_t<v.type>>(all);
-    }
+    constexpr element E = at(I).type;
+    using Op = described_by<at(I).op>;
+    lane_value<E> of_row[B];
+    for (int k = 0; k < B; ++k) of_row[k] = sums[k].template at<E>(memory::template sum_index<I, S>);
+    auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+    row_values.template at<E>(at(I).place) = all;
+    if constexpr (at(I).access != none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }
   template <int S, class Sums, std::size_t... I>
-  COTANGENT_INLINE void fold_sums(Sums* sums, std::index_sequence<I...>) noexcept {
-    constexpr int from = shape::begin(shape::lane_list(S));
-    static_cast<void>(std::initializer_list<int>{(fold_sum<from + static_cast<int>(I), S>(sums), 0)...});
+  COTANGENT_INLINE void fold_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(fold_sum<static_cast<int>(I), S>(sums), 0)...});
   }
 
   template <int S> COTANGENT_INLINE void stage() noexcept {
@@ -213,23 +210,24 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
       constexpr std::make_index_sequence<shape::size(list)> all{};
+      constexpr typename shape::template sums_of<S> reduced{};
       if constexpr (B == 1 || turned) {
         registers<W, wide, shape::reduce_count(S)> sums[shape::unroll(S)];
-        start_sums<S>(sums, shape::unroll(S), all);
+        start_sums<S>(sums, shape::unroll(S), reduced);
         lane_loop<S, 1>(sums, all);
-        finish_sums<S, shape::unroll(S)>(sums, all);
+        finish_sums<S, shape::unroll(S)>(sums, reduced);
       } else {
         constexpr int R = shape::rows_at_once(S);
         constexpr bool folds = shape::folds(S);
         registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
-        if constexpr (folds) start_sums<S>(sums, B, all);
+        if constexpr (folds) start_sums<S>(sums, B, reduced);
         std::int64_t k = 0;
         if constexpr (R > 1)
           for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
         for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
         if constexpr (folds) {
           for (; k < B; ++k) sums[k] = {};
-          fold_sums<S>(sums, all);
+          fold_sums<S>(sums, reduced);
         }
       }
       sub = 0;
@@ -240,39 +238,35 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     sub = k;
     if constexpr (shape::folds(S)) lane_loop<S, R>(sums + k, list);
     else {
-      start_sums<S>(sums, R, list);
+      constexpr typename shape::template sums_of<S> reduced{};
+      start_sums<S>(sums, R, reduced);
       lane_loop<S, R>(sums, list);
-      for (int r = 0; r < R; ++r, ++sub) finish_sums<S, 1>(sums + r, list);
+      for (int r = 0; r < R; ++r, ++sub) finish_sums<S, 1>(sums + r, reduced);
     }
   }
 
   template <int I> COTANGENT_INLINE void start_total() noexcept {
-    constexpr auto const& v = at(I);
-    if constexpr (v.what == action::accumulate) {
-      using T = element_t<v.type>;
-      constexpr T nothing = described_by<v.op>::template neutral<T>();
-      constexpr int k = memory::template total_index<I>;
-      if constexpr (v.where == role::row) row_totals.template at<v.type>(k) = math::broadcast<row_value<v.type>>(nothing);
-      else if constexpr (shape::is_total(v))
-        lane_totals.template at<v.type>(k) = math::broadcast<lane_value<v.type>>(nothing);
-      else if constexpr (turned)
-        for (auto& column : column_totals) column.template at<v.type>(k) = math::broadcast<lane_value<v.type>>(nothing);
-      else
-        for (std::int64_t c = 0; c < lanes; ++c) this->template pointer<I, T>(0)[c] = nothing;
-    }
+    constexpr element E = at(I).type;
+    using T = element_t<E>;
+    constexpr T nothing = described_by<at(I).op>::template neutral<T>();
+    constexpr int k = memory::template total_index<I>;
+    if constexpr (at(I).where == role::row) row_totals.template at<E>(k) = math::broadcast<row_value<E>>(nothing);
+    else if constexpr (shape::is_total(at(I))) lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
+    else if constexpr (turned)
+      for (auto& column : column_totals) column.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
+    else
+      for (std::int64_t c = 0; c < lanes; ++c) this->template pointer<I, T>(0)[c] = nothing;
   }
   template <int I> COTANGENT_INLINE void finish_total() noexcept {
-    constexpr auto const& v = at(I);
-    if constexpr (v.what == action::accumulate) {
-      using T = element_t<v.type>;
-      using Op = described_by<v.op>;
-      constexpr int k = memory::template total_index<I>;
-      row = 0;
-      if constexpr (v.where == role::row) *this->template pointer<I, T>(0) = across<Op>(row_totals.template at<v.type>(k));
-      else if constexpr (shape::is_total(v)) *this->template pointer<I, T>(0) = across<Op>(lane_totals.template at<v.type>(k));
-      else if constexpr (turned)
-        for (int c = 0; c < shape::columns; ++c) this->template pointer<I, T>(0)[c] = across<Op>(column_totals[c].template at<v.type>(k));
-    }
+    constexpr element E = at(I).type;
+    using T = element_t<E>;
+    using Op = described_by<at(I).op>;
+    constexpr int k = memory::template total_index<I>;
+    row = 0;
+    if constexpr (at(I).where == role::row) *this->template pointer<I, T>(0) = across<Op>(row_totals.template at<E>(k));
+    else if constexpr (shape::is_total(at(I))) *this->template pointer<I, T>(0) = across<Op>(lane_totals.template at<E>(k));
+    else if constexpr (turned)
+      for (int c = 0; c < shape::columns; ++c) this->template pointer<I, T>(0)[c] = across<Op>(column_totals[c].template at<E>(k));
   }
 
   template <std::size_t... I> COTANGENT_INLINE void turn_in(std::index_sequence<I...>) noexcept {
@@ -285,7 +279,7 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   template <std::size_t... S, std::size_t... I>
   COTANGENT_INLINE void run(std::index_sequence<S...>, std::index_sequence<I...>) noexcept {
     once_steps(std::make_index_sequence<shape::size(0)>{});
-    static_cast<void>(std::initializer_list<int>{(start_total<first + static_cast<int>(I)>(), 0)...});
+    static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I)>(), 0)...});
     for (row = 0; row < rows; row += B) {
       if constexpr (B > 1) active = rows - row < B ? rows - row : B;
       if constexpr (B > 1 && !turned)
@@ -302,13 +296,12 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       turn_out(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
     }
     for (int k = 0; k < max_rank; ++k) index[k] = 0;
-    static_cast<void>(std::initializer_list<int>{(finish_total<first + static_cast<int>(I)>(), 0)...});
+    static_cast<void>(std::initializer_list<int>{(finish_total<static_cast<int>(I)>(), 0)...});
   }
 
   COTANGENT_INLINE static void run(Context const& context) noexcept {
     loops l(context);
-    l.run(std::make_index_sequence<N.stages>{},
-          std::make_index_sequence<shape::total_count == register_count{} ? 0 : N.instance_count>{});
+    l.run(std::make_index_sequence<N.stages>{}, typename shape::totals{});
   }
 };
 

@@ -5,6 +5,9 @@
 #include <cotangent/run/frozen_sharing.hpp>
 #include <cotangent/run/registers.hpp>
 
+#include <cstddef>
+#include <utility>
+
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
@@ -179,6 +182,35 @@ template <class Stage, int K> struct nest_shape {
   static constexpr bool is_column(int i) {
     return at(i).what == action::accumulate && !turned && !is_total(at(i));
   }
+
+  // Code that concerns a few instances names these only, as sequences of their indices: a function made for every
+  // instance, in order to find that it is not concerned, would cost as much as one that is.
+  template <int From, int To, bool (*Chosen)(int)> struct chosen {
+    static constexpr int count = [] {
+      int n = 0;
+      for (int i = From; i < To; ++i) n += Chosen(i) ? 1 : 0;
+      return n;
+    }();
+    struct list {
+      std::size_t of[count + 1]{};
+      consteval list() {
+        for (int i = From, n = 0; i < To; ++i)
+          if (Chosen(i)) of[n++] = static_cast<std::size_t>(i);
+      }
+    };
+    static constexpr list all{};
+    template <std::size_t... J> static std::index_sequence<all.of[J]...> make(std::index_sequence<J...>);
+    using type = decltype(make(std::make_index_sequence<static_cast<std::size_t>(count)>{}));
+  };
+  static constexpr bool is_sum(int i) { return at(i).what == action::reduce; }
+  static constexpr bool is_accumulated(int i) { return at(i).what == action::accumulate; }
+  static constexpr bool is_clipped(int i) { return clips(at(i)); }
+  template <int S, bool (*Chosen)(int)>
+  using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
+  template <int S> using sums_of = chosen_in<S, &nest_shape::is_sum>;
+  template <int S> using columns_of = chosen_in<S, &nest_shape::is_column>;
+  template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
+  using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
 
   /// How many chains of additions a stage keeps under way.
   static constexpr int chains(int stage) {

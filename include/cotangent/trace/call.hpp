@@ -51,12 +51,11 @@ struct leaf_elements_out {
 
 /// Makes the leaves of results with the sizes of the graph's outputs.
 struct leaf_results {
-  graph_view const& g;
+  dimensions const* next; // of the outputs
   std::int64_t const* sizes;
-  int next = 0;
 
   template <class X> constexpr X leaf() {
-    dimensions const& d = g.shape(g.output(next++));
+    dimensions const& d = *next++;
     if constexpr (element_type<X> || tuple_sized<X>) return X{};
     else if constexpr (requires { X::is_static; }) {
       if constexpr (X::is_static) return std::is_constant_evaluated() ? X() : X(uninitialized);

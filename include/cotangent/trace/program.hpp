@@ -52,10 +52,15 @@ private:
 
   static constexpr graph_view const& g = Simplified::view;
   static constexpr int input_count = g.input_count(), output_count = g.output_count();
+  // (Copies: the graph names operations, and all their rules would be compiled into a program that read it.)
   struct tables {
     shape leaves[input_count + 1]{};
     int argument_of[input_count + 1]{};
+    dimensions outputs[output_count + 1]{};
+    extent extents[g.extent_count + 1]{};
     constexpr tables() {
+      for (int k = 0; k < g.output_count(); ++k) outputs[k] = g.shape(g.output(k));
+      for (int k = 0; k < g.extent_count; ++k) extents[k] = g.extents[k];
       for (int k = 0; k < g.input_count(); ++k)
         for (int a = 0; a < g.shape(g.input(k)).rank; ++a)
           leaves[k].push(g.extent_of(g.shape(g.input(k)).size[a]));
@@ -71,7 +76,7 @@ private:
   static constexpr int range_count = count_range_checks(Simplified::view);
   static constexpr range_checks<range_count> ranges{Simplified::view};
   static constexpr size_conflict bound(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
-    size_conflict const c = binding.bind(table.leaves, g.extents, of_leaves, sizes);
+    size_conflict const c = binding.bind(table.leaves, table.extents, of_leaves, sizes);
     return c.kind != size_conflict::nothing || range_count == 0 ? c : ranges.find(sizes);
   }
 
@@ -173,7 +178,7 @@ public:
   static constexpr result call(Args const&... args) {
     std::int64_t sizes[g.extent_count + 1]{};
     if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::nothing) report(c);
-    leaf_results make{g, sizes};
+    leaf_results make{table.outputs, sizes};
     result r = build_tree<result>(make);
     if (std::is_constant_evaluated()) evaluate_now(sizes, r, args...);
     else run_now(sizes, r, args...);
