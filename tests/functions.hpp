@@ -4,6 +4,7 @@
 
 #include "formula.hpp"
 
+#include <cotangent/trace/convolution.hpp>
 #include <cotangent/trace/trace.hpp>
 
 #include <tuple>
@@ -361,6 +362,112 @@ inline constexpr std::tuple choices{
              [](grid const&, grid const& z, grid const&, grid const& i) {
                grid const l = reduced(z, {1}, false, logsumexp);
                return made(l.size, [&](place const& p) { return l(p) - z({p[0], chosen(i, p[0])}); });
+             }},
+};
+
+// ---- images: x is [n, 5, 4, m], w is [3, 2, m, 3], z is one image [6, 5, 2], v is [2, 3, 1, 4]
+
+/// Height and width of each.
+struct windows {
+  std::int64_t size[2]{}, step[2]{1, 1}, before[2]{}, after[2]{}, spread[2]{1, 1};
+  std::int64_t count(int axis, std::int64_t extent) const {
+    return (extent + before[axis] + after[axis] - (size[axis] - 1) * spread[axis] - 1) / step[axis] + 1;
+  }
+};
+/// What `of(numbers, places in the window)` makes of the pixels under each window, of a channel that `of` chooses.
+template <class Of> grid pooled(grid const& x, windows const& s, Of const& of) {
+  return made({x.size[0], s.count(0, x.size[1]), s.count(1, x.size[2]), x.size[3]}, [&](place const& p) {
+    numbers inside;
+    for (std::int64_t i = 0; i < s.size[0]; ++i)
+      for (std::int64_t j = 0; j < s.size[1]; ++j) {
+        std::int64_t const r = p[1] * s.step[0] - s.before[0] + i, c = p[2] * s.step[1] - s.before[1] + j;
+        if (r >= 0 && r < x.size[1] && c >= 0 && c < x.size[2]) inside.push_back(x({p[0], r, c, p[3]}));
+      }
+    return of(inside);
+  });
+}
+inline grid convolved(grid const& x, grid const& w, windows s, std::int64_t groups = 1) {
+  s.size[0] = w.size[0];
+  s.size[1] = w.size[1];
+  std::int64_t const results = w.size[3] / groups, channels = w.size[2];
+  return made({x.size[0], s.count(0, x.size[1]), s.count(1, x.size[2]), w.size[3]}, [&](place const& p) {
+    dual sum;
+    for (std::int64_t i = 0; i < w.size[0]; ++i)
+      for (std::int64_t j = 0; j < w.size[1]; ++j)
+        for (std::int64_t k = 0; k < channels; ++k) {
+          std::int64_t const r = p[1] * s.step[0] - s.before[0] + i * s.spread[0];
+          std::int64_t const c = p[2] * s.step[1] - s.before[1] + j * s.spread[1];
+          if (r >= 0 && r < x.size[1] && c >= 0 && c < x.size[2])
+            sum = sum + x({p[0], r, c, p[3] / results * channels + k}) * w({i, j, k, p[3]});
+        }
+    return sum;
+  });
+}
+inline grid one_image(grid x) {
+  x.size.insert(x.size.begin(), 1);
+  return x;
+}
+inline grid of_one_image(grid x) {
+  x.size.erase(x.size.begin());
+  return x;
+}
+inline constexpr std::tuple images{
+    function{"conv2d", [](auto x, auto w, auto, auto) { return ct::conv2d(x, w); },
+             [](grid const& x, grid const& w, grid const&, grid const&) { return convolved(x, w, {}); }},
+    function{"conv2d with a border, steps and spread taps",
+             [](auto x, auto w, auto, auto) {
+               return ct::conv2d<ct::convolution{
+                   .stride = {2, 1}, .padding = {1, 0}, .padding_end = {3, 1}, .dilation = {1, 2}}>(x, w);
+             },
+             [](grid const& x, grid const& w, grid const&, grid const&) {
+               return convolved(x, w, {{}, {2, 1}, {1, 0}, {3, 1}, {1, 2}});
+             }},
+    function{"conv2d in groups, of one image",
+             [](auto, auto, auto z, auto v) {
+               return ct::conv2d<ct::convolution{.padding = 1, .groups = 2}>(z, v);
+             },
+             [](grid const&, grid const&, grid const& z, grid const& v) {
+               return of_one_image(convolved(one_image(z), v, {{}, {1, 1}, {1, 1}, {1, 1}}, 2));
+             }},
+    function{"conv2d with one tap",
+             [](auto x, auto w, auto, auto) {
+               return ct::conv2d(x * x, w(ct::range<1, 2>, ct::range<0, 1>));
+             },
+             [](grid const& x, grid const& w, grid const&, grid const&) {
+               return convolved(made(x.size, [&](place const& p) { return x(p) * x(p); }),
+                                made({1, 1, w.size[2], 3}, [&](place const& p) { return w({1, 0, p[2], p[3]}); }), {});
+             }},
+    function{"conv2d of every other column, and more",
+             [](auto x, auto w, auto, auto) {
+               return ct::tanh(ct::conv2d(x(ct::all, ct::all, ct::range<0, 4, 2>), w) + 1);
+             },
+             [](grid const& x, grid const& w, grid const&, grid const&) {
+               grid const y = convolved(made({x.size[0], 5, 2, x.size[3]},
+                                             [&](place const& p) { return x({p[0], p[1], 2 * p[2], p[3]}); }),
+                                        w, {});
+               return made(y.size, [&](place const& p) { return tanh(y(p) + 1.); });
+             }},
+    function{"max_pool2d", [](auto x, auto, auto, auto) { return ct::max_pool2d(x); },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return pooled(x, {{2, 2}, {2, 2}}, largest);
+             }},
+    function{"max_pool2d with a border, of one image",
+             [](auto, auto, auto z, auto) {
+               return ct::max_pool2d<ct::pooling{.window = {3, 2}, .stride = {2, 1}, .padding = {2, 1}, .padding_end = 0}>(z);
+             },
+             [](grid const&, grid const&, grid const& z, grid const&) {
+               return of_one_image(pooled(one_image(z), {{3, 2}, {2, 1}, {2, 1}}, largest));
+             }},
+    function{"avg_pool2d", [](auto x, auto, auto, auto) { return ct::avg_pool2d<ct::pooling{.window = {1, 2}}>(x); },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return pooled(x, {{1, 2}, {1, 2}}, mean);
+             }},
+    function{"avg_pool2d with a border",
+             [](auto x, auto, auto, auto) {
+               return ct::avg_pool2d<ct::pooling{.window = 3, .stride = {1, 2}, .padding = 1}>(x);
+             },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return pooled(x, {{3, 3}, {1, 2}, {1, 1}, {1, 1}}, mean);
              }},
 };
 

@@ -2,8 +2,9 @@
 #ifndef COTANGENT_TESTS_REFERENCE_HPP
 #define COTANGENT_TESTS_REFERENCE_HPP
 
+#include <cotangent/graph/whole.hpp>
+#include <cotangent/ops/all.hpp>
 #include <cotangent/ops/control.hpp>
-#include <cotangent/ops/list.hpp>
 
 #include <cstdint>
 #include <tuple>
@@ -60,6 +61,23 @@ constexpr scalar add(scalar const& a, scalar const& b) {
 constexpr scalar multiply(scalar const& a, scalar const& b) {
   scalar const both[2]{a, b};
   return info_of<op::multiply>()->evaluate(both);
+}
+
+/// The value of a function of whole tensors of T, by the operation's own scalar code.
+template <class T>
+constexpr void apply_whole(graph_view const& g, node const& n, array<values> const& of, values& result) {
+  whole_call call;
+  array<T> numbers[4];
+  auto const tensor = [&](int k, symbol t, values const& v) {
+    dimensions const& d = g.shape(t);
+    for (scalar const& s : v) numbers[k].push(s.as<T>());
+    return whole_tensor::of(numbers[k].data(), d.rank, d.size);
+  };
+  for (int k = 0; k < n.operand_count; ++k) call.operand[k] = tensor(k, g.operand(n, k), of[g.operand(n, k)]);
+  call.result = tensor(3, g.result(n), result);
+  call.attribute = g.numbers + n.attribute;
+  n.op->whole(call);
+  for (int i = 0; i < result.size(); ++i) result[i] = scalar::of(numbers[3][i]);
 }
 
 /// The values of one node's result.
@@ -192,6 +210,10 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
       }
     }
     break;
+  case operation_kind::whole:
+    if (type == element::float32) reference::apply_whole<float>(g, n, of, r);
+    else reference::apply_whole<double>(g, n, of, r);
+    break;
   case operation_kind::input:
   case operation_kind::control: break;
   }
@@ -250,7 +272,7 @@ template <class... Ops> std::tuple<Ops...> tuple_of(operations<Ops...>);
 
 /// Every operation of the library. A test of tests/runtime/forward.cpp sees that each that can be differentiated is in the
 /// laws there. (Loops, branches and sequences have tests of their own.)
-using every_operation = decltype(tuple_of(library_operations{}));
+using every_operation = decltype(tuple_of(all_operations{}));
 
 } // namespace reference
 

@@ -113,6 +113,14 @@ template <class... Op> void check_all(std::tuple<Op...> const*) {
 
 namespace e = extend;
 using G = simplify_cases::given const&;
+using simplify_cases::shaped;
+
+term image(G g) { return shaped(g.x, {4, 3, 1}); }
+term weights(G g) { return shaped(g.t, {2, 2, 1, 3}); }
+/// Windows of two by two on an image of this size, one beside the other.
+detail::stencil_numbers small_windows(std::int64_t height, std::int64_t width) {
+  return {{1, 1, 0, 0, 0, 0, 1, 1, 1, 2, 2, height, width}};
+}
 
 /// Every operation that is not elementwise, and the composites.
 simplify_cases::sample const others[]{
@@ -141,6 +149,34 @@ simplify_cases::sample const others[]{
     {"convert", [](G g) { return e::convert(e::convert(g.x, element::float64) * g.y, element::float64); },
      ""},
     {"identity", [](G g) { return e::apply<op::identity>(g.x) * g.y; }, ""},
+    {"conv2d", [](G g) { return e::conv2d(image(g), weights(g), {.stride = {2, 1}, .padding = 1}); }, ""},
+    {"conv2d_image",
+     [](G g) {
+       return detail::convolution_of<op::conv2d_image>(shaped(g.x, {4, 1, 3}), weights(g), small_windows(5, 2));
+     },
+     ""},
+    {"conv2d_weight",
+     [](G g) {
+       return detail::convolution_of<op::conv2d_weight>(image(g), shaped(g.t, {3, 2, 2}), small_windows(4, 3));
+     },
+     ""},
+    {"max_pool2d", [](G g) { return e::max_pool2d(image(g), {.window = 3, .stride = 1, .padding = 1}); }, ""},
+    {"max_pool2d_image",
+     [](G g) {
+       return detail::pooling_of<op::max_pool2d_image>({shaped(g.column, {1, 2, 2}), shaped(g.x, {2, 3, 2})},
+                                                       small_windows(2, 3));
+     },
+     ""},
+    {"max_pool2d_tangent",
+     [](G g) {
+       return detail::pooling_of<op::max_pool2d_tangent>({shaped(g.y, {2, 3, 2}), shaped(g.x, {2, 3, 2})},
+                                                         small_windows(2, 3));
+     },
+     ""},
+    {"avg_pool2d", [](G g) { return e::avg_pool2d(image(g), {.window = 3, .stride = 2, .padding = 1}); }, ""},
+    {"avg_pool2d_image",
+     [](G g) { return detail::pooling_of<op::avg_pool2d_image>({shaped(g.column, {1, 2, 2})}, small_windows(2, 3)); },
+     ""},
     {"logsumexp", [](G g) { return e::logsumexp(g.x, 2); }, ""},
     {"softmax", [](G g) { return e::softmax(g.x, 1); }, ""},
     {"cross_entropy",

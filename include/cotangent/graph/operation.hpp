@@ -14,6 +14,7 @@ struct adjoint_rule;
 struct graph_view;
 struct node;
 struct tangent_rule;
+struct whole_call;
 
 /// How an operation reads and writes its tensors: what fusing, planning and the executions need to know of it.
 enum class operation_kind : unsigned char {
@@ -33,6 +34,7 @@ enum class operation_kind : unsigned char {
   gather,      // rows of operand 0 chosen by operand 1 along axis 0
   scatter_add, // rows of operand 0 added at the places in operand 1 to zeros
   matmul,      // attributes: transpose the left, transpose the right
+  whole,       // a function of whole tensors, each contiguous: what it does only the operation knows
   identity,    // the operand itself: a border for gradients
   control,     // runs regions, or works on the sequences that loops make
 };
@@ -82,6 +84,10 @@ struct operation {
   scalar (*evaluate)(scalar const*) = nullptr;
   /// Reductions: the value of nothing.
   scalar (*neutral)(element) = nullptr;
+  /// Whole: the value, element by element, for constant evaluations and where there is no kernel.
+  void (*whole)(whole_call const&) = nullptr;
+  /// Whole: how many additions and multiplications a node takes.
+  double (*flops)(graph_view const&, node const&) = nullptr;
   /// Control: what is wrong with a node, in words, or null; indices are within their pools already.
   char const* (*check)(graph_view const&, node const&) = nullptr;
 };

@@ -72,6 +72,7 @@ public:
     case operation_kind::matmul:
       if (!attributes(2)) return "a matmul needs two attributes, what is transposed";
       break;
+    case operation_kind::whole:
     case operation_kind::gather:
     case operation_kind::permute:
     case operation_kind::identity: break;

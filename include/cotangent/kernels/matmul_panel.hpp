@@ -72,7 +72,7 @@ constexpr bool pays_to_pack(std::int64_t m, std::int64_t k, std::int64_t b_row) 
 
 template <class T>
 [[gnu::noinline]] void matrix_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a,
-                                      matrix<T> b, T* c, std::int64_t ldc, T* scratch) {
+                                      matrix<T> b, T* c, std::int64_t ldc, T* scratch, bool adds = false) {
   constexpr std::int64_t w = simd::width<T>, wide = panel_columns<T>;
   alignas(64) T packed[static_cast<std::size_t>(matmul_chain * wide)];
   bool const tiles = scratch != nullptr && pays_to_pack_left(m, n, k) && collides<T>(a.row);
@@ -95,7 +95,7 @@ template <class T>
           right = packed;
           right_row = padded;
         }
-        panel_result<T> const to{c + i0 * ldc + j0, rows, ldc, columns, p0 == 0};
+        panel_result<T> const to{c + i0 * ldc + j0, rows, ldc, columns, p0 == 0 && !adds};
         if (padded == wide) detail::panel<tile_vectors>(terms, left, right, right_row, to);
         else detail::panel<1>(terms, left, right, right_row, to);
       }

@@ -61,6 +61,8 @@ template <operation_kind Kind, int Arity> struct primitive {
     if constexpr (requires { &Op::tangent; }) o.tangent = &Op::tangent;
     if constexpr (requires { &Op::evaluate; }) o.evaluate = &Op::evaluate;
     if constexpr (requires { &Op::check; }) o.check = &Op::check;
+    if constexpr (requires { &Op::whole; }) o.whole = &Op::whole;
+    if constexpr (requires { &Op::flops; }) o.flops = &Op::flops;
     return o;
   }
 };

@@ -6,6 +6,7 @@
 #include <cotangent/core/array.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
+#include <cotangent/graph/whole.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/evaluate_memory.hpp>
 
@@ -229,7 +230,27 @@ protected:
       }
   }
 
-  /// What the control nodes see of this.
+  constexpr whole_tensor whole_of(symbol t) {
+    whole_tensor w;
+    w.type = g_.tensors[t].type;
+    w.rank = rank(t);
+    for (int k = 0; k < w.rank; ++k) w.size[k] = size(t, k);
+    switch (w.type) {
+    case element::float32: w.float32 = pools_.template data<float>(at_[t]); break;
+    case element::float64: w.float64 = pools_.template data<double>(at_[t]); break;
+    case element::int32: w.int32 = pools_.template data<std::int32_t>(at_[t]); break;
+    case element::int64: w.int64 = pools_.template data<std::int64_t>(at_[t]); break;
+    case element::boolean: w.boolean = pools_.template data<bool>(at_[t]); break;
+    }
+    return w;
+  }
+  constexpr void compute_whole(node const& n) {
+    whole_call call;
+    for (int k = 0; k < n.operand_count; ++k) call.operand[k] = whole_of(g_.operand(n, k));
+    call.result = whole_of(g_.result(n));
+    call.attribute = g_.numbers + n.attribute;
+    n.op->whole(call);
+  }
 
   constexpr void look_at_labels(node const& n) {
     symbol const labels = g_.operand(n, 0);
@@ -256,6 +277,7 @@ protected:
     case operation_kind::reduction: return compute_reduction(n);
     case operation_kind::arg_reduction: return compute_arg_max(n);
     case operation_kind::concatenate: return compute_concatenate(n);
+    case operation_kind::whole: return compute_whole(n);
     case operation_kind::gather: return compute_rows(n, x, y, g_.operand(n, 1), true);
     case operation_kind::scatter_add: return compute_rows(n, y, x, g_.operand(n, 1), false);
     case operation_kind::matmul:

@@ -43,19 +43,63 @@ template <class Stage> struct nests {
                                                            : kernels::matmul_scratch_bytes<double>(m, n, k));
   }
 
+  /// What a function of whole tensors takes, of sizes that `value` gives; none where it is no such node.
+  template <int K, class Value> static constexpr std::int64_t whole_scratch(Value value) {
+    constexpr nest N = P.nests.data[K];
+    if constexpr (N.kind != nest_kind::kernel) return 0;
+    else if constexpr (constexpr node n = g.nodes[N.node]; n.op->kind != operation_kind::whole) return 0;
+    else {
+      whole_call call;
+      auto const sized = [&](whole_tensor& t, symbol s) {
+        t.type = g.tensors[s].type;
+        t.rank = g.shape(s).rank;
+        for (int k = 0; k < t.rank; ++k) t.size[k] = value(g.shape(s).size[k]);
+      };
+      for (int k = 0; k < n.operand_count; ++k) sized(call.operand[k], g.operand(n, k));
+      sized(call.result, g.result(n));
+      call.attribute = g.numbers + n.attribute;
+      return run::whole_scratch_bytes<described_by<n.op>>(call);
+    }
+  }
+  static constexpr bool has_whole = [] {
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->kind == operation_kind::whole) return true;
+    return false;
+  }();
+  template <class Value> static constexpr std::int64_t most_whole_scratch(Value value) {
+    std::int64_t most = 0;
+    if constexpr (has_whole)
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        for (std::int64_t const bytes : {std::int64_t{0}, nests::whole_scratch<static_cast<int>(K)>(value)...})
+          if (bytes > most) most = bytes;
+      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    return most;
+  }
+  static constexpr bool whole_has_names(int k) {
+    nest const& n = P.nests.data[k];
+    if (n.kind != nest_kind::kernel || g.nodes[n.node].op->kind != operation_kind::whole) return false;
+    node const& of = g.nodes[n.node];
+    for (int j = 0; j <= of.operand_count; ++j) {
+      dimensions const& d = g.shape(j < of.operand_count ? g.operand(of, j) : g.result(of));
+      for (int a = 0; a < d.rank; ++a)
+        if (d.size[a] < 0) return true;
+    }
+    return false;
+  }
+
   /// Are all sizes numbers?
   static constexpr bool is_static = [] {
     for (int k = 0; k < P.size.slots; ++k)
       if (P.slots.data[k].count < 0) return false;
     for (int k = 0; k < P.size.nests; ++k)
-      if (nests::matmul_of(k) && nests::scratch_elements(k) < 0) return false;
+      if ((nests::matmul_of(k) && nests::scratch_elements(k) < 0) || nests::whole_has_names(k)) return false;
     return true;
   }();
 
   /// Bytes of the workspace where all sizes are numbers.
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
-    std::int64_t bytes = 0, scratch = 0;
+    std::int64_t bytes = 0, scratch = nests::most_whole_scratch([](dimension d) { return d; });
     for (int k = 0; k < P.size.slots; ++k) bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
     for (int k = 0; k < P.size.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
@@ -133,7 +177,7 @@ private:
       x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
     }
     x.scratch = workspace == nullptr ? nullptr : workspace + offset;
-    std::int64_t scratch = 0;
+    std::int64_t scratch = most_whole_scratch([&](dimension d) { return x.value(d); });
     for (int k = 0; k < T.product_count; ++k) {
       product_sizes const& s = T.products.data[k];
       std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));

@@ -85,6 +85,25 @@ template <class T> void run_arg_max(program_data const& p, std::int32_t which, r
                    std::int64_t{1}, reinterpret_cast<std::int64_t*>(c.at(s.to)), s.row, std::int64_t{1});
 }
 
+inline void point_to(whole_tensor& t, char* at) noexcept {
+  switch (t.type) {
+  case element::float32: t.float32 = reinterpret_cast<float*>(at); break;
+  case element::float64: t.float64 = reinterpret_cast<double*>(at); break;
+  case element::int32: t.int32 = reinterpret_cast<std::int32_t*>(at); break;
+  case element::int64: t.int64 = reinterpret_cast<std::int64_t*>(at); break;
+  case element::boolean: t.boolean = reinterpret_cast<bool*>(at); break;
+  }
+}
+inline void run_whole(program_data const& p, std::int32_t which, run_context& c) {
+  whole_step const& s = p.wholes[which];
+  whole_call call = s.call;
+  for (int k = 0; k < s.operands; ++k) interpret::point_to(call.operand[k], c.at(s.operand[k]));
+  interpret::point_to(call.result, c.at(s.to));
+  call.attribute = p.attributes.data() + s.first_attribute;
+  call.scratch = c.bases[0];
+  s.run(call);
+}
+
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
 

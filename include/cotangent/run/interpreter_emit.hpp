@@ -80,6 +80,7 @@ private:
     case operation_kind::matmul: return emit_matmul(u, n);
     case operation_kind::pad: return emit_pad(u, n);
     case operation_kind::concatenate: return emit_concatenate(u, n);
+    case operation_kind::whole: return emit_whole(u, n);
     default: return emit_rows(u, n);
     }
   }
@@ -179,6 +180,32 @@ private:
       emit_copy(x, to, y.stride);
       to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
     }
+  }
+
+  static whole_tensor whole_of(strided const& v) noexcept {
+    whole_tensor t;
+    t.type = v.type;
+    t.rank = v.rank;
+    for (int k = 0; k < v.rank; ++k) t.size[k] = v.size[k];
+    return t;
+  }
+  void emit_whole(unit const& u, node const& n) {
+    whole_step s;
+    s.operands = n.operand_count;
+    for (int k = 0; k < n.operand_count; ++k) {
+      s.call.operand[k] = whole_of(p_.operand(u, k));
+      s.operand[k] = at(p_.operand(u, k));
+    }
+    s.call.result = whole_of(shape_of_result(n));
+    s.to = result(u);
+    s.first_attribute = program.attributes.size();
+    for (int k = 0; k < n.attribute_count; ++k) program.attributes.push(b_.attribute(n, k));
+    s.call.attribute = program.attributes.data() + s.first_attribute;
+    kernel_set const* const k = b_.kernels.find(n.op);
+    s.run = k != nullptr && k->whole != nullptr ? k->whole : n.op->whole;
+    if (k != nullptr && k->whole != nullptr)
+      if (std::int64_t const bytes = k->whole_scratch(s.call); scratch_bytes < bytes) scratch_bytes = bytes;
+    push(&run_whole, program.wholes.push(s));
   }
 
   // ---- what runs regions

@@ -5,6 +5,7 @@
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/ops/list.hpp>
+#include <cotangent/run/whole.hpp>
 
 #include <cstdint>
 
@@ -22,7 +23,17 @@ struct kernel_set {
   operation const* op = nullptr;
   kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
+  void (*whole)(whole_call const&) = nullptr; // and how much scratch memory it takes
+  std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
 };
+
+/// Kernels that come with headers of their own, for whom the library's list would be too long: those who make such nodes
+/// at run time name them (`know`), and all interpreters of the program find them.
+struct known_kernels {
+  kernel_set set;
+  known_kernels const* next = nullptr;
+};
+inline known_kernels const* first_known = nullptr;
 
 struct kernel_table {
   kernel_set const* first[2]{};
@@ -35,6 +46,8 @@ struct kernel_table {
     for (int t = 0; t < 2; ++t)
       for (int k = 0; k < count[t]; ++k)
         if (first[t][k].op == op) return first[t] + k;
+    for (known_kernels const* k = __atomic_load_n(&first_known, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+      if (k->set.op == op) return &k->set;
     return nullptr;
   }
 };
@@ -49,7 +62,10 @@ using library =
 template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   using T = element_t<E>;
   constexpr int at = static_cast<int>(E);
-  if constexpr (requires { Op::operands; }) {
+  if constexpr (run::has_whole_kernel<Op>) {
+    k.whole = &run::whole<Op>;
+    k.whole_scratch = &run::whole_scratch_bytes<Op>;
+  } else if constexpr (requires { Op::operands; }) {
     if constexpr (accepts(Op::operands, E))
       k.elementwise[at] = &kernels::elementwise < Op, T, Op::arity, Op::result == extend::yields::boolean,
       Op::condition_first > ;
@@ -67,6 +83,18 @@ template <class Op> constexpr kernel_set kernels_of() {
   add_kernels<Op, element::int64>(k);
   add_kernels<Op, element::boolean>(k);
   return k;
+}
+
+/// Lets interpreters find the kernels of an operation from here on; again does nothing.
+template <class Op> void know() noexcept {
+  static known_kernels own{kernels_of<Op>()};
+  static bool const done = [] {
+    own.next = __atomic_load_n(&first_known, __ATOMIC_RELAXED);
+    known_kernels const* const mine = &own;
+    while (!__atomic_compare_exchange_n(&first_known, &own.next, mine, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 template <class List> struct kernels_of_list;

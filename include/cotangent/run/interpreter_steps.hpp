@@ -4,6 +4,7 @@
 
 #include <cotangent/core/array.hpp>
 #include <cotangent/core/error.hpp>
+#include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
@@ -185,6 +186,14 @@ struct row_step {
   std::int64_t row = 0;   // elements a row
 };
 
+/// A function of whole tensors.
+struct whole_step {
+  void (*run)(whole_call const&) = nullptr;
+  whole_call call; // without its pointers
+  address operand[3], to;
+  std::int32_t operands = 0, first_attribute = 0; // in `attributes`
+};
+
 // ---- what runs regions
 
 /// A value that is passed to a region, or comes from one.
@@ -242,6 +251,8 @@ struct program_data {
   array<reduction_step> reductions;
   array<matmul_step> products;
   array<row_step> rows;
+  array<whole_step> wholes;
+  array<std::int64_t> attributes;
   array<loop_step> loops;
   array<case_step> cases;
   array<sequence_sum> sums;

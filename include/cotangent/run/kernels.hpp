@@ -6,6 +6,7 @@
 #include <cotangent/run/context.hpp>
 #include <cotangent/run/frozen_sharing.hpp>
 #include <cotangent/run/strided.hpp>
+#include <cotangent/run/whole.hpp>
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -61,6 +62,7 @@ template <class Stage, int K, class Context> struct kernel {
       return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
     else if constexpr (n.op->kind == operation_kind::scatter_add)
       return scatter_rows(layout<2>(x), layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else if constexpr (n.op->kind == operation_kind::whole) compute(x, std::make_index_sequence<n.operand_count>{});
     return status::ok;
   }
 
@@ -111,6 +113,19 @@ template <class Stage, int K, class Context> struct kernel {
     };
     static_cast<void>(std::initializer_list<int>{
         (one(layout<static_cast<int>(J)>(x), pointer<static_cast<int>(J)>(x)), 0)...});
+  }
+
+  // ---- functions of whole tensors
+
+  template <int J> static whole_tensor tensor_of(Context const& x) noexcept {
+    constexpr dimensions d = g.shape(value_of(J));
+    std::int64_t sizes[max_rank]{};
+    for (int k = 0; k < d.rank; ++k) sizes[k] = x.value(d.size[k]);
+    return whole_tensor::of(pointer<J>(x), d.rank, sizes);
+  }
+  template <std::size_t... J> static void compute(Context const& x, std::index_sequence<J...>) noexcept {
+    whole_call call{{tensor_of<static_cast<int>(J)>(x)...}, tensor_of<last>(x), attributes.of, x.scratch};
+    run::whole<described_by<n.op>>(call);
   }
 
   // ---- matrix products

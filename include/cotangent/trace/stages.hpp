@@ -193,7 +193,9 @@ constexpr double count_flops(graph_view const& g) {
     if (kind == operation_kind::matmul) {
       dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
       sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
-    } else if (kind == operation_kind::elementwise || reduces)
+    } else if (kind == operation_kind::whole && n.op->flops != nullptr)
+      sum += n.op->flops(g, n);
+    else if (kind == operation_kind::elementwise || reduces)
       sum += elements * static_cast<double>(n.op->cost);
   }
   return sum;

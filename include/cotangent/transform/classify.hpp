@@ -149,7 +149,19 @@ public:
       if (n.op->kind == operation_kind::matmul)
         for (int k = 0; k < 2; ++k)
           if (!is_matrix(g.operand(n, k))) at[g.operand(n, k)].kind = place_kind::kernel; // a copy
+      if (n.op->kind == operation_kind::whole)
+        for (int k = 0; k < n.operand_count; ++k) make_contiguous(g.operand(n, k));
     }
+  }
+  /// What is read as one piece of memory must be one: here and, since it is viewed, to the end.
+  constexpr void make_contiguous(symbol t) {
+    dimension stride[max_rank]{};
+    kernel_strides_of(t, stride);
+    memory_view const r = row_major(t);
+    for (int k = 0; k < g.shape(t).rank; ++k)
+      if (stride[k] != r.stride[k]) at[t].kind = place_kind::kernel; // a copy
+    symbol const base = resolve(t).base;
+    at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].viewed = true;
   }
   constexpr void split_domains() {
     for (std::int32_t i = 0; i < g.node_count; ++i)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_STENCIL_HPP
+#define COTANGENT_CORE_STENCIL_HPP
+
+#include <cstdint>
+
+namespace cotangent {
+
+/// Windows on images [image, row, column, channel]: what convolution and pooling have in common. A window has `tall` by
+/// `wide` taps; window (r, c) of an image has its tap (i, j) over pixel (row(r, i), column(c, j)), which may lie in the
+/// border around it.
+struct stencil {
+  std::int64_t images = 1, height = 0, width = 0, channels = 0;
+  std::int64_t rows = 0, columns = 0; // of windows
+  std::int64_t tall = 1, wide = 1;
+  std::int64_t step_down = 1, step_right = 1;     // from window to window
+  std::int64_t above = 0, left = 0;               // rows and columns of border
+  std::int64_t spread_down = 1, spread_right = 1; // from tap to tap
+
+  constexpr std::int64_t row(std::int64_t r, std::int64_t i) const noexcept {
+    return r * step_down - above + i * spread_down;
+  }
+  constexpr std::int64_t column(std::int64_t c, std::int64_t j) const noexcept {
+    return c * step_right - left + j * spread_right;
+  }
+  constexpr std::int64_t positions() const noexcept { return images * rows * columns; }
+  constexpr std::int64_t taps() const noexcept { return tall * wide; }
+  /// Whether windows are pixels, each once, in order.
+  constexpr bool is_plain() const noexcept {
+    return tall == 1 && wide == 1 && step_down == 1 && step_right == 1 && above == 0 && left == 0 &&
+           rows == height && columns == width;
+  }
+
+  /// The first tap, and the one behind the last, that lies over a line of `size` pixels.
+  struct range {
+    std::int64_t first = 0, end = 0;
+  };
+  static constexpr range inside(std::int64_t start, std::int64_t spread, std::int64_t taps,
+                                std::int64_t size) noexcept {
+    range r{start < 0 ? (-start + spread - 1) / spread : 0,
+            size > start ? (size - start + spread - 1) / spread : 0};
+    if (r.end > taps) r.end = taps;
+    if (r.first > r.end) r.first = r.end;
+    return r;
+  }
+  constexpr range rows_inside(std::int64_t r) const noexcept {
+    return inside(row(r, 0), spread_down, tall, height);
+  }
+  constexpr range columns_inside(std::int64_t c) const noexcept {
+    return inside(column(c, 0), spread_right, wide, width);
+  }
+  /// Where a pixel begins in memory.
+  constexpr std::int64_t pixel(std::int64_t image, std::int64_t y, std::int64_t x) const noexcept {
+    return ((image * height + y) * width + x) * channels;
+  }
+};
+
+/// Window (row, column) of an image, counted through all of them.
+struct stencil_position {
+  std::int64_t image = 0, row = 0, column = 0;
+
+  static constexpr stencil_position of(stencil const& s, std::int64_t p) noexcept {
+    return {p / (s.rows * s.columns), p / s.columns % s.rows, p % s.columns};
+  }
+  constexpr void next(stencil const& s) noexcept {
+    if (++column < s.columns) return;
+    column = 0;
+    if (++row < s.rows) return;
+    row = 0;
+    ++image;
+  }
+};
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_CONVOLUTION_HPP
+#define COTANGENT_DYNAMIC_CONVOLUTION_HPP
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/trace/convolution.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <source_location>
+
+// Convolution and pooling of expressions of a graph, with windows that are known when it is built:
+// ct::conv2d(x, w, {.stride = 2}).
+
+namespace cotangent {
+namespace dynamic::detail {
+
+struct convolved_fn {
+  convolution how;
+  constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, how); }
+};
+template <> struct name_of<convolved_fn> {
+  static constexpr std::string_view value = "conv2d";
+};
+template <class Op> struct pooled_fn {
+  pooling how;
+  constexpr term operator()(term x) const { return extend::pool2d<Op>(x, how); }
+};
+template <class Op> struct name_of<pooled_fn<Op>> {
+  static constexpr std::string_view value = Op::name;
+};
+
+} // namespace dynamic::detail
+
+template <class T>
+dynamic::expr<T> conv2d(dynamic::expr<T> const& x, dynamic::expr<T> const& w, convolution const& how,
+                        std::source_location where = std::source_location::current()) {
+  detail::know_convolution<dynamic::expr<T>>();
+  return dynamic::detail::lift(where, dynamic::detail::convolved_fn{how}, x, w);
+}
+template <class T>
+dynamic::expr<T> max_pool2d(dynamic::expr<T> const& x, pooling const& how,
+                            std::source_location where = std::source_location::current()) {
+  detail::know_pooling<dynamic::expr<T>>();
+  return dynamic::detail::lift(where, dynamic::detail::pooled_fn<op::max_pool2d>{how}, x);
+}
+template <class T>
+dynamic::expr<T> avg_pool2d(dynamic::expr<T> const& x, pooling const& how,
+                            std::source_location where = std::source_location::current()) {
+  detail::know_pooling<dynamic::expr<T>>();
+  return dynamic::detail::lift(where, dynamic::detail::pooled_fn<op::avg_pool2d>{how}, x);
+}
+
+} // namespace cotangent
+
+#endif
+
+#endif

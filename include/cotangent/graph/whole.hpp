@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_GRAPH_WHOLE_HPP
+#define COTANGENT_GRAPH_WHOLE_HPP
+
+#include <cotangent/core/element.hpp>
+#include <cotangent/core/shape.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace cotangent {
+
+/// A tensor as a function of whole tensors sees it: its sizes, and its elements in row-major order, without gaps. One
+/// pointer for each element type, of which one is set, since a constant evaluation cannot come back from a pointer to
+/// void.
+struct whole_tensor {
+  element type = element::float64;
+  int rank = 0;
+  std::int64_t size[max_rank]{};
+  float* float32 = nullptr;
+  double* float64 = nullptr;
+  std::int32_t* int32 = nullptr;
+  std::int64_t* int64 = nullptr;
+  bool* boolean = nullptr;
+
+  template <class T> constexpr T*& pointer() noexcept {
+    if constexpr (std::is_same_v<T, float>) return float32;
+    else if constexpr (std::is_same_v<T, double>) return float64;
+    else if constexpr (std::is_same_v<T, std::int32_t>) return int32;
+    else if constexpr (std::is_same_v<T, std::int64_t>) return int64;
+    else return boolean;
+  }
+  template <class T> constexpr T* data() const noexcept {
+    whole_tensor copy = *this;
+    return copy.pointer<T>();
+  }
+  template <class T> static constexpr whole_tensor of(T* elements, int rank,
+                                                      std::int64_t const* sizes) noexcept {
+    whole_tensor w;
+    w.type = element_of<T>;
+    w.rank = rank;
+    for (int k = 0; k < rank; ++k) w.size[k] = sizes[k];
+    w.pointer<T>() = elements;
+    return w;
+  }
+  constexpr std::int64_t count() const noexcept {
+    std::int64_t n = 1;
+    for (int k = 0; k < rank; ++k) n *= size[k];
+    return n;
+  }
+};
+
+/// What a node asks of such a function.
+struct whole_call {
+  whole_tensor operand[3];
+  whole_tensor result;
+  std::int64_t const* attribute = nullptr;
+  char* scratch = nullptr; // of a kernel: as many bytes as it asks for, aligned to 64
+};
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_CONVOLUTION_HPP
+#define COTANGENT_KERNELS_CONVOLUTION_HPP
+
+#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/patches.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// Convolution as matrix products, a block of windows at a time: what lies under them is copied side by side, which costs
+// little beside the product, and stays in the second cache.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// One convolution: of the channels of the image and of the results there are `groups` parts of these sizes.
+struct convolution_shape {
+  stencil window;
+  std::int64_t groups, channels, results;
+
+  constexpr std::int64_t row() const noexcept { return groups * results; }
+  constexpr std::int64_t terms() const noexcept { return window.taps() * channels; }
+};
+
+namespace detail {
+
+/// How many windows are looked at together: `step` or a multiple.
+template <class T> constexpr std::int64_t windows_at_once(convolution_shape const& s, std::int64_t step) {
+  std::int64_t const row = s.terms() * static_cast<std::int64_t>(sizeof(T)), all = s.window.positions();
+  std::int64_t const fit = row > 0 ? 262144 / row / step * step : 1024;
+  std::int64_t const n = fit < step ? step : fit > 1024 ? 1024 : fit;
+  return n < all ? n : all;
+}
+
+inline constexpr std::int64_t block_of_windows = 24; // whole tiles for any instruction set
+
+} // namespace detail
+
+/// The bytes of scratch memory that each of the three takes.
+template <class T> constexpr std::int64_t convolve_scratch_bytes(convolution_shape const& s) {
+  if (s.window.is_plain()) return 0;
+  return detail::windows_at_once<T>(s, detail::block_of_windows) * s.terms() *
+         static_cast<std::int64_t>(sizeof(T));
+}
+template <class T> constexpr std::int64_t convolve_weight_scratch_bytes(convolution_shape const& s) {
+  if (s.window.is_plain()) return 0;
+  return detail::windows_at_once<T>(s, matmul_chain) * s.terms() * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// y[p, o] = sum over taps and channels of x w, each element in the chains of a matrix product.
+/// Shapes: x [image, height, width, channel], w [tap, channel of a group, result], y [window, result].
+/// Checked: tests/runtime/convolution_kernels.cpp
+template <class T> void convolve(convolution_shape const& s, T const* x, T const* w, T* y, T* scratch) {
+  stencil const& z = s.window;
+  std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
+  bool const plain = z.is_plain();
+  std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
+  for (std::int64_t p = 0; p < positions; p += most) {
+    std::int64_t const n = positions - p < most ? positions - p : most;
+    for (std::int64_t g = 0; g < s.groups; ++g) {
+      detail::matrix<T> patches{x + g * s.channels, z.channels, 1};
+      if (!plain) {
+        kernels::take_patches(z, {g * s.channels, s.channels}, p, n, x, scratch);
+        patches = {scratch, k, 1};
+      }
+      detail::product<T>(n, s.results, k, patches, {w + g * s.results, row, 1}, y + p * row + g * s.results,
+                         row, nullptr);
+    }
+  }
+}
+
+/// x = for every window its y w, summed where windows overlap, in the order of windows. Shapes as above.
+template <class T> void convolve_image(convolution_shape const& s, T const* y, T const* w, T* x, T* scratch) {
+  stencil const& z = s.window;
+  std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
+  bool const plain = z.is_plain();
+  std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, detail::block_of_windows);
+  if (!plain)
+    std::memset(x, 0, static_cast<std::size_t>(z.images * z.height * z.width * z.channels) * sizeof(T));
+  for (std::int64_t p = 0; p < positions; p += most) {
+    std::int64_t const n = positions - p < most ? positions - p : most;
+    for (std::int64_t g = 0; g < s.groups; ++g) {
+      T* const to = plain ? x + g * s.channels : scratch;
+      detail::product<T>(n, k, s.results, {y + p * row + g * s.results, row, 1}, {w + g * s.results, 1, row},
+                         to, plain ? z.channels : k, nullptr);
+      if (!plain) kernels::add_patches(z, {g * s.channels, s.channels}, p, n, scratch, x);
+    }
+  }
+}
+
+/// w[t, c, o] = sum over windows of x y, in the chains of a matrix product. Shapes as above.
+template <class T> void convolve_weight(convolution_shape const& s, T const* x, T const* y, T* w,
+                                        T* scratch) {
+  stencil const& z = s.window;
+  std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
+  bool const plain = z.is_plain();
+  if (positions == 0) std::memset(w, 0, static_cast<std::size_t>(k * row) * sizeof(T));
+  if (k == 0 || s.results == 0) return;
+  // whole chains, so that blocks change no sum
+  std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, matmul_chain);
+  for (std::int64_t p = 0; p < positions; p += most) {
+    std::int64_t const n = positions - p < most ? positions - p : most;
+    for (std::int64_t g = 0; g < s.groups; ++g) {
+      detail::matrix<T> patches{x + g * s.channels, 1, z.channels};
+      if (!plain) {
+        kernels::take_patches(z, {g * s.channels, s.channels}, p, n, x, scratch);
+        patches = {scratch, 1, k};
+      }
+      detail::matrix_product<T>(k, s.results, n, patches, {y + p * row + g * s.results, row, 1},
+                                w + g * s.results, row, nullptr, p > 0);
+    }
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

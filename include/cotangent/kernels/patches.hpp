@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_PATCHES_HPP
+#define COTANGENT_KERNELS_PATCHES_HPP
+
+#include <cotangent/core/stencil.hpp>
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// The pixels under windows as rows of a matrix, and back.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// Some channels of an image.
+struct channel_range {
+  std::int64_t first, count;
+};
+
+namespace detail {
+
+/// Calls `run(place in the image, place in the row of the matrix, elements)` for what of a window lies inside, and
+/// `border(place in the row, elements)` for what does not, from left to right.
+template <class Run, class Border>
+COTANGENT_INLINE void for_runs(stencil const& z, channel_range channels, stencil_position const& at, Run run,
+                               Border border) {
+  std::int64_t const line = z.wide * channels.count;
+  stencil::range const across = z.columns_inside(at.column);
+  bool const joined = z.spread_right == 1 && channels.count == z.channels; // neighbours in both
+  for (std::int64_t i = 0, to = 0; i < z.tall; ++i, to += line) {
+    std::int64_t const y = z.row(at.row, i);
+    if (y < 0 || y >= z.height || across.first == across.end) {
+      border(to, line);
+      continue;
+    }
+    border(to, across.first * channels.count);
+    if (joined)
+      run(z.pixel(at.image, y, z.column(at.column, across.first)), to + across.first * channels.count,
+          (across.end - across.first) * channels.count);
+    else
+      for (std::int64_t j = across.first; j < across.end; ++j)
+        run(z.pixel(at.image, y, z.column(at.column, j)) + channels.first, to + j * channels.count,
+            channels.count);
+    border(to + across.end * channels.count, line - across.end * channels.count);
+  }
+}
+
+/// Element by element to += from.
+template <class T> COTANGENT_INLINE void add_to(T* to, T const* from, std::int64_t count) {
+  constexpr int w = simd::width<T>;
+  using V = simd::pack<T, w>;
+  std::int64_t k = 0;
+  for (; k + w <= count; k += w) simd::store(to + k, simd::load<V>(to + k) + simd::load<V>(from + k));
+  for (; k < count; ++k) to[k] += from[k];
+}
+
+} // namespace detail
+
+/// Row k of the matrix at `to` is what lies under window `first + k`, tap by tap; the border is zero.
+template <class T>
+[[gnu::noinline]] void take_patches(stencil const& z, channel_range channels, std::int64_t first,
+                                    std::int64_t count, T const* image, T* to) {
+  stencil_position at = stencil_position::of(z, first);
+  std::int64_t const row = z.taps() * channels.count;
+  for (std::int64_t k = 0; k < count; ++k, to += row, at.next(z))
+    detail::for_runs(
+        z, channels, at,
+        [&](std::int64_t pixel, std::int64_t there, std::int64_t n) {
+          std::memcpy(to + there, image + pixel, static_cast<std::size_t>(n) * sizeof(T));
+        },
+        [&](std::int64_t there, std::int64_t n) {
+          if (n > 0) std::memset(to + there, 0, static_cast<std::size_t>(n) * sizeof(T));
+        });
+}
+
+/// Adds row k of the matrix at `from` to what lies under window `first + k`, in this order.
+template <class T>
+[[gnu::noinline]] void add_patches(stencil const& z, channel_range channels, std::int64_t first,
+                                   std::int64_t count, T const* from, T* image) {
+  stencil_position at = stencil_position::of(z, first);
+  std::int64_t const row = z.taps() * channels.count;
+  for (std::int64_t k = 0; k < count; ++k, from += row, at.next(z))
+    detail::for_runs(
+        z, channels, at,
+        [&](std::int64_t pixel, std::int64_t there, std::int64_t n) {
+          detail::add_to(image + pixel, from + there, n);
+        },
+        [](std::int64_t, std::int64_t) {});
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

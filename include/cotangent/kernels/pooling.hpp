@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_POOLING_HPP
+#define COTANGENT_KERNELS_POOLING_HPP
+
+#include <cotangent/core/stencil.hpp>
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// Channels in whole packs, and the last ones in one that is not full: how a pooling, which is written over a value that
+/// may be a pack, walks through an image whose channels lie side by side.
+template <class T, bool Full> struct channel_pack {
+  using V = simd::pack<T, simd::width<T>>;
+  std::int64_t count; // of lanes that count, where not all do
+
+  COTANGENT_INLINE V get(T const* p) const {
+    if constexpr (Full) return simd::load<V>(p);
+    else return simd::load<V>(p, count);
+  }
+  COTANGENT_INLINE void put(T* p, V const& v) const {
+    if constexpr (Full) simd::store(p, v);
+    else simd::store(p, v, count);
+  }
+};
+
+/// Calls `f(pack, window, first channel, place in the result)` for every window and every pack of channels.
+template <class T, class F> COTANGENT_INLINE void for_channel_packs(stencil const& z, F f) {
+  constexpr std::int64_t w = simd::width<T>;
+  stencil_position at;
+  for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z)) {
+    std::int64_t c = 0;
+    for (; c + w <= z.channels; c += w) f(channel_pack<T, true>{w}, at, c, p * z.channels + c);
+    if (c < z.channels) f(channel_pack<T, false>{z.channels - c}, at, c, p * z.channels + c);
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_CONVOLUTION_HPP
+#define COTANGENT_OPS_CONVOLUTION_HPP
+
+#include <cotangent/ops/stencil.hpp>
+
+// Convolution in two dimensions and its two adjoints. With an image x, weights w and a result y, the number
+//
+//     sum over windows p, taps t, channels c, results o:   x[pixel(p, t), c] w[t, c, o] y[p, o]
+//
+// is linear in each of the three: the operations here are its derivatives, by y, x and w. So the adjoint of each is
+// made of the other two, to any order.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(convolution_weights, is, rank_of_weights, four, "cotangent: conv2d: weights must have the axes [height, width, channels, results]")
+COTANGENT_REFUSAL(convolution_channels, equal, channels_of_image, channels_of_weights_times_groups, "cotangent: conv2d: the channels of the image must equal those of the weights times the groups")
+COTANGENT_REFUSAL(convolution_groups, divides, groups_given, results_of_weights, "cotangent: conv2d: the groups must divide the results, and both must be numbers where there are several groups")
+COTANGENT_REFUSAL(convolution_size, equal, extent_of_weights, extent_of_the_window, "cotangent: conv2d: the height and the width of the weights must be those of the window")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+
+/// Sums as a matrix product makes them: chains of 128 terms, whose sums are added in order.
+template <class T> struct chained_sum {
+  static constexpr std::int64_t chain = 128;
+  T total{}, sum{};
+  std::int64_t count = 0;
+
+  constexpr void add(T a, T b) {
+    if (count > 0 && count % chain == 0) {
+      total = count == chain ? sum : static_cast<T>(total + sum);
+      sum = T{};
+    }
+    sum = math::fma(a, b, sum);
+    ++count;
+  }
+  constexpr T value() const { return count <= chain ? sum : static_cast<T>(total + sum); }
+};
+
+/// The sizes of one convolution, whichever of image, weights and result is computed.
+struct convolution_sizes {
+  stencil window;
+  std::int64_t groups = 1, channels = 0, results = 0; // a group's
+
+  /// `call`: with x and w, dy and w, or x and dy.
+  static constexpr convolution_sizes of(whole_call const& call, whole_tensor const& image,
+                                        whole_tensor const& result) {
+    stencil_numbers const n = stencil_numbers::of(call.attribute);
+    convolution_sizes s;
+    s.window = n.on(image);
+    s.groups = n[stencil_numbers::groups];
+    s.channels = s.window.channels / s.groups;
+    s.results = result.size[result.rank - 1] / s.groups;
+    return s;
+  }
+  constexpr std::int64_t all_results() const noexcept { return groups * results; }
+  /// The terms of one element of the result.
+  constexpr std::int64_t terms() const noexcept { return window.taps() * channels; }
+};
+
+template <class T>
+constexpr void convolve(convolution_sizes const& s, T const* x, T const* w, T* y) {
+  stencil const& z = s.window;
+  stencil_position at;
+  for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z))
+    for (std::int64_t o = 0; o < s.all_results(); ++o) {
+      std::int64_t const from = o / s.results * s.channels;
+      chained_sum<T> sum;
+      for (std::int64_t i = 0, k = 0; i < z.tall; ++i)
+        for (std::int64_t j = 0; j < z.wide; ++j) {
+          std::int64_t const r = z.row(at.row, i), c = z.column(at.column, j);
+          bool const inside = r >= 0 && r < z.height && c >= 0 && c < z.width;
+          T const* const pixel = inside ? x + z.pixel(at.image, r, c) + from : nullptr;
+          for (std::int64_t h = 0; h < s.channels; ++h, ++k)
+            sum.add(inside ? pixel[h] : T{}, w[k * s.all_results() + o]);
+        }
+      y[p * s.all_results() + o] = sum.value();
+    }
+}
+template <class T>
+constexpr void convolve_image(convolution_sizes const& s, T const* y, T const* w, T* x) {
+  stencil const& z = s.window;
+  bool const plain = z.is_plain();
+  for (std::int64_t k = 0; k < z.images * z.height * z.width * z.channels; ++k) x[k] = T{};
+  stencil_position at;
+  for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z)) {
+    stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
+    for (std::int64_t i = down.first; i < down.end; ++i)
+      for (std::int64_t j = across.first; j < across.end; ++j)
+        for (std::int64_t c = 0; c < z.channels; ++c) {
+          std::int64_t const group = c / s.channels, k = (i * z.wide + j) * s.channels + c % s.channels;
+          chained_sum<T> sum;
+          for (std::int64_t o = group * s.results; o < (group + 1) * s.results; ++o)
+            sum.add(y[p * s.all_results() + o], w[k * s.all_results() + o]);
+          T& to = x[z.pixel(at.image, z.row(at.row, i), z.column(at.column, j)) + c];
+          to = plain ? sum.value() : static_cast<T>(to + sum.value());
+        }
+  }
+}
+template <class T>
+constexpr void convolve_weight(convolution_sizes const& s, T const* x, T const* y, T* w) {
+  stencil const& z = s.window;
+  for (std::int64_t i = 0, k = 0; i < z.tall; ++i)
+    for (std::int64_t j = 0; j < z.wide; ++j)
+      for (std::int64_t h = 0; h < s.channels; ++h, ++k)
+        for (std::int64_t o = 0; o < s.all_results(); ++o) {
+          chained_sum<T> sum;
+          stencil_position at;
+          for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z)) {
+            std::int64_t const r = z.row(at.row, i), c = z.column(at.column, j);
+            bool const inside = r >= 0 && r < z.height && c >= 0 && c < z.width;
+            sum.add(inside ? x[z.pixel(at.image, r, c) + o / s.results * s.channels + h] : T{},
+                    y[p * s.all_results() + o]);
+          }
+          w[k * s.all_results() + o] = sum.value();
+        }
+}
+
+/// Whether weights of these sizes go with an image of `channels` channels.
+constexpr bool weights_fit(inference& r, dimensions const& w, dimension channels) {
+  stencil_numbers const n = stencil_numbers::of(r.attribute);
+  dimension const groups = n[stencil_numbers::groups];
+  if (w.rank != 4) return r.refuse<refusals::convolution_weights>(w.rank, 4), false;
+  if (w.size[0] != n[stencil_numbers::tall])
+    return r.refuse<refusals::convolution_size>(w.size[0], n[stencil_numbers::tall]), false;
+  if (w.size[1] != n[stencil_numbers::wide])
+    return r.refuse<refusals::convolution_size>(w.size[1], n[stencil_numbers::wide]), false;
+  if (groups != 1 && (w.size[2] < 0 || w.size[3] < 0 || w.size[3] % groups != 0))
+    return r.refuse<refusals::convolution_groups>(groups, w.size[3]), false;
+  if (groups == 1 ? channels != w.size[2] : channels != w.size[2] * groups)
+    return r.refuse<refusals::convolution_channels>(channels, groups == 1 ? w.size[2] : w.size[2] * groups),
+           false;
+  return true;
+}
+
+template <class Op> constexpr term convolution_of(term a, term b, stencil_numbers const& n) {
+  symbol const ids[]{a.id, b.id};
+  return {a.b, a.b->push(info_of<Op>(), ids, 2, n.value, stencil_numbers::count, a.b->place)};
+}
+
+} // namespace detail
+
+namespace op {
+
+struct conv2d_image;
+struct conv2d_weight;
+
+/// What the three have in common: two operands, in both of which they are linear.
+template <class Self> struct convolution : extend::primitive<operation_kind::whole, 2> {
+  static constexpr float cost = 100;
+  static constexpr void tangent(tangent_rule& r) {
+    auto const n = detail::stencil_numbers::of(r);
+    term const left = r.has(0) ? detail::convolution_of<Self>(r.dx(0), r.x(1), n) : term{};
+    term const right = r.has(1) ? detail::convolution_of<Self>(r.x(0), r.dx(1), n) : term{};
+    r.give(!right.present() ? left : !left.present() ? right : left + right);
+  }
+  /// The image and the result of the call, of whom one is computed or both are operands.
+  static constexpr detail::convolution_sizes sizes(whole_call const& c) {
+    return detail::convolution_sizes::of(c, Self::image == 2 ? c.result : c.operand[Self::image],
+                                         Self::outcome == 2 ? c.result : c.operand[Self::outcome]);
+  }
+  static constexpr double flops(graph_view const& g, node const& n) {
+    dimensions const& y = g.shape(Self::outcome == 2 ? g.result(n) : g.operand(n, Self::outcome));
+    dimensions const& w = g.shape(Self::image == 2     ? g.operand(n, 1)
+                                  : Self::outcome == 2 ? g.operand(n, 1)
+                                                       : g.result(n));
+    double product = 2;
+    for (int k = 0; k < y.rank; ++k) product *= y.size[k] < 0 ? 1. : static_cast<double>(y.size[k]);
+    for (int k = 0; k < 3; ++k) product *= w.size[k] < 0 ? 1. : static_cast<double>(w.size[k]);
+    return product;
+  }
+};
+
+/// The convolution (cross-correlation) of an image x with weights w.
+/// Shapes: x [n..., height, width, channels], w [tall, wide, channels / groups, results] -> [n..., rows, columns,
+///   results], with rows = (height + above + below - (tall - 1) dilation - 1) / stride + 1.
+/// Value: y[p, o] = sum of x[pixel(p, t), c] w[t, c, o] over taps t and channels c, in chains as in a matrix product; the
+///   border counts as zeros.
+/// Adjoint: conv2d_image(dy, w), conv2d_weight(x, dy).
+/// Cost: 2 n rows columns results terms, where terms = tall wide channels / groups.
+struct conv2d : convolution<conv2d> {
+  static constexpr char const* name = "conv2d";
+  static constexpr int image = 0, outcome = 2;
+  static constexpr void infer(inference& r) {
+    if (!detail::stencil_fits(r, 0, false)) return;
+    dimensions const x = r.dims(0), w = r.dims(1);
+    if (!detail::weights_fit(r, w, x.size[x.rank - 1])) return;
+    auto const n = detail::stencil_numbers::of(r.attribute);
+    r.result(r.type, detail::image_of(x, n.rows(), n.columns(), w.size[3]));
+  }
+  static constexpr void adjoint(adjoint_rule& r);
+  template <class T> static constexpr void compute(whole_call const& c) {
+    detail::convolve<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
+  }
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) compute<float>(c);
+    else compute<double>(c);
+  }
+};
+
+/// The adjoint of conv2d toward the image, of a cotangent dy and weights w: for every window, dy spread over its taps.
+/// Shapes: dy [n..., rows, columns, results], w [tall, wide, channels / groups, results] -> [n..., height, width, channels].
+/// Adjoint: conv2d(dx, w), conv2d_weight(dx, dy).
+struct conv2d_image : convolution<conv2d_image> {
+  static constexpr char const* name = "conv2d_image";
+  static constexpr int image = 2, outcome = 0;
+  static constexpr void infer(inference& r) {
+    if (!detail::stencil_fits(r, 0, true)) return;
+    dimensions const y = r.dims(0), w = r.dims(1);
+    auto const n = detail::stencil_numbers::of(r.attribute);
+    dimension const groups = n[detail::stencil_numbers::groups];
+    dimension const channels = w.rank != 4 ? 0 : groups == 1 ? w.size[2] : w.size[2] * groups;
+    if (!detail::weights_fit(r, w, channels)) return;
+    if (w.size[3] != y.size[y.rank - 1])
+      return r.refuse<refusals::stencil_result>(y.size[y.rank - 1], w.size[3]);
+    r.result(r.type, detail::image_of(y, n[detail::stencil_numbers::height],
+                                      n[detail::stencil_numbers::width], channels));
+  }
+  static constexpr void adjoint(adjoint_rule& r);
+  template <class T> static constexpr void compute(whole_call const& c) {
+    detail::convolve_image<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
+  }
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) compute<float>(c);
+    else compute<double>(c);
+  }
+};
+
+/// The adjoint of conv2d toward the weights, of an image x and a cotangent dy: for every tap and channel, what lies under it
+/// in all windows, times dy.
+/// Shapes: x [n..., height, width, channels], dy [n..., rows, columns, results] -> [tall, wide, channels / groups, results].
+/// Adjoint: conv2d_image(dy, dw), conv2d(x, dw).
+struct conv2d_weight : convolution<conv2d_weight> {
+  static constexpr char const* name = "conv2d_weight";
+  static constexpr int image = 0, outcome = 1;
+  static constexpr void infer(inference& r) {
+    if (!detail::stencil_fits(r, 0, false)) return;
+    dimensions const x = r.dims(0), y = r.dims(1);
+    auto const n = detail::stencil_numbers::of(r.attribute);
+    dimension const groups = n[detail::stencil_numbers::groups], channels = x.size[x.rank - 1];
+    if (y.rank != x.rank) return r.refuse<refusals::stencil_result>(y.rank, x.rank);
+    dimensions const wanted = detail::image_of(x, n.rows(), n.columns(), y.size[y.rank - 1]);
+    for (int k = 0; k < y.rank; ++k)
+      if (y.size[k] != wanted.size[k]) return r.refuse<refusals::stencil_result>(y.size[k], wanted.size[k]);
+    if (groups != 1 && (channels < 0 || channels % groups != 0))
+      return r.refuse<refusals::convolution_channels>(channels, groups);
+    dimensions w;
+    w.rank = 4;
+    w.size[0] = n[detail::stencil_numbers::tall];
+    w.size[1] = n[detail::stencil_numbers::wide];
+    w.size[2] = groups == 1 ? channels : channels / groups;
+    w.size[3] = y.size[y.rank - 1];
+    if (detail::weights_fit(r, w, channels)) r.result(r.type, w);
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    auto const n = detail::stencil_numbers::of(r);
+    if (r.wanted(0)) r.give(0, detail::convolution_of<conv2d_image>(r.x(1), r.dy(), n));
+    if (r.wanted(1)) r.give(1, detail::convolution_of<conv2d>(r.x(0), r.dy(), n));
+  }
+  template <class T> static constexpr void compute(whole_call const& c) {
+    detail::convolve_weight<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
+  }
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) compute<float>(c);
+    else compute<double>(c);
+  }
+};
+
+constexpr void conv2d::adjoint(adjoint_rule& r) {
+  auto const n = detail::stencil_numbers::of(r);
+  if (r.wanted(0)) r.give(0, detail::convolution_of<conv2d_image>(r.dy(), r.x(1), n));
+  if (r.wanted(1)) r.give(1, detail::convolution_of<conv2d_weight>(r.x(0), r.dy(), n));
+}
+constexpr void conv2d_image::adjoint(adjoint_rule& r) {
+  auto const n = detail::stencil_numbers::of(r);
+  if (r.wanted(0)) r.give(0, detail::convolution_of<conv2d>(r.dy(), r.x(1), n));
+  if (r.wanted(1)) r.give(1, detail::convolution_of<conv2d_weight>(r.dy(), r.x(0), n));
+}
+
+} // namespace op
+
+/// How the windows of a convolution stand: `{.stride = 2, .padding = {1, 0}}`. One number is for both axes.
+struct convolution {
+  two stride = 1;
+  two padding = 0;      // rows above and columns left that count as zeros
+  two padding_end = -1; // the same below and right; as many as on the other side if left out
+  two dilation = 1;     // from tap to tap
+  int groups = 1;       // the channels and the results in so many parts, each for itself
+
+  constexpr bool operator==(convolution const&) const = default;
+};
+
+namespace extend {
+
+constexpr term conv2d(term x, term w, convolution const& how) {
+  using n = detail::stencil_numbers;
+  dimensions const d = x.dims(), k = w.dims();
+  bool const images = d.rank == 3 || d.rank == 4;
+  return detail::convolution_of<op::conv2d>(
+      x, w,
+      n{{how.stride.height, how.stride.width, how.padding.height, how.padding.width,
+         how.padding_end.height < 0 ? how.padding.height : how.padding_end.height,
+         how.padding_end.width < 0 ? how.padding.width : how.padding_end.width, how.dilation.height,
+         how.dilation.width, how.groups, k.rank == 4 ? k.size[0] : 1, k.rank == 4 ? k.size[1] : 1,
+         images ? d.size[d.rank - 3] : 1, images ? d.size[d.rank - 2] : 1}});
+}
+
+} // namespace extend
+} // namespace cotangent
+
+#endif
