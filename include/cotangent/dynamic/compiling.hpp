@@ -4,13 +4,19 @@
 
 #include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/program.hpp>
+#include <cotangent/dynamic/symbolic_lower.hpp>
 
 #include <cotangent/graph/window_index.hpp>
+#include <cotangent/transform/order.hpp>
+#include <cotangent/transform/simplify.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
-// What is checked when a graph is compiled.
+// From a graph that was built to a program.
 
 namespace cotangent::dynamic::detail {
 
@@ -63,8 +69,69 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   for (binding const& bound : binds) {
     symbol const t = bound.what.id();
     if (auto const in = code.input_of.find(t); in != code.input_of.end()) to.own_inputs[in->second] = false;
-    if (auto const out = code.output_of.find(t); out != code.output_of.end()) to.own_outputs[out->second] = false;
+    if (auto const out = code.output_of.find(t); out != code.output_of.end())
+      to.own_outputs[out->second] = false;
   }
+}
+
+/// The program that computes what is asked for, with its bindings.
+template <class P>
+P compiled_as(graph_state const& built, lowering const& asked, std::vector<binding> const& binds,
+              compile_options const& options, request const& r) {
+  std::unique_ptr<graph_state> copy;
+  lowered low;
+  if (built.symbolic.used) {
+    copy = std::make_unique<graph_state>(built);
+    low = lower(*copy, asked, r);
+  }
+  graph_state const& s = copy == nullptr ? built : *copy;
+  auto code = std::make_shared<compiled_code>();
+  std::vector<symbol> ids;
+  auto const add = [&](symbol t) {
+    if (!code->output_of.emplace(t, static_cast<int>(ids.size())).second) return;
+    ids.push_back(t);
+    code->outputs.push_back(port_of(s.b, t));
+  };
+  for (symbol const t : asked.outputs) add(t);
+  for (symbol const t : s.inputs) {
+    code->input_of.emplace(t, static_cast<int>(code->inputs.size()));
+    code->inputs.push_back(port_of(s.b, t));
+  }
+  for (auto const& [t, in] : low.stands_for) code->input_of.emplace(t, code->input_of.at(in));
+  for (std::size_t k = 0; k < s.constants.size(); ++k)
+    code->inputs[static_cast<std::size_t>(code->input_of.at(s.constants[k].id))].constant =
+        static_cast<std::int32_t>(k);
+  code->constants = s.constants;
+  for (symbol const t : s.states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
+  for (symbol const t : asked.bound)
+    if (code->input_of.find(t) == code->input_of.end()) add(t);
+  for (auto const& [of, to] : asked.updates) add_update(s, of, to, *code, ids, r);
+  for (symbol const t : ids)
+    if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);
+
+  check_writers(s, r);
+  builder ready = s.b;
+  if (low.extra.size() != 0 || !in_order(ready.get())) {
+    ordering const order = order_of(ready.get(), low.extra.data(), low.extra.size());
+    if (!order)
+      raise(s.b, {why<refusals::order_cycle>(), {}, {}, order.cycle, ready.get().nodes[order.cycle].where},
+            {});
+    ready = builder(reordered(ready.get(), order));
+  }
+  ready.set_inputs(s.inputs.data(), static_cast<int>(s.inputs.size()));
+  ready.set_outputs(ids.data(), static_cast<int>(ids.size()));
+  simplify_options rewriting;
+  rewriting.rewrite = !options.exact;
+  cotangent::graph const simple = simplify(ready.get(), rewriting);
+  interpreter_memory memory{true, {}, {}};
+  if (options.own_memory) own_memory(*code, binds, memory);
+  code->code = interpreter(simple, nullptr, operations<>{}, memory);
+  if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);
+  for (int k = 0; k < code->code.input_count(); ++k)
+    code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);
+  P p(code);
+  for (binding const& one : binds) p.bind_memory(one.what, one.memory, false, one.where);
+  return p;
 }
 
 } // namespace COTANGENT_ABI

@@ -4,14 +4,12 @@
 
 #include <cotangent/dynamic/compiling.hpp>
 #include <cotangent/dynamic/functions.hpp>
-#include <cotangent/dynamic/options.hpp>
-#include <cotangent/dynamic/program.hpp>
+#include <cotangent/dynamic/symbolic.hpp>
 
 #include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/order.hpp>
-#include <cotangent/transform/simplify.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <source_location>
@@ -112,33 +110,10 @@ public:
   template <class T>
   expr<T> view(expr<T> const& x, window const& w,
                std::source_location where = std::source_location::current()) {
-    builder& b = s_->b;
-    detail::request r{"view", 4, nullptr, 0, where};
+    detail::request const r{"view", 4, nullptr, 0, where};
     symbol const of = symbol_of(x, r);
     detail::undo back(*s_);
-    b.place = where;
-    r.operands = &of;
-    r.operand_count = 1;
-    tensor_window const from = window_of(b.get(), of);
-    (void)detail::shape_for(b, w.shape); // what is no shape is refused
-    back.check(r);
-    int const rank = w.shape.rank();
-    sizes stride = w.stride;
-    if (stride.rank() == 0 && rank == from.rank)
-      for (int k = 0; k < rank; ++k) stride.push(from.stride[k]);
-    for (int const given : {stride.rank(), w.offset.rank() == 0 ? rank : w.offset.rank()})
-      if (given != rank) detail::raise<refusals::dynamic_window>(b, r, extent::of(given), extent::of(rank));
-    dimensions d;
-    std::int64_t offset = 0;
-    for (int k = 0; k < rank; ++k) {
-      d.size[d.rank++] = w.shape[k];
-      std::int64_t part = 0;
-      if (w.offset.rank() != 0 && (__builtin_mul_overflow(w.offset[k], stride[k], &part) ||
-                                   __builtin_add_overflow(offset, part, &offset)))
-        offset = INT64_MAX; // outside of anything
-    }
-    symbol const v = strided_view(b, of, offset, stride.begin(), d);
-    back.check(r);
+    symbol const v = detail::window_on(*s_, of, w, r);
     back.keep();
     return expr<T>(detail::standing{s_.get(), v, 0});
   }
@@ -196,36 +171,12 @@ public:
                                  std::vector<any_expr> const& seeds = {},
                                  unreachable policy = unreachable::zeros,
                                  std::source_location where = std::source_location::current()) {
-    builder& b = s_->b;
     detail::request r{"gradient", 8, nullptr, 0, where};
-    std::unique_ptr<builder> const before =
-        b.get().regions.size() > 1 ? std::make_unique<builder>(b) : nullptr;
-    detail::undo back(*s_, before.get()); // loops and branches get further results
-    std::vector<symbol> y, dy, x, dx(wrt.size() + 1, none);
+    std::vector<symbol> y, dy, x;
     for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
     for (any_expr const& e : seeds) dy.push_back(symbol_of(e, r));
     for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
-    r.operands = y.data();
-    r.operand_count = static_cast<int>(y.size());
-    if (!seeds.empty() && seeds.size() != outputs.size())
-      detail::raise<refusals::dynamic_seed_count>(b, r, extent::of(static_cast<std::int64_t>(seeds.size())),
-                                                  extent::of(static_cast<std::int64_t>(outputs.size())));
-    for (symbol const t : x)
-      if (!is_floating(b.tensor(t).type)) {
-        detail::request const about{"gradient", 8, &t, 1, where};
-        detail::raise<refusals::element_not_floating>(b, about);
-      }
-    b.place = where;
-    cotangent::gradient(b,
-                        {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
-                         static_cast<int>(x.size()), policy, s_->inputs.data(), static_cast<int>(s_->inputs.size())},
-                        dx.data());
-    if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
-      r.operands = x.data() + f.left.number;
-      r.operand_count = 1;
-    }
-    back.check(r);
-    back.keep();
+    std::vector<symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, policy, r);
     std::vector<any_expr> all;
     for (std::size_t k = 0; k < x.size(); ++k) {
       s_->gradients[x[k]] = dx[k];
@@ -249,52 +200,29 @@ public:
             compile_options const& options = {},
             std::source_location where = std::source_location::current()) const {
     detail::request const r{"compile", 7, nullptr, 0, where};
-    auto code = std::make_shared<detail::compiled_code>();
-    std::vector<symbol> ids;
-    auto const add = [&](symbol t) {
-      if (!code->output_of.emplace(t, static_cast<int>(ids.size())).second) return;
-      ids.push_back(t);
-      code->outputs.push_back(detail::port_of(s_->b, t));
-    };
-    for (any_expr const& e : outputs) add(symbol_of(e, r));
-    for (symbol const t : s_->inputs) {
-      code->input_of.emplace(t, static_cast<int>(code->inputs.size()));
-      code->inputs.push_back(detail::port_of(s_->b, t));
-    }
-    for (std::size_t k = 0; k < s_->constants.size(); ++k)
-      code->inputs[static_cast<std::size_t>(code->input_of.at(s_->constants[k].id))].constant =
-          static_cast<std::int32_t>(k);
-    code->constants = s_->constants;
-    for (symbol const t : s_->states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
-    for (binding const& bound : binds)
-      if (symbol const t = symbol_of(bound.what, r); code->input_of.find(t) == code->input_of.end()) add(t);
-    for (update const& u : options.updates)
-      detail::add_update(*s_, symbol_of(u.of, r), symbol_of(u.to, r), *code, ids, r);
+    std::vector<symbol> ids, bound;
+    for (any_expr const& e : outputs) ids.push_back(symbol_of(e, r));
+    for (binding const& one : binds) bound.push_back(symbol_of(one.what, r));
+    std::vector<std::pair<symbol, symbol>> updates;
+    for (update const& u : options.updates) updates.emplace_back(symbol_of(u.of, r), symbol_of(u.to, r));
+    return detail::compiled_as<P>(*s_, {.outputs = ids, .bound = bound, .updates = updates}, binds,
+                                  options, r);
+  }
 
-    detail::check_writers(*s_, r);
-    builder copy = s_->b;
-    if (!in_order(copy.get())) {
-      ordering const order = order_of(copy.get());
-      if (!order)
-        detail::raise(
-            s_->b, {why<refusals::order_cycle>(), {}, {}, order.cycle, copy.get().nodes[order.cycle].where},
-            {});
-      copy = builder(reordered(copy.get(), order));
-    }
-    copy.set_inputs(s_->inputs.data(), static_cast<int>(s_->inputs.size()));
-    copy.set_outputs(ids.data(), static_cast<int>(ids.size()));
-    simplify_options rewriting;
-    rewriting.rewrite = !options.exact;
-    cotangent::graph const simple = simplify(copy.get(), rewriting);
-    interpreter_memory memory{true, {}, {}};
-    if (options.own_memory) detail::own_memory(*code, binds, memory);
-    code->code = interpreter(simple, nullptr, operations<>{}, memory);
-    if (code->code.failed().why != nullptr) detail::raise(s_->b, code->code.failed(), r);
-    for (int k = 0; k < code->code.input_count(); ++k)
-      code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);
-    P p(code);
-    for (binding const& bound : binds) p.bind_memory(bound.what, bound.memory, false, bound.where);
-    return p;
+  /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
+  /// `expression<T>(t)` is the expression for a tensor symbol.
+  symbolic_graph symbolic() { return symbolic_graph(*s_); }
+  template <class T>
+  expr<T> expression(symbolic_tensor const& t, std::source_location where = std::source_location::current()) {
+    return symbolic_graph(*s_).template expression<T>(t, where);
+  }
+  /// A graph of its own that is equal; each command is what `substitution` makes of it. Symbols of this graph are found
+  /// there by `d.symbolic().same(t)`.
+  graph duplicate(std::function<command(symbolic_exec, command const&)> const& substitution = {},
+                  std::source_location where = std::source_location::current()) const {
+    graph copy(*this);
+    if (substitution) copy.symbolic().substitute(substitution, where);
+    return copy;
   }
 
   /// The steps of an optimiser (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first

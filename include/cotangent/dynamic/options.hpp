@@ -27,6 +27,14 @@ struct binding {
         std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
         "cotangent: bind: the elements of the memory must be those of the expression");
   }
+  /// The same for a tensor symbol: elements are compared when it is bound.
+  template <class M>
+    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+  binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())
+      : what(detail::standing{x.s, x.id, 0}, x.s == nullptr ? element::float64 : x.s->b.tensor(x.id).type),
+        memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
+  std::uint32_t generation = 0; // of a symbol that may have been freed since
+  bool generation_known = false;
 };
 
 /// Which elements of a tensor a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride of the memory of

@@ -134,6 +134,34 @@ public:
     m.shape.push(static_cast<std::int64_t>(elements.size()));
     bind_memory(x, m, true, where);
   }
+  /// The same for a tensor symbol: its elements are compared with the memory's. A number is converted.
+  template <class M>
+    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists || std::is_arithmetic_v<std::remove_cvref_t<M>>)
+  void bind(symbolic_tensor const& t, M&& memory, std::source_location where = std::source_location::current()) {
+    using plain = std::remove_cvref_t<M>;
+    any_expr const x = expression_of(t);
+    if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
+      with_element(x.type(), [&]<class T>(std::type_identity<T>) {
+        T const number = static_cast<T>(memory);
+        bind_memory(x, detail::memory_in(number), true, where);
+      });
+    else {
+      constexpr bool temporary =
+          !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
+      bind_memory(x, detail::memory_in(memory), temporary, where);
+    }
+  }
+  template <element_type T>
+  void bind(symbolic_tensor const& t, std::initializer_list<T> elements,
+            std::source_location where = std::source_location::current()) {
+    detail::memory_of m{elements.begin(), nullptr, element_of<T>, {}};
+    m.shape.push(static_cast<std::int64_t>(elements.size()));
+    bind_memory(expression_of(t), m, true, where);
+  }
+  template <element_type T>
+  values<T> value(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
+    return value(expression_of(t).template as<T>(where), where);
+  }
   void bind_memory(any_expr const& x, detail::memory_of const& m, bool copied, std::source_location where) {
     bool const result = has(code_->output_of, x.id()) && (m.to != nullptr || !has(code_->input_of, x.id()));
     if (has(code_->input_of, x.id())) {
@@ -232,6 +260,18 @@ public:
   int step_count() const noexcept { return code_->code.step_count(); }
 
 private:
+  static any_expr expression_of(symbolic_tensor const& t) {
+    return {detail::standing{t.s, t.id, 0}, t.present() ? t.s->b.tensor(t.id).type : element::float64};
+  }
+  template <class F> static void with_element(element e, F f) {
+    switch (e) {
+    case element::float32: return f(std::type_identity<float>{});
+    case element::float64: return f(std::type_identity<double>{});
+    case element::int32: return f(std::type_identity<std::int32_t>{});
+    case element::int64: return f(std::type_identity<std::int64_t>{});
+    case element::boolean: return f(std::type_identity<bool>{});
+    }
+  }
   static bool has(std::unordered_map<symbol, int> const& m, symbol t) { return m.find(t) != m.end(); }
   static detail::port named(any_expr const& x) {
     detail::graph_state const* const s = x.where_it_stands().s;

@@ -5,6 +5,8 @@
 #include <cotangent/dynamic/refusals.hpp>
 #include <cotangent/transform/refusals.hpp>
 
+#include <cotangent/dynamic/symbolic_record.hpp>
+
 #include <cotangent/core/error.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>
@@ -111,6 +113,7 @@ struct graph_state {
   std::unordered_map<symbol, symbol> gradients;            // by what they are with respect to
   std::vector<held_constant> constants;
   std::vector<frame> frames; // of the bodies that are being built, the innermost last
+  symbolic_record symbolic;
 
   graph_state() = default;
   graph_state(graph_state const&) = default;
@@ -179,6 +182,7 @@ public:
     if (s_ == nullptr) return;
     if (before_ != nullptr) s_->b = static_cast<builder&&>(*before_);
     else s_->b.take_back(mark_);
+    if (s_->symbolic.used) s_->symbolic.take_back(mark_.tensors, mark_.nodes, mark_.regions);
     s_->inputs.resize(inputs_);
     s_->constants.resize(constants_);
     s_->states.resize(states_);

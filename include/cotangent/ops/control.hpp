@@ -233,6 +233,15 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
   }
 };
 
+/// Does nothing, reads nothing, gives nothing: what is left of a node that was taken away, a place in an order.
+struct nothing : extend::primitive<operation_kind::control, 0> {
+  static constexpr char const* name = "nothing";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr char const* check(graph_view const&, node const& n) {
+    return n.operand_count == 0 && n.result_count == 0 ? nullptr : "a nothing has no operands and no results";
+  }
+};
+
 /// The sum of two sequences of the same type, entry by entry, as long as the longer one.
 struct sequence_add : extend::primitive<operation_kind::control, 2> {
   static constexpr char const* name = "sequence_add";

@@ -18,7 +18,7 @@ using library_operations =
                op::abs, op::sign, op::floor, op::sin, op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p,
                op::expm1, op::relu, op::pow, op::max, op::min, op::reduce_max, op::reduce_min, op::arg_max,
                op::permute, op::slice, op::pad, op::concatenate, op::matmul, op::gather, op::scatter_add,
-               op::label, op::loop, op::case_of, op::sequence_add, op::sequence_zero>;
+               op::label, op::loop, op::case_of, op::sequence_add, op::sequence_zero, op::nothing>;
 
 } // namespace cotangent
 

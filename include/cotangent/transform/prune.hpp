@@ -211,7 +211,7 @@ private:
 constexpr bool knows_regions(graph_view const& g) {
   for (std::int32_t r = 1; r < g.region_count; ++r)
     if (operation const* const op = g.nodes[g.regions[r].owner].op;
-        op != info_of<op::loop>() && op != info_of<op::case_of>())
+        op != info_of<op::loop>() && op != info_of<op::case_of>() && op != info_of<op::nothing>())
       return false;
   return true;
 }

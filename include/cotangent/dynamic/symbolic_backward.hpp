@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
+
+#include <cotangent/dynamic/symbolic_lower.hpp>
+
+#include <cotangent/transform/backward.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+// Gradients of graphs that expressions, symbols, or both have made.
+
+namespace cotangent::dynamic {
+namespace detail {
+
+/// What a graph was, to go back to where more is changed than added.
+inline void restore(graph_state& s, graph_state& was) {
+  std::shared_ptr<symbolic_hooks> hooks = std::move(s.symbolic.hooks);
+  s.b = std::move(was.b);
+  s.inputs = std::move(was.inputs);
+  s.parameters = std::move(was.parameters);
+  s.states = std::move(was.states);
+  s.piecewise = std::move(was.piecewise);
+  s.written = std::move(was.written);
+  s.gradients = std::move(was.gradients);
+  s.constants = std::move(was.constants);
+  s.symbolic = std::move(was.symbolic);
+  s.symbolic.hooks = std::move(hooks);
+}
+
+/// While it lives, what goes wrong leaves the graph as it was.
+class whole_undo {
+  graph_state* s_;
+  std::unique_ptr<graph_state> was_;
+
+public:
+  explicit whole_undo(graph_state& s) : s_(&s), was_(std::make_unique<graph_state>(s)) {}
+  whole_undo(whole_undo const&) = delete;
+  whole_undo& operator=(whole_undo const&) = delete;
+  ~whole_undo() {
+    if (s_ != nullptr) restore(*s_, *was_);
+  }
+  void keep() noexcept { s_ = nullptr; }
+};
+
+/// What loops keep for their reverse sweep, and which sub-graphs belong together.
+inline void find_peers(graph_state& s, std::int32_t first_node) {
+  graph const& g = s.b.get();
+  for (std::int32_t i = first_node; i < g.nodes.size(); ++i) {
+    node const& n = g.nodes[i];
+    if (n.op != info_of<op::loop>()) continue;
+    loop_layout const at = loop_layout::of(g, n);
+    auto const belongs = [&](symbol operand, symbol inside) {
+      if (operand == none || g.tensors[operand].producer == none) return;
+      node const& f = g.nodes[g.tensors[operand].producer];
+      if (f.op != info_of<op::loop>() || &f == &n) return;
+      loop_layout const forward = loop_layout::of(g, f);
+      graph_at(s, at.body).peer = forward.body;
+      graph_at(s, forward.body).peer = at.body;
+      for (int k = 0; k < forward.stacked && inside != none; ++k)
+        if (g.ids[f.first + f.operand_count + forward.stack(k)] == operand) {
+          symbol const kept = g.ids[g.regions[forward.body].first_output + forward.entry(k)];
+          record(s, kept).taped = true;
+          record(s, kept).peer = inside;
+          record(s, inside).peer = kept;
+        }
+    };
+    belongs(g.ids[n.first], none);
+    for (int k = 0; k < at.scanned; ++k)
+      belongs(g.ids[n.first + at.scan(k)], g.ids[g.regions[at.body].first_input + at.scan(k)]);
+  }
+}
+
+/// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each.
+inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y,
+                                            std::vector<symbol> const& dy, std::vector<symbol> const& x,
+                                            unreachable policy, request r) {
+  builder& b = s.b;
+  std::unique_ptr<whole_undo> all;
+  std::unique_ptr<builder> before;
+  std::vector<symbol> inputs = s.inputs, dx(x.size() + 1, none);
+  if (s.symbolic.used) {
+    all = std::make_unique<whole_undo>(s);
+    sealing(s, r).run();
+    keep_in_step(s);
+    find_inputs(s, {});
+    std::swap(inputs, s.inputs);
+  } else if (b.get().regions.size() > 1) before = std::make_unique<builder>(b);
+  undo back(s, before.get()); // loops and branches get further results
+  r.operands = y.data();
+  r.operand_count = static_cast<int>(y.size());
+  if (!dy.empty() && dy.size() != y.size())
+    raise<refusals::dynamic_seed_count>(b, r, extent::of(static_cast<std::int64_t>(dy.size())),
+                                        extent::of(static_cast<std::int64_t>(y.size())));
+  for (symbol const t : x)
+    if (!is_floating(b.tensor(t).type)) {
+      request const about{"gradient", 8, &t, 1, r.where};
+      raise<refusals::element_not_floating>(b, about);
+    }
+  b.place = r.where;
+  std::int32_t const first = b.get().nodes.size();
+  cotangent::gradient(b,
+                      {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
+                       static_cast<int>(x.size()), policy, inputs.data(), static_cast<int>(inputs.size())},
+                      dx.data());
+  if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
+    r.operands = x.data() + f.left.number;
+    r.operand_count = 1;
+  }
+  back.check(r);
+  back.keep();
+  for (std::int32_t i = first; i < b.get().nodes.size(); ++i) {
+    node const& n = b.get().nodes[i];
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const t = b.get().ids[n.first + n.operand_count + k]; b.tensor(t).base != none)
+        s.written[b.tensor(t).base].push_back(t);
+  }
+  if (all != nullptr) {
+    keep_in_step(s);
+    find_peers(s, first);
+    all->keep();
+  }
+  dx.pop_back();
+  return dx;
+}
+
+} // namespace detail
+
+/// What one call of `backward` gave: gradients by the symbols they are with respect to. Each call has its own.
+class gradient_table {
+  detail::graph_state* s_ = nullptr;
+  std::unordered_map<symbol, symbolic_tensor> gradients_;
+  std::unordered_map<symbol, symbolic_exec> joins_; // by tensor
+  std::vector<symbolic_tensor> in_order_;
+
+public:
+  gradient_table() = default;
+  explicit gradient_table(detail::graph_state& s) : s_(&s) {}
+
+  /// Of a `wrt`; of an output that depends on one, its cotangent. Absent for any other symbol.
+  symbolic_tensor gradient_of(symbolic_tensor const& t) const {
+    auto const at = gradients_.find(t.id);
+    return t.s != s_ || at == gradients_.end() ? symbolic_tensor{} : at->second;
+  }
+  /// The one operation after which a gradient is there: what computes it, or a noop that waits for all of its pieces.
+  /// Absent for what nothing computes.
+  symbolic_exec producer_of(symbolic_tensor const& gradient) const {
+    if (s_ == nullptr || gradient.s != s_) return {};
+    if (auto const at = joins_.find(detail::root_of(*s_, gradient.id)); at != joins_.end()) return at->second;
+    symbol t = gradient.id;
+    if (s_->b.tensor(t).producer == none) t = detail::root_of(*s_, t);
+    std::int32_t const node = s_->b.tensor(t).producer;
+    if (node == none || static_cast<std::size_t>(node) >= s_->symbolic.node_exec.size()) return {};
+    return detail::exec_handle(*s_, s_->symbolic.node_exec[static_cast<std::size_t>(node)]);
+  }
+  /// The gradients in the order of `wrt`.
+  std::vector<symbolic_tensor> const& all() const noexcept { return in_order_; }
+
+  void add(symbol of, symbolic_tensor const& gradient, bool wrt) {
+    if (wrt) in_order_.push_back(gradient);
+    gradients_.insert_or_assign(of, gradient);
+  }
+  void join(symbol of, symbolic_exec const& e) { joins_.emplace(of, e); }
+};
+
+namespace detail {
+
+/// Which of the outputs depend on one of `x`: what was written of them was computed from it.
+inline std::vector<bool> depending(graph_state const& s, std::vector<symbol> const& y,
+                                   std::vector<symbol> const& x) {
+  graph const& g = s.b.get();
+  exec_order const order = order_in(s, 0);
+  std::vector<std::int32_t> readers;
+  auto const meet = [&](symbol t, std::vector<symbol> const& all, auto found) {
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (t != none && root_of(s, t) == root_of(s, all[k]) && overlap(g, t, all[k])) found(k);
+  };
+  for (std::size_t k = 0; k < order.execs.size(); ++k) {
+    bool reads = false;
+    for (symbol const t : io_of(s, order.execs[k]).in) meet(t, x, [&](std::size_t) { reads = true; });
+    if (reads) readers.push_back(static_cast<std::int32_t>(k));
+  }
+  std::vector<bool> const seen = order.reach(readers, true);
+  std::vector<bool> depends(y.size());
+  for (std::size_t k = 0; k < order.execs.size(); ++k)
+    for (symbol const t : io_of(s, order.execs[k]).out)
+      if (seen[k]) meet(t, y, [&](std::size_t j) { depends[j] = true; });
+  return depends;
+}
+
+/// Gives each gradient that is made in pieces, from node `first` on, one operation after which it is there.
+inline void join_pieces(graph_state& s, gradient_table& table, std::vector<symbol> const& dx,
+                        std::int32_t first, std::source_location where) {
+  graph const& g = s.b.get();
+  for (symbol const t : dx) {
+    symbol const root = root_of(s, t);
+    if (g.tensors[root].producer != none || table.producer_of(handle_of(s, root)).present()) continue;
+    std::vector<symbol> pieces;
+    for (std::int32_t i = first; i < g.nodes.size(); ++i)
+      for (int k = 0; k < g.nodes[i].result_count; ++k)
+        if (symbol const y = g.ids[g.nodes[i].first + g.nodes[i].operand_count + k];
+            g.tensors[y].base == root)
+          pieces.push_back(y);
+    if (pieces.size() == 1) table.join(root, table.producer_of(handle_of(s, pieces[0])));
+    if (pieces.size() < 2) continue;
+    exec_record join;
+    join.in = pieces;
+    join.out = {root};
+    join.name = "join";
+    join.where = where;
+    std::int32_t const id = new_exec(s, std::move(join));
+    realise(s, id);
+    table.join(root, exec_handle(s, id));
+  }
+}
+
+inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> dy,
+                                         std::vector<symbol> const& x, unreachable policy, request const& r) {
+  builder& b = s.b;
+  whole_undo back(s);
+  bool scalars = dy.empty();
+  for (symbol const t : y) scalars = scalars && b.dims(t).rank == 0 && !is_unknown(s, t);
+  for (std::size_t k = 0; scalars && k < y.size(); ++k) { // (for others `gradient` says what is missing)
+    element const e = b.tensor(y[k]).type;
+    std::int64_t const bits = cotangent::detail::bits_of(e, 1);
+    dy.push_back(b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, b.tensor(y[k]).shape, r.where));
+  }
+  keep_in_step(s);
+  std::int32_t const first = b.get().nodes.size();
+  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, policy, r);
+  std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
+  for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
+    if (taken[static_cast<std::size_t>(dx[k])]) {
+      symbol const own = b.symbol_of(b.tensor(dx[k]).type, b.tensor(dx[k]).shape);
+      (void)b.assign(info_of<op::identity>(), &dx[k], 1, &own, 1, nullptr, 0, r.where);
+      dx[k] = own;
+    } else taken[static_cast<std::size_t>(dx[k])] = true;
+  }
+  keep_in_step(s);
+  gradient_table table(s);
+  std::vector<bool> const depends = depending(s, y, x);
+  for (std::size_t j = 0; j < y.size(); ++j)
+    if (depends[j] && j < dy.size()) table.add(y[j], handle_of(s, dy[j]), false);
+  for (std::size_t k = 0; k < x.size(); ++k) table.add(x[k], handle_of(s, dx[k]), true);
+  join_pieces(s, table, dx, first, r.where);
+  back.keep();
+  return table;
+}
+
+} // namespace detail
+} // namespace cotangent::dynamic
+
+#endif

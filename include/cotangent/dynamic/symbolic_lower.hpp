@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_LOWER_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_LOWER_HPP
+
+#include <cotangent/dynamic/symbolic_seal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+// From what the symbolic API records to a graph that every pass takes: done to a copy, so that compiling changes nothing.
+
+namespace cotangent::dynamic::detail {
+
+/// What a graph is lowered for.
+struct lowering {
+  std::vector<symbol> outputs{};
+  std::vector<symbol> bound{};                        // what has memory
+  std::vector<std::pair<symbol, symbol>> updates{};   // inputs, and what they become
+  std::vector<std::int32_t> const* sources = nullptr; // null: all
+  std::vector<std::int32_t> const* destinations = nullptr;
+};
+struct lowered {
+  array<dependency> extra;                           // what runs before what, beside what reads what
+  std::vector<std::pair<symbol, symbol>> stands_for; // what is bound, and the input that gets its memory
+};
+
+/// The inputs that are neither written nor known as such: what is read, and what is asked for.
+inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted) {
+  std::vector<bool> seen(static_cast<std::size_t>(s.b.get().tensors.size()));
+  for (symbol const t : s.inputs) seen[static_cast<std::size_t>(t)] = true;
+  for (symbol const t : s.piecewise) seen[static_cast<std::size_t>(t)] = true;
+  auto const look_at = [&](symbol t) {
+    if (t == none || s.b.tensor(t).region != 0) return;
+    symbol const root = root_of(s, t);
+    if (seen[static_cast<std::size_t>(root)] || is_written(s, root)) return;
+    seen[static_cast<std::size_t>(root)] = true;
+    s.inputs.push_back(root);
+  };
+  for (node const& n : s.b.get().nodes)
+    for (int k = 0; k < n.operand_count; ++k) look_at(s.b.get().ids[n.first + k]);
+  for (symbol const t : wanted) look_at(t);
+}
+
+inline lowered lower(graph_state& s, lowering const& to, request const& r) {
+  lowered l;
+  keep_in_step(s);
+  sealing(s, r).run();
+  keep_in_step(s);
+  exec_order const order = order_in(s, 0);
+  (void)sorted(s, order, r); // edges that lead round are refused
+  std::vector<bool> const runs = between(order, to.sources, to.destinations);
+  for (std::size_t k = 0; k < order.execs.size(); ++k) {
+    std::int32_t const e = order.execs[k];
+    if (runs[k]) {
+      if (!exec_at(s, e).foreign || exec_at(s, e).flags.keep || exec_at(s, e).flags.exact)
+        for (std::int32_t const i : exec_at(s, e).nodes) {
+          node& n = s.b.edit().nodes[i];
+          n.merges = exec_at(s, e).kind == exec_kind::operation && !exec_at(s, e).flags.keep;
+          n.exact = n.exact || exec_at(s, e).flags.exact;
+        }
+      continue;
+    }
+    for (symbol const t : io_of(s, e).out)
+      if (t != none)
+        if (auto const at = s.written.find(root_of(s, t)); at != s.written.end()) std::erase(at->second, t);
+    unrealise(s, e);
+  }
+  auto const before = [&](std::int32_t a, std::int32_t b) {
+    for (std::int32_t const i : exec_at(s, a).nodes)
+      for (std::int32_t const j : exec_at(s, b).nodes) l.extra.push({i, j});
+  };
+  auto const is_noop = [&](std::int32_t e) {
+    return exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::noop;
+  };
+  for (std::size_t k = 0; k < order.execs.size(); ++k) {
+    if (!runs[k]) continue;
+    std::int32_t const e = order.execs[k];
+    for (std::int32_t const next : order.after[k]) {
+      std::int32_t const f = order.execs[static_cast<std::size_t>(next)];
+      if (is_noop(e) || is_noop(f)) before(e, f);
+    }
+    if (!is_noop(e))
+      for (std::int32_t const f : exec_at(s, e).after)
+        if (!is_noop(f)) before(e, f);
+  }
+  for (std::size_t k = 0; k < to.bound.size(); ++k) {
+    symbol const t = to.bound[k];
+    if (s.b.tensor(t).region != 0) { // of a sub-graph: the input that stands for it there
+      symbol at = t;
+      while (s.b.tensor(at).region != 0 && look(s, at).outer != none && look(s, look(s, at).outer).lifted)
+        at = look(s, at).outer;
+      if (s.b.tensor(at).region == 0) l.stands_for.emplace_back(t, at);
+      continue;
+    }
+    if (s.b.tensor(t).base == none || s.b.tensor(root_of(s, t)).producer != none) continue;
+    bool given = true; // a part of a tensor that nobody writes
+    for (symbol const other : s.written[root_of(s, t)]) given = given && !overlap(s.b.get(), t, other);
+    for (symbol const other : to.bound) given = given && (other == t || root_of(s, t) != other);
+    if (!given) continue;
+    symbol const in = s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape);
+    s.b.edit().tensors[in].name = s.b.tensor(t).name;
+    (void)s.b.assign(info_of<op::identity>(), &in, 1, &t, 1, nullptr, 0, r.where);
+    s.written[root_of(s, t)].push_back(t);
+    s.inputs.push_back(in);
+    l.stands_for.emplace_back(t, in);
+  }
+  std::vector<symbol> wanted = to.outputs;
+  wanted.insert(wanted.end(), to.bound.begin(), to.bound.end());
+  for (auto const& [of, next] : to.updates) {
+    wanted.push_back(of);
+    wanted.push_back(next);
+  }
+  find_inputs(s, wanted);
+  return l;
+}
+
+} // namespace cotangent::dynamic::detail
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_ORDER_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_ORDER_HPP
+
+#include <cotangent/dynamic/symbolic_store.hpp>
+
+#include <cotangent/transform/order.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+// Which operation runs before which: because it writes what the other reads, or because an edge says so.
+
+namespace cotangent::dynamic::detail {
+
+struct exec_io {
+  std::vector<symbol> in, out;
+};
+
+/// Whether an operation writes it, also one of a sub-graph that is no loop or branch yet.
+inline bool gets_written(graph_state const& s, symbol t) {
+  if (is_written(s, t)) return true;
+  for (graph_record const& g : s.symbolic.graphs) {
+    if (g.sealed || g.region == 0 || g.parent != s.b.tensor(t).region) continue;
+    for (auto const& [outer, inner] : g.outer_inner)
+      if (outer == t && gets_written(s, inner)) return true;
+  }
+  return false;
+}
+
+/// What an operation reads and writes in its own graph; of a loop or choice, what its sub-graphs do.
+inline exec_io io_of(graph_state const& s, std::int32_t e) {
+  exec_record const& x = exec_at(s, e);
+  graph const& g = s.b.get();
+  if (x.kind == exec_kind::operation) return {x.in, x.out};
+  if (!x.pending && !x.nodes.empty()) {
+    node const& n = g.nodes[x.nodes.back()];
+    symbol const* const ids = g.ids.data() + n.first;
+    return {{ids, ids + n.operand_count}, {ids + n.operand_count, ids + n.operand_count + n.result_count}};
+  }
+  exec_io io;
+  auto const add = [](std::vector<symbol>& to, symbol t) {
+    for (symbol const known : to)
+      if (known == t) return;
+    to.push_back(t);
+  };
+  if (x.selector != none) add(io.in, x.selector);
+  for (std::int32_t const r : x.graphs)
+    for (auto const& [outer, inner] : graph_at(s, r).outer_inner)
+      add(gets_written(s, inner) ? io.out : io.in, outer);
+  for (auto const& [from, to] : x.bypasses) {
+    add(io.in, from);
+    add(io.out, to);
+  }
+  return io;
+}
+
+/// The operations of one graph, and who follows whom, by their place in `execs`.
+struct exec_order {
+  std::vector<std::int32_t> execs;
+  std::unordered_map<std::int32_t, std::int32_t> place;
+  std::vector<std::vector<std::int32_t>> after, before;
+
+  std::vector<bool> reach(std::vector<std::int32_t> from, bool forward) const {
+    std::vector<bool> seen(execs.size());
+    for (std::int32_t const at : from) seen[static_cast<std::size_t>(at)] = true;
+    while (!from.empty()) {
+      auto const at = static_cast<std::size_t>(from.back());
+      from.pop_back();
+      for (std::int32_t const next : forward ? after[at] : before[at])
+        if (!seen[static_cast<std::size_t>(next)]) {
+          seen[static_cast<std::size_t>(next)] = true;
+          from.push_back(next);
+        }
+    }
+    return seen;
+  }
+};
+
+/// The edges by data among these operations, by their place: exact, in n log n. `noops`: those of what noops write.
+inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32_t> const& execs,
+                                    bool noops) {
+  graph const& g = s.b.get();
+  graph shadow;
+  shadow.tensors = g.tensors;
+  shadow.shapes = g.shapes;
+  shadow.extents = g.extents;
+  shadow.numbers = g.numbers;
+  for (tensor_symbol& t : shadow.tensors) t.producer = none;
+  for (std::size_t k = 0; k < execs.size(); ++k) {
+    exec_io const io = io_of(s, execs[k]);
+    exec_record const& x = exec_at(s, execs[k]);
+    bool const noop = x.kind == exec_kind::operation && x.what.kind() == command::form::noop;
+    node n;
+    n.first = shadow.ids.size();
+    for (symbol const t : io.in)
+      if (t != none && !(noop && noops)) {
+        shadow.ids.push(t);
+        ++n.operand_count;
+      }
+    n.result_count = 0;
+    for (symbol const t : io.out)
+      if (t != none && noop == noops) {
+        shadow.ids.push(t);
+        ++n.result_count;
+        shadow.tensors[t].producer = static_cast<std::int32_t>(k);
+      }
+    shadow.nodes.push(n);
+  }
+  return edges_of(shadow);
+}
+
+inline exec_order order_in(graph_state const& s, std::int32_t region) {
+  exec_order o;
+  bool noops = false;
+  for (std::int32_t const e : graph_at(s, region).execs) {
+    o.place.emplace(e, static_cast<std::int32_t>(o.execs.size()));
+    o.execs.push_back(e);
+    noops = noops ||
+            (exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::noop);
+  }
+  o.after.resize(o.execs.size());
+  o.before.resize(o.execs.size());
+  for (int pass = 0; pass < (noops ? 2 : 1); ++pass)
+    for (dependency const& d : data_edges(s, o.execs, pass == 1))
+      if (d.before != d.after) o.after[static_cast<std::size_t>(d.before)].push_back(d.after);
+  std::vector<std::int32_t> told(o.execs.size(), none); // by place: by whom last
+  for (std::size_t k = 0; k < o.execs.size(); ++k) {
+    auto const at = static_cast<std::int32_t>(k);
+    std::vector<std::int32_t> once;
+    auto const add = [&](std::int32_t next) {
+      if (told[static_cast<std::size_t>(next)] == at) return;
+      told[static_cast<std::size_t>(next)] = at;
+      once.push_back(next);
+      o.before[static_cast<std::size_t>(next)].push_back(at);
+    };
+    for (std::int32_t const next : o.after[k]) add(next);
+    for (std::int32_t const e : exec_at(s, o.execs[k]).after) add(o.place.at(e));
+    o.after[k] = std::move(once);
+  }
+  return o;
+}
+
+/// Their order, as near to that in which they were made as can be. Throws: `graph_error` naming an operation on a cycle.
+inline std::vector<std::int32_t> sorted(graph_state const& s, exec_order const& o, request const& r) {
+  std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
+  std::vector<std::size_t> missing(o.execs.size());
+  for (std::size_t k = 0; k < o.execs.size(); ++k) {
+    missing[k] = o.before[k].size();
+    if (missing[k] == 0) ready.push(static_cast<std::int32_t>(k));
+  }
+  std::vector<std::int32_t> places;
+  while (!ready.empty()) {
+    places.push_back(ready.top());
+    ready.pop();
+    for (std::int32_t const next : o.after[static_cast<std::size_t>(places.back())])
+      if (--missing[static_cast<std::size_t>(next)] == 0) ready.push(next);
+  }
+  if (places.size() == o.execs.size()) return places;
+  std::size_t at = 0;
+  while (missing[at] == 0) ++at;
+  for (std::size_t steps = 0; steps < o.execs.size(); ++steps) // back along what it waits for, onto the cycle
+    for (std::int32_t const p : o.before[at])
+      if (missing[static_cast<std::size_t>(p)] != 0) {
+        at = static_cast<std::size_t>(p);
+        break;
+      }
+  exec_record const& x = exec_at(s, o.execs[at]);
+  message text = words_of(s.b, {why<refusals::order_cycle>(), {}, {}, none, x.where}, r);
+  throw graph_error(text.put("; on it is ").put(x.what.name().c_str()).put(" ").put(x.name.c_str()));
+}
+
+/// What lies on a way from the sources to the destinations; all of it where neither was set.
+inline std::vector<bool> between(exec_order const& o, std::vector<std::int32_t> const* sources,
+                                 std::vector<std::int32_t> const* destinations) {
+  std::vector<bool> in(o.execs.size(), true);
+  auto const narrow = [&](std::vector<std::int32_t> const* ends, bool forward) {
+    if (ends == nullptr) return;
+    std::vector<std::int32_t> from;
+    for (std::int32_t const e : *ends)
+      if (auto const at = o.place.find(e); at != o.place.end()) from.push_back(at->second);
+    std::vector<bool> const seen = o.reach(std::move(from), forward);
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = in[k] && seen[k];
+  };
+  narrow(sources, true);
+  narrow(destinations, false);
+  return in;
+}
+
+} // namespace cotangent::dynamic::detail
+
+#endif

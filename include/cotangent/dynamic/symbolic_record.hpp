@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_RECORD_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_RECORD_HPP
+
+#include <cotangent/dynamic/symbolic_command.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What the symbolic-graph API knows besides the graph: which symbols are dead, edges made by hand, sub-graphs before they
+// are loops and branches.
+
+namespace cotangent::dynamic {
+namespace detail {
+struct graph_state;
+}
+
+/// A tensor symbol: a name for a symbol of the graph. Made from nothing it is absent, which inputs and outputs of an
+/// operation may be.
+struct symbolic_tensor {
+  detail::graph_state* s = nullptr;
+  symbol id = none;
+  std::uint32_t generation = 0;
+
+  bool present() const noexcept { return s != nullptr; }
+  friend bool operator==(symbolic_tensor const&, symbolic_tensor const&) = default;
+};
+inline constexpr symbolic_tensor absent{};
+
+/// An exec symbol: one application of a command.
+struct symbolic_exec {
+  detail::graph_state* s = nullptr;
+  std::int32_t id = none;
+  std::uint32_t generation = 0;
+
+  bool present() const noexcept { return s != nullptr; }
+  friend bool operator==(symbolic_exec const&, symbolic_exec const&) = default;
+};
+
+struct automatic_t {
+  struct tag {};
+  explicit constexpr automatic_t(tag) {}
+};
+/// A shape that is set later, or follows from the operation that writes the tensor.
+inline constexpr automatic_t automatic{automatic_t::tag{}};
+
+/// What a tensor is where no operation writes it: given when a program runs, or all zeros, or all ones.
+enum class unwritten : unsigned char { given, zeros, ones };
+
+/// What `set_flags` says of an operation.
+struct exec_flags {
+  bool keep = false;  // never merged with an equal one: a copy that is to be computed again
+  bool exact = false; // no rewrite changes it
+};
+
+namespace detail {
+
+struct tensor_record {
+  bool own = false; // made by the symbolic API
+  bool dead = false;
+  bool automatic = false; // its shape is not known yet
+  bool exposed = false;   // an expression may stand for it: its place is not used again
+  bool lifted = false;    // stands for an input of the graph that nobody named
+  bool taped = false;     // its value is kept for each iteration
+  unwritten fill = unwritten::given;
+  std::uint32_t generation = 0;
+  symbol outer = none;        // the symbol of the graph around that it stands for
+  symbol peer = none;         // the symbol of another graph that belongs to it
+  std::int32_t writer = none; // the operation that writes it
+};
+
+enum class exec_kind : unsigned char { operation, loop, choice };
+
+struct exec_record {
+  command what;
+  std::vector<symbol> in, out;             // none: absent
+  std::vector<std::int32_t> before, after; // edges
+  std::vector<std::int32_t> nodes;         // of the graph
+  std::vector<std::int32_t> graphs;        // of a loop, of branches: regions
+  std::string name;
+  std::source_location where{};
+  symbol selector = none;
+  std::vector<std::pair<symbol, symbol>> bypasses; // from, to
+  std::int32_t graph = 0;                          // its region
+  std::uint32_t generation = 0;
+  exec_kind kind = exec_kind::operation;
+  bool dead = false;
+  bool pending = false; // its nodes wait for shapes, or for the rest of its sub-graphs
+  bool foreign = false; // an expression or a gradient made it
+  exec_flags flags;
+};
+
+/// A sub-graph; the first one is the graph itself.
+struct graph_record {
+  std::int32_t region = 0, parent = none;
+  std::string name;
+  std::int32_t owner = none; // the loop or choice that runs it
+  bool sealed = false;       // a loop or branch as every pass takes it: it cannot be changed any more
+  std::vector<std::int32_t> execs;
+  std::vector<symbol> tensors;
+  std::vector<std::pair<symbol, symbol>> outer_inner; // what stands for what
+  std::vector<std::pair<symbol, symbol>> carries;     // from, to
+  symbol count = none, condition = none;
+  bool condition_last = false;
+  std::vector<std::int32_t> sources, destinations;
+  bool sources_set = false, destinations_set = false;
+  std::int32_t peer = none;
+};
+
+struct symbolic_hooks {
+  std::vector<std::pair<int, std::function<void(symbolic_tensor)>>> tensor, alias;
+  std::vector<std::pair<int, std::function<void(symbolic_exec)>>> exec;
+  int next = 0;
+};
+
+/// Copied with the graph, but for the hooks: they belong to who set them.
+struct symbolic_record {
+  std::vector<tensor_record> tensors; // by symbol, as far as they were looked at
+  std::vector<exec_record> execs;
+  std::vector<std::int32_t> node_exec; // by node: the exec it belongs to, or none
+  std::vector<graph_record> graphs;    // by region, as far as there are
+  std::vector<symbol> free_tensors;    // dead, to be used again
+  std::vector<std::int32_t> free_execs;
+  std::shared_ptr<symbolic_hooks> hooks = std::make_shared<symbolic_hooks>();
+  bool used = false; // somebody has asked for the symbolic API
+
+  symbolic_record() = default;
+  symbolic_record(symbolic_record const& o)
+      : tensors(o.tensors), execs(o.execs), node_exec(o.node_exec), graphs(o.graphs),
+        free_tensors(o.free_tensors), free_execs(o.free_execs), used(o.used) {}
+  symbolic_record(symbolic_record&&) = default;
+  symbolic_record& operator=(symbolic_record&&) = default;
+  symbolic_record& operator=(symbolic_record const&) = delete;
+
+  /// Forgets what is no longer in the graph.
+  void take_back(std::int32_t tensor_count, std::int32_t node_count, std::int32_t region_count) {
+    if (tensors.size() > static_cast<std::size_t>(tensor_count))
+      tensors.resize(static_cast<std::size_t>(tensor_count));
+    while (node_exec.size() > static_cast<std::size_t>(node_count)) {
+      if (std::int32_t const e = node_exec.back(); e != none)
+        forget_node(e, static_cast<std::int32_t>(node_exec.size()) - 1);
+      node_exec.pop_back();
+    }
+    if (graphs.size() > static_cast<std::size_t>(region_count))
+      graphs.resize(static_cast<std::size_t>(region_count));
+    for (graph_record& g : graphs) {
+      std::erase_if(g.outer_inner, [&](auto const& p) { return p.second >= tensor_count; });
+      std::erase_if(g.tensors, [&](symbol t) { return t >= tensor_count; });
+    }
+  }
+
+private:
+  void forget_node(std::int32_t e, std::int32_t node) {
+    exec_record& x = execs[static_cast<std::size_t>(e)];
+    std::erase(x.nodes, node);
+    if (!x.foreign || !x.nodes.empty()) return;
+    if (static_cast<std::size_t>(x.graph) < graphs.size())
+      std::erase(graphs[static_cast<std::size_t>(x.graph)].execs, e);
+    std::uint32_t const generation = x.generation + 1;
+    x = {};
+    x.dead = true;
+    x.generation = generation;
+    free_execs.push_back(e);
+  }
+};
+
+} // namespace detail
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_STORE_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_STORE_HPP
+
+#include <cotangent/dynamic/state.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The records of the symbolic API beside the graph: kept in step with it, asked with checks, taken back after an error.
+
+namespace cotangent::dynamic::detail {
+
+inline request request_of_words(std::string_view name, std::source_location where) {
+  return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
+}
+/// Throws what is wrong with a graph, not with shapes.
+template <class Refusal>
+[[noreturn]] inline void raise_graph(builder const& b, request const& r, extent const& left = {},
+                                     extent const& right = {}) {
+  throw graph_error(words_of(b, {why<Refusal>(), left, right, none, {}}, r));
+}
+
+inline tensor_record const& look(graph_state const& s, symbol t) {
+  static tensor_record const nothing;
+  return static_cast<std::size_t>(t) < s.symbolic.tensors.size()
+             ? s.symbolic.tensors[static_cast<std::size_t>(t)]
+             : nothing;
+}
+inline tensor_record& record(graph_state& s, symbol t) {
+  auto& all = s.symbolic.tensors;
+  if (static_cast<std::size_t>(t) >= all.size())
+    all.resize(static_cast<std::size_t>(s.b.get().tensors.size()));
+  return all[static_cast<std::size_t>(t)];
+}
+inline exec_record& exec_at(graph_state& s, std::int32_t e) {
+  return s.symbolic.execs[static_cast<std::size_t>(e)];
+}
+inline exec_record const& exec_at(graph_state const& s, std::int32_t e) {
+  return s.symbolic.execs[static_cast<std::size_t>(e)];
+}
+inline graph_record& graph_at(graph_state& s, std::int32_t r) {
+  return s.symbolic.graphs[static_cast<std::size_t>(r)];
+}
+inline graph_record const& graph_at(graph_state const& s, std::int32_t r) {
+  return s.symbolic.graphs[static_cast<std::size_t>(r)];
+}
+
+inline bool is_control(node const& n) {
+  return n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
+}
+
+/// A place for an operation: one that was freed, or a new one.
+inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
+  std::int32_t const region = e.graph;
+  std::int32_t at = static_cast<std::int32_t>(s.symbolic.execs.size());
+  if (!s.symbolic.free_execs.empty()) {
+    at = s.symbolic.free_execs.back();
+    s.symbolic.free_execs.pop_back();
+    e.generation = exec_at(s, at).generation;
+    exec_at(s, at) = std::move(e);
+  } else s.symbolic.execs.push_back(std::move(e));
+  graph_at(s, region).execs.push_back(at);
+  return at;
+}
+
+/// Takes up what expressions and gradients have made since.
+inline void keep_in_step(graph_state& s) {
+  graph const& g = s.b.get();
+  symbolic_record& all = s.symbolic;
+  while (all.graphs.size() < static_cast<std::size_t>(g.regions.size())) {
+    graph_record r;
+    r.region = static_cast<std::int32_t>(all.graphs.size());
+    r.parent = g.regions[r.region].parent;
+    r.sealed = r.region != 0;
+    all.graphs.push_back(std::move(r));
+  }
+  for (auto i = static_cast<std::int32_t>(all.node_exec.size()); i < g.nodes.size(); ++i) {
+    node const& n = g.nodes[i];
+    if (n.op == info_of<op::nothing>()) {
+      all.node_exec.push_back(none);
+      continue;
+    }
+    exec_record e;
+    symbol const* const ids = g.ids.data() + n.first;
+    e.in.assign(ids, ids + n.operand_count);
+    e.out.assign(ids + n.operand_count, ids + n.operand_count + n.result_count);
+    std::int64_t const* const a = g.numbers.data() + n.attribute;
+    if (n.op == info_of<op::constant>()) {
+      scalar const v = cotangent::detail::scalar_of(g.tensors[e.out.front()].type, a[0]);
+      e.what = is_floating(v.type) ? command::set(v.real) : command::set(v.integer);
+    } else e.what = command::of(n.op, std::vector<std::int64_t>(a, a + n.attribute_count));
+    if (n.op == info_of<op::loop>()) {
+      loop_layout const at = loop_layout::of(g, n);
+      e.kind = exec_kind::loop;
+      e.graphs.push_back(at.body);
+    } else if (n.op == info_of<op::case_of>()) {
+      case_layout const at = case_layout::of(g, n);
+      e.kind = exec_kind::choice;
+      for (int k = 0; k < at.branches; ++k) e.graphs.push_back(at.branch(k));
+      e.selector = e.in.front();
+    }
+    e.nodes.push_back(i);
+    e.graph = n.region;
+    e.where = n.where;
+    e.foreign = true;
+    std::vector<std::int32_t> const graphs = e.graphs;
+    std::int32_t const id = new_exec(s, std::move(e));
+    for (std::int32_t const r : graphs) graph_at(s, r).owner = id;
+    all.node_exec.push_back(id);
+  }
+}
+
+/// What stands at a handle, checked.
+inline symbol checked(graph_state& s, symbolic_tensor const& t, request const& r) {
+  if (!t.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
+  if (t.s != &s) raise_graph<refusals::dynamic_other_graph>(s.b, r);
+  tensor_record const& at = look(s, t.id);
+  if (at.dead || at.generation != t.generation) raise_graph<refusals::symbolic_dead>(s.b, r);
+  return t.id;
+}
+inline std::int32_t checked(graph_state& s, symbolic_exec const& e, request const& r) {
+  if (!e.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
+  if (e.s != &s) raise_graph<refusals::dynamic_other_graph>(s.b, r);
+  if (static_cast<std::size_t>(e.id) >= s.symbolic.execs.size() || exec_at(s, e.id).dead ||
+      exec_at(s, e.id).generation != e.generation)
+    raise_graph<refusals::symbolic_dead>(s.b, r);
+  return e.id;
+}
+inline symbolic_tensor handle_of(graph_state& s, symbol t) {
+  if (t == none) return {};
+  return {&s, t, look(s, t).generation};
+}
+inline symbolic_exec exec_handle(graph_state& s, std::int32_t e) {
+  if (e == none) return {};
+  return {&s, e, exec_at(s, e).generation};
+}
+
+inline void name_symbol(builder& b, symbol t, std::string_view name) {
+  if (name.empty()) return;
+  b.edit().tensors[t].name = b.get().names.size();
+  for (char const c : name) b.edit().names.push(c);
+  b.edit().names.push('\0');
+}
+
+/// A tensor symbol of a sub-graph: in a place that was freed there, or a new one.
+inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::int32_t shape, bool automatic,
+                         std::string_view name) {
+  symbol t = none;
+  auto& unused = s.symbolic.free_tensors;
+  if (!unused.empty() && s.b.tensor(unused.back()).region == region) {
+    t = unused.back();
+    unused.pop_back();
+    tensor_symbol& at = s.b.edit().tensors[t];
+    at.type = e;
+    at.shape = shape;
+    at.name = at.base = at.window = at.producer = none;
+  } else {
+    std::int32_t const before = s.b.region;
+    s.b.region = region;
+    t = s.b.symbol_of(e, shape);
+    s.b.region = before;
+  }
+  name_symbol(s.b, t, name);
+  tensor_record fresh;
+  fresh.own = true;
+  fresh.automatic = automatic;
+  fresh.generation = look(s, t).generation;
+  record(s, t) = fresh;
+  graph_at(s, region).tensors.push_back(t);
+  return t;
+}
+
+inline symbol root_of(graph_state const& s, symbol t) {
+  return s.b.tensor(t).base == none ? t : s.b.tensor(t).base;
+}
+inline bool is_unknown(graph_state const& s, symbol t) {
+  return t != none && look(s, root_of(s, t)).automatic;
+}
+/// Whether some operation writes it, or a part of it.
+inline bool is_written(graph_state const& s, symbol t) {
+  if (s.b.tensor(t).producer != none) return true;
+  symbol const root = root_of(s, t);
+  if (s.b.tensor(root).producer != none) return true;
+  auto const at = s.written.find(root);
+  return at != s.written.end() && !at->second.empty();
+}
+
+/// The symbol by which a sub-graph knows `t` of a graph around it.
+inline symbol resolved(graph_state& s, std::int32_t region, symbol t, request const& r) {
+  if (s.b.tensor(t).region == region) return t;
+  if (region == 0) raise_graph<refusals::symbolic_sub_graph>(s.b, r);
+  symbol const outer = resolved(s, graph_at(s, region).parent, t, r);
+  for (auto const& [o, i] : graph_at(s, region).outer_inner)
+    if (o == outer) return i;
+  if (graph_at(s, region).sealed) raise_graph<refusals::symbolic_sealed>(s.b, r);
+  tensor_symbol const like = s.b.tensor(outer);
+  symbol const inner = new_tensor(s, region, like.type, like.shape, is_unknown(s, outer), {});
+  s.b.edit().tensors[inner].name = like.name;
+  record(s, inner).outer = outer;
+  graph_at(s, region).outer_inner.emplace_back(outer, inner);
+  return inner;
+}
+
+/// Takes back what was added, unless it is told that all went well. (What was changed, its user puts back.)
+class symbolic_undo {
+  graph_state* s_;
+  builder::mark mark_;
+
+public:
+  explicit symbolic_undo(graph_state& s) : s_(&s), mark_((keep_in_step(s), s.b.here())) {}
+  symbolic_undo(symbolic_undo const&) = delete;
+  symbolic_undo& operator=(symbolic_undo const&) = delete;
+  ~symbolic_undo() {
+    if (s_ == nullptr) return;
+    s_->b.take_back(mark_);
+    s_->symbolic.take_back(mark_.tensors, mark_.nodes, mark_.regions);
+  }
+  void keep() noexcept { s_ = nullptr; }
+};
+
+} // namespace cotangent::dynamic::detail
+
+#endif
