@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_SIMPLIFY_HPP
 #define COTANGENT_TRANSFORM_SIMPLIFY_HPP
 
+#include <cotangent/transform/hoist.hpp>
 #include <cotangent/transform/prune.hpp>
 #include <cotangent/transform/simplify_compact.hpp>
 #include <cotangent/transform/simplify_sums.hpp>
@@ -198,7 +199,7 @@ private:
 constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
   bool const fuses = o.rewrite && o.fuse_multiply_add;
   if (g.region_count > 1 && detail::knows_regions(g)) {
-    graph const narrow = prune(g);
+    graph const narrow = hoist(prune(g));
     bool const views = detail::readers::any_view(narrow);
     detail::simplifier const rebuilt(narrow, o, views);
     return prune(detail::compaction(rebuilt.b.get(), fuses, views).take());
