@@ -20,13 +20,15 @@ UNDER = {
     "kernels": ["core"],
     "run": ["transform", "kernels"],
     "trace": ["run"],
-    "dynamic": ["trace"],
+    "dynamic": ["trace", "io"],
     "io": ["transform"],
     "check": ["trace", "dynamic"],
     "interop": ["trace"],
 }
 UMBRELLA = "cotangent/cotangent.hpp"
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
+FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
+           "unistd.h": "cotangent/io/archive/file.hpp"}
 
 
 def reach(layer):
@@ -53,6 +55,9 @@ def complaints_of_includes(header, text):
             yield "includes the whole of Boost.Hana; name the parts"
         elif re.search(r"intrin\.h$|^arm_(neon|sve)\.h$", target) and not header.startswith(INSTRUCTION_SETS):
             yield f"includes {target}; instruction sets are named in {INSTRUCTION_SETS}*.hpp alone"
+        elif target in FOREIGN:
+            if header != FOREIGN[target]:
+                yield f"includes {target}; only {FOREIGN[target]} does"
         elif layer != "interop" and re.search(r"[/.]", target) and not target.startswith("boost/hana/") \
                 and not re.search(r"intrin\.h$|^arm_(neon|sve)\.h$", target):
             yield f"includes {target}; foreign headers stay in interop/"
@@ -122,6 +127,7 @@ def self_test():
         (["write the whole path"], {base: ['#include "other.hpp"']}),
         (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),
         (["stay in interop"], {base: ["#include <Eigen/Core>"]}),
+        (["only cotangent/io/archive/json.hpp does"], {base: ["#include <nlohmann/json.hpp>"]}),
         (["named in cotangent/kernels/simd*.hpp alone"], {base: ["#include <immintrin.h>"]}),
         (["lies in no layer"], {"cotangent/misc/a.hpp": [], base: []}),
         (["holds no headers"], {}),

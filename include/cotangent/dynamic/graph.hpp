@@ -35,6 +35,7 @@ namespace cotangent::dynamic {
 /// an error the graph is as it was.
 class graph {
   std::unique_ptr<detail::graph_state> s_ = std::make_unique<detail::graph_state>();
+  friend struct detail::graph_access;
 
 public:
   graph() = default;

@@ -35,6 +35,8 @@ struct binding {
         memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
   std::uint32_t generation = 0; // of a symbol that may have been freed since
   bool generation_known = false;
+  binding(any_expr const& x, detail::memory_of const& m, std::source_location w = std::source_location::current())
+      : what(x), memory(m), where(w) {}
 };
 
 /// Which elements of a tensor a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride of the memory of

@@ -103,6 +103,8 @@ struct held_constant {
   std::vector<unsigned char> bytes;
 };
 
+struct graph_access; // dynamic/graph_access.hpp
+
 struct graph_state {
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order in which they were made

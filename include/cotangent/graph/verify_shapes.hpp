@@ -139,8 +139,10 @@ private:
       if (start < -g_.extent_count) return "a window starts at a dimension that is not in the graph";
       if (small.size[k] <= 0 || large.size[k] < 0 || start < 0)
         continue; // empty, or known when the program runs
-      std::int64_t const last = start + (small.size[k] - 1) * step;
-      if (start >= large.size[k] || last < 0 || last >= large.size[k]) return outside;
+      std::int64_t reach = 0, last = 0;
+      if (start >= large.size[k] || __builtin_mul_overflow(small.size[k] - 1, step, &reach) ||
+          __builtin_add_overflow(start, reach, &last) || last < 0 || last >= large.size[k])
+        return outside;
     }
     return nullptr;
   }

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_ARCHIVE_HPP
+#define COTANGENT_DYNAMIC_ARCHIVE_HPP
+
+// Graphs in files, with their data. Needs nlohmann-json.
+
+#include <cotangent/dynamic/archive_state.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/io/archive/tensors.hpp>
+
+#  include <filesystem>
+#  include <map>
+#  include <source_location>
+#  include <span>
+#  include <string>
+#  include <string_view>
+#  include <utility>
+#  include <vector>
+
+namespace cotangent::dynamic::detail {
+struct archive_access;
+}
+
+namespace cotangent::archive {
+
+/// An expression under a name by which it is found again.
+struct named {
+  std::string name;
+  dynamic::any_expr what;
+};
+
+/// What a file holds: a graph, and the data that were bound to it.
+///
+///     auto file = ct::archive::load("net.safetensors");
+///     auto loss = file.find<float>("loss");
+///     auto p = file.graph.compile({loss}, file.binds());
+///     p.run();                             // reads the data where they lie: in `file`
+///     file.data.elements<float>("w")[0] = 1;
+class contents {
+  std::map<std::string, symbol, std::less<>> names_;
+  std::vector<std::pair<symbol, std::string>> bound_; // and what the data are called
+  std::vector<std::pair<symbol, symbol>> updates_;
+
+  friend struct dynamic::detail::archive_access;
+
+public:
+  dynamic::graph graph;
+  tensors data;
+
+  /// What was saved under a name; else what has data of that name; else the input or the tensor that was made with it.
+  /// Throws: `io_error` where there is none.
+  dynamic::any_expr find(std::string_view name) const;
+  /// The same with its element. Throws: `graph_error` where it holds others.
+  template <class T>
+  dynamic::expr<T> find(std::string_view name,
+                        std::source_location where = std::source_location::current()) const {
+    return find(name).template as<T>(where);
+  }
+  /// By which `find` finds something.
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (auto const& [name, id] : names_) all.push_back(name);
+    return all;
+  }
+
+  /// What has data, with the data: for `compile`. They lie in `data`, which must outlive the program.
+  std::vector<dynamic::binding> binds();
+
+  /// Steps of an optimiser: for `compile_options::updates`.
+  std::vector<dynamic::update> updates() const;
+
+  /// Copies, from another file, the tensors that are called like data of this one.
+  ///
+  /// Throws: `io_error` where one has another element type or shape; then nothing is copied.
+  void take(tensors const& other);
+};
+
+/// Writes a graph as one safetensors file: what is bound to its expressions as tensors, called like the inputs that they are
+/// bound to; the graph as JSON in the metadata, with names for results and the steps of an optimiser where they are given.
+/// Who reads meanwhile sees the old file.
+///
+/// Throws: `io_error`, and what was there before is still there; `graph_error` for expressions of another graph.
+/// Checked: tests/runtime/archive.cpp, tests/runtime/archive_damage.cpp
+inline void save(std::filesystem::path const& path, dynamic::graph const& g,
+                 std::vector<dynamic::binding> const& binds = {}, std::vector<named> const& results = {},
+                 std::vector<dynamic::update> const& updates = {});
+/// The bytes of such a file.
+inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::binding> const& binds = {},
+                            std::vector<named> const& results = {},
+                            std::vector<dynamic::update> const& updates = {});
+
+/// Reads what `save` wrote. Operations that are none of the library are to be named: `load(path, operations<softsign>{})`.
+///
+/// Throws: `io_error`, whatever is in the file, unless it is a graph in which everything is sound.
+template <class... UserOps>
+contents load(std::filesystem::path const& path, operations<UserOps...> = {});
+template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> = {});
+
+} // namespace cotangent::archive
+
+namespace cotangent::dynamic::detail {
+
+namespace archived = cotangent::detail::archived;
+
+struct archive_access {
+  static archived::composed composed(graph const& g, std::vector<binding> const& binds,
+                                     std::vector<cotangent::archive::named> const& results,
+                                     std::vector<update> const& updates) {
+    graph_state const& built = graph_access::state(g);
+    if (!built.frames.empty()) archived::refuse<refusals::archive_open_body>();
+    request const r{"save", 4, nullptr, 0, {}};
+    std::vector<std::pair<std::string, symbol>> named_symbols;
+    std::vector<std::pair<symbol, symbol>> next;
+    lowering wanted;
+    for (auto const& one : results)
+      named_symbols.emplace_back(one.name, graph_access::symbol_of(g, one.what, r));
+    for (update const& u : updates)
+      next.emplace_back(graph_access::symbol_of(g, u.of, r), graph_access::symbol_of(g, u.to, r));
+    for (auto const& [name, t] : named_symbols) wanted.outputs.push_back(t);
+    for (binding const& b : binds)
+      wanted.bound.push_back(graph_access::symbol_of(g, b.what, {"save", 4, nullptr, 0, b.where}));
+    wanted.updates = next;
+    settled const plain(built, wanted, r);
+    graph_state const& s = plain.state();
+    archived::json j = state_as_json(s);
+    if (built.symbolic.used) j["symbols"] = plain.beside();
+    std::vector<archived::piece> pieces;
+    std::map<std::string, symbol> taken; // names of tensors in the file
+    auto const called = [&](std::string const& wish, char const* otherwise, symbol t) {
+      std::string name = wish.empty() ? otherwise + std::to_string(t) : wish;
+      while (name == "__metadata__" || taken.find(name) != taken.end()) name += "." + std::to_string(t);
+      taken.emplace(name, t);
+      return name;
+    };
+    auto const shape = [&](symbol t) {
+      dimensions const& d = s.b.dims(t);
+      return std::vector<std::int64_t>(d.size, d.size + d.rank);
+    };
+    auto const bytes = [](void const* data, std::size_t count) {
+      return std::string_view(count == 0 ? "" : static_cast<char const*>(data), count);
+    };
+    j["results"] = archived::json::object();
+    std::map<symbol, std::string> result_names;
+    for (auto const& [name, t] : named_symbols) {
+      if (name.empty() || name.find('\0') != std::string::npos || j["results"].contains(name))
+        archived::refuse<refusals::archive_name>(name);
+      j["results"][name] = t;
+      result_names.emplace(t, name);
+    }
+    for (auto const& [of, to] : next) j["updates"].push_back({of, to});
+    for (std::size_t k = 0; k < binds.size(); ++k) {
+      binding const& b = binds[k];
+      symbol const t = plain.input_for(wanted.bound[k]);
+      std::string wish = name_in(s.b, t);
+      if (auto const at = result_names.find(t); wish.empty() && at != result_names.end()) wish = at->second;
+      std::int64_t count = 1, given = 1;
+      for (std::int64_t const n : shape(t)) count *= n;
+      for (std::int64_t const n : b.memory.shape) given *= n;
+      bool const row = b.memory.shape.rank() == 1 && given == count;
+      if (b.memory.type != s.b.tensor(t).type || !(row || sizes(shape_of(s.b, t)) == b.memory.shape))
+        archived::refuse<refusals::archive_fit>(wish);
+      std::string const name = called(wish, "tensor ", t);
+      j["binds"].push_back({t, name});
+      pieces.push_back({name, b.memory.type, shape(t),
+                        bytes(b.memory.data, static_cast<std::size_t>(count) * size_of(b.memory.type))});
+    }
+    for (held_constant const& c : s.constants) {
+      std::string const name = called("", "constant ", c.id);
+      j["constants"].push_back({c.id, name});
+      pieces.push_back({name, s.b.tensor(c.id).type, shape(c.id), bytes(c.bytes.data(), c.bytes.size())});
+    }
+    return {std::move(pieces), {{"cotangent.graph", archived::text_of(j)}}};
+  }
+
+  static cotangent::archive::contents read(std::string_view file, archived::operation_names const& known) {
+    archived::file_layout layout = archived::checked_layout_of(file);
+    auto const text = layout.texts.find("cotangent.graph");
+    if (text == layout.texts.end()) archived::refuse<refusals::archive_no_graph>();
+    if (!archived::has_sum(file)) archived::refuse<refusals::archive_changed>();
+    cotangent::archive::contents c;
+    state_reader reader(archived::parsed(text->second), known);
+    c.data = cotangent::archive::tensors(std::move(layout));
+    graph_state& s = graph_access::state(c.graph);
+    reader.read(s);
+    // its data; those of constants go to the graph
+    for (auto const& [t, name] : reader.constants) {
+      check_fit(s, t, name, c.data);
+      std::string_view const bytes = c.data.bytes(name);
+      s.constants.push_back({t, {bytes.begin(), bytes.end()}});
+    }
+    for (auto const& [t, name] : reader.constants) c.data.remove(name);
+    for (auto const& [t, name] : reader.binds) {
+      check_fit(s, t, name, c.data);
+      c.bound_.emplace_back(t, name);
+    }
+    c.updates_ = reader.updates;
+    for (auto const& [name, t] : reader.results) c.names_.emplace(name, t);
+    for (auto const& [t, name] : reader.binds) c.names_.emplace(name, t);
+    for (symbol t = 0; t < s.b.get().tensors.size(); ++t)
+      if (s.b.tensor(t).region == 0 && s.b.tensor(t).name != none) c.names_.emplace(name_in(s.b, t), t);
+    c.data.texts.erase("cotangent.graph");
+    return c;
+  }
+
+private:
+  static void check_fit(graph_state const& s, symbol t, std::string const& name,
+                        cotangent::archive::tensors const& data) {
+    dimensions const& d = s.b.dims(t);
+    std::vector<std::int64_t> const shape(d.size, d.size + d.rank);
+    if (!data.has(name) || data.dtype(name) != archived::word_of(s.b.tensor(t).type) ||
+        data.shape(name) != shape)
+      archived::refuse<refusals::archive_fit>(name);
+  }
+};
+
+} // namespace cotangent::dynamic::detail
+
+namespace cotangent::archive {
+
+inline dynamic::any_expr contents::find(std::string_view name) const {
+  auto const at = names_.find(name);
+  if (at == names_.end()) cotangent::detail::archived::refuse<refusals::archive_unknown>(name);
+  return dynamic::detail::graph_access::expression(graph, at->second);
+}
+inline std::vector<dynamic::binding> contents::binds() {
+  std::vector<dynamic::binding> all;
+  for (auto const& [t, name] : bound_) {
+    std::string_view const bytes = data.bytes(name);
+    dynamic::detail::memory_of const m{bytes.data(), const_cast<char*>(bytes.data()), data.type(name),
+                                       data.shape(name)};
+    all.emplace_back(dynamic::detail::graph_access::expression(graph, t), m);
+  }
+  return all;
+}
+inline std::vector<dynamic::update> contents::updates() const {
+  std::vector<dynamic::update> all;
+  for (auto const& [of, to] : updates_)
+    all.push_back({dynamic::detail::graph_access::expression(graph, of),
+                   dynamic::detail::graph_access::expression(graph, to)});
+  return all;
+}
+inline void contents::take(tensors const& other) {
+  for (bool const copy : {false, true})
+    for (auto const& [t, name] : bound_)
+      if (other.has(name)) {
+        if (!copy && (other.type(name) != data.type(name) || other.shape(name) != data.shape(name)))
+          cotangent::detail::archived::refuse<refusals::archive_fit>(name);
+        if (copy) data.overwrite(name, other.bytes(name));
+      }
+}
+
+inline void save(std::filesystem::path const& path, dynamic::graph const& g,
+                 std::vector<dynamic::binding> const& binds, std::vector<named> const& results,
+                 std::vector<dynamic::update> const& updates) {
+  dynamic::detail::archive_access::composed(g, binds, results, updates).write(path);
+}
+inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::binding> const& binds,
+                            std::vector<named> const& results, std::vector<dynamic::update> const& updates) {
+  return dynamic::detail::archive_access::composed(g, binds, results, updates).bytes();
+}
+template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
+  cotangent::detail::archived::operation_names known;
+  known.add(own).add(library_operations{});
+  return dynamic::detail::archive_access::read(bytes, known);
+}
+template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {
+  return load_bytes(cotangent::detail::archived::bytes_of(path), own);
+}
+
+} // namespace cotangent::archive
+
+#endif
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_IO_ARCHIVE_JSON_HPP
+#define COTANGENT_IO_ARCHIVE_JSON_HPP
+
+#include <cotangent/io/archive/refusals.hpp>
+
+#include <cotangent/core/error.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+// The only file that names it.
+#  include <nlohmann/json.hpp>
+
+#  include <algorithm>
+#  include <cstddef>
+#  include <cstdint>
+#  include <initializer_list>
+#  include <string>
+#  include <string_view>
+#  include <unordered_set>
+#  include <vector>
+
+// JSON that somebody else wrote: what is not as it should be is an `io_error`.
+
+namespace cotangent::detail::archived {
+
+using json = nlohmann::json;
+
+template <class Refusal> [[noreturn]] inline void refuse(std::string_view about = {}) {
+  message text(Refusal::text);
+  if (!about.empty())
+    text.put("; ").put(about.data(), static_cast<int>(std::min<std::size_t>(about.size(), 300)));
+  throw io_error(text);
+}
+
+inline constexpr int deepest = 16;
+
+/// Throws: `io_error` where the text is no JSON, an object has a key twice, or brackets stand too deep in each other.
+inline json parsed(std::string_view text) {
+  std::vector<std::unordered_set<std::string>> keys; // of the objects that are open
+  auto const look = [&](int depth, json::parse_event_t event, json& at) {
+    using enum json::parse_event_t;
+    if (depth > deepest) refuse<refusals::archive_json>("too deep");
+    if (event == object_start) keys.emplace_back();
+    else if (event == object_end) keys.pop_back();
+    else if (event == key && !keys.back().insert(at.get_ref<std::string const&>()).second)
+      refuse<refusals::archive_json>(at.get_ref<std::string const&>());
+    return true;
+  };
+  try {
+    return json::parse(text.begin(), text.end(), look);
+  } catch (json::exception const& e) { refuse<refusals::archive_json>(e.what()); }
+}
+
+/// As text. Throws: `io_error` where a name in it is no UTF-8.
+inline std::string text_of(json const& j) {
+  try {
+    return j.dump();
+  } catch (json::exception const&) { refuse<refusals::archive_name>(); }
+}
+
+/// Parts of JSON; `Refusal` says what is wrong where one is not what it has to be.
+template <class Refusal> struct parts {
+  static std::int64_t integer(json const& j, std::int64_t low, std::int64_t high) {
+    if (!j.is_number_integer() ||
+        (j.is_number_unsigned() && j.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)))
+      refuse<Refusal>("a number is none, or too large");
+    std::int64_t const n = j.get<std::int64_t>();
+    if (n < low || n > high) refuse<Refusal>("the number " + std::to_string(n) + " is out of range");
+    return n;
+  }
+  static bool truth(json const& j) {
+    if (!j.is_boolean()) refuse<Refusal>("something is neither true nor false");
+    return j.get<bool>();
+  }
+  static std::string const& text(json const& j) {
+    if (!j.is_string()) refuse<Refusal>("a text is none");
+    return j.get_ref<std::string const&>();
+  }
+  /// Shown to be a list, of so many where that is known.
+  static json const& list(json const& j, std::int64_t count = -1) {
+    if (!j.is_array() || (count >= 0 && static_cast<std::int64_t>(j.size()) != count))
+      refuse<Refusal>("a list is none, or of another length");
+    return j;
+  }
+  /// Shown to be an object with no keys but these.
+  static json const& object(json const& j, std::initializer_list<std::string_view> keys) {
+    if (!j.is_object()) refuse<Refusal>("an object is none");
+    for (auto const& [key, value] : j.items())
+      if (std::find(keys.begin(), keys.end(), key) == keys.end())
+        refuse<Refusal>("nobody knows \"" + key + "\"");
+    return j;
+  }
+  static json const& member(json const& j, char const* key) {
+    auto const at = j.find(key);
+    if (at == j.end()) refuse<Refusal>(std::string("there is no \"") + key + "\"");
+    return *at;
+  }
+  /// Null where there is none.
+  static json const* member_if(json const& j, char const* key) {
+    auto const at = j.find(key);
+    return at == j.end() ? nullptr : &*at;
+  }
+};
+
+} // namespace cotangent::detail::archived
+
+#endif
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+// Safetensors files: what is read, what is written, what is refused.
+#include <cotangent/io/archive/tensors.hpp>
+
+#include "../archive_bytes.hpp"
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+#if __has_include(<sys/resource.h>)
+#  include <csignal>
+#  include <sys/resource.h>
+#endif
+
+namespace {
+
+namespace ct = cotangent;
+using archive_bytes::file;
+using archive_bytes::said;
+
+std::string reading(std::string const& bytes) {
+  return said([&] { (void)ct::archive::tensors(bytes); });
+}
+bool begins(std::string const& text, std::string const& with) { return text.rfind(with, 0) == 0; }
+
+std::string const four(4, '\1'), eight(8, '\1');
+
+struct folder {
+  std::filesystem::path path;
+  folder() {
+    path = std::filesystem::temp_directory_path() /
+           ("cotangent-" + std::to_string(std::random_device()()) + std::to_string(std::random_device()()));
+    std::filesystem::create_directory(path);
+  }
+  ~folder() { std::filesystem::remove_all(path); }
+  int files() const {
+    int n = 0;
+    for (auto const& entry : std::filesystem::directory_iterator(path)) n += entry.exists();
+    return n;
+  }
+};
+
+} // namespace
+
+TEST_CASE("what is written is read: elements, shapes, texts", "[archive]") {
+  ct::archive::tensors t;
+  t.add("w", std::vector<double>{1, -2.5, 3, 4, 5, 6}, {2, 3});
+  t.add("b", std::array<float, 3>{.5f, std::numeric_limits<float>::infinity(), -0.f});
+  t.add("n", std::int64_t{-7});
+  t.add("i", std::vector<std::int32_t>{1, 2});
+  t.add("on", std::array<bool, 3>{true, false, true});
+  t.add("none", std::vector<double>{}, {0, 4});
+  t.texts["a \"quoted\" key"] = "line\none";
+  std::string const bytes = t.composed().bytes();
+  ct::archive::tensors const r{bytes};
+  CHECK(r.names() == std::vector<std::string>{"b", "i", "n", "none", "on", "w"});
+  CHECK(r.shape("w") == std::vector<std::int64_t>{2, 3});
+  CHECK(r.elements<double>("w")[1] == -2.5);
+  CHECK(std::isinf(r.elements<float>("b")[1]));
+  CHECK(std::signbit(r.elements<float>("b")[2]));
+  CHECK(r.shape("n").empty());
+  CHECK(r.elements<std::int64_t>("n")[0] == -7);
+  CHECK(r.elements<std::int32_t>("i")[1] == 2);
+  CHECK(r.elements<bool>("on")[2]);
+  CHECK(r.elements<double>("none").empty());
+  CHECK(r.shape("none") == std::vector<std::int64_t>{0, 4});
+  CHECK(r.texts.at("a \"quoted\" key") == "line\none");
+  CHECK(r.dtype("w") == "F64");
+  CHECK(ct::archive::tensors(bytes).composed().bytes() == bytes); // and again
+}
+
+TEST_CASE("tensors lie aligned, one after the other, behind a header of a multiple of eight bytes",
+          "[archive]") {
+  ct::archive::tensors t;
+  t.add("a", std::array<bool, 3>{true, true, true});
+  t.add("b", std::vector<double>{1, 2});
+  t.add("c", std::vector<float>{1, 2, 3});
+  std::string const bytes = t.composed().bytes();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), 8);
+  CHECK(length % 8 == 0);
+  auto const layout = ct::detail::archived::layout_of(bytes);
+  REQUIRE(layout.tensors.size() == 3);
+  for (auto const& p : layout.tensors) CHECK(p.first * 8 % static_cast<std::size_t>(p.stored->bits) == 0);
+  CHECK(layout.tensors.back().last == layout.data.size());
+}
+
+TEST_CASE("files of others are read: half precision, short integers, their own order of keys", "[archive]") {
+  std::string half;
+  for (unsigned h : {0x3c00u, 0xc000u, 0x7bffu, 0x0001u, 0x83ffu, 0x7c00u, 0xfe00u, 0x8000u, 0x0400u})
+    half += {static_cast<char>(h & 255u), static_cast<char>(h >> 8)};
+  std::string const header = R"({"h":{"shape":[9],"data_offsets":[0,18],"dtype":"F16"},)"
+                             R"("s":{"dtype":"I16","shape":[],"data_offsets":[18,20]},)"
+                             R"("B":{"dtype":"BF16","shape":[1,1],"data_offsets":[20,22]},)"
+                             R"("u":{"dtype":"U8","shape":[2],"data_offsets":[22,24]},)"
+                             R"("U":{"dtype":"U32","shape":[1],"data_offsets":[24,28]},)"
+                             R"("x":{"dtype":"I8","shape":[1],"data_offsets":[28,29]},)"
+                             R"("w":{"dtype":"U16","shape":[1],"data_offsets":[29,31]},)"
+                             R"("q":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[31,32]}}   )";
+  ct::archive::tensors t{file(header, half + "\xfe\xff" + "\x40\xc0" + "\x01\xff" + "\xff\xff\xff\xff" +
+                                          "\x80" + "\xff\xff" + "\1")};
+  auto const h = t.elements<float>("h");
+  float const small = std::ldexp(1.f, -24);
+  CHECK(h[0] == 1);
+  CHECK(h[1] == -2);
+  CHECK(h[2] == 65504);
+  CHECK(h[3] == small);
+  CHECK(h[4] == -1023 * small);
+  CHECK(h[5] == std::numeric_limits<float>::infinity());
+  CHECK(std::isnan(h[6]));
+  CHECK((h[7] == 0 && std::signbit(h[7])));
+  CHECK(h[8] == std::ldexp(1.f, -14));
+  CHECK(t.elements<std::int32_t>("s")[0] == -2);
+  CHECK(t.elements<float>("B")[0] == -3);
+  CHECK(t.elements<std::int32_t>("u")[1] == 255);
+  CHECK(t.elements<std::int64_t>("U")[0] == 4294967295);
+  CHECK(t.elements<std::int32_t>("x")[0] == -128);
+  CHECK(t.elements<std::int32_t>("w")[0] == 65535);
+  CHECK(begins(said([&] { (void)t.elements<float>("q"); }),
+               "a tensor must be asked for by its own element type"));
+  CHECK(begins(said([&] { (void)t.type("q"); }), "a tensor must be asked for by its own element type"));
+  CHECK(begins(said([&] { (void)t.elements<double>("h"); }),
+               "a tensor must be asked for by its own element type"));
+  CHECK(begins(said([&] { (void)t.elements<double>("nobody"); }),
+               "there must be something of that name; nobody"));
+}
+
+TEST_CASE("a file that is no safetensors file is refused, in words", "[archive]") {
+  std::string const w = R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+  REQUIRE(reading(file("{" + w + "}", four)) == "fine");
+  REQUIRE(reading(file("{}", "")) == "fine");
+  std::string deep = "{" + w + R"(,"d":)";
+  for (int k = 0; k < 100000; ++k) deep += '[';
+  auto const [bytes, words] = GENERATE_COPY(table<std::string, std::string>({
+      {"", "a safetensors file must begin with the length"},
+      {"1234567", "a safetensors file must begin with the length"},
+      {file("{}").substr(0, 9), "a safetensors file must begin with the length"},
+      {std::string(8, '\xff') + "{}", "a safetensors file must begin with the length"},
+      {std::string("\0\0\0\0\0\0\0\x40", 8) + "{}", "a safetensors file must begin with the length"},
+      {file(""), "the header must list"},
+      {file("[]"), "the header must list"},
+      {file("{" + w, four), "the header must be JSON"},
+      {file("{" + w + "} x", four), "the header must be JSON"},
+      {file("{" + w + "," + w + "}", four), "the header must be JSON"},
+      {file(deep), "the header must be JSON"},
+      {file("{\"\xff\":1}"), "the header must be JSON"},
+      {file("{" + w + R"(,"__metadata__":{"a":1}})", four), "the header must list"},
+      {file("{" + w + R"(,"__metadata__":[]})", four), "the header must list"},
+      {file(R"({"w":[]})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}})", four),
+       "the header must list"},
+      {file(R"({"w":{"dtype":32,"shape":[1],"data_offsets":[0,4]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":1,"data_offsets":[0,4]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,18446744073709551615]}})", four),
+       "the header must list"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", four), "the header must list"},
+      {file(R"({"w":{"dtype":"F33","shape":[1],"data_offsets":[0,4]}})", four),
+       "the dtype of a tensor must be"},
+      {file(R"({"w":{"dtype":"F64","shape":[1],"data_offsets":[0,4]}})", four),
+       "a tensor must have as many bytes"},
+      {file(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", four),
+       "a tensor must have as many bytes"},
+      {file(R"({"w":{"dtype":"F4","shape":[1],"data_offsets":[0,0]}})"), "a tensor must have as many bytes"},
+      {file(R"({"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,4]}})", four),
+       "a tensor must have at most 2^42 elements"},
+      {file(R"({"w":{"dtype":"F32","shape":[0,9223372036854775807,2],"data_offsets":[0,0]}})"),
+       "a tensor must have at most 2^42 elements"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", eight),
+       "tensors must lie one after the other"},
+      {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight),
+       "tensors must lie one after the other"},
+      {file("{" + w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", four),
+       "tensors must lie one after the other"},
+      {file("{" + w + R"(,"v":{"dtype":"BOOL","shape":[2],"data_offsets":[3,5]}})", four + "\1"),
+       "tensors must lie one after the other"},
+      {file(R"({"w":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}})", std::string("\1\0\2\0", 4)),
+       "the bytes of a bool must be"},
+  }));
+  CAPTURE(bytes.substr(0, 200));
+  CHECK(begins(reading(bytes), words));
+}
+
+TEST_CASE("names that are none, and memory that does not fit, are not written", "[archive]") {
+  ct::archive::tensors t;
+  CHECK(begins(said([&] { t.add("w", std::vector<float>{1, 2, 3}, {2, 2}); }),
+               "data must have the element type"));
+  CHECK(begins(said([&] { t.add("w", std::vector<float>{}, {INT64_MAX, INT64_MAX, 0}); }),
+               "a tensor must have at most 2^42"));
+  t.add("\xff", 1.0);
+  CHECK(begins(said([&] { (void)t.composed(); }), "names must be UTF-8"));
+  ct::archive::tensors u;
+  u.add("__metadata__", 1.0);
+  CHECK(begins(said([&] { (void)u.composed(); }), "names must be UTF-8"));
+}
+
+TEST_CASE("a file takes the place of the old one at once, or the old one stays", "[archive]") {
+  folder const here;
+  auto const path = here.path / "t.safetensors";
+  ct::archive::tensors t;
+  t.add("w", std::vector<float>(1000, 1.f));
+  ct::archive::write(path, t);
+  t.add("w", std::vector<float>(1000, 2.f));
+  ct::archive::write(path, t);
+  CHECK(ct::archive::read(path).elements<float>("w")[999] == 2);
+  CHECK(here.files() == 1);
+
+  CHECK(begins(said([&] { ct::archive::write(here.path / "nowhere" / "t", t); }),
+               "the file could not be written"));
+  CHECK(begins(said([&] { ct::archive::write(here.path, t); }), "the file could not be written"));
+  CHECK(begins(said([&] { (void)ct::archive::read(here.path / "missing"); }), "the file must exist"));
+  CHECK(begins(said([&] { (void)ct::archive::read(here.path); }), "the file must exist"));
+#if __has_include(<sys/resource.h>)
+  // a disk that is full after 1,000 bytes
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 1000;
+  setrlimit(RLIMIT_FSIZE, &small);
+  t.add("w", std::vector<float>(1000, 3.f));
+  std::string const words = said([&] { ct::archive::write(path, t); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(
+      begins(words, "the file could not be written; what was there before is still there; " + path.string()));
+  CHECK(here.files() == 1);
+  CHECK(ct::archive::read(path).elements<float>("w")[999] == 2);
+#endif
+}
+
+TEST_CASE("a file of ours that was cut, or in which a byte was changed, is refused", "[archive]") {
+  ct::archive::tensors t;
+  t.add("w", std::vector<float>{1, 2, 3});
+  t.add("b", std::array<bool, 3>{true, false, true});
+  t.texts["note"] = "about it";
+  std::string const whole = t.composed().bytes();
+  REQUIRE(reading(whole) == "fine");
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    CAPTURE(n);
+    REQUIRE(reading(whole.substr(0, n)) != "fine");
+    for (int const flip : {0x01, 0x02, 0x20, 0x80, 0xff}) {
+      std::string changed = whole;
+      changed[n] = static_cast<char>(changed[n] ^ flip);
+      std::string const words = reading(changed);
+      // (in `{"__metadata__":{"cotangent.checksum":` a change makes it a file of somebody else's, perhaps a sound one)
+      if (n >= 8 && n < ct::detail::archived::sum_at) REQUIRE(!begins(words, "another"));
+      else REQUIRE((words != "fine" && !begins(words, "another")));
+    }
+  }
+  CHECK(reading(whole + '\0') != "fine");
+}
