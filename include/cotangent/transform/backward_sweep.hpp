@@ -5,6 +5,7 @@
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/transform/activity.hpp>
+#include <cotangent/transform/backward_logs.hpp>
 #include <cotangent/transform/cotangents.hpp>
 #include <cotangent/transform/refusals.hpp>
 
@@ -163,6 +164,7 @@ public:
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
       std::int32_t const from = n.first;
+      if (n.op == info_of<op::log>() && !n.exact && past_probability(ids[0], total, r, dy)) continue;
       if (s_.in != nullptr) import(n);
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
@@ -176,6 +178,18 @@ public:
   }
 
 private:
+  /// Where `x` is a probability whose logarithm is taken, the cotangent goes to what it was made from.
+  constexpr bool past_probability(symbol x, symbol total, gradient_request const& r, cotangents& dy) {
+    probability const found(b_.get(), x);
+    if (found.is == probability::form::other) return false;
+    for (symbol const t : found.between) // somebody wants what arrives there
+      for (int k = 0; k < r.wrt_count; ++k)
+        if (r.wrt[k] == t) return false;
+    if (found.z >= first_ && depends_[found.z - first_])
+      dy.add(found.z, cotangent_before(found.is, found.mask, {&b_, s_.value(found.p)}, {&b_, total}).id);
+    return true;
+  }
+
   constexpr bool refuse(std::int32_t i, node const& n) {
     b_.fail({why<refusals::not_differentiable>(), {}, {}, i, n.where});
     return false;

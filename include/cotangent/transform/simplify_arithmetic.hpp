@@ -71,12 +71,48 @@ public:
     case code_of<op::convert>:
       if (op == the<op::convert> && type_of(x[0]) == type) return x[0];
       break;
+    case code_of<op::log>:
+      if (op == the<op::log>)
+        if (symbol const y = logarithm(x[0], type, shape); y != none) return y;
+      break;
     case code_of<op::logical_not>:
       if (op == the<op::logical_not> && op_of(x[0]) == op) return operand(x[0]);
       break;
     default: break;
     }
     return plain(op, x, n, attributes, count, type, shape);
+  }
+
+  /// The logarithm of a softmax or a sigmoid, without the probability, which may underflow; none of anything else.
+  constexpr symbol logarithm(symbol x, element type, std::int32_t shape) {
+    operation const* const p = op_of(x);
+    if (p == the<op::sigmoid>) return negate(softplus(negate(operand(x)), type, shape));
+    if (p == the<op::subtract> && op_of(operand(x, 1)) == the<op::sigmoid> && is_constant(operand(x)) &&
+        is(operand(x), 1))
+      return negate(softplus(operand(operand(x, 1)), type, shape));
+    if (p != the<op::multiply>) return none;
+    for (int k = 0; k < 2; ++k) { // e (1 / sum(e))
+      symbol const e = operand(x, k), r = operand(x, 1 - k);
+      if (op_of(e) != the<op::exp> || op_of(r) != the<op::broadcast> || op_of(operand(r)) != the<op::reciprocal>)
+        continue;
+      symbol const s = operand(operand(r));
+      if (op_of(s) != the<op::sum> || operand(s) != e) continue;
+      auto const mask = static_cast<std::uint32_t>(attribute(s));
+      int const rank = g_.shapes.data()[shape].rank;
+      std::int64_t axes[max_rank]{};
+      int n = 0;
+      for (int j = 0; j < rank; ++j)
+        if ((mask >> j & 1u) == 0) axes[n++] = j;
+      bool own = attribute_count(r) == n;
+      for (int j = 0; j < n && own; ++j) own = attribute(r, j) == axes[j];
+      if (!own) continue;
+      symbol const logs = elementwise(the<op::log>, &s, 1, nullptr, 0, type, shape_of(s));
+      return subtract(operand(e), broadcast(logs, axes, shape));
+    }
+    return none;
+  }
+  constexpr symbol softplus(symbol x, element type, std::int32_t shape) {
+    return plain(the<op::softplus>, &x, 1, nullptr, 0, type, shape);
   }
 
   constexpr symbol add(symbol x, symbol y) {
