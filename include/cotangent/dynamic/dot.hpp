@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_DOT_HPP
+#define COTANGENT_DYNAMIC_DOT_HPP
+
+#include <cotangent/dynamic/graph_access.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/io/dot.hpp>
+
+#  include <string>
+#  include <utility>
+#  include <vector>
+
+namespace cotangent {
+
+/// A graph that is built at run time as a picture: what the results need, the first `options.values` of them as values, the
+/// others as gradients; without results all of it.
+///
+///     ct::dot(std::ofstream("graph.dot"), g, {{"loss", loss}, {"d w", dw}});
+///
+/// Throws: `graph_error` for expressions of another graph, and where there is no order in which the nodes can run.
+/// Checked: tests/runtime/dot_regions.cpp
+template <class Stream>
+void dot(Stream&& out, dynamic::graph const& g,
+         std::vector<std::pair<std::string, dynamic::any_expr>> const& results = {}, dot_options options = {},
+         std::source_location where = std::source_location::current()) {
+  std::vector<symbol> ids;
+  std::vector<char const*> names;
+  for (auto const& [name, y] : results) {
+    ids.push_back(dynamic::detail::graph_access::symbol_of(g, y, {"dot", 3, nullptr, 0, where}));
+    names.push_back(name.c_str());
+  }
+  builder b(g.get());
+  if (!in_order(b.get())) {
+    ordering const order = order_of(b.get());
+    if (!order) throw graph_error(message(refusals::order_cycle::text));
+    b = builder(reordered(b.get(), order));
+  }
+  std::vector<symbol> const& inputs = dynamic::detail::graph_access::state(g).inputs;
+  b.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
+  b.set_outputs(ids.data(), static_cast<int>(ids.size()));
+  if (!results.empty() && options.outputs == nullptr) options.outputs = names.data();
+  dot(out, graph_view(b.get()), options);
+}
+
+} // namespace cotangent
+
+#endif
+#endif
