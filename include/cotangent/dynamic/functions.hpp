@@ -126,17 +126,15 @@ template <> struct name_of<permute_by_fn> {
 } // namespace dynamic
 
 #define COTANGENT_ALONG_AXES(NAME)                                                                           \
-  template <class T>                                                                                         \
-  dynamic::expr<T> NAME(dynamic::expr<T> const& x, dynamic::axis_list const& axes,                           \
-                        std::source_location where = std::source_location::current()) {                      \
-    return dynamic::detail::lift(where,                                                                      \
-                                 dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), false}, x);   \
+  template <detail::open_expr X>                                                                             \
+  auto NAME(X const& x, dynamic::axis_list const& axes,                                                      \
+            std::source_location where = std::source_location::current()) {                                  \
+    return X::lift(where, dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), false}, x);          \
   }                                                                                                          \
-  template <class T>                                                                                         \
-  dynamic::expr<T> NAME(dynamic::expr<T> const& x, dynamic::axis_list const& axes, keep_t,                   \
-                        std::source_location where = std::source_location::current()) {                      \
-    return dynamic::detail::lift(where, dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), true}, \
-                                 x);                                                                         \
+  template <detail::open_expr X>                                                                             \
+  auto NAME(X const& x, dynamic::axis_list const& axes, keep_t,                                              \
+            std::source_location where = std::source_location::current()) {                                  \
+    return X::lift(where, dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), true}, x);           \
   }
 COTANGENT_ALONG_AXES(sum)
 COTANGENT_ALONG_AXES(mean)
@@ -146,39 +144,36 @@ COTANGENT_ALONG_AXES(logsumexp)
 #undef COTANGENT_ALONG_AXES
 
 /// Along an axis that is known when the graph is built.
-template <class T>
-dynamic::expr<T> softmax(dynamic::expr<T> const& x, int axis,
-                         std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::along_the_fn<detail::softmax_fn>{axis}, x);
+template <detail::open_expr X>
+auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_the_fn<detail::softmax_fn>{axis}, x);
 }
-template <class T>
-dynamic::expr<T> log_softmax(dynamic::expr<T> const& x, int axis,
-                             std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::along_the_fn<detail::log_softmax_fn>{axis}, x);
+template <detail::open_expr X>
+auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_the_fn<detail::log_softmax_fn>{axis}, x);
 }
-template <class T>
-dynamic::expr<std::int64_t> argmax(dynamic::expr<T> const& x, int axis,
-                                   std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::along_the_fn<detail::argmax_fn>{axis}, x);
+template <detail::open_expr X>
+auto argmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_the_fn<detail::argmax_fn>{axis}, x);
 }
 
 /// The same elements in the same order under other sizes.
-template <class T>
-dynamic::expr<T> reshape(dynamic::expr<T> const& x, dynamic::sizes const& to,
-                         std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::reshape_to_fn{to}, x);
+template <detail::open_expr X>
+auto reshape(X const& x, dynamic::sizes const& to,
+             std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::reshape_to_fn{to}, x);
 }
 /// `x` repeated to these sizes, aligned at the last axis.
-template <class T>
-dynamic::expr<T> broadcast_to(dynamic::expr<T> const& x, dynamic::sizes const& to,
-                              std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::broadcast_to_sizes_fn{to}, x);
+template <detail::open_expr X>
+auto broadcast_to(X const& x, dynamic::sizes const& to,
+                  std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::broadcast_to_sizes_fn{to}, x);
 }
 /// Result axis k is operand axis `axes[k]`.
-template <class T>
-dynamic::expr<T> permute(dynamic::expr<T> const& x, dynamic::axis_list const& axes,
-                         std::source_location where = std::source_location::current()) {
-  return dynamic::detail::lift(where, dynamic::detail::permute_by_fn{axes.all()}, x);
+template <detail::open_expr X>
+auto permute(X const& x, dynamic::axis_list const& axes,
+             std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::permute_by_fn{axes.all()}, x);
 }
 
 } // namespace cotangent

@@ -270,7 +270,7 @@ template <class X, class... Index> X take(std::source_location where, X const& x
       "ct::dynamic::between(start, stop, step)");
   place_on_axis const places[]{place_of_index(index)...};
   std::int64_t const at[]{position_of_index(index)...};
-  return detail::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
+  return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
 }
 
 } // namespace detail

@@ -3,7 +3,9 @@
 #define COTANGENT_DYNAMIC_OPTIONS_HPP
 
 #include <cotangent/dynamic/data.hpp>
-#include <cotangent/dynamic/expr.hpp>
+#include <cotangent/dynamic/functions.hpp>
+
+#include <cotangent/graph/window.hpp>
 
 #include <cstdint>
 #include <source_location>
@@ -49,6 +51,33 @@ struct window {
 struct update {
   any_expr of, to;
 };
+
+namespace detail {
+
+/// The symbol of a window; what is refused is recorded in the builder.
+inline symbol view_symbol(builder& b, symbol of, window const& w) {
+  tensor_window const from = window_of(b.get(), of);
+  (void)shape_for(b, w.shape); // what is no shape is refused
+  if (b.failed().why != nullptr) return b.refused();
+  int const rank = w.shape.rank();
+  sizes stride = w.stride;
+  if (stride.rank() == 0 && rank == from.rank)
+    for (int k = 0; k < rank; ++k) stride.push(from.stride[k]);
+  for (int const given : {stride.rank(), w.offset.rank() == 0 ? rank : w.offset.rank()})
+    if (given != rank) return b.refuse<refusals::dynamic_window>(given, rank, b.place), b.refused();
+  dimensions d;
+  std::int64_t offset = 0;
+  for (int k = 0; k < rank; ++k) {
+    d.size[d.rank++] = w.shape[k];
+    std::int64_t part = 0;
+    if (w.offset.rank() != 0 && (__builtin_mul_overflow(w.offset[k], stride[k], &part) ||
+                                 __builtin_add_overflow(offset, part, &offset)))
+      offset = INT64_MAX; // outside of anything
+  }
+  return strided_view(b, of, offset, stride.begin(), d);
+}
+
+} // namespace detail
 
 /// What a step of an optimiser computes: give `updates` to `compile`.
 struct training_step {

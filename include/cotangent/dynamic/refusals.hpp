@@ -61,6 +61,14 @@ COTANGENT_REFUSAL_OF(symbolic_bypass, allowed, "cotangent: bypass: what passes b
 COTANGENT_REFUSAL_OF(symbolic_hookup, allowed, "cotangent: hookup: a symbol must stand for one symbol of the graph around it, with its element type and shape")
 COTANGENT_REFUSAL_OF(symbolic_not_root, allowed, "cotangent: symbolic: this must be asked of the graph itself, not of a sub-graph")
 
+COTANGENT_REFUSAL_OF(eager_no_value, allowed, "cotangent: eager: a variable must hold a value; this one was moved from, or never got one")
+COTANGENT_REFUSAL_OF(eager_other_recorder, allowed, "cotangent: eager: the operands must be variables of one recorder")
+COTANGENT_REFUSAL_OF(eager_ended, allowed, "cotangent: eager: the recorder of a variable must not have ended")
+COTANGENT_REFUSAL_OF(eager_no_gradient, allowed, "cotangent: eager: a backward must have reached a variable before it has a gradient")
+COTANGENT_REFUSAL_OF(eager_untracked, allowed, "cotangent: eager: a gradient must be asked for something that is tracked; a constant is not")
+COTANGENT_REFUSAL_OF(eager_set, allowed, "cotangent: set: what gets new elements must be a parameter or a constant; what was computed and views must not")
+COTANGENT_REFUSAL_OF(eager_set_shape, allowed, "cotangent: set: the new elements must have the shape of the old ones")
+
 // clang-format on
 
 } // namespace cotangent::refusals

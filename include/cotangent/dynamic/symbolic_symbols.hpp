@@ -30,25 +30,7 @@ inline symbol window_on(graph_state& s, symbol of, window const& w, request r) {
   auto const check = [&] {
     if (failure const f = b.failed(); f.why != nullptr) raise(b, f, r);
   };
-  tensor_window const from = window_of(b.get(), of);
-  (void)shape_for(b, w.shape); // what is no shape is refused
-  check();
-  int const rank = w.shape.rank();
-  sizes stride = w.stride;
-  if (stride.rank() == 0 && rank == from.rank)
-    for (int k = 0; k < rank; ++k) stride.push(from.stride[k]);
-  for (int const given : {stride.rank(), w.offset.rank() == 0 ? rank : w.offset.rank()})
-    if (given != rank) raise<refusals::dynamic_window>(b, r, extent::of(given), extent::of(rank));
-  dimensions d;
-  std::int64_t offset = 0;
-  for (int k = 0; k < rank; ++k) {
-    d.size[d.rank++] = w.shape[k];
-    std::int64_t part = 0;
-    if (w.offset.rank() != 0 && (__builtin_mul_overflow(w.offset[k], stride[k], &part) ||
-                                 __builtin_add_overflow(offset, part, &offset)))
-      offset = INT64_MAX; // outside of anything
-  }
-  symbol const v = strided_view(b, of, offset, stride.begin(), d);
+  symbol const v = view_symbol(b, of, w);
   check();
   return v;
 }

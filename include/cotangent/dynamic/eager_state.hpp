@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EAGER_STATE_HPP
+#define COTANGENT_DYNAMIC_EAGER_STATE_HPP
+
+#include <cotangent/dynamic/data.hpp>
+#include <cotangent/dynamic/eager_code.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <new>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+// What the recorder of eager mode holds: tensors, and the record of how they came about. A record is kept alive by what it
+// made and by the records that continue from there; the elements of a tensor by the variables that name it and by the
+// records whose adjoint reads them. Who needs nothing keeps nothing.
+
+namespace cotangent::dynamic {
+
+/// What a backward does with the gradient of a tensor: nothing, put it there, add it to what is there.
+enum class gradients : unsigned char { none, last, sum };
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+struct eager_state;
+struct eager_value;
+struct eager_record;
+
+/// From a record to one that made an operand of it; null for what has no gradient.
+struct edge {
+  eager_record* from = nullptr;
+  std::int32_t which = 0; // of its results
+};
+
+/// How something came about: an operation, or nothing (a parameter).
+struct eager_record {
+  std::int32_t users = 1;
+  std::int32_t operand_count = 0, result_count = 1;
+  bool needed = false;   // of a walk
+  bool released = false; // its adjoint cannot be computed any more
+  eager_code* code = nullptr;
+  adjoint_code* adjoint = nullptr; // toward all operands that have a gradient
+  eager_value* owner = nullptr;    // the tensor that it made, while that is there
+  eager_record* next = nullptr;    // of those that end at the same time
+  std::uint64_t born = 0;          // what it was made of is older
+  std::uint64_t walk = 0;          // the last that came here
+  std::int64_t slot = 0;           // of that walk
+
+  edge* edges() noexcept { return reinterpret_cast<edge*>(this + 1); }
+  /// By operand and result: what the adjoint reads.
+  storage** kept() noexcept { return reinterpret_cast<storage**>(edges() + operand_count); }
+  /// By result: whether it was detached.
+  bool* detached() noexcept { return reinterpret_cast<bool*>(kept() + operand_count + result_count); }
+  static std::size_t bytes(int operands, int results) noexcept {
+    return sizeof(eager_record) + static_cast<std::size_t>(operands) * (sizeof(edge) + sizeof(storage*)) +
+           static_cast<std::size_t>(results) * (sizeof(storage*) + 1);
+  }
+};
+
+/// What is alive in a recorder.
+struct live_counts {
+  std::int64_t operations = 0; // recorded
+  std::int64_t tensors = 0;    // with elements in memory
+  std::int64_t bytes = 0;      // of these elements
+  friend bool operator==(live_counts const&, live_counts const&) = default;
+};
+
+/// A value whose memory and record are counted.
+class held {
+public:
+  eager_state* s = nullptr;
+  storage* data = nullptr;
+  eager_record* from = nullptr;
+  std::int32_t which = 0, shape = 0;
+  element type = element::float64;
+
+  held() = default;
+  inline held(held const& other) noexcept;
+  held(held&& other) noexcept
+      : s(other.s), data(std::exchange(other.data, nullptr)), from(std::exchange(other.from, nullptr)),
+        which(other.which), shape(other.shape), type(other.type) {}
+  held& operator=(held other) noexcept {
+    std::swap(s, other.s);
+    std::swap(data, other.data);
+    std::swap(from, other.from);
+    which = other.which;
+    shape = other.shape;
+    type = other.type;
+    return *this;
+  }
+  inline ~held();
+  explicit operator bool() const noexcept { return data != nullptr; }
+};
+
+/// A window on another tensor, which follows when that gets other elements.
+struct eager_view {
+  eager_value* base = nullptr; // never a view
+  eager_code* code = nullptr;
+  tensor_window window;
+  std::uint64_t seen = 0; // of the base
+};
+
+/// What variables name.
+struct eager_value {
+  std::int64_t users = 1;
+  std::uint64_t version = 0; // how often it got other elements
+  held now;
+  eager_value* gradient = nullptr;
+  eager_view* view = nullptr;
+  std::string* name = nullptr;
+  gradients wanted = gradients::none;
+};
+
+/// How a prepared operation is found: by its function, and what it is applied to.
+struct eager_key {
+  static constexpr int most = 16;
+  void const* function = nullptr;
+  std::int64_t words[most]{};
+  int count = 0;
+  void put(std::int64_t w) noexcept {
+    if (count < most) words[count] = w;
+    ++count;
+  }
+  bool fits() const noexcept { return count <= most; }
+  std::uint64_t hash() const noexcept {
+    std::uint64_t h = reinterpret_cast<std::uintptr_t>(function);
+    for (int k = 0; k < count; ++k) {
+      h = (h ^ static_cast<std::uint64_t>(words[k])) * 0x9E3779B97F4A7C15ull;
+      h ^= h >> 29;
+    }
+    return h | 1;
+  }
+  friend bool operator==(eager_key const& a, eager_key const& b) noexcept {
+    if (a.function != b.function || a.count != b.count) return false;
+    for (int k = 0; k < a.count; ++k)
+      if (a.words[k] != b.words[k]) return false;
+    return true;
+  }
+};
+
+struct eager_state {
+  std::int64_t values = 0; // tensors that variables name; with them it stays
+  bool open = true;        // its recorder is there
+  bool recording = true;
+  live_counts live;
+  std::uint64_t walks = 0, births = 0;
+  storage_pool memory;
+  small_blocks blocks;
+  builder sizes; // its shapes are those that there are
+  std::vector<std::int64_t> counts;
+  eager_record* dying = nullptr; // those that end and were not taken apart yet
+  bool releasing = false;
+  std::function<void(std::int64_t)> on_free;
+  block workspace;
+  tape own_tape;
+
+  // ---- prepared operations
+
+  struct entry {
+    std::uint64_t hash = 0;
+    eager_key key;
+    eager_code* code = nullptr;
+  };
+  std::vector<entry> table = std::vector<entry>(256); // open addressing
+  std::vector<std::unique_ptr<eager_code>> codes;
+  struct hash_of_words {
+    std::size_t operator()(std::vector<std::int64_t> const& words) const noexcept {
+      std::uint64_t h = words.size();
+      for (std::int64_t const w : words) {
+        h = (h ^ static_cast<std::uint64_t>(w)) * 0x9E3779B97F4A7C15ull;
+        h ^= h >> 29;
+      }
+      return h;
+    }
+  };
+  std::unordered_map<std::vector<std::int64_t>, eager_code*, hash_of_words> described; // by their graphs
+  static constexpr std::size_t most_codes = 4096;
+
+  eager_state() { counts.push_back(1); }
+  eager_state(eager_state const&) = delete;
+  eager_state& operator=(eager_state const&) = delete;
+
+  std::int32_t shape_id(dimensions const& d) {
+    std::int32_t const id = sizes.shape(d);
+    if (static_cast<std::size_t>(id) == counts.size()) {
+      std::int64_t n = 1;
+      for (int k = 0; k < d.rank; ++k) n *= d.size[k];
+      counts.push_back(n);
+    }
+    return id;
+  }
+  dimensions const& dims(std::int32_t shape) const noexcept { return sizes.get().shapes[shape]; }
+  tensor_type type_of(element e, std::int32_t shape) const noexcept {
+    return {e, shape, counts[static_cast<std::size_t>(shape)]};
+  }
+
+  eager_code* find(eager_key const& key, std::uint64_t hash) const noexcept {
+    std::size_t const mask = table.size() - 1;
+    for (std::size_t p = hash >> 7 & mask; table[p].hash != 0; p = (p + 1) & mask)
+      if (table[p].hash == hash && table[p].key == key) return table[p].code;
+    return nullptr;
+  }
+  void add(eager_key const& key, std::uint64_t hash, eager_code* code) {
+    if (2 * (codes.size() + 1) > table.size()) rehash(2 * table.size());
+    insert({hash, key, code});
+  }
+  /// Forgets what no record needs, where there is too much.
+  void make_room() {
+    if (codes.size() < most_codes) return;
+    std::vector<entry> const before = std::move(table);
+    std::vector<std::unique_ptr<eager_code>> kept;
+    table = std::vector<entry>(before.size());
+    for (entry const& e : before)
+      if (e.hash != 0 && e.code->users > 0) insert(e);
+    for (auto at = described.begin(); at != described.end();)
+      if (at->second->users > 0) ++at;
+      else at = described.erase(at);
+    for (auto& c : codes)
+      if (c->users > 0) kept.push_back(std::move(c));
+    codes = std::move(kept);
+  }
+
+  // ---- memory
+
+  storage* new_storage(std::int64_t bytes) {
+    storage* const p = memory.take(bytes);
+    ++live.tensors;
+    live.bytes += bytes;
+    return p;
+  }
+  void release(storage* p) noexcept {
+    if (p == nullptr || --p->users != 0) return;
+    --live.tensors;
+    live.bytes -= p->bytes;
+    std::int64_t const bytes = p->bytes;
+    memory.give_back(p);
+    if (on_free) on_free(bytes);
+  }
+  eager_record* new_record(int operands, int results) {
+    void* const at = blocks.take(eager_record::bytes(operands, results));
+    eager_record* const r = new (at) eager_record;
+    r->born = ++births;
+    r->operand_count = operands;
+    r->result_count = results;
+    for (int k = 0; k < operands; ++k) new (r->edges() + k) edge;
+    for (int k = 0; k < operands + results; ++k) r->kept()[k] = nullptr;
+    for (int k = 0; k < results; ++k) r->detached()[k] = false;
+    return r;
+  }
+  /// Also a chain of a million records, one after the other.
+  void release(eager_record* r) noexcept {
+    if (r == nullptr || --r->users != 0) return;
+    r->next = dying;
+    dying = r;
+    if (releasing) return;
+    releasing = true;
+    while (eager_record* const d = dying) {
+      dying = d->next;
+      cut(*d);
+      blocks.give_back(d, eager_record::bytes(d->operand_count, d->result_count));
+    }
+    releasing = false;
+  }
+  /// Makes a record one of nothing.
+  void cut(eager_record& r) noexcept {
+    if (r.code != nullptr) {
+      --live.operations;
+      --r.code->counted();
+    }
+    r.code = nullptr;
+    forget(r);
+    for (int k = 0; k < r.operand_count; ++k) release(std::exchange(r.edges()[k].from, nullptr));
+  }
+  void forget(eager_record& r) noexcept {
+    for (int k = 0; k < r.operand_count + r.result_count; ++k) release(std::exchange(r.kept()[k], nullptr));
+  }
+
+  eager_value* new_value(held h) {
+    auto* const v = new (blocks.take(sizeof(eager_value))) eager_value;
+    v->now = static_cast<held&&>(h);
+    if (v->now.from != nullptr && v->now.from->owner == nullptr && v->now.from->result_count == 1)
+      v->now.from->owner = v;
+    ++values;
+    return v;
+  }
+  /// The last one ends the state itself, when its recorder has ended.
+  static void release(eager_value* v) noexcept {
+    if (v == nullptr || --v->users != 0) return;
+    eager_state* const s = v->now.s;
+    if (v->now.from != nullptr && v->now.from->owner == v) v->now.from->owner = nullptr;
+    v->now = held();
+    eager_value* const gradient = v->gradient;
+    eager_value* const base = v->view == nullptr ? nullptr : v->view->base;
+    if (v->view != nullptr) --v->view->code->counted();
+    delete v->view;
+    delete v->name;
+    s->blocks.give_back(v, sizeof(eager_value));
+    release(gradient);
+    release(base);
+    if (--s->values == 0 && !s->open) delete s;
+  }
+
+private:
+  void insert(entry const& e) {
+    std::size_t const mask = table.size() - 1;
+    std::size_t p = e.hash >> 7 & mask;
+    while (table[p].hash != 0) p = (p + 1) & mask;
+    table[p] = e;
+  }
+  void rehash(std::size_t n) {
+    std::vector<entry> const before = std::move(table);
+    table = std::vector<entry>(n);
+    for (entry const& e : before)
+      if (e.hash != 0) insert(e);
+  }
+};
+
+inline held::held(held const& other) noexcept
+    : s(other.s), data(other.data), from(other.from), which(other.which), shape(other.shape),
+      type(other.type) {
+  if (data != nullptr) ++data->users;
+  if (from != nullptr) ++from->users;
+}
+inline held::~held() {
+  if (data != nullptr) s->release(data);
+  if (from != nullptr) s->release(from);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EAGER_WALK_HPP
+#define COTANGENT_DYNAMIC_EAGER_WALK_HPP
+
+#include <cotangent/dynamic/eager_apply.hpp>
+
+#include <cotangent/trace/functions.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+// The walk back over what was recorded: from outputs to what their gradient is asked for.
+
+namespace cotangent::dynamic::detail {
+inline namespace COTANGENT_ABI {
+
+template <class Fn> struct function_tag {
+  static constexpr char here = 0;
+};
+
+inline eager_operand operand_of(held const& h) { return {&h, nullptr, 0, h.shape, h.type, false}; }
+
+/// Two values of one type, added.
+inline held sum_of(eager_state& s, held const& a, held const& b, std::source_location where) {
+  eager_operand const x[]{operand_of(a), operand_of(b)};
+  eager_key key{&function_tag<op::add>::here, {}, 0};
+  key.put(a.shape * 8 + static_cast<int>(a.type));
+  eager_code& c = code_for(s, key, x, 2, {"+", 1, nullptr, 0, where},
+                           [](builder& to, symbol const* t, std::vector<symbol>& y) {
+                             y.push_back(extend::apply<op::add>(term{&to, t[0]}, term{&to, t[1]}).id);
+                           });
+  held y;
+  apply_code(s, c, x, &y, where);
+  return y;
+}
+/// One number at all places.
+inline held filled(eager_state& s, element e, std::int32_t shape, double value, std::source_location where) {
+  eager_key key{&function_tag<op::constant>::here, {}, 0};
+  key.put(shape * 8 + static_cast<int>(e));
+  key.put(bits_of(e, value));
+  eager_code& c = code_for(s, key, nullptr, 0, {"constant", 8, nullptr, 0, where},
+                           [&](builder& to, symbol const*, std::vector<symbol>& y) {
+                             y.push_back(extend::constant(to, e, to.shape(s.dims(shape)), value).id);
+                           });
+  held y;
+  apply_code(s, c, nullptr, &y, where);
+  return y;
+}
+
+class eager_walk {
+  eager_state& s_;
+  std::vector<eager_record*> order_; // operands before what was made of them
+  std::vector<held> cotangents_;     // by slot
+  std::vector<char> wanted_;         // by slot: whether it is asked for
+  std::source_location where_;
+  std::uint64_t oldest_ = UINT64_MAX; // of what is asked for
+
+public:
+  eager_walk(eager_state& s, std::source_location where) : s_(s), where_(where) { ++s_.walks; }
+  eager_walk(eager_walk const&) = delete;
+
+  bool reached(eager_record const* r) const noexcept { return r->walk == s_.walks; }
+  std::vector<eager_record*> const& order() const noexcept { return order_; }
+
+  /// Takes in what an output was made of.
+  void collect(eager_record* from) {
+    if (from == nullptr || reached(from)) return;
+    struct visit {
+      eager_record* r;
+      int next;
+    };
+    std::vector<visit> path;
+    auto const enter = [&](eager_record* r) {
+      r->walk = s_.walks;
+      r->needed = false;
+      path.push_back({r, 0});
+    };
+    enter(from);
+    while (!path.empty()) {
+      visit& at = path.back();
+      if (at.next == at.r->operand_count) {
+        at.r->slot = static_cast<std::int64_t>(wanted_.size());
+        wanted_.resize(wanted_.size() + static_cast<std::size_t>(at.r->result_count));
+        order_.push_back(at.r);
+        path.pop_back();
+      } else if (edge const e = at.r->edges()[at.next++];
+                 e.from != nullptr && !reached(e.from) && !e.from->detached()[e.which])
+        enter(e.from);
+    }
+  }
+  /// Asks for the gradient of a value; false where no output depends on it.
+  bool want(eager_record* r, int which) {
+    if (r == nullptr) return false;
+    if (r->born < oldest_) oldest_ = r->born;
+    if (!reached(r)) return false;
+    wanted_[slot(r, which)] = r->needed = true;
+    return true;
+  }
+  /// Asks for whatever there may be behind what was released.
+  void want_all() noexcept { oldest_ = 0; }
+  void start(eager_record* r, int which, held seed) {
+    if (r == nullptr) return;
+    cotangents_.resize(wanted_.size());
+    add(r, which, static_cast<held&&>(seed));
+  }
+  /// The gradient, if any arrived.
+  held gradient(eager_record* r, int which) {
+    if (r == nullptr || !reached(r) || cotangents_.size() != wanted_.size()) return {};
+    return cotangents_[slot(r, which)];
+  }
+
+  /// What arrived is not needed any more.
+  void forget() noexcept { cotangents_.clear(); }
+
+  /// From the last to the first.
+  void run() {
+    cotangents_.resize(wanted_.size());
+    for (eager_record* const r : order_) {
+      r->needed = r->needed || is_missed(*r);
+      for (int k = 0; k < r->operand_count && !r->needed; ++k)
+        if (eager_record* const from = r->edges()[k].from) r->needed = reached(from) && from->needed;
+    }
+    for (std::size_t at = order_.size(); at-- > 0;) {
+      eager_record& r = *order_[at];
+      if (!r.needed || (r.code == nullptr && !is_missed(r))) continue;
+      step(r);
+      for (int k = 0; k < r.result_count; ++k)
+        if (!wanted_[slot(&r, k)]) cotangents_[slot(&r, k)] = held();
+    }
+  }
+
+private:
+  /// What it was made of was forgotten, and may be asked for.
+  bool is_missed(eager_record const& r) const noexcept { return r.released && oldest_ < r.born; }
+
+  static std::size_t slot(eager_record const* r, int which) noexcept {
+    return static_cast<std::size_t>(r->slot + which);
+  }
+  void add(eager_record* r, int which, held d) {
+    held& sum = cotangents_[slot(r, which)];
+    sum = sum ? sum_of(s_, sum, d, where_) : static_cast<held&&>(d);
+  }
+
+  /// What the adjoint reads is there: more adjoints than the one that was prepared for may be.
+  static bool is_kept(eager_record& r, adjoint_code const& a) {
+    if (a.failed.why != nullptr) return false;
+    for (int k = 0; k < r.operand_count + r.result_count; ++k)
+      if (a.reads[static_cast<std::size_t>(k)] && r.kept()[k] == nullptr) return false;
+    return true;
+  }
+
+  void step(eager_record& r) {
+    int const n = r.operand_count, m = r.result_count;
+    chosen wanted, given;
+    bool all_given = true, all_wanted = true;
+    for (int k = 0; k < m; ++k)
+      if (cotangents_[slot(&r, k)] && !r.detached()[k]) given.add(k);
+    if (!given.any()) return;
+    if (is_missed(r))
+      throw graph_error(
+          message("cotangent: backward: what was released must not be walked through again, at ")
+              .put(where_.file_name())
+              .put(":")
+              .put(where_.line()));
+    for (int k = 0; k < m; ++k) all_given = all_given && (given[k] || !r.adjoint->given[k]);
+    for (int k = 0; k < n; ++k)
+      if (eager_record* const from = r.edges()[k].from; from != nullptr && reached(from) && from->needed)
+        wanted.add(k);
+      else if (r.adjoint->reached[k]) all_wanted = false;
+    if (r.adjoint->failed.why != nullptr) fail(r);
+    adjoint_code* a = r.adjoint;
+    if (!all_given || !all_wanted) {
+      adjoint_code& less = adjoint_of(*r.code, wanted, given);
+      if (is_kept(r, less)) a = &less;
+    }
+    int const cotangent_count = static_cast<int>(a->code.operands.size()) - n - m;
+    few<eager_operand> x(n + m + cotangent_count);
+    std::vector<held> values;
+    values.reserve(static_cast<std::size_t>(n + m + cotangent_count));
+    auto const put = [&](int at, held h) {
+      values.push_back(static_cast<held&&>(h));
+      x[at] = operand_of(values.back());
+    };
+    for (int k = 0; k < n + m; ++k) {
+      tensor_type const& t = a->code.operands[static_cast<std::size_t>(k)];
+      if (!a->reads[static_cast<std::size_t>(k)]) {
+        x[k] = {nullptr, nullptr, 0, t.shape, t.type, false};
+        continue;
+      }
+      held h;
+      h.s = &s_;
+      h.data = r.kept()[k];
+      ++h.data->users;
+      edge const e = k < n ? r.edges()[k] : edge{&r, k - n};
+      h.from = k < n || !r.detached()[k - n] ? e.from : nullptr;
+      h.which = e.which;
+      if (h.from != nullptr) ++h.from->users;
+      h.shape = t.shape;
+      h.type = t.type;
+      put(k, static_cast<held&&>(h));
+    }
+    for (int k = 0, at = n + m; k < m; ++k)
+      if (a->given[k]) {
+        tensor_type const& t = a->code.operands[static_cast<std::size_t>(at)];
+        held const& d = cotangents_[slot(&r, k)];
+        put(at++, d && !r.detached()[k] ? d : filled(s_, t.type, t.shape, 0, where_));
+      }
+    few<held> dx(static_cast<int>(a->code.results.size()));
+    if (!a->code.results.empty()) apply_code(s_, a->code, x.data(), dx.data(), where_);
+    for (int k = 0, at = 0; k < n; ++k)
+      if (a->reached[k]) {
+        if (wanted[k]) add(r.edges()[k].from, r.edges()[k].which, static_cast<held&&>(dx[at]));
+        ++at;
+      }
+  }
+
+  [[noreturn]] void fail(eager_record& r) {
+    builder b{graph_view(r.code->g)};
+    graph_view const v = r.code->g;
+    std::vector<symbol> x;
+    for (int k = 0; k < v.input_count(); ++k) x.push_back(v.input(k));
+    request q{nullptr, 0, x.data(), static_cast<int>(x.size()), where_};
+    failure f = r.adjoint->failed;
+    f.where = where_;
+    raise(b, f, q);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic::detail
+
+#endif

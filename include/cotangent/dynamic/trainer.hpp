@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_TRAINER_HPP
+#define COTANGENT_DYNAMIC_TRAINER_HPP
+
+#include <cotangent/dynamic/recorder.hpp>
+#include <cotangent/dynamic/training.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+namespace cotangent::dynamic {
+inline namespace COTANGENT_ABI {
+
+/// An optimiser (`ct::adam{}`) at work on parameters of eager mode, and what it remembers of them.
+///
+///     ct::dynamic::trainer t(ct::adam{.rate = 0.01}, {w, b});
+///     t.minimise(loss);
+///
+/// The step of a parameter is a program, one for each element and shape, that updates its memory in place.
+/// Refuses: constants, and what was computed (`graph_error`).
+template <class Optimiser> class trainer {
+  struct one {
+    any_variable parameter;
+    any_expr p, d;
+    expr<double> rate;
+    program step;
+    element type;
+    sizes shape;
+  };
+  std::vector<graph> graphs_; // what the programs' expressions belong to
+  std::vector<one> all_;
+
+public:
+  explicit trainer(Optimiser const& optimiser, std::vector<any_variable> const& parameters,
+                   std::source_location where = std::source_location::current()) {
+    for (any_variable const& x : parameters) {
+      detail::request const r{"trainer", 7, nullptr, 0, where};
+      detail::eager_value& v = detail::value_of(x, r);
+      if (v.now.from == nullptr || v.now.from->code != nullptr || v.view != nullptr)
+        detail::raise_about<refusals::eager_untracked>({&v}, r);
+      for (one const& o : all_)
+        if (o.parameter.value_held() == &v) detail::raise_about<refusals::dynamic_update_twice>({&v}, r);
+      sizes shape;
+      dimensions const& d = v.now.s->dims(v.now.shape);
+      for (int k = 0; k < d.rank; ++k) shape.push(d.size[k]);
+      add(optimiser, x, v.now.type, shape, where);
+    }
+  }
+
+  /// Walks back from the loss, and takes a step along all gradients that are there.
+  template <class T>
+  void minimise(eager& recorder, variable<T> const& loss,
+                std::source_location where = std::source_location::current()) {
+    recorder.backward(loss, {}, {}, where);
+    apply_gradients(where);
+  }
+  /// A step along what the walks back since the last step have summed up, which is cleared. A parameter that none of them
+  /// reached stays.
+  void apply_gradients(std::source_location where = std::source_location::current()) {
+    for (one& o : all_) {
+      detail::eager_value& v = *o.parameter.value_held();
+      if (v.gradient == nullptr) continue;
+      void* const own = detail::writable(v);
+      void* const d = v.gradient->now.data->data();
+      o.step.bind_memory(o.p, {own, own, o.type, o.shape}, false, where);
+      o.step.bind_memory(o.d, {d, d, o.type, o.shape}, false, where);
+      o.step.run(where);
+      ++v.version;
+      detail::eager_state::release(std::exchange(v.gradient, nullptr));
+    }
+  }
+  /// From the next step on.
+  void set_rate(double rate, std::source_location where = std::source_location::current()) {
+    for (one& o : all_) o.step.bind(o.rate, double{rate}, where); // a copy
+  }
+
+private:
+  void add(Optimiser const& optimiser, any_variable const& x, element type, sizes const& shape,
+           std::source_location where) {
+    for (one const& o : all_)
+      if (o.type == type && o.shape == shape) {
+        all_.push_back({x, o.p, o.d, o.rate, o.step, type, shape});
+        return;
+      }
+    graph g;
+    any_expr p, d;
+    if (type == element::float32) {
+      p = g.input<float>("parameter", shape, where);
+      d = g.input<float>("gradient", shape, where);
+    } else {
+      p = g.input<double>("parameter", shape, where);
+      d = g.input<double>("gradient", shape, where);
+    }
+    training_step const step = g.apply_gradients(optimiser, {p}, {d}, where);
+    all_.push_back({x, p, d, step.rate, g.compile({}, {}, {.updates = step.updates}, where), type, shape});
+    graphs_.push_back(static_cast<graph&&>(g));
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic
+
+#endif

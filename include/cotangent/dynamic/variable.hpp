@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_VARIABLE_HPP
+#define COTANGENT_DYNAMIC_VARIABLE_HPP
+
+#include <cotangent/dynamic/eager_lift.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace cotangent::dynamic {
+inline namespace COTANGENT_ABI {
+
+/// A variable of any element: what lists of them are made of. It may be empty.
+class any_variable {
+protected:
+  detail::eager_value* v_ = nullptr;
+
+public:
+  any_variable() = default;
+  explicit any_variable(detail::eager_value* v) noexcept : v_(v) {}
+  any_variable(any_variable const& other) noexcept : v_(other.v_) {
+    if (v_ != nullptr) ++v_->users;
+  }
+  any_variable(any_variable&& other) noexcept : v_(std::exchange(other.v_, nullptr)) {}
+  any_variable& operator=(any_variable other) noexcept {
+    std::swap(v_, other.v_);
+    return *this;
+  }
+  ~any_variable() { detail::eager_state::release(v_); }
+
+  detail::eager_value* value_held() const noexcept { return v_; }
+  bool empty() const noexcept { return v_ == nullptr; }
+};
+
+/// A tensor of eager mode: operations on it run as they are written. Its element is in its type, its extents are not.
+///
+/// It is copied and assigned like a number: a copy is a new name for the same tensor, whose memory goes with its last name,
+/// unless a backward needs it. A number (`s = 0.0`) joins a recorder where it first meets a variable of one.
+///
+/// Refuses, by exceptions: what does not fit (`shape_error`); variables of two recorders, of one that has ended, and
+/// those that name nothing (`graph_error`).
+template <class T> class variable : public any_variable, public cotangent::detail::operators<variable<T>> {
+  static_assert(element_type<T>);
+  std::int64_t number_ = 0; // the bits of a number that is no tensor yet
+  bool is_number_ = false;
+
+public:
+  using value_type = T;
+  using open_expression = void;
+  static constexpr element type = element_of<T>;
+
+  variable() = default;
+  template <cotangent::detail::literal L>
+  variable(L value) : number_(cotangent::detail::literal_bits<T>(static_cast<T>(value))), is_number_(true) {}
+  /// What the recorder makes.
+  explicit variable(detail::eager_value* v) noexcept : any_variable(v) {}
+
+  bool is_number() const noexcept { return is_number_; }
+  std::int64_t number_bits() const noexcept { return number_; }
+
+  cotangent::shape shape() const {
+    cotangent::shape s;
+    if (is_number_) return s;
+    dimensions const& d = dims();
+    for (int k = 0; k < d.rank; ++k) s.push(extent::of(d.size[k]));
+    return s;
+  }
+  int rank() const { return is_number_ ? 0 : dims().rank; }
+  std::int64_t extent(int axis) const { return dims().size[axis]; }
+  std::int64_t size() const { return shape().size().number; }
+
+  /// Its elements, until it gets others or its last name goes.
+  values<T> value(std::source_location where = std::source_location::current()) const {
+    detail::eager_value& v = detail::value_of(*this, {"value", 5, nullptr, 0, where});
+    return {static_cast<T const*>(v.now.data->data()), shape()};
+  }
+  /// The number that a scalar is.
+  T item(std::source_location where = std::source_location::current()) const {
+    if (is_number_) return cotangent::detail::scalar_of(type, number_).template as<T>();
+    return value(where);
+  }
+  /// Whether it depends on something that a gradient can be asked for.
+  bool tracked() const noexcept { return v_ != nullptr && v_->now.from != nullptr; }
+
+  /// The same elements without a history: no gradient goes from there.
+  variable detach(std::source_location where = std::source_location::current()) const {
+    detail::eager_value& v = detail::value_of(*this, {"detach", 6, nullptr, 0, where});
+    detail::held h = v.now;
+    v.now.s->release(std::exchange(h.from, nullptr));
+    return variable(v.now.s->new_value(static_cast<detail::held&&>(h)));
+  }
+
+  /// What backward does here: parameters sum their gradients up, other tensors forget them.
+  void keep_gradient(gradients use = gradients::sum,
+                     std::source_location where = std::source_location::current()) {
+    detail::keep_gradient(detail::value_of(*this, {"keep_gradient", 13, nullptr, 0, where}), use, where);
+  }
+  bool has_gradient() const noexcept { return v_ != nullptr && v_->gradient != nullptr; }
+  /// What backward put here. Throws: `graph_error` where none came.
+  variable gradient(std::source_location where = std::source_location::current()) const {
+    detail::eager_value& v = detail::value_of(*this, {"gradient", 8, nullptr, 0, where});
+    if (v.gradient == nullptr)
+      detail::raise_eager<refusals::eager_no_gradient>(*this, {"gradient", 8, nullptr, 0, where});
+    ++v.gradient->users;
+    return variable(v.gradient);
+  }
+  void clear_gradient() noexcept {
+    if (v_ != nullptr) detail::eager_state::release(std::exchange(v_->gradient, nullptr));
+  }
+
+  /// Gives other elements to a parameter or a constant: all names of it see them, and all views. What was computed before
+  /// stays, and its gradient is that of the elements it was computed from.
+  template <class M>
+    requires(cotangent::detail::memory_traits<M>::exists)
+  void set(M const& elements, std::source_location where = std::source_location::current()) {
+    static_assert(std::is_same_v<T, typename cotangent::detail::memory_traits<M>::element>,
+                  "cotangent: bind: the elements of the memory must be those of the expression");
+    detail::set_elements(*this, detail::memory_in(elements), where);
+  }
+  void set(variable const& other, std::source_location where = std::source_location::current()) {
+    values<T> const from = other.value(where);
+    detail::memory_of m{from.data(), nullptr, type, {}};
+    for (int k = 0; k < from.rank(); ++k) m.shape.push(from.extent(k));
+    detail::set_elements(*this, m, where);
+  }
+
+  /// Elements, rows and windows, as of expressions: a copy, through which gradients go.
+  template <class A> auto operator()(A a,
+                                     std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a);
+  }
+  template <class A, class B>
+  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+    return detail::take(where, *this, a, b, c, d);
+  }
+
+  /// A scalar of bool is a condition: `if (x > 0)` works here, where values are known.
+  explicit operator bool() const
+    requires std::is_same_v<T, bool>
+  {
+    return item();
+  }
+
+  // ---- what the functions and operators of the library call
+
+  template <class Op> static variable updated(std::source_location where, variable const& before,
+                                              variable const& after) {
+    if (!before.is_number_ && before.shape() != after.shape())
+      detail::raise_eager<refusals::update_type>(before, after,
+                                                 {Op::name, detail::length_of(Op::name), nullptr, 0, where});
+    return after;
+  }
+  template <class Op, class... A> static auto apply(std::source_location where, A const&... a) {
+    return detail::eager_lift(where, detail::apply_fn<Op>{}, a...);
+  }
+  template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
+    return detail::eager_lift(where, fn, a...);
+  }
+  cotangent::detail::standing standing() const noexcept { return {}; }
+
+private:
+  dimensions const& dims() const {
+    detail::eager_value& v = detail::value_of(*this, {"shape", 5, nullptr, 0, {}});
+    return v.now.s->dims(v.now.shape);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic
+
+#endif

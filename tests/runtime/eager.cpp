@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/eager.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::any_variable;
+using ct::dynamic::eager;
+using ct::dynamic::variable;
+using numbers = std::vector<double>;
+
+numbers elements(variable<double> const& x) {
+  auto const v = x.value();
+  return {v.begin(), v.end()};
+}
+/// Bit k: whether candidate k has an effect.
+unsigned bits(std::vector<bool> const& found) {
+  unsigned all = 0;
+  for (std::size_t k = 0; k < found.size(); ++k) all |= (found[k] ? 1u : 0u) << k;
+  return all;
+}
+
+// ---- D1 to D8
+
+TEST_CASE("operations run as they are written", "[eager]") {
+  eager e;
+  auto x = e.parameter(19.0, "x");
+  CHECK(ct::log(x).item() == Approx(std::log(19.0)));
+  CHECK((1.0 / x).item() == Approx(1 / 19.0));
+  CHECK(ct::reciprocal(x).item() == Approx(1 / 19.0));
+  if (x > 18.0) CHECK(true);
+  else CHECK(false);
+}
+
+TEST_CASE("a gradient with respect to what came in and what was computed on the way", "[eager]") {
+  eager e;
+  auto x = e.parameter(19.0);
+  auto y = e.parameter(1.2);
+  auto z = x * ct::log(x);
+  auto f = z + y * x;
+  CHECK(f.item() == Approx(78.7443406));
+  for (int k = 0; k < 2; ++k) { // as often as one likes
+    CHECK(e.gradient({f}, {x}).front().item() == Approx(std::log(19.0) + 2.2));
+    auto const d = e.gradient({f}, {y, z});
+    CHECK(d[0].item() == 19);
+    CHECK(d[1].item() == 1);
+  }
+}
+
+TEST_CASE("backward adds to gradients that are there", "[eager]") {
+  eager e;
+  auto f = [](auto const& x) { return x * ct::log(x) + 1.2 * x; };
+  auto x = e.parameter(19.0);
+  e.backward(f(x));
+  CHECK(x.gradient().item() == Approx(5.1444390));
+  x.set(10.0);
+  e.backward(f(x));
+  CHECK(x.gradient().item() == Approx(9.6470241));
+  // the same into a variable that is named
+  variable<double> sum;
+  auto a = e.parameter(19.0), b = e.parameter(10.0);
+  e.accumulate(f(a), a, sum);
+  CHECK(sum.item() == Approx(5.1444390));
+  e.accumulate(f(b), b, sum);
+  CHECK(sum.item() == Approx(9.6470241));
+  // others
+  auto c = e.parameter(3.0);
+  e.backward(f(c));
+  e.backward(f(c));
+  CHECK(c.gradient().item() == Approx(2 * (std::log(3.0) + 2.2)));
+}
+
+TEST_CASE("a gradient may be added to what it is with respect to", "[eager]") {
+  eager e;
+  for (double const at : {10.0, 2.5}) {
+    auto x = e.parameter(at);
+    e.accumulate(x * ct::log(x) + x, x, x);
+    CHECK(x.item() == Approx(at + std::log(at) + 2));
+  }
+}
+
+TEST_CASE("what nobody needs goes at once", "[eager]") {
+  eager e;
+  int freed = 0;
+  e.on_free([&](std::int64_t) { ++freed; });
+  {
+    auto x = e.parameter(32.0), y = e.constant(0.5);
+    for (int k = 0; k < 10; ++k) x = x * y;
+    CHECK(x.item() == Approx(32 * std::pow(0.5, 10)));
+    // to multiply by a constant needs the constant only: 32 and nine products went
+    CHECK(freed == 10);
+    CHECK(e.live().tensors == 2);
+    CHECK(e.live().operations == 10);
+  }
+  CHECK(e.live() == decltype(e.live()){});
+  CHECK(freed == 12);
+
+  freed = 0;
+  auto x = e.parameter(1.0), y = e.constant(0.9);
+  auto product = x;
+  for (int k = 0; k < 4; ++k) product = product * y;
+  CHECK(product.item() == Approx(0.6561));
+  auto const d = e.gradient({product}, {x}).front();
+  CHECK(d.item() == Approx(0.6561));
+  CHECK(e.live().operations == 4);
+  CHECK(freed == 3 + 4); // products, and cotangents: 1 and three more
+  product = {};
+  CHECK(e.live().operations == 0);
+  CHECK(e.live().tensors == 3); // x, y, d
+
+  // where the adjoint reads what was computed, that stays, and nothing else
+  freed = 0;
+  auto z = ct::exp(ct::exp(ct::exp(x)));
+  CHECK(freed == 0);
+  z = ct::exp(z * 0.0);
+  z = {};
+  CHECK(e.live().operations == 0);
+  CHECK(e.live().tensors == 3);
+}
+
+TEST_CASE("a chain of a million operations ends without deep calls", "[eager]") {
+  eager e;
+  auto x = e.parameter(1.0);
+  auto s = x;
+  for (int k = 0; k < 300000; ++k) s = s + 1.0;
+  CHECK(e.live().operations == 300000);
+  CHECK(e.gradient({s}, {x}).front().item() == 1);
+  s = {};
+  CHECK(e.live().operations == 0);
+}
+
+TEST_CASE("a gradient is summed over some of what was computed", "[eager]") {
+  eager e;
+  auto y = e.parameter(2.0);
+  {
+    std::vector<variable<double>> f;
+    for (int i = 0; i < 10; ++i) {
+      f.push_back(static_cast<double>(i + 1) * y);
+      if (f.size() > 3) f.erase(f.begin());
+    }
+    CHECK(e.live().operations == 3);
+    for (auto const& g : f) e.backward(g);
+  }
+  CHECK(y.gradient().item() == 8 + 9 + 10);
+  y.clear_gradient();
+  CHECK(!y.has_gradient());
+  CHECK(e.live().operations == 0);
+}
+
+TEST_CASE("which variables have an effect on another", "[eager]") {
+  eager e;
+  auto a = e.parameter(1.0), b = e.parameter(2.0), d = e.parameter(3.0), f = e.parameter(4.0),
+       k = e.parameter(5.0);
+  auto c = a + b, g = c * d, h = g + f;
+  CHECK(bits(e.has_effect({a, b}, c)) == 3);
+  CHECK(bits(e.has_effect({a, c, d}, g)) == 7);
+  CHECK(bits(e.has_effect({a, f, d}, g)) == 5);
+  CHECK(bits(e.has_effect({h, a, b, k}, g)) == 6);
+  CHECK(bits(e.has_effect({g}, g)) == 1);
+  std::vector<any_variable> many(130, k);
+  many[129] = a;
+  many[64] = f;
+  auto const found = e.has_effect(many, h);
+  CHECK(found[129]);
+  CHECK(found[64]);
+  CHECK(!found[65]);
+}
+
+TEST_CASE("a variable can be cut off what it was computed from", "[eager]") {
+  eager e;
+  auto x = e.parameter(3.0), a = e.parameter(2.0);
+  auto y = ct::log(x);
+  auto z = 0.5 * y;
+  CHECK(e.live().operations == 2);
+  CHECK(bits(e.has_effect({x}, z)) == 1);
+  e.detach(y);
+  CHECK(e.live().operations == 1);
+  CHECK(bits(e.has_effect({x, y}, z)) == 2);
+  CHECK(e.gradient({z}, {x}).front().item() == 0);
+
+  auto u = ct::log(x), v = a * u;
+  CHECK(e.live().operations == 3);
+  e.detach(u);
+  CHECK(e.live().operations == 2);
+  CHECK(bits(e.has_effect({x, a}, v)) == 2);
+  CHECK(e.gradient({v}, {a}).front().item() == Approx(std::log(3.0)));
+}
+
+TEST_CASE("operations on constants are not recorded", "[eager]") {
+  eager e;
+  auto a = e.constant(2.0), b = e.constant(3.0);
+  auto c = ct::exp(a * b) + 1.0;
+  CHECK(e.live().operations == 0);
+  CHECK(e.live().tensors == 3);
+  CHECK(!c.tracked());
+  auto x = e.parameter(1.0);
+  auto n = ct::floor(x) + ct::stop_gradient(x); // nor what has no derivative
+  CHECK(e.live().operations == 0);
+  CHECK(n.item() == 2);
+  {
+    eager::pause const quiet(e);
+    auto y = ct::exp(x);
+    CHECK(e.live().operations == 0);
+  }
+  CHECK(ct::exp(x).tracked());
+}
+
+// ---- A13, A16: views
+
+TEST_CASE("views of views follow what they are views of", "[eager]") {
+  eager e;
+  auto a = e.parameter(numbers{10, 11, 12, 13, 14, 15}, {2, 3});
+  auto a0 = e.view(a, {.offset = {1, 0}, .shape = {1, 3}, .stride = {3, 1}});
+  auto a1 = e.view(a0, {.offset = {1}, .shape = {2}, .stride = {1}});
+  CHECK(elements(a0) == numbers{13, 14, 15});
+  CHECK(elements(a1) == numbers{14, 15});
+  auto before = ct::sum(a1 * a1);
+  a.set(numbers{20, 21, 22, 23, 24, 25});
+  CHECK(elements(a0) == numbers{23, 24, 25});
+  CHECK(elements(a1) == numbers{24, 25});
+  CHECK(before.item() == 14 * 14 + 15 * 15);
+  CHECK(elements(e.gradient({before}, {a}).front()) ==
+        numbers{0, 0, 0, 0, 28, 30}); // of what it was computed from
+  auto after = ct::sum(a1 * a1) + ct::sum(a0);
+  CHECK(elements(e.gradient({after}, {a}).front()) == numbers{0, 0, 0, 1, 49, 51});
+  CHECK(elements(e.gradient({after}, {a1}).front()) == numbers{49, 51});
+  auto column = e.view(a, {.offset = {0, 2}, .shape = {2, 1}});
+  CHECK(elements(column) == numbers{22, 25});
+}
+
+TEST_CASE("a view keeps alive what it is a view of", "[eager]") {
+  eager e;
+  {
+    auto x = e.parameter(10.0);
+    auto y = e.parameter(numbers{1, 2});
+    auto y_t = e.view(y, {.shape = {2, 1}, .stride = {1, 1}});
+    y = {};
+    auto f = x * y_t;
+    auto const d = e.gradient({f}, {y_t}, {e.constant(numbers{1, 1}, {2, 1})}).front();
+    CHECK(elements(d) == numbers{10, 10});
+    CHECK(d.rank() == 2);
+  }
+  CHECK(e.live() == decltype(e.live()){});
+}
+
+// ---- X4, X6, X7, G7, G8, G11 to G14
+
+TEST_CASE("gradients are added, kept as they come last, or not at all", "[eager]") {
+  eager e;
+  auto x = e.parameter(1.0), last = e.parameter(1.0), none = e.parameter(1.0);
+  last.keep_gradient(ct::dynamic::gradients::last);
+  none.keep_gradient(ct::dynamic::gradients::none);
+  auto y = x + last + none + 1.0;
+  e.backward(y);
+  e.backward(y);
+  CHECK(x.gradient().item() == 2);
+  CHECK(last.gradient().item() == 1);
+  CHECK(!none.has_gradient());
+  // what was released is walked through once
+  auto z = ct::exp(x) * x;
+  e.backward(z, {}, {.release = true});
+  CHECK(e.live().operations == 3);
+  CHECK_THROWS_AS(e.backward(z), ct::graph_error);
+  auto later = z * 2.0;
+  CHECK_THROWS_AS(e.backward(later), ct::graph_error);
+  CHECK_THROWS_AS(e.gradient({later}, {x}), ct::graph_error);
+  CHECK(e.gradient({later}, {z}).front().item() == 2);
+}
+
+TEST_CASE("a detached copy has no history", "[eager]") {
+  eager e;
+  auto x = e.parameter(1.0), y = e.parameter(2.0);
+  auto x2 = (x + 2.0).detach();
+  auto y2 = x2 + y;
+  e.backward(y2);
+  CHECK(!x.has_gradient());
+  CHECK(y.gradient().item() == 1);
+  auto a = e.parameter(3.0), b = e.parameter(4.0);
+  auto const d = e.gradient({ct::stop_gradient(3.0 * b) + a}, {a, b});
+  CHECK(d[0].item() == 1);
+  CHECK(d[1].item() == 0);
+  auto u = x * x, v = u.detach();
+  CHECK(e.gradient({u * u}, {v}).front().item() == 0);
+}
+
+TEST_CASE("gradients of intermediates are kept where that is asked for", "[eager]") {
+  eager e;
+  numbers const vx{1, 2, 3, 4}, vy{5, 6, 7, 8};
+  auto x = e.parameter(vx), y = e.parameter(vy);
+  auto u = x * y;
+  u.keep_gradient();
+  auto z = u * x;
+  z.keep_gradient();
+  e.backward(z, e.constant(numbers(4, 10.0)));
+  for (int i = 0; i < 4; ++i) {
+    double const a = vx[static_cast<std::size_t>(i)], b = vy[static_cast<std::size_t>(i)];
+    CHECK(u.gradient().value()(i) == Approx(10 * a));
+    CHECK(z.gradient().value()(i) == 10);
+    CHECK(x.gradient().value()(i) == Approx(20 * a * b));
+    CHECK(y.gradient().value()(i) == Approx(10 * a * a));
+  }
+  u.keep_gradient(ct::dynamic::gradients::none);
+  z.keep_gradient(ct::dynamic::gradients::none);
+  for (auto* v : {&u, &x, &y, &z}) v->clear_gradient();
+  e.backward(z, e.constant(numbers(4, 0.1)));
+  CHECK(!u.has_gradient());
+  CHECK(x.gradient().value()(2) == Approx(0.2 * 3 * 7));
+}
+
+TEST_CASE("what an adjoint does not read is garbage when its last name goes", "[eager]") {
+  eager e;
+  auto x = e.parameter(numbers{1, 2, 3});
+  auto const f = [&] {
+    auto x2 = x * 2.0;
+    auto y = e.constant(numbers(15, 1.0), {5, 3});
+    return x2 + y;
+  };
+  auto z = f();
+  CHECK(e.live().tensors == 3); // x, z, and the 2
+  auto const d =
+      e.gradient({z}, {x}, {e.constant(numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {5, 3})});
+  CHECK(elements(d.front()) == numbers{70, 80, 90});
+
+  auto a = e.parameter(numbers{1, -1});
+  auto const before = e.live();
+  auto r = ct::relu(a * 2.0);
+  CHECK(e.live().tensors == before.tensors + 2); // the result, and the 2
+  CHECK(elements(e.gradient({ct::sum(r)}, {a}).front()) == numbers{2, 0});
+}
+
+TEST_CASE("a name that is assigned to is a new tensor", "[eager]") {
+  eager e;
+  auto x = e.parameter(3.0);
+  auto y = x * x, z = y * y;
+  CHECK(e.gradient({z}, {y}).front().item() == 18);
+  CHECK(e.gradient({z}, {x}).front().item() == 108);
+  y *= y;
+  CHECK(e.gradient({y}, {x}).front().item() == 108);
+  auto w = e.parameter(1.0);
+  e.backward(z);
+  CHECK(!w.has_gradient()); // no zero, no error
+  CHECK(x.gradient().item() == 108);
+}
+
+TEST_CASE("gradients have gradients", "[eager]") {
+  eager e;
+  for (double const at : {0.3, 2.0}) {
+    auto x = e.parameter(at);
+    auto d = ct::cos(x);
+    double const wanted[]{-std::sin(at), -std::cos(at), std::sin(at), std::cos(at)};
+    for (double const w : wanted) {
+      d = e.gradient({d}, {x}, {}, {.record = true}).front();
+      CHECK(d.item() == Approx(w));
+    }
+  }
+  auto x = e.parameter(1.0);
+  auto const first = e.gradient({ct::exp(x) + x}, {x}, {}, {.record = true}).front();
+  CHECK(first.item() == Approx(3.71828182845905));
+  CHECK(e.gradient({first}, {x}).front().item() == Approx(2.71828182845905));
+  // forward mode by two walks back: cos at 0.7 along 2
+  auto a = e.parameter(0.7), w = e.parameter(0.0);
+  auto const dx = e.gradient({ct::cos(a)}, {a}, {w}, {.record = true}).front();
+  CHECK(e.gradient({dx}, {w}, {e.constant(2.0)}).front().item() == Approx(-2 * std::sin(0.7)));
+  // a penalty on a gradient, kept by backward
+  auto p = e.parameter(numbers{0.5, -1.5});
+  auto const slope = e.gradient({ct::sum(p * p * p)}, {p}, {}, {.record = true}).front();
+  e.backward(ct::sum(slope * slope)); // sum of 9 p^4
+  CHECK(elements(p.gradient())[0] == Approx(36 * 0.125));
+  CHECK(elements(p.gradient())[1] == Approx(36 * -3.375));
+}
+
+} // namespace
