@@ -86,9 +86,9 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
   std::vector<symbol> inputs = s.inputs, dx(x.size() + 1, none);
   if (s.symbolic.used) {
     all = std::make_unique<whole_undo>(s);
-    sealing(s, r).run();
+    sealing(s, r).run(y);
     keep_in_step(s);
-    find_inputs(s, {});
+    find_inputs(s, {}, r);
     std::swap(inputs, s.inputs);
   } else if (b.get().regions.size() > 1) before = std::make_unique<builder>(b);
   undo back(s, before.get()); // loops and branches get further results

@@ -27,7 +27,7 @@ struct lowered {
 };
 
 /// The inputs that are neither written nor known as such: what is read, and what is asked for.
-inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted) {
+inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, request r) {
   std::vector<bool> seen(static_cast<std::size_t>(s.b.get().tensors.size()));
   for (symbol const t : s.inputs) seen[static_cast<std::size_t>(t)] = true;
   for (symbol const t : s.piecewise) seen[static_cast<std::size_t>(t)] = true;
@@ -36,6 +36,9 @@ inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted) {
     symbol const root = root_of(s, t);
     if (seen[static_cast<std::size_t>(root)] || is_written(s, root)) return;
     seen[static_cast<std::size_t>(root)] = true;
+    r.operands = &root;
+    r.operand_count = 1;
+    if (is_unknown(s, root)) raise_graph<refusals::symbolic_shape_unknown>(s.b, r);
     s.inputs.push_back(root);
   };
   for (node const& n : s.b.get().nodes)
@@ -46,11 +49,19 @@ inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted) {
 inline lowered lower(graph_state& s, lowering const& to, request const& r) {
   lowered l;
   keep_in_step(s);
-  sealing(s, r).run();
+  std::vector<symbol> wanted = to.outputs;
+  wanted.insert(wanted.end(), to.bound.begin(), to.bound.end());
+  for (auto const& [of, next] : to.updates) {
+    wanted.push_back(of);
+    wanted.push_back(next);
+  }
+  sealing(s, r).run(wanted);
   keep_in_step(s);
   exec_order const order = order_in(s, 0);
   (void)sorted(s, order, r); // edges that lead round are refused
-  std::vector<bool> const runs = between(order, to.sources, to.destinations);
+  std::vector<bool> runs = between(order, to.sources, to.destinations);
+  std::vector<bool> const needed = needed_for(s, order, wanted);
+  for (std::size_t k = 0; k < runs.size(); ++k) runs[k] = runs[k] && needed[k];
   for (std::size_t k = 0; k < order.execs.size(); ++k) {
     std::int32_t const e = order.execs[k];
     if (runs[k]) {
@@ -106,13 +117,7 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
     s.inputs.push_back(in);
     l.stands_for.emplace_back(t, in);
   }
-  std::vector<symbol> wanted = to.outputs;
-  wanted.insert(wanted.end(), to.bound.begin(), to.bound.end());
-  for (auto const& [of, next] : to.updates) {
-    wanted.push_back(of);
-    wanted.push_back(next);
-  }
-  find_inputs(s, wanted);
+  find_inputs(s, wanted, r);
   return l;
 }
 

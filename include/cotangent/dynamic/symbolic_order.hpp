@@ -192,6 +192,21 @@ inline std::vector<bool> between(exec_order const& o, std::vector<std::int32_t> 
   return in;
 }
 
+/// What has to run, by place, for these symbols to be computed.
+inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
+                                    std::vector<symbol> const& wanted) {
+  std::vector<bool> is_wanted(static_cast<std::size_t>(s.b.get().tensors.size()));
+  for (symbol const t : wanted) is_wanted[static_cast<std::size_t>(root_of(s, t))] = true;
+  std::vector<std::int32_t> writers;
+  for (std::size_t k = 0; k < o.execs.size(); ++k) {
+    bool writes = false;
+    for (symbol const t : io_of(s, o.execs[k]).out)
+      writes = writes || (t != none && is_wanted[static_cast<std::size_t>(root_of(s, t))]);
+    if (writes) writers.push_back(static_cast<std::int32_t>(k));
+  }
+  return o.reach(std::move(writers), false);
+}
+
 } // namespace cotangent::dynamic::detail
 
 #endif

@@ -23,7 +23,8 @@ class sealing {
 public:
   sealing(graph_state& s, request const& r) : s_(s), r_(r) { keep_in_step(s); }
 
-  void run() { graph(0); }
+  /// What these symbols need.
+  void run(std::vector<symbol> const& wanted) { graph(0, &wanted); }
 
 private:
   [[noreturn]] void refuse_open(symbol t) const {
@@ -63,14 +64,16 @@ private:
     return first;
   }
 
-  void graph(std::int32_t region) {
+  void graph(std::int32_t region, std::vector<symbol> const* wanted = nullptr) {
     bool waits = false;
     for (std::int32_t const e : graph_at(s_, region).execs) waits = waits || exec_at(s_, e).pending;
     if (waits) {
       exec_order const order = order_in(s_, region);
+      std::vector<bool> const needed =
+          wanted == nullptr ? std::vector<bool>(order.execs.size(), true) : needed_for(s_, order, *wanted);
       for (std::int32_t const at : sorted(s_, order, r_)) {
         std::int32_t const e = order.execs[static_cast<std::size_t>(at)];
-        if (!exec_at(s_, e).pending) continue;
+        if (!exec_at(s_, e).pending || !needed[static_cast<std::size_t>(at)]) continue;
         s_.b.place = exec_at(s_, e).where;
         switch (exec_at(s_, e).kind) {
         case exec_kind::operation: realise(s_, e, false); break;
@@ -83,7 +86,7 @@ private:
     for (symbol const t : tensors)
       if (unwritten const fill = look(s_, t).fill;
           fill != unwritten::given && !look(s_, t).dead && !is_written(s_, t)) {
-        if (is_unknown(s_, t)) refuse_open(t);
+        if (is_unknown(s_, t)) continue; // nobody reads it: what reads it was refused
         place(region, info_of<op::constant>(), {}, {t},
               {cotangent::detail::bits_of(type(t).type, fill == unwritten::ones ? 1 : 0)});
       }
