@@ -206,8 +206,8 @@ public:
     for (binding const& one : binds) bound.push_back(symbol_of(one.what, r));
     std::vector<std::pair<symbol, symbol>> updates;
     for (update const& u : options.updates) updates.emplace_back(symbol_of(u.of, r), symbol_of(u.to, r));
-    return detail::compiled_as<P>(*s_, {.outputs = ids, .bound = bound, .updates = updates}, binds,
-                                  options, r);
+    return detail::compiled_as<P>(*s_, {.outputs = ids, .bound = bound, .updates = updates, .all = false},
+                                  binds, options, r);
   }
 
   /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
@@ -229,7 +229,8 @@ public:
   /// The steps of an optimiser (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first
   /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
   template <class Optimiser>
-  training_step minimise(any_expr const& loss, Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+  training_step minimise(any_expr const& loss, Optimiser const& optimiser,
+                         std::vector<any_expr> const& parameters,
                          std::source_location where = std::source_location::current());
   template <class Optimiser>
   training_step apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,

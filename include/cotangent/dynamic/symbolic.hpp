@@ -279,7 +279,8 @@ public:
                                         {.outputs = outputs,
                                          .bound = bound,
                                          .sources = sources.empty() ? nullptr : &sources,
-                                         .destinations = destinations.empty() ? nullptr : &destinations},
+                                         .destinations = destinations.empty() ? nullptr : &destinations,
+                                         .all = false},
                                         what.binds, {.exact = what.exact, .own_memory = what.own_memory}, r);
   }
 

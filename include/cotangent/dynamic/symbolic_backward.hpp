@@ -86,7 +86,7 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
   std::vector<symbol> inputs = s.inputs, dx(x.size() + 1, none);
   if (s.symbolic.used) {
     all = std::make_unique<whole_undo>(s);
-    sealing(s, r).run(y);
+    sealing(s, r).run(&y);
     keep_in_step(s);
     find_inputs(s, {}, r);
     std::swap(inputs, s.inputs);

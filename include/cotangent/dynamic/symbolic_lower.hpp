@@ -20,6 +20,7 @@ struct lowering {
   std::vector<std::pair<symbol, symbol>> updates{};   // inputs, and what they become
   std::vector<std::int32_t> const* sources = nullptr; // null: all
   std::vector<std::int32_t> const* destinations = nullptr;
+  bool all = true; // false: nothing but what the outputs, and what is bound and updated, need
 };
 struct lowered {
   array<dependency> extra;                           // what runs before what, beside what reads what
@@ -55,13 +56,15 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
     wanted.push_back(of);
     wanted.push_back(next);
   }
-  sealing(s, r).run(wanted);
+  sealing(s, r).run(to.all ? nullptr : &wanted);
   keep_in_step(s);
   exec_order const order = order_in(s, 0);
   (void)sorted(s, order, r); // edges that lead round are refused
   std::vector<bool> runs = between(order, to.sources, to.destinations);
-  std::vector<bool> const needed = needed_for(s, order, wanted);
-  for (std::size_t k = 0; k < runs.size(); ++k) runs[k] = runs[k] && needed[k];
+  if (!to.all) {
+    std::vector<bool> const needed = needed_for(s, order, wanted);
+    for (std::size_t k = 0; k < runs.size(); ++k) runs[k] = runs[k] && needed[k];
+  }
   for (std::size_t k = 0; k < order.execs.size(); ++k) {
     std::int32_t const e = order.execs[k];
     if (runs[k]) {

@@ -23,8 +23,8 @@ class sealing {
 public:
   sealing(graph_state& s, request const& r) : s_(s), r_(r) { keep_in_step(s); }
 
-  /// What these symbols need.
-  void run(std::vector<symbol> const& wanted) { graph(0, &wanted); }
+  /// What these symbols need; null: everything.
+  void run(std::vector<symbol> const* wanted) { graph(0, wanted); }
 
 private:
   [[noreturn]] void refuse_open(symbol t) const {
