@@ -50,6 +50,9 @@ std::vector<double> values_of(comparison const& c, contestant const& who) {
   return values;
 }
 
+/// Whose results the others must have.
+contestant const& yardstick(comparison const& c) { return c.loops.empty() ? c.hand.front() : c.loops.front(); }
+
 void require_equal(comparison const& c, contestant const& who, std::vector<double> const& wanted) {
   std::vector<double> const got = values_of(c, who);
   std::size_t first = 0;
@@ -66,7 +69,7 @@ void require_equal(comparison const& c, contestant const& who, std::vector<doubl
                      "bench: %s, %s, %s: '%s' disagrees with '%s': %s[%zu] is %.17g, not %.17g (allowed "
                      "difference %.3g)\n",
                      c.name.c_str(), c.element.c_str(), c.size.c_str(), who.name.c_str(),
-                     c.loops.front().name.c_str(), r.name.c_str(), i, got[first + i], wanted[first + i],
+                     yardstick(c).name.c_str(), r.name.c_str(), i, got[first + i], wanted[first + i],
                      allowed);
         std::exit(1);
       }
@@ -91,7 +94,7 @@ void suite::run(comparison const& c) {
     std::printf("%s/%s/%s\n", c.name.c_str(), c.element.c_str(), c.size.c_str());
     return;
   }
-  std::vector<double> const wanted = values_of(c, c.loops.front());
+  std::vector<double> const wanted = values_of(c, yardstick(c));
   for (contestant const& who : c.hand) require_equal(c, who, wanted);
   for (contestant const& who : c.ours) require_equal(c, who, wanted);
 
@@ -117,10 +120,11 @@ void suite::run(comparison const& c) {
   m.hand = hand->name;
 
   // The contest: everyone in every round, in random order; the loops in every fourth, since they are slow.
-  std::vector<contestant const*> field{hand, &c.loops.front()};
-  if (!c.ours.empty()) field.push_back(&c.ours.front());
+  auto const first_of = [](std::vector<contestant> const& v) { return v.empty() ? nullptr : &v.front(); };
+  contestant const* const field[3] = {hand, first_of(c.loops), first_of(c.ours)};
   repetitions.clear();
-  for (contestant const* who : field) repetitions.push_back(repetitions_for(*who, options_.sample_seconds));
+  for (contestant const* who : field)
+    repetitions.push_back(who == nullptr ? 0 : repetitions_for(*who, options_.sample_seconds));
   std::mt19937 random(20261120);
   std::vector<double> times[3], ratio_ours, ratio_loops;
   std::vector<std::size_t> order;
@@ -130,7 +134,7 @@ void suite::run(comparison const& c) {
     std::shuffle(order.begin(), order.end(), random);
     double lap[3] = {0, 0, 0};
     for (std::size_t k : order)
-      if (k < field.size()) {
+      if (field[k] != nullptr) {
         field[k]->repeat(1);
         times[k].push_back(lap[k] = seconds(*field[k], repetitions[k]));
       }

@@ -54,7 +54,7 @@ struct comparison {
   std::vector<result> results;
   std::vector<contestant> ours;  // at most one
   std::vector<contestant> hand;  // the fastest of these is what ours is held against
-  std::vector<contestant> loops; // one
+  std::vector<contestant> loops; // at most one
 };
 
 struct measurement {

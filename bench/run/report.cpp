@@ -78,19 +78,21 @@ void print_heading() {
 void print(measurement const& m) {
   std::string const ratio =
       m.ours.median > 0 ? format("%5.2f [%.2f, %.2f]", m.ours.median, m.ours.low, m.ours.high) : "    -";
-  std::printf("%-22s %-6s %8s  %-22s %10s %10s  %-21s %6.2f\n", m.name.c_str(), m.element.c_str(),
+  std::string const loops = m.loops.median > 0 ? format("%6.2f", m.loops.median) : "     -";
+  std::printf("%-22s %-6s %8s  %-22s %10s %10s  %-21s %s\n", m.name.c_str(), m.element.c_str(),
               m.size.c_str(), m.hand.c_str(), duration(m.seconds_hand).c_str(),
-              duration(m.seconds_ours).c_str(), ratio.c_str(), m.loops.median);
+              duration(m.seconds_ours).c_str(), ratio.c_str(), loops.c_str());
   std::fflush(stdout);
 }
 
 void print_summary(std::vector<measurement> const& all) {
   std::vector<double> ours, loops;
   for (auto const& m : all) {
+    if (m.loops.median <= 0) continue; // not held against code by hand
     if (m.ours.median > 0) ours.push_back(m.ours.median);
     loops.push_back(m.loops.median);
   }
-  if (all.empty()) return;
+  if (loops.empty()) return;
   std::printf("\ngeometric mean: loops / hand %.2f", geometric_mean(loops));
   if (!ours.empty())
     std::printf(", ours / hand %.3f, worst %.2f", geometric_mean(ours),

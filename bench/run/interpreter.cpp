@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSL-1.0
+// What it costs that a graph is only known when it runs: the interpreter (ours) against the static program (by hand) of the
+// same function.
+#include "harness.hpp"
+#include "inputs.hpp"
+#include "ours.hpp"
+
+#include <cotangent/dynamic/dynamic.hpp>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace {
+
+inline constexpr auto horner = [](auto x) { // multiplications and additions, each on the one before
+  auto y = x * 0.25 + 0.5;
+  for (int k = 0; k < 16; ++k) y = y * x + 0.125 * (k % 5 - 2);
+  return y;
+};
+inline constexpr auto mixed = [](auto x) { // cheap operations of many kinds, values used twice
+  auto y = x;
+  for (int k = 0; k < 6; ++k) {
+    auto const d = y - 0.5 * x;
+    y = ct::max(d, 0.25 * y) + d * d * (1.0 + 0.125 * k);
+    y = ct::select(y > 1.5, 1.5 - 0.25 * y, y);
+  }
+  return y;
+};
+inline constexpr auto transcendental = [](auto x) {
+  auto y = x;
+  for (int k = 0; k < 4; ++k) y = ct::tanh(y) + 0.5 * ct::exp(-(y * y));
+  return y;
+};
+inline constexpr auto two_operations = [](auto x) { return 2.0 * x + 1.0; };
+
+/// Its sum and the gradient of that.
+template <class F> struct summed {
+  template <class X> constexpr auto operator()(X x) const { return ct::sum(F{}(x)); }
+};
+
+template <class T> ct::dynamic::sizes shape_for(std::ptrdiff_t n) { return {static_cast<std::int64_t>(n)}; }
+
+template <class T>
+bench::comparison comparison_of(char const* name, std::ptrdiff_t n) {
+  return {name, bench::element_name<T>, std::to_string(n), n, {}, {}, {}, {}};
+}
+
+/// As many results as the program has, into the memory of the static one's.
+bench::contestant interpreted(ct::dynamic::program p) {
+  auto const shared = std::make_shared<ct::dynamic::program>(std::move(p));
+  return bench::named("interpreter", [shared] { shared->run(); });
+}
+
+template <class T, class F>
+void measure_value(bench::suite& suite, char const* name, F) {
+  for (std::ptrdiff_t n : {std::ptrdiff_t{16}, std::ptrdiff_t{1000}, std::ptrdiff_t{65536}}) {
+    bench::buffer<T> x(n), y(n);
+    bench::numbers().fill(x, T(-1), T(1));
+    auto c = comparison_of<T>(name, n);
+    c.results = {bench::written("y", y.data(), n)};
+    auto s =
+        bench::ours(F{}, bench::into(ct::view<T, "n">(y.data(), n)), ct::view<T const, "n">(x.data(), n));
+    s.name = "static program";
+    c.hand = {s};
+    ct::dynamic::graph g;
+    auto const gx = g.input<T>("x", {n});
+    auto const gy = F{}(gx);
+    auto p = g.compile({gy});
+    p.bind(gx, ct::view<T const, "n">(x.data(), n));
+    p.bind(gy, ct::view<T, "n">(y.data(), n));
+    c.ours = {interpreted(std::move(p))};
+    suite.run(c);
+  }
+}
+
+template <class T, class F>
+void measure_gradient(bench::suite& suite, char const* name, F) {
+  for (std::ptrdiff_t n : {std::ptrdiff_t{16}, std::ptrdiff_t{1000}, std::ptrdiff_t{65536}}) {
+    bench::buffer<T> x(n), dx(n), value(1);
+    bench::numbers().fill(x, T(-1), T(1));
+    auto c = comparison_of<T>(name, n);
+    c.results = {bench::written("value", value.data(), 1, n), bench::written("dx", dx.data(), n)};
+    auto s = bench::ours(ct::value_and_grad<0>(summed<F>{}),
+                         bench::into(*value.data(), ct::view<T, "n">(dx.data(), n)),
+                         ct::view<T const, "n">(x.data(), n));
+    s.name = "static program";
+    c.hand = {s};
+    ct::dynamic::graph g;
+    auto const gx = g.input<T>("x", {n});
+    auto const gy = summed<F>{}(gx);
+    auto const gd = g.gradient({gy}, {gx}).front();
+    auto p = g.compile({gy, gd});
+    p.bind(gx, ct::view<T const, "n">(x.data(), n));
+    p.bind(gy, *value.data());
+    p.bind(gd, ct::view<T, "n">(dx.data(), n));
+    c.ours = {interpreted(std::move(p))};
+    suite.run(c);
+  }
+}
+
+bench::entry const values("interpreter", [](bench::suite& suite) {
+  measure_value<double>(suite, "interpreter, two operations", two_operations);
+  measure_value<double>(suite, "interpreter, products and sums", horner);
+  measure_value<float>(suite, "interpreter, products and sums", horner);
+  measure_value<double>(suite, "interpreter, cheap operations", mixed);
+  measure_value<double>(suite, "interpreter, exp and tanh", transcendental);
+  measure_gradient<double>(suite, "interpreter, gradient of products and sums", horner);
+  measure_gradient<double>(suite, "interpreter, gradient of cheap operations", mixed);
+  measure_gradient<double>(suite, "interpreter, gradient of exp and tanh", transcendental);
+  measure_gradient<double>(suite, "interpreter, gradient of two operations", two_operations);
+});
+
+} // namespace
