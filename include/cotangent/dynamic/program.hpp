@@ -81,8 +81,7 @@ class program {
     void* to = nullptr;
     detail::block own;
     bool is_own = false;
-    bool is_input =
-        false; // a result that is computed elsewhere and copied, since it lies where an input is read
+    bool is_input = false; // a result that is computed elsewhere and copied, since it lies where an input is still read
     std::int64_t arena = -1; // where it is in the workspace
   };
   std::shared_ptr<detail::compiled_code const> code_;
@@ -349,8 +348,10 @@ private:
     check_overlaps(where);
     for (std::size_t k = 0; k < out_.size(); ++k) {
       out_[k].is_input = false;
-      for (std::size_t j = 0; j < in_.size() && !out_[k].is_own && out_[k].arena < 0; ++j)
-        out_[k].is_input = out_[k].is_input || (in_[j].data == out_[k].to && code_->outputs[k].bytes > 0);
+      bool const elsewhere = out_[k].is_own || out_[k].arena >= 0 || c.outputs[k].bytes == 0;
+      for (std::size_t j = 0; j < in_.size() && !elsewhere; ++j)
+        if (in_[j].data == out_[k].to && !c.code.may_replace(static_cast<int>(k), static_cast<int>(j)))
+          out_[k].is_input = true;
       if (!out_[k].is_input) continue;
       out_[k].own.at_least(static_cast<std::size_t>(code_->outputs[k].bytes));
       to_[k] = out_[k].own.data();

@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/run/interpreter_emit.hpp>
+#include <cotangent/run/interpreter_sequence.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/refusals.hpp>
@@ -15,7 +16,7 @@ namespace cotangent {
 
 /// Who holds what an interpreter reads and writes.
 struct interpreter_memory {
-  bool results_apart = false;          // no output will be an input, which saves copies
+  bool results_apart = false; // no output will be an input unless it `may_replace` it, which saves copies
   array<bool> own_inputs, own_outputs; // those that lie in the workspace; none where left out
 };
 
@@ -44,6 +45,16 @@ template <class List> struct control_operations {
   static operation const* zero() noexcept { return info_of<typename later<op::sequence_zero, List>::type>(); }
 };
 
+/// When an input is read last, or an output written first: the step, and the unit of it where all work position by
+/// position.
+struct use_of_memory {
+  std::int32_t position = -1, unit = -1;
+};
+/// Whether what is read last then is free when something is written then.
+constexpr bool is_free(use_of_memory const& read, use_of_memory const& written) noexcept {
+  return read.position != written.position ? read.position < written.position : read.unit <= written.unit;
+}
+
 /// Prepares the regions of a graph, each once, those inside before those around them.
 template <class List> class region_maker {
 public:
@@ -57,6 +68,7 @@ public:
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
   array<std::int64_t> input_places, output_places;     // in its workspace; -1 where they are the caller's
+  array<use_of_memory> inputs_read, outputs_written;
 
   region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
       : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {
@@ -80,6 +92,7 @@ private:
     interpreter_build<kernel_table> b(g, sizes, kernels, values, region);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
+    unit_sequence const arranged(b.plan);
     order_steps(b.plan);
     if (region == 0) keep_inputs(b);
     array<bool> const direct = place_outputs(b, memory_.results_apart || region != 0);
@@ -101,6 +114,7 @@ private:
     if (region == 0) {
       for (strided const& v : b.outputs) output_elements.push(v.count());
       for (std::int32_t const r : b.input_roots) input_elements.push(b.plan.roots[r].elements);
+      note_uses(b, direct);
     }
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
@@ -158,17 +172,11 @@ private:
       direct[k] =
           r.kind == home::workspace && !r.given && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && !apart) {
-        // in pieces it is written from its first step on
-        std::int32_t const position = r.step < 0 ? -1 : p.steps[r.step].position;
-        bool const elementwise = r.step >= 0 && p.steps[r.step].shape >= 0;
-        if (elementwise) note_reads(p, r.step, reads);
-        for (std::int32_t const i : b.input_roots) {
-          memory_root const& in = p.roots[i];
-          bool const read_later = in.last > position;
-          bool const read_here = in.last == position && !(elementwise && reads[i].step == r.step &&
-                                                          reads[i].pointwise && reads[i].last_unit <= r.unit);
-          if (in.bytes == r.bytes && in.bytes != 0 && (read_later || read_here)) direct[k] = false;
-        }
+        use_of_memory const written = first_write(p, r);
+        if (written.unit >= 0) note_reads(p, r.step, reads);
+        for (std::int32_t const i : b.input_roots)
+          if (p.roots[i].bytes == r.bytes && r.bytes != 0 && !is_free(last_read(p, i, r.step, reads), written))
+            direct[k] = false;
       }
       if (direct[k]) {
         r.kind = home::output;
@@ -181,6 +189,30 @@ private:
         }
     }
     return direct;
+  }
+
+  void note_uses(interpreter_build<kernel_table> const& b, array<bool> const& direct) {
+    plan_data const& p = b.plan;
+    array<reads_in_step> reads(p.roots.size());
+    for (std::int32_t const i : b.input_roots) {
+      std::int32_t const last = p.roots[i].last, step = last < 0 || last >= p.order.size() ? -1 : p.order[last];
+      if (step >= 0 && p.steps[step].shape >= 0 && reads[i].step != step) note_reads(p, step, reads);
+      inputs_read.push(last_read(p, i, step, reads));
+    }
+    for (int k = 0; k < b.outputs.size(); ++k) // what is copied there at the end comes after all that reads
+      outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
+                                     : use_of_memory{p.order.size() + 1, 0});
+  }
+
+  /// In pieces it is written from the first step on.
+  static use_of_memory first_write(plan_data const& p, memory_root const& r) {
+    if (r.step < 0) return {};
+    return {p.steps[r.step].position, p.steps[r.step].shape >= 0 ? r.unit : -1};
+  }
+  static use_of_memory last_read(plan_data const& p, std::int32_t root, std::int32_t step,
+                                 array<reads_in_step> const& reads) {
+    bool const pointwise = reads[root].step == step && reads[root].pointwise;
+    return {p.roots[root].last, pointwise ? reads[root].last_unit : p.units.size()};
   }
 };
 
@@ -237,7 +269,14 @@ public:
   std::int64_t input_place(int k) const noexcept { return place(input_places_[k]); }
   std::int64_t output_place(int k) const noexcept { return place(output_places_[k]); }
 
-  /// Inputs and outputs are contiguous; of those in the workspace nothing is asked. An output may be an input exactly (unless they are apart), or overlap none.
+  /// Whether output k may be input j exactly, where outputs and inputs are said to be apart: when it is written, nobody
+  /// reads the input any more.
+  bool may_replace(int k, int j) const noexcept {
+    return detail::interpret::is_free(inputs_read_[j], outputs_written_[k]);
+  }
+
+  /// Inputs and outputs are contiguous; of those in the workspace nothing is asked. An output may be an input exactly
+  /// (where they are apart: if it `may_replace` it), or overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace,
              tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
@@ -275,6 +314,7 @@ private:
   array<detail::interpret::region_code> codes_; // the graph itself first
   array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
   array<bool> input_read_;
+  array<detail::interpret::use_of_memory> inputs_read_, outputs_written_;
   array<detail::label_check> label_checks_; // with sizes for dimensions
   bool records_ = false;
   failure failed_;
@@ -304,6 +344,8 @@ private:
     output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
     input_places_ = static_cast<array<std::int64_t>&&>(made.input_places);
     output_places_ = static_cast<array<std::int64_t>&&>(made.output_places);
+    inputs_read_ = static_cast<array<detail::interpret::use_of_memory>&&>(made.inputs_read);
+    outputs_written_ = static_cast<array<detail::interpret::use_of_memory>&&>(made.outputs_written);
     label_checks_ = array<detail::label_check>(detail::count_label_checks(g));
     detail::find_label_checks(g, label_checks_.data());
     for (detail::label_check& l : label_checks_)

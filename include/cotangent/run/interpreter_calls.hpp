@@ -5,7 +5,7 @@
 #include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/matmul.hpp>
 #include <cotangent/kernels/movement.hpp>
-#include <cotangent/run/interpreter_steps.hpp>
+#include <cotangent/run/interpreter_groups.hpp>
 
 #include <cstdint>
 #include <cstring>

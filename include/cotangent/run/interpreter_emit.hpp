@@ -2,7 +2,6 @@
 #ifndef COTANGENT_RUN_INTERPRETER_EMIT_HPP
 #define COTANGENT_RUN_INTERPRETER_EMIT_HPP
 
-#include <cotangent/run/interpreter_regions.hpp>
 #include <cotangent/run/interpreter_tiles.hpp>
 
 #include <cstdint>
@@ -35,6 +34,7 @@ public:
     for (std::int32_t const s : p_.order)
       if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
       else emit(s);
+    tiles.place_segments();
     if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
     scratch_bytes = rounded(scratch_bytes);
   }

@@ -4,10 +4,12 @@
 
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
 #include <cotangent/run/whole.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // How the interpreter finds the SIMD code of an operation: by a list of operation structs. An operation
 // outside the list runs too, element by element through its descriptor's `evaluate`; named to the
@@ -19,8 +21,15 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
+/// An operation on values that stay in registers: by the operand that is there already, then by which of the others are
+/// one element.
+struct threaded_set {
+  kernels::threaded_kernel at[3][4]{};
+};
+
 struct kernel_set {
   operation const* op = nullptr;
+  threaded_set threaded[2]; // float, double
   kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
   void (*whole)(whole_call const&) = nullptr; // and how much scratch memory it takes
@@ -41,6 +50,8 @@ struct kernel_table {
   operation const* convert = nullptr;
   kernels::elementwise_kernel const*
       conversions[element_count]{}; // by the element it comes from, then that it goes to
+
+  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{}; // one element or not; float or double
 
   kernel_set const* find(operation const* op) const noexcept {
     for (int t = 0; t < 2; ++t)
@@ -75,8 +86,55 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   }
 }
 
+/// What costs less than bringing its operands from memory and its result there.
+using cheap = operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
+                         op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::relu, op::max, op::min, op::equal,
+                         op::not_equal, op::less, op::less_equal, op::select>;
+template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
+  return (std::is_same_v<Op, Ops> || ...);
+}
+
+/// Whether the first two operands may change places without changing a bit. (The larger of 0 and -0 is the second.)
+template <class Op> inline constexpr bool exchanges =
+    Op::commutative && !std::is_same_v<Op, op::max> && !std::is_same_v<Op, op::min>;
+
+template <class Op, class T> constexpr threaded_set threaded_of() {
+  using kernels::threaded;
+  threaded_set s;
+  if constexpr (Op::arity == 1) s.at[0][0] = &threaded<Op, T, 0, 0>;
+  else if constexpr (Op::arity == 2) {
+    s.at[0][0] = &threaded<Op, T, 0, 0>;
+    s.at[0][1] = &threaded<Op, T, 0, 1>;
+    if constexpr (!exchanges<Op>) {
+      s.at[1][0] = &threaded<Op, T, 1, 0>;
+      s.at[1][1] = &threaded<Op, T, 1, 1>;
+    }
+  } else {
+    s.at[0][0] = &threaded<Op, T, 0, 0>;
+    s.at[0][1] = &threaded<Op, T, 0, 1>;
+    s.at[0][2] = &threaded<Op, T, 0, 2>;
+    s.at[0][3] = &threaded<Op, T, 0, 3>;
+    if constexpr (Op::condition_first) { // the mask is never one element
+      s.at[1][0] = &threaded<Op, T, 1, 0>;
+      s.at[1][2] = &threaded<Op, T, 1, 2>;
+      s.at[2][0] = &threaded<Op, T, 2, 0>;
+      s.at[2][2] = &threaded<Op, T, 2, 2>;
+    } else { // a product and the block
+      s.at[2][0] = &threaded<Op, T, 2, 0>;
+      s.at[2][1] = &threaded<Op, T, 2, 1>;
+      s.at[2][3] = &threaded<Op, T, 2, 3>;
+    }
+  }
+  return s;
+}
+
 template <class Op> constexpr kernel_set kernels_of() {
-  kernel_set k{info_of<Op>()};
+  kernel_set k;
+  k.op = info_of<Op>();
+  if constexpr (is_one_of<Op>(static_cast<cheap*>(nullptr))) {
+    k.threaded[0] = threaded_of<Op, float>();
+    k.threaded[1] = threaded_of<Op, double>();
+  }
   add_kernels<Op, element::float32>(k);
   add_kernels<Op, element::float64>(k);
   add_kernels<Op, element::int32>(k);
@@ -125,7 +183,10 @@ template <class List> kernel_table table_of() noexcept {
            conversions_from<typename later<double, List>::type>::to,
            conversions_from<typename later<std::int32_t, List>::type>::to,
            conversions_from<typename later<std::int64_t, List>::type>::to,
-           conversions_from<typename later<bool, List>::type>::to}};
+           conversions_from<typename later<bool, List>::type>::to},
+          {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
+          {&kernels::threaded_load_mask<typename later<float, List>::type>, &kernels::threaded_load_mask<double>},
+          {&kernels::threaded_store_mask<typename later<float, List>::type>, &kernels::threaded_store_mask<double>}};
 }
 
 // ---- operations without kernels

@@ -7,6 +7,7 @@
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/threaded.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
 #include <cotangent/run/tape.hpp>
@@ -125,8 +126,8 @@ struct tile_operand {
 };
 
 struct tile_work {
-  kernels::elementwise_kernel run = nullptr;
-  std::int32_t first = 0; // into operands: the result, then the operands
+  kernels::elementwise_kernel run = nullptr; // without one it is a segment
+  std::int32_t first = 0;                    // into operands: the result, then the operands; of segments: which
   std::int32_t signature = 0;
   std::int16_t arity = 0;
   std::uint16_t fixed = 0;
@@ -134,6 +135,22 @@ struct tile_work {
 
 struct range {
   std::int32_t first = 0, count = 0;
+};
+
+/// Memory that a segment reads or writes; where `bytes` is not 0, it moves on by as many an element.
+struct segment_entry {
+  tile_operand at;
+  std::int32_t bytes = 0;
+  bool reads = false, writes = false;
+};
+
+/// Cheap units in a row, block by block: within a block their values stay in registers and in a few lines of memory.
+struct segment {
+  static constexpr int most_entries = 512;
+  range steps, entries;
+  std::int32_t moving = 0;  // entries, those before the others
+  std::int32_t block = 0;   // elements
+  std::int64_t staging = 0; // in the scratch memory, for a block that is not full: a block for each moving entry
 };
 
 /// Elements of a tile to a strided view.
@@ -245,6 +262,9 @@ struct program_data {
   array<copy_out> copies;
   array<tile_operand> operands;
   array<tile_work> work;
+  array<kernels::threaded_step> threaded;
+  array<segment_entry> entries;
+  array<segment> segments;
   array<tile_group> groups;
   array<tile_drain> drains;
   array<signature> signatures;
@@ -260,85 +280,6 @@ struct program_data {
   array<loop_sequence> sequences;
   array<std::int32_t> branches;
 };
-
-inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
-                     std::int64_t count) noexcept {
-  for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w) {
-    tile_operand const* o = p.operands.data() + w->first;
-    void const* from[8];
-    char* const to = c.bases[o->base] + o->offset + start * o->scale;
-    for (int k = 0; k < w->arity; ++k) {
-      ++o;
-      from[k] = c.bases[o->base] + o->offset + start * o->scale;
-    }
-    w->run(to, from, count, w->fixed, p.signatures.data() + w->signature);
-  }
-}
-
-/// The same in the other direction: from contiguous memory to positions start, ..., start + count - 1 of the view.
-inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
-  std::size_t const bytes = size_of(d.shape.type);
-  char const* from = c.bases[d.from.base] + d.from.offset + start * d.from.scale;
-  char* const to = c.at(d.to);
-  int const inner = d.shape.rank - 1;
-  if (inner < 0) return copy_line(to, 1, from, 1, count, bytes);
-  std::int64_t index[max_rank]{}, at = 0, rest = start;
-  for (int k = inner; k >= 0; --k) {
-    index[k] = k == 0 ? rest : rest % d.shape.size[k];
-    rest /= d.shape.size[k];
-    at += index[k] * d.shape.stride[k];
-  }
-  std::int64_t const step = d.shape.stride[inner];
-  while (count > 0) {
-    std::int64_t const line = d.shape.size[inner] - index[inner], n = line < count ? line : count;
-    copy_line(to + at * static_cast<std::int64_t>(bytes), step, from, 1, n, bytes);
-    from += n * static_cast<std::int64_t>(bytes);
-    count -= n;
-    at -= index[inner] * step;
-    index[inner] = 0;
-    for (int k = inner - 1; k >= 0; --k) {
-      at += d.shape.stride[k];
-      if (++index[k] < d.shape.size[k]) break;
-      at -= index[k] * d.shape.stride[k];
-      index[k] = 0;
-    }
-  }
-}
-
-/// The last elements, and one of them again to the end of a line: what stands in the lanes behind is computed
-/// with too, and what chance has left there may be slow (subnormal numbers, arguments out of range).
-inline void run_rest(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
-  run_fill(f, c, start, count);
-  auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));
-  char* const to = c.at(f.to);
-  copy_line(to + count * bytes, 1, to, 0, (rounded(count * bytes) - count * bytes) / bytes,
-            size_of(f.from.type));
-}
-
-inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
-  tile_group const& g = p.groups[which];
-  for (int k = 0; k < g.once.count; ++k)
-    run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
-  for (std::int64_t start = 0; start < g.whole; start += g.tile) {
-    std::int64_t const count = g.whole - start < g.tile ? g.whole - start : g.tile;
-    for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
-    run_work(p, g.work, c, start, count);
-    for (int k = 0; k < g.drains.count; ++k) run_drain(p.drains[g.drains.first + k], c, start, count);
-  }
-  if (std::int64_t const rest = g.size - g.whole; rest > 0) {
-    for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
-    run_work(p, g.rest_work, c, g.whole, rest);
-    for (int k = 0; k < g.rest_drains.count; ++k) run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
-    for (int k = 0; k < g.rest_copies.count; ++k) {
-      copy_out const& o = p.copies[g.rest_copies.first + k];
-      std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));
-    }
-  }
-}
-
-inline void run_fill_step(program_data const& p, std::int32_t which, run_context& c) {
-  run_fill(p.fills[which], c, 0, p.fills[which].from.count());
-}
 
 } // namespace COTANGENT_ABI
 } // namespace detail::interpret

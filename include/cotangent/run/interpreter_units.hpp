@@ -88,14 +88,14 @@ protected:
 
   /// Filling a line, so that kernels can read a pack of it.
   strided constant(strided v, scalar const& value) {
-    alignas(8) char line[64]{};
-    std::int64_t word[8];
-    write(v.type, line, 0, value);
-    copy_line(line, 1, line, 0, 64 / static_cast<std::int64_t>(size_of(v.type)), size_of(v.type));
-    std::memcpy(word, line, sizeof word);
+    std::size_t const bytes = size_of(v.type);
+    char word[8];
+    for (std::size_t at = 0; at < 8; at += bytes) write(v.type, word + at, 0, value);
+    std::int64_t bits;
+    std::memcpy(&bits, word, 8);
     v.root = add_root(home::constant, 0, v);
     plan.roots[v.root].offset = 8 * constants.size();
-    for (std::int64_t const w : word) constants.push(w);
+    for (int k = 0; k < 8; ++k) constants.push(bits);
     return v; // strides 0
   }
 

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_THREADED_HPP
+#define COTANGENT_KERNELS_THREADED_HPP
+
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+// Elementwise operations whose values stay in registers, for code that is only known at run time. Eight registers full
+// of elements, the block, are the arguments of every operation: it computes with them and with what it loads, and
+// calls the next one with the results, which is a jump. A pass over memory for each operation would load and store
+// more than it computes.
+
+// A call in the last place is a jump in optimised code. With clang it is one always.
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#  define COTANGENT_JUMP [[clang::musttail]]
+#else
+#  define COTANGENT_JUMP
+#endif
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// A register of the block, whatever its lanes are.
+using block_register = math::vector<double, simd::width<double>>;
+
+inline constexpr int block_registers = 8;
+/// The bytes of a block of numbers; masks are as wide as the numbers that they were made from.
+inline constexpr std::int64_t block_bytes = block_registers * simd::bytes;
+
+struct threaded_step;
+using threaded_kernel = void (*)(threaded_step const* s, char* const* memory, block_register, block_register,
+                                 block_register, block_register, block_register, block_register,
+                                 block_register, block_register);
+
+/// One operation, and which entries of `memory` it takes.
+struct threaded_step {
+  threaded_kernel run = nullptr;
+  std::int32_t x = 0, y = 0;
+};
+
+namespace detail {
+
+/// What an operation takes besides the block: as many registers, or one element that fills a register.
+template <class V, bool Fixed> class threaded_operand {
+  char const* from_;
+  V one_;
+
+public:
+  COTANGENT_INLINE explicit threaded_operand(char const* from) : from_(from) {
+    if constexpr (Fixed) one_ = simd::load<V>(reinterpret_cast<math::lane_t<V> const*>(from));
+  }
+  COTANGENT_INLINE V operator[](int k) const {
+    if constexpr (Fixed) return one_;
+    else return simd::load<V>(reinterpret_cast<math::lane_t<V> const*>(from_ + k * simd::bytes));
+  }
+};
+
+template <class V> COTANGENT_INLINE block_register in_block(V const& v) {
+  static_assert(sizeof(V) == sizeof(block_register));
+  return math::bit_cast<block_register>(v);
+}
+
+/// Op on register k of the block, which stands at operand At; the others come from x and y.
+template <class Op, class V, int At, class X, class Y>
+COTANGENT_INLINE block_register threaded_value(block_register const& block, X const& x, Y const& y, int k) {
+  V const a = math::bit_cast<V>(block);
+  if constexpr (Op::arity == 1) return detail::in_block(Op::apply(a));
+  else if constexpr (Op::arity == 2)
+    return detail::in_block(At == 0 ? Op::apply(a, x[k]) : Op::apply(x[k], a));
+  else if constexpr (Op::condition_first) {
+    using M = math::mask_t<V>;
+    if constexpr (At == 0) return detail::in_block(Op::apply(math::bit_cast<M>(block), x[k], y[k]));
+    else if constexpr (At == 1) return detail::in_block(Op::apply(math::bit_cast<M>(V{x[k]}), a, y[k]));
+    else return detail::in_block(Op::apply(math::bit_cast<M>(V{x[k]}), y[k], a));
+  } else if constexpr (At == 0) return detail::in_block(Op::apply(a, x[k], y[k]));
+  else return detail::in_block(Op::apply(x[k], y[k], a));
+}
+
+} // namespace detail
+
+/// Op over T: block = Op(..., block, ...). Bit 0 of Fixed: x is one element, bit 1: y is.
+template <class Op, class T, int At, unsigned Fixed>
+void threaded(threaded_step const* s, char* const* memory, block_register a, block_register b,
+              block_register c, block_register d, block_register e, block_register f, block_register g,
+              block_register h) {
+  using V = simd::pack<T, simd::width<T>>;
+  detail::threaded_operand<V, (Fixed & 1u) != 0> const x(memory[s->x]);
+  detail::threaded_operand<V, (Fixed & 2u) != 0> const y(memory[s->y]);
+  auto const value = [&](block_register const& r, int k) __attribute__((always_inline)) {
+    return detail::threaded_value<Op, V, At>(r, x, y, k);
+  };
+  COTANGENT_JUMP return s[1].run(s + 1, memory, value(a, 0), value(b, 1), value(c, 2), value(d, 3),
+                                 value(e, 4), value(f, 5), value(g, 6), value(h, 7));
+}
+
+/// The block, from memory x.
+template <bool Fixed>
+void threaded_load(threaded_step const* s, char* const* memory, block_register, block_register,
+                   block_register, block_register, block_register, block_register, block_register,
+                   block_register) {
+  detail::threaded_operand<block_register, Fixed> const x(memory[s->x]);
+  COTANGENT_JUMP return s[1].run(s + 1, memory, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
+}
+
+/// The block, to memory x.
+inline void threaded_store(threaded_step const* s, char* const* memory, block_register a, block_register b,
+                           block_register c, block_register d, block_register e, block_register f,
+                           block_register g, block_register h) {
+  auto const put = [to = memory[s->x]](block_register const& r, int k) __attribute__((always_inline)) {
+    simd::store(reinterpret_cast<double*>(to + k * simd::bytes), r);
+  };
+  put(a, 0), put(b, 1), put(c, 2), put(d, 3), put(e, 4), put(f, 5), put(g, 6), put(h, 7);
+  COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
+}
+
+/// Masks as wide as T, from bools at x.
+template <class T>
+void threaded_load_mask(threaded_step const* s, char* const* memory, block_register, block_register,
+                        block_register, block_register, block_register, block_register, block_register,
+                        block_register) {
+  using M = math::mask_t<simd::pack<T, simd::width<T>>>;
+  auto const get = [from = reinterpret_cast<bool const*>(memory[s->x])](int k)
+                       __attribute__((always_inline)) {
+                         return detail::in_block(simd::load_mask<M>(from + k * simd::width<T>));
+                       };
+  COTANGENT_JUMP return s[1].run(s + 1, memory, get(0), get(1), get(2), get(3), get(4), get(5), get(6),
+                                 get(7));
+}
+
+/// Masks as wide as T, to bools at x.
+template <class T>
+void threaded_store_mask(threaded_step const* s, char* const* memory, block_register a, block_register b,
+                         block_register c, block_register d, block_register e, block_register f,
+                         block_register g, block_register h) {
+  using M = math::mask_t<simd::pack<T, simd::width<T>>>;
+  auto const put =
+      [to = reinterpret_cast<bool*>(memory[s->x])](block_register const& r, int k)
+          __attribute__((always_inline)) { simd::store_mask(to + k * simd::width<T>, math::bit_cast<M>(r)); };
+  put(a, 0), put(b, 1), put(c, 2), put(d, 3), put(e, 4), put(f, 5), put(g, 6), put(h, 7);
+  COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
+}
+
+/// Back to who ran the first step.
+inline void threaded_end(threaded_step const*, char* const*, block_register, block_register, block_register,
+                         block_register, block_register, block_register, block_register, block_register) {}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#undef COTANGENT_JUMP
+
+#endif

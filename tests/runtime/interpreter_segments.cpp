@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+#include "reference.hpp"
+
+#include <cotangent/run/interpreter.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+// Cheap elementwise operations run block by block with their values in registers, the others tile by tile: both give the
+// bits of the operations one after another, whatever the length, in whatever order they were written down, in place too.
+
+namespace {
+
+using namespace cotangent;
+using reference::dice;
+using reference::values;
+namespace interpret = cotangent::detail::interpret;
+
+constexpr double tolerance = math::is_fast ? 1e-5 : 0;
+
+bool same(scalar const& a, scalar const& b) {
+  if (!is_floating(a.type)) return a.integer == b.integer;
+  if (math::is_nan(a.real) || math::is_nan(b.real)) return math::is_nan(a.real) && math::is_nan(b.real);
+  return a.real == b.real || std::abs(a.real - b.real) <= tolerance * (1 + std::abs(b.real));
+}
+
+/// Exactly the bytes of an array, with guards on both sides, aligned to one element only.
+struct memory {
+  std::vector<char> bytes;
+  std::size_t n = 0, at = 0;
+  element type{};
+
+  memory(element e, int count)
+      : n(static_cast<std::size_t>(count) * size_of(e)), at(64 + size_of(e)), type(e) {
+    bytes.assign(n + at + 64, 0x5a);
+  }
+  memory(element e, values const& v) : memory(e, v.size()) {
+    for (int i = 0; i < v.size(); ++i) interpret::write(e, data(), i, v[i]);
+  }
+  char* data() { return bytes.data() + at; }
+  bool guarded() const {
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if ((i < at || i >= at + n) && bytes[i] != 0x5a) return false;
+    return true;
+  }
+  int differences(values const& wanted) {
+    int r = 0;
+    for (int i = 0; i < wanted.size(); ++i) r += same(interpret::read(type, data(), i), wanted[i]) ? 0 : 1;
+    return r;
+  }
+};
+
+struct workspace {
+  void* data;
+  explicit workspace(interpreter const& p)
+      : data(::operator new(static_cast<std::size_t>(p.workspace_bytes()), std::align_val_t{64})) {
+    std::memset(data, 0xff, static_cast<std::size_t>(p.workspace_bytes())); // NaN
+  }
+  workspace(workspace const&) = delete;
+  workspace& operator=(workspace const&) = delete;
+  ~workspace() { ::operator delete(data, std::align_val_t{64}); }
+};
+
+/// Operations drawn at random over one shape, most of them cheap.
+struct random_chain {
+  builder b;
+  dice d;
+  std::int32_t shape;
+  std::vector<symbol> inputs, outputs;
+  std::vector<term> numbers, masks;
+
+  random_chain(std::uint64_t seed, element e, std::int64_t n, int nodes, int exotic)
+      : d(seed), shape(b.shape({1, {n}})) {
+    for (int k = 0; k < 3; ++k) numbers.push_back(input(e, shape));
+    numbers.push_back(extend::apply<op::add>(numbers[0], input(e, b.shape({})))); // one element for all
+    masks.push_back(input(element::boolean, shape));
+    for (int k = 0; k < nodes; ++k) next(exotic);
+    for (int k = 0; k < 3; ++k) outputs.push_back(recent().id);
+    outputs.push_back(numbers.back().id);
+    outputs.push_back(masks.back().id);
+    b.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
+    b.set_outputs(outputs.data(), static_cast<int>(outputs.size()));
+  }
+  term input(element e, std::int32_t s) {
+    inputs.push_back(b.symbol_of(e, s));
+    return {&b, inputs.back()};
+  }
+  term any() { return numbers[static_cast<std::size_t>(d.below(static_cast<int>(numbers.size())))]; }
+  term recent() {
+    int const n = static_cast<int>(numbers.size());
+    return numbers[static_cast<std::size_t>(n - 1 - d.below(n < 4 ? n : 4))];
+  }
+  term mask() { return masks[static_cast<std::size_t>(d.below(static_cast<int>(masks.size())))]; }
+  void next(int exotic) {
+    term const x = recent(), y = any();
+    term const small = extend::constant_like(x, d.between(-1, 1));
+    if (d.below(100) < exotic) {
+      switch (d.below(3)) {
+      case 0: return numbers.push_back(extend::apply<op::tanh>(x));
+      case 1: return numbers.push_back(x - extend::max(y, 1u));
+      default: return numbers.push_back(extend::convert(extend::convert(x, element::float32), x.type()));
+      }
+    }
+    switch (d.below(19)) {
+    case 0: return numbers.push_back(x + y);
+    case 1: return numbers.push_back(x - y);
+    case 2: return numbers.push_back(y - x);
+    case 3: return numbers.push_back(x * small);
+    case 4: return numbers.push_back(extend::apply<op::multiply_add>(x, small, y));
+    case 5: return numbers.push_back(extend::apply<op::multiply_add>(small, y, x));
+    case 6: return numbers.push_back(extend::apply<op::multiply_add>(small, small, x));
+    case 7: return numbers.push_back(-extend::apply<op::abs>(x));
+    case 8: return numbers.push_back(extend::apply<op::max>(x, y));
+    case 9: return numbers.push_back(extend::apply<op::min>(small, x));
+    case 10: return numbers.push_back(extend::apply<op::relu>(x));
+    case 11: return numbers.push_back(extend::apply<op::square>(extend::apply<op::sign>(x)) + small);
+    case 12: return numbers.push_back(x / (2 + extend::apply<op::abs>(y)));
+    case 13: return numbers.push_back(extend::apply<op::sqrt>(extend::apply<op::abs>(x)));
+    case 14: return masks.push_back(x > y);
+    case 15: return masks.push_back(extend::apply<op::less_equal>(small, x));
+    case 16: return numbers.push_back(extend::select(mask(), x, y));
+    case 17: return numbers.push_back(extend::select(x > small, y, small));
+    default: return numbers.push_back(extend::select(mask(), small, x));
+    }
+  }
+};
+
+/// Runs a graph, with results in new memory, and finds what the reference says.
+void compare(random_chain& t) {
+  graph_view const g = t.b.get();
+  REQUIRE(t.b.failed().why == nullptr);
+  array<values> const given = reference::inputs_of(g, t.d, -2, 2);
+  array<values> const wanted = reference::evaluate(g, given);
+  interpreter const p(g);
+  REQUIRE(p.failed().why == nullptr);
+  std::vector<memory> in, out;
+  std::vector<void const*> from;
+  std::vector<void*> to;
+  for (int k = 0; k < g.input_count(); ++k) in.emplace_back(g.tensors[g.input(k)].type, given[k]);
+  for (int k = 0; k < g.output_count(); ++k) out.emplace_back(g.tensors[g.output(k)].type, wanted[k].size());
+  for (memory& m : in) from.push_back(m.data());
+  for (memory& m : out) to.push_back(m.data());
+  workspace const w(p);
+  REQUIRE(p.run(from.data(), to.data(), w.data) == status::ok);
+  for (int k = 0; k < g.output_count(); ++k) {
+    CAPTURE(k);
+    REQUIRE(out[static_cast<std::size_t>(k)].differences(wanted[k]) == 0);
+    REQUIRE(out[static_cast<std::size_t>(k)].guarded());
+  }
+  for (int k = 0; k < g.input_count(); ++k)
+    REQUIRE(in[static_cast<std::size_t>(k)].differences(given[k]) == 0);
+}
+
+/// Puts one result in the place of an input, where that may be, and finds what the reference says: how often that was.
+int compare_in_place(random_chain& t) {
+  graph_view const g = t.b.get();
+  array<values> const given = reference::inputs_of(g, t.d, -2, 2);
+  array<values> const wanted = reference::evaluate(g, given);
+  interpreter const p(g, nullptr, operations<>{}, {true});
+  workspace const w(p);
+  int replaced = 0;
+  for (int k = 0; k < g.output_count(); ++k)
+    for (int j = 0; j < g.input_count(); ++j) {
+      bool const equal =
+          g.tensors[g.output(k)].type == g.tensors[g.input(j)].type && wanted[k].size() == given[j].size();
+      if (!equal || !p.may_replace(k, j)) continue;
+      CAPTURE(k, j);
+      ++replaced;
+      std::vector<memory> in, out;
+      std::vector<void const*> from;
+      std::vector<void*> to;
+      for (int i = 0; i < g.input_count(); ++i) in.emplace_back(g.tensors[g.input(i)].type, given[i]);
+      for (int i = 0; i < g.output_count(); ++i)
+        out.emplace_back(g.tensors[g.output(i)].type, wanted[i].size());
+      for (memory& m : in) from.push_back(m.data());
+      for (memory& m : out) to.push_back(m.data());
+      to[static_cast<std::size_t>(k)] = in[static_cast<std::size_t>(j)].data();
+      REQUIRE(p.run(from.data(), to.data(), w.data) == status::ok);
+      for (int i = 0; i < g.output_count(); ++i)
+        REQUIRE((i == k ? in[static_cast<std::size_t>(j)] : out[static_cast<std::size_t>(i)])
+                    .differences(wanted[i]) == 0);
+    }
+  return replaced;
+}
+
+constexpr std::int64_t lengths[]{1, 5, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200, 1000, 1100};
+
+} // namespace
+
+TEST_CASE("chains of cheap operations have the bits of their operations, at every length") {
+  for (element const e : {element::float64, element::float32})
+    for (std::int64_t const n : lengths)
+      for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(name_of(e), n, seed);
+        random_chain t(seed, e, n, 8 + static_cast<int>(seed) * 6, 0);
+        compare(t);
+      }
+}
+
+TEST_CASE("cheap operations meet those that are not") {
+  for (element const e : {element::float64, element::float32})
+    for (std::int64_t const n : {7, 64, 130, 1030})
+      for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CAPTURE(name_of(e), n, seed);
+        random_chain t(seed, e, n, 40, 5 + 4 * static_cast<int>(seed));
+        compare(t);
+      }
+}
+
+TEST_CASE("a chain may be longer than what runs as one piece") {
+  for (std::int64_t const n : {3, 90, 700}) {
+    CAPTURE(n);
+    random_chain t(77, element::float64, n, 900, 0);
+    compare(t);
+  }
+}
+
+TEST_CASE("a result takes the place of an input that nobody reads any more") {
+  int replaced = 0, graphs = 0;
+  for (element const e : {element::float64, element::float32})
+    for (std::int64_t const n : {1, 7, 100, 1030})
+      for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        CAPTURE(name_of(e), n, seed);
+        random_chain t(seed, e, n, 12, 3 * static_cast<int>(seed));
+        int const here = compare_in_place(t);
+        replaced += here;
+        graphs += here > 0 ? 1 : 0;
+      }
+  CHECK(graphs >= 40);
+  CHECK(replaced < 96 * 13); // not everything is free
+}
+
+TEST_CASE("an update of parameters runs in their place, what another element still needs does not") {
+  auto const first_may_replace = [](auto const& function) {
+    builder b;
+    std::int32_t const shape = b.shape({1, {100}});
+    symbol const in[]{b.symbol_of(element::float64, shape), b.symbol_of(element::float64, shape)};
+    symbol out[]{none, none};
+    int const count = function(b, term{&b, in[0]}, term{&b, in[1]}, out);
+    b.set_inputs(in, 2);
+    b.set_outputs(out, count);
+    return interpreter(b.get(), nullptr, operations<>{}, {true}).may_replace(0, 0);
+  };
+  CHECK(first_may_replace([](builder&, term p, term g, symbol* out) { // p - 0.1 g
+    return out[0] = (p - 0.1 * g).id, 1;
+  }));
+  CHECK_FALSE(
+      first_may_replace([](builder&, term p, term g, symbol* out) { // elsewhere than where it is written
+        term const turned = extend::slice(p, 0, 1, 99);
+        out[0] = (p - 0.1 * g).id;
+        out[1] = extend::apply<op::sin>(turned).id;
+        return 2;
+      }));
+  CHECK_FALSE(first_may_replace([](builder&, term p, term g, symbol* out) { // each depends on all
+    out[0] = (g * 0.5).id;
+    out[1] = (p - extend::max(g * p, 1u)).id;
+    return 2;
+  }));
+}
