@@ -129,6 +129,8 @@ struct random_chain {
   }
 };
 
+interpreter_memory const apart{.results_apart = true, .own_inputs = {}, .own_outputs = {}};
+
 /// Runs a graph, with results in new memory, and finds what the reference says.
 void compare(random_chain& t) {
   graph_view const g = t.b.get();
@@ -160,7 +162,7 @@ int compare_in_place(random_chain& t) {
   graph_view const g = t.b.get();
   array<values> const given = reference::inputs_of(g, t.d, -2, 2);
   array<values> const wanted = reference::evaluate(g, given);
-  interpreter const p(g, nullptr, operations<>{}, {true});
+  interpreter const p(g, nullptr, operations<>{}, apart);
   workspace const w(p);
   int replaced = 0;
   for (int k = 0; k < g.output_count(); ++k)
@@ -243,7 +245,7 @@ TEST_CASE("an update of parameters runs in their place, what another element sti
     int const count = function(b, term{&b, in[0]}, term{&b, in[1]}, out);
     b.set_inputs(in, 2);
     b.set_outputs(out, count);
-    return interpreter(b.get(), nullptr, operations<>{}, {true}).may_replace(0, 0);
+    return interpreter(b.get(), nullptr, operations<>{}, apart).may_replace(0, 0);
   };
   CHECK(first_may_replace([](builder&, term p, term g, symbol* out) { // p - 0.1 g
     return out[0] = (p - 0.1 * g).id, 1;
@@ -260,4 +262,48 @@ TEST_CASE("an update of parameters runs in their place, what another element sti
     out[1] = (p - extend::max(g * p, 1u)).id;
     return 2;
   }));
+}
+
+TEST_CASE("a tensor is reduced while it is made, with the bits of one that is stored") {
+  for (element const e : {element::float64, element::float32})
+    for (std::int64_t const n : {1, 7, 15, 16, 33, 63, 64, 100, 511, 1024, 1025, 1088, 3000})
+      for (int const exotic : {0, 30}) {
+        CAPTURE(name_of(e), n, exotic);
+        builder b, stored;
+        std::int32_t const shape = b.shape({1, {n}}), the_same = stored.shape({1, {n}});
+        symbol const in[]{b.symbol_of(e, shape)}, y_in[]{stored.symbol_of(e, the_same)};
+        term const x{&b, in[0]}, y_stored{&stored, y_in[0]};
+        term y = x * x - 0.5 * x;
+        if (exotic > 0) y = extend::apply<op::tanh>(y) + 0.25 * y;
+        term const total = extend::sum(y, 1u);
+        symbol const out[]{total.id, extend::max(y, 1u).id, extend::sum(y * total, 1u).id, y.id};
+        symbol const of_stored[]{extend::sum(y_stored, 1u).id, extend::max(y_stored, 1u).id};
+        b.set_inputs(in, 1);
+        stored.set_inputs(y_in, 1);
+        stored.set_outputs(of_stored, 2);
+        dice d(5);
+        values given;
+        for (std::int64_t i = 0; i < n; ++i) given.push(reference::number(e, d.between(-2, 2)));
+        memory m(e, given), made(e, static_cast<int>(n));
+        memory results[]{{e, 1}, {e, 1}, {e, 1}}, wanted[]{{e, 1}, {e, 1}};
+        void const* const from[]{m.data()};
+        b.set_outputs(out, 2);
+        CHECK(interpreter(b.get()).value_bytes() <= 256); // nothing is kept but what is small
+        for (int count = 3; count <= 4; ++count) { // y is a result too, or stands nowhere
+          b.set_outputs(out, count);
+          interpreter const p(b.get()), q(stored.get());
+          workspace const w(p), v(q);
+          void* const to[]{results[0].data(), results[1].data(), results[2].data(), made.data()};
+          REQUIRE(p.run(from, to, w.data) == status::ok);
+          if (count == 3) continue;
+          void const* const y_from[]{made.data()};
+          void* const y_to[]{wanted[0].data(), wanted[1].data()};
+          REQUIRE(q.run(y_from, y_to, v.data) == status::ok);
+        }
+        for (int k = 0; k < 2; ++k) {
+          values one;
+          one.push(interpret::read(e, wanted[k].data(), 0));
+          CHECK(results[k].differences(one) == 0);
+        }
+      }
 }

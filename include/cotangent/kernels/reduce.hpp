@@ -94,6 +94,69 @@ COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s, std
 
 } // namespace detail
 
+/// A part of the elements that are reduced to one: those from `start` on, `count` of `total`. All parts but the last two
+/// hold four packs or a multiple of it, all but the last whole packs.
+struct reduce_part {
+  std::int64_t start = 0, count = 0, total = 0;
+};
+
+using part_kernel = void (*)(void* result, void* state, void const* operand, reduce_part const& s);
+inline constexpr std::int64_t part_state_bytes = 4 * simd::bytes + 64;
+
+/// Part after part, as they are computed, in the order in which `reduce_rows` takes them; `state` is kept between them, and
+/// the last one writes the result.
+template <class Op, class T>
+void reduce_parts(void* result, void* state, void const* operand, reduce_part const& s) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, simd::width<T>>;
+  T const* const x = static_cast<T const*>(operand);
+  T* const sums = static_cast<T*>(state);
+  if (s.total < w) {
+    *static_cast<T*>(result) = detail::reduce_run<Op, T>(x, s.total);
+    return;
+  }
+  bool one = true; // the four sums side by side are one
+  std::int64_t i = 0;
+  V a{}, b{}, c{}, d{};
+  if (s.start == 0) {
+    a = simd::load<V>(x);
+    i = w;
+    if (s.total >= 4 * w && s.count >= 4 * w) {
+      b = simd::load<V>(x + w), c = simd::load<V>(x + 2 * w), d = simd::load<V>(x + 3 * w);
+      i = 4 * w;
+      one = false;
+    }
+  } else {
+    a = simd::load<V>(sums), b = simd::load<V>(sums + w), c = simd::load<V>(sums + 2 * w),
+    d = simd::load<V>(sums + 3 * w);
+    one = sums[4 * w] != T{};
+  }
+  if (!one) {
+    for (; i + 4 * w <= s.count; i += 4 * w) {
+      a = Op::combine(a, simd::load<V>(x + i));
+      b = Op::combine(b, simd::load<V>(x + i + w));
+      c = Op::combine(c, simd::load<V>(x + i + 2 * w));
+      d = Op::combine(d, simd::load<V>(x + i + 3 * w));
+    }
+    if (i < s.count || s.start + s.count == s.total) {
+      a = Op::combine(V{Op::combine(a, b)}, V{Op::combine(c, d)});
+      one = true;
+    }
+  }
+  for (; i + w <= s.count; i += w) a = Op::combine(a, simd::load<V>(x + i));
+  if (s.start + s.count < s.total) {
+    simd::store(sums, a), simd::store(sums + w, b), simd::store(sums + 2 * w, c),
+        simd::store(sums + 3 * w, d);
+    sums[4 * w] = one ? T{1} : T{};
+    return;
+  }
+  if (i < s.count) {
+    V const rest = Op::combine(a, simd::load<V>(x + i, s.count - i));
+    a = math::select(simd::first<math::mask_t<V>>(s.count - i), rest, a);
+  }
+  *static_cast<T*>(result) = simd::detail::fold(a, detail::combining<Op>{});
+}
+
 /// Rows of `reduced` contiguous elements, each to one element of the result.
 template <class Op, class T>
 void reduce_rows(void* result, void const* operand, reduce_shape const& s) {

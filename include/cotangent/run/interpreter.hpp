@@ -92,6 +92,7 @@ private:
     interpreter_build<kernel_table> b(g, sizes, kernels, values, region);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
+    absorb_reductions(b);
     unit_sequence const arranged(b.plan);
     order_steps(b.plan);
     if (region == 0) keep_inputs(b);
@@ -207,7 +208,8 @@ private:
   /// In pieces it is written from the first step on.
   static use_of_memory first_write(plan_data const& p, memory_root const& r) {
     if (r.step < 0) return {};
-    return {p.steps[r.step].position, p.steps[r.step].shape >= 0 ? r.unit : -1};
+    bool const pointwise = p.steps[r.step].shape >= 0 && !p.units[r.unit].absorbed;
+    return {p.steps[r.step].position, pointwise ? r.unit : -1};
   }
   static use_of_memory last_read(plan_data const& p, std::int32_t root, std::int32_t step,
                                  array<reads_in_step> const& reads) {

@@ -32,7 +32,8 @@ public:
       : b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
     for (std::int32_t const s : p_.order)
-      if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
+      if (p_.steps[s].first_unit < 0) continue; // part of another step
+      else if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
       else emit(s);
     tiles.place_segments();
     if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;

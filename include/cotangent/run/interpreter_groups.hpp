@@ -126,6 +126,14 @@ inline void run_rest(fill const& f, run_context const& c, std::int64_t start, st
             size_of(f.from.type));
 }
 
+inline void run_sums(program_data const& p, range r, run_context const& c,
+                     kernels::reduce_part const& part) noexcept {
+  for (int k = 0; k < r.count; ++k) {
+    tile_reduction const& s = p.part_reductions[r.first + k];
+    s.run(c.at(s.to), c.at(s.state), c.bases[s.from.base] + s.from.offset + part.start * s.from.scale, part);
+  }
+}
+
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
   tile_group const& g = p.groups[which];
   for (int k = 0; k < g.once.count; ++k)
@@ -135,12 +143,14 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
     for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
     run_work(p, g.work, c, start, count);
     for (int k = 0; k < g.drains.count; ++k) run_drain(p.drains[g.drains.first + k], c, start, count);
+    run_sums(p, g.sums, c, {start, count, g.size});
   }
   if (std::int64_t const rest = g.size - g.whole; rest > 0) {
     for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
     run_work(p, g.rest_work, c, g.whole, rest);
     for (int k = 0; k < g.rest_drains.count; ++k)
       run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
+    run_sums(p, g.rest_sums, c, {g.whole, rest, g.size});
     for (int k = 0; k < g.rest_copies.count; ++k) {
       copy_out const& o = p.copies[g.rest_copies.first + k];
       std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));

@@ -32,6 +32,7 @@ struct kernel_set {
   threaded_set threaded[2]; // float, double
   kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
+  kernels::part_kernel parts[element_count]{};
   void (*whole)(whole_call const&) = nullptr; // and how much scratch memory it takes
   std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
 };
@@ -83,6 +84,7 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   } else if constexpr (E != element::boolean) {
     k.rows[at] = &kernels::reduce_rows<Op, T>;
     k.columns[at] = &kernels::reduce_columns<Op, T>;
+    k.parts[at] = &kernels::reduce_parts<Op, T>;
   }
 }
 

@@ -48,6 +48,8 @@ struct unit {
   std::int32_t step = -1;
   std::int32_t next = -1;  // of the same step
   std::int32_t drain = -1; // what it writes besides: into views that are not one run, by the plan's drains
+  std::int32_t sum = -1;   // a unit that reduces its result to one element while it is made; and so on from that one
+  bool absorbed = false;   // into the step of what it reduces
   std::int32_t more = 0;   // further results of what runs regions, in the plan's results
   std::int32_t more_count = 0;
 };
@@ -247,6 +249,9 @@ private:
       unit const& at = p_.units[u];
       for (int d = at.drain; d >= 0; d = p_.drains[d].next) take_whole(p_.drains[d].to.root, position);
       for (int k = 0; k < at.more_count; ++k) take_whole(p_.results[at.more + k], position);
+      for (int r = at.sum; r >= 0; r = p_.units[r].sum)
+        if (memory_root const& of = p_.roots[p_.units[r].root]; of.kind == home::workspace && of.outside)
+          take(p_.units[r].root, position);
       if (at.root < 0) continue;
       if (p_.roots[at.root].kind == home::part) take_whole(at.root, position);
       memory_root const& to = p_.roots[at.root];

@@ -61,7 +61,8 @@ public:
     s.moving = moving_.size();
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);
-    std::int64_t const staged = kernels::block_bytes * s.moving;
+    bool const full = t_.elements % s.block == 0 && t_.tile % s.block == 0; // no block is not
+    std::int64_t const staged = full ? 0 : kernels::block_bytes * s.moving;
     if (staging_bytes_ < staged) staging_bytes_ = staged;
     release(first, end);
     tile_work w;
@@ -99,7 +100,9 @@ private:
   std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
 
   unit const& at(int u) const { return t_.units[u]; }
-  bool is_read_outside(int u) const { return t_.p.roots[at(u).root].outside || at(u).drain >= 0; }
+  bool is_read_outside(int u) const {
+    return t_.p.roots[at(u).root].outside || at(u).drain >= 0 || at(u).sum >= 0;
+  }
   /// Whether unit u takes the result of the one before.
   bool previous(int u, int first) const {
     for (int k = 0; u > first && k < at(u).count; ++k)

@@ -2,14 +2,42 @@
 #ifndef COTANGENT_RUN_INTERPRETER_SEQUENCE_HPP
 #define COTANGENT_RUN_INTERPRETER_SEQUENCE_HPP
 
-#include <cotangent/run/interpreter_plan.hpp>
+#include <cotangent/run/interpreter_units.hpp>
 
 #include <cstdint>
 
-// The order of units within a step: each right after what it reads, as far as that goes, so that values are few and are
-// taken from where they were just made.
+// Which units come together in a step, and in which order: each right after what it reads, as far as that goes, so that
+// values are few and are taken from where they were just made; and what reduces a tensor to one element runs while that is
+// made, tile by tile, so that it need not be stored.
 
 namespace cotangent::detail::interpret {
+
+/// Units that reduce all of what an elementwise step makes become part of that step.
+template <class Build> void absorb_reductions(Build& b) {
+  plan_data& p = b.plan;
+  for (std::int32_t u = 0; u < p.units.size(); ++u) {
+    unit& at = p.units[u];
+    if (at.node < 0 || at.count != 1 || at.root < 0 || at.drain >= 0 ||
+        b.g.nodes[at.node].op->kind != operation_kind::reduction)
+      continue;
+    strided const& v = p.operand(at, 0);
+    memory_root const &from = p.roots[v.root], &to = p.roots[at.root];
+    kernel_set const* const k = b.kernels.find(b.g.nodes[at.node].op);
+    bool const made_here = from.kind == home::workspace && from.unit >= 0 && from.pieces < 0 && !from.given &&
+                           p.steps[from.step].shape >= 0 && p.units[from.unit].node >= 0;
+    bool const whole = v.contiguous() && v.offset == 0 && v.count() == from.elements && from.elements > 0;
+    if (!made_here || !whole || to.kind != home::workspace || to.pieces >= 0 || to.elements != 1 ||
+        k == nullptr || k->parts[static_cast<int>(v.type)] == nullptr)
+      continue;
+    planned_step& left = p.steps[at.step];
+    left.first_unit = left.last_unit = -1;
+    at.step = from.step;
+    p.roots[at.root].step = from.step;
+    at.absorbed = true;
+    at.sum = p.units[from.unit].sum;
+    p.units[from.unit].sum = u;
+  }
+}
 
 template <class Plan> class unit_sequence {
 public:

@@ -160,13 +160,20 @@ struct tile_drain {
   address to;
 };
 
+/// What a tile adds to a reduction of all of the group.
+struct tile_reduction {
+  kernels::part_kernel run = nullptr;
+  tile_operand from;
+  address to, state;
+};
+
 /// The whole packs of a group, then what is left: there, what is in the memory of others passes through the
 /// workspace, since kernels read and write whole packs.
 struct tile_group {
   std::int64_t size = 0;  // elements
   std::int64_t tile = 0;  // elements a tile
   std::int64_t whole = 0; // elements in whole packs
-  range once, each, work, drains, rest_fills, rest_work, rest_drains, rest_copies;
+  range once, each, work, drains, sums, rest_fills, rest_work, rest_drains, rest_copies, rest_sums;
 };
 
 struct copy_out {
@@ -267,6 +274,7 @@ struct program_data {
   array<segment> segments;
   array<tile_group> groups;
   array<tile_drain> drains;
+  array<tile_reduction> part_reductions;
   array<signature> signatures;
   array<reduction_step> reductions;
   array<matmul_step> products;

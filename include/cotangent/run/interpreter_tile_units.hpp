@@ -97,6 +97,7 @@ template <class Build> struct tile_units {
   array<std::int32_t> free;
   std::int32_t top = 0;
   std::int64_t fixed_count = 0, slot_bytes = 0, largest = 1, granule = 1;
+  std::int64_t elements = 0, tile = 0; // of a phase of the step: all whole packs, or what is left
 
   tile_units(Build const& from, program_data& target)
       : b(from), p(from.plan), program(target), chains(p.roots.size()), local(p.units.size(), 0) {}
@@ -219,7 +220,8 @@ template <class Build> struct tile_units {
   /// The slot of a source can be used again where nobody after unit u reads it, unless it is copied at the end.
   void release(std::int32_t from, int u) {
     std::int32_t& s = from < 0 ? outers[-1 - from].slot : slots[from];
-    bool const copied = from >= 0 && (p.roots[units[from].root].outside || units[from].drain >= 0);
+    bool const copied =
+        from >= 0 && (p.roots[units[from].root].outside || units[from].drain >= 0 || units[from].sum >= 0);
     if (s == none || (from < 0 ? outers[-1 - from].last : last[from]) > u || copied) return;
     free.push(s);
     s = none;

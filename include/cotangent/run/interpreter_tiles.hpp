@@ -31,11 +31,13 @@ public:
     g.size = t_.p.roots[t_.units[0].root].elements;
     cheap_ = t_.is_cheap() && (segments_.is_worth(t_.units.size(), 0, g.size) || g.size >= 1024);
     g.whole = cheap_ ? g.size : g.size - g.size % t_.granule; // segments take what is no whole pack too
-    g.tile = t_.tile_length(g.size);
+    g.tile = t_.tile = t_.tile_length(g.size);
     t_.slot_bytes = rounded((g.size < g.tile ? g.size : g.tile) * t_.largest);
     t_.fixed_count = t_.top = 0;
     t_.free.clear();
     for (outer& o : t_.outers) t_.classify(o, g.tile);
+    states_ = 64 * t_.fixed_count;
+    t_.fixed_count += count_sums() * lines_of_state;
     bool const drains = has_drains();
     if (g.size == 0) return t_.program.groups.push(g);
     g.once.first = t_.program.fills.size();
@@ -47,6 +49,7 @@ public:
     std::int32_t const kept = t_.top;
     if (g.whole > 0) emit_phase(true, g.whole, g.each, g.work);
     if (g.whole > 0 && drains) emit_drains(g.drains);
+    if (g.whole > 0) emit_sums(g.sums);
     t_.free.clear();
     std::int32_t const whole_top = t_.top;
     t_.top = kept;
@@ -54,10 +57,12 @@ public:
       g.rest_copies.first = t_.program.copies.size();
       emit_phase(false, g.size - g.whole, g.rest_fills, g.rest_work);
       if (drains) emit_drains(g.rest_drains);
+      emit_sums(g.rest_sums);
       copy_results(g);
       g.rest_copies.count = t_.program.copies.size() - g.rest_copies.first;
     }
-    std::int64_t const bytes = 64 * t_.fixed_count + t_.slot_bytes * (whole_top > t_.top ? whole_top : t_.top);
+    std::int64_t const bytes =
+        64 * t_.fixed_count + t_.slot_bytes * (whole_top > t_.top ? whole_top : t_.top);
     if (scratch_bytes < bytes) scratch_bytes = bytes;
     if (whole_top == 0 && g.each.count == 0 && cheap_) g.tile = g.whole; // nothing stands in tiles
     return t_.program.groups.push(g);
@@ -68,7 +73,8 @@ private:
 
   tile_units<Build> t_;
   segment_emit<Build> segments_{t_};
-  bool cheap_ = false; // the step is all segments
+  bool cheap_ = false;      // the step is all segments
+  std::int64_t states_ = 0; // where reductions keep theirs, in the scratch memory
 
   void push_fill(outer& o, tile_operand const& where, bool repeats_one) {
     fill f = filled_from(t_.b, o.v);
@@ -81,6 +87,7 @@ private:
   /// What is read is brought into order, then every unit works; slots of values that are no longer read are
   /// used again.
   void emit_phase(bool whole, std::int64_t elements, range& fills, range& work) {
+    t_.elements = elements;
     fills.first = t_.program.fills.size();
     for (outer& o : t_.outers) {
       o.slot = none;
@@ -122,8 +129,8 @@ private:
     bool const stands = r.outside && (whole || r.kind == home::workspace);
     t_.slots[u] = stands ? none : t_.take();
     address const a = address_of(t_.b, r);
-    t_.results[u] =
-        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(type)), a.offset} : t_.slot(t_.slots[u]);
+    t_.results[u] = stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(type)), a.offset}
+                           : t_.slot(t_.slots[u]);
     t_.program.operands[w.first] = t_.results[u];
     release(u, size_of(type), false);
     t_.program.work.push(w);
@@ -150,6 +157,29 @@ private:
     }
   }
 
+  static constexpr std::int64_t lines_of_state = rounded(kernels::part_state_bytes) / 64;
+
+  std::int64_t count_sums() const {
+    std::int64_t n = 0;
+    for (unit const& u : t_.units)
+      for (std::int32_t r = u.sum; r >= 0; r = t_.p.units[r].sum) ++n;
+    return n;
+  }
+  void emit_sums(range& sums) {
+    sums.first = t_.program.part_reductions.size();
+    std::int64_t state = states_;
+    for (int u = 0; u < t_.units.size(); ++u)
+      for (std::int32_t r = t_.units[u].sum; r >= 0; r = t_.p.units[r].sum) {
+        unit const& of = t_.p.units[r];
+        kernels::part_kernel const run =
+            t_.b.kernels.find(t_.node_of(of).op)->parts[static_cast<int>(t_.type_of(of))];
+        t_.program.part_reductions.push(
+            {run, t_.results[u], address_of(t_.b, t_.p.roots[of.root]), {base::scratch, state}});
+        state += 64 * lines_of_state;
+      }
+    sums.count = t_.program.part_reductions.size() - sums.first;
+  }
+
   bool has_drains() const {
     for (int u = 0; u < t_.units.size(); ++u)
       if (t_.units[u].drain >= 0) return true;
@@ -160,7 +190,8 @@ private:
     r.first = t_.program.drains.size();
     for (int u = 0; u < t_.units.size(); ++u)
       for (std::int32_t d = t_.units[u].drain; d >= 0; d = t_.p.drains[d].next)
-        t_.program.drains.push({joined(t_.p.drains[d].to), t_.results[u], address_of(t_.b, t_.p.drains[d].to)});
+        t_.program.drains.push(
+            {joined(t_.p.drains[d].to), t_.results[u], address_of(t_.b, t_.p.drains[d].to)});
     r.count = t_.program.drains.size() - r.first;
   }
 
