@@ -168,12 +168,16 @@ COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b)
 /// The larger, the smaller value; NaN where either is NaN; b where they are equal.
 template <class V>
 COTANGENT_INLINE constexpr V max(V const& a, V const& b) {
-  return detail::choose(a > b, a, b);
+  if constexpr (is_floating<V> && !is_fast && native<V>::exists) // which gives b where either is NaN
+    return select(is_nan(a), a, native<V>::at_least(b, a));
+  else return detail::choose(a > b, a, b);
 }
 
 template <class V>
 COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
-  return detail::choose(a < b, a, b);
+  if constexpr (is_floating<V> && !is_fast && native<V>::exists)
+    return select(is_nan(a), a, native<V>::at_most(b, a));
+  else return detail::choose(a < b, a, b);
 }
 
 /// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above

@@ -34,10 +34,10 @@ using threaded_kernel = void (*)(threaded_step const* s, char* const* memory, bl
                                  block_register, block_register, block_register, block_register,
                                  block_register, block_register);
 
-/// One operation, and which entries of `memory` it takes.
+/// One operation, and which entries of `memory` it takes, and writes its result to.
 struct threaded_step {
   threaded_kernel run = nullptr;
-  std::int32_t x = 0, y = 0;
+  std::int16_t x = 0, y = 0, to = 0;
 };
 
 namespace detail {
@@ -62,15 +62,15 @@ template <class V> COTANGENT_INLINE block_register in_block(V const& v) {
   return math::bit_cast<block_register>(v);
 }
 
-/// Op on register k of the block, which stands at operand At; the others come from x and y.
+/// Op on register k of the block, which stands at operand At; the others are x and y in their order.
 template <class Op, class V, int At, class X, class Y>
 COTANGENT_INLINE block_register threaded_value(block_register const& block, X const& x, Y const& y, int k) {
+  using M = math::mask_t<V>;
   V const a = math::bit_cast<V>(block);
   if constexpr (Op::arity == 1) return detail::in_block(Op::apply(a));
   else if constexpr (Op::arity == 2)
     return detail::in_block(At == 0 ? Op::apply(a, x[k]) : Op::apply(x[k], a));
   else if constexpr (Op::condition_first) {
-    using M = math::mask_t<V>;
     if constexpr (At == 0) return detail::in_block(Op::apply(math::bit_cast<M>(block), x[k], y[k]));
     else if constexpr (At == 1) return detail::in_block(Op::apply(math::bit_cast<M>(V{x[k]}), a, y[k]));
     else return detail::in_block(Op::apply(math::bit_cast<M>(V{x[k]}), y[k], a));
@@ -78,10 +78,14 @@ COTANGENT_INLINE block_register threaded_value(block_register const& block, X co
   else return detail::in_block(Op::apply(x[k], y[k], a));
 }
 
+COTANGENT_INLINE void put_in_memory(char* to, block_register const& r, int k) {
+  simd::store(reinterpret_cast<double*>(to + k * simd::bytes), r);
+}
+
 } // namespace detail
 
-/// Op over T: block = Op(..., block, ...). Bit 0 of Fixed: x is one element, bit 1: y is.
-template <class Op, class T, int At, unsigned Fixed>
+/// Op over T: block = Op(..., block, ...). Bit 0 of Fixed: x is one element, bit 1: y is. Stored: to memory too.
+template <class Op, class T, int At, unsigned Fixed, bool Stored>
 void threaded(threaded_step const* s, char* const* memory, block_register a, block_register b,
               block_register c, block_register d, block_register e, block_register f, block_register g,
               block_register h) {
@@ -91,8 +95,15 @@ void threaded(threaded_step const* s, char* const* memory, block_register a, blo
   auto const value = [&](block_register const& r, int k) __attribute__((always_inline)) {
     return detail::threaded_value<Op, V, At>(r, x, y, k);
   };
-  COTANGENT_JUMP return s[1].run(s + 1, memory, value(a, 0), value(b, 1), value(c, 2), value(d, 3),
-                                 value(e, 4), value(f, 5), value(g, 6), value(h, 7));
+  a = value(a, 0), b = value(b, 1), c = value(c, 2), d = value(d, 3);
+  e = value(e, 4), f = value(f, 5), g = value(g, 6), h = value(h, 7);
+  if constexpr (Stored) { // after all is read, which may be there
+    char* const to = memory[s->to];
+    detail::put_in_memory(to, a, 0), detail::put_in_memory(to, b, 1), detail::put_in_memory(to, c, 2);
+    detail::put_in_memory(to, d, 3), detail::put_in_memory(to, e, 4), detail::put_in_memory(to, f, 5);
+    detail::put_in_memory(to, g, 6), detail::put_in_memory(to, h, 7);
+  }
+  COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
 /// The block, from memory x.
@@ -104,14 +115,14 @@ void threaded_load(threaded_step const* s, char* const* memory, block_register, 
   COTANGENT_JUMP return s[1].run(s + 1, memory, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
 }
 
-/// The block, to memory x.
+/// The block, to memory.
 inline void threaded_store(threaded_step const* s, char* const* memory, block_register a, block_register b,
                            block_register c, block_register d, block_register e, block_register f,
                            block_register g, block_register h) {
-  auto const put = [to = memory[s->x]](block_register const& r, int k) __attribute__((always_inline)) {
-    simd::store(reinterpret_cast<double*>(to + k * simd::bytes), r);
-  };
-  put(a, 0), put(b, 1), put(c, 2), put(d, 3), put(e, 4), put(f, 5), put(g, 6), put(h, 7);
+  char* const to = memory[s->to];
+  detail::put_in_memory(to, a, 0), detail::put_in_memory(to, b, 1), detail::put_in_memory(to, c, 2);
+  detail::put_in_memory(to, d, 3), detail::put_in_memory(to, e, 4), detail::put_in_memory(to, f, 5);
+  detail::put_in_memory(to, g, 6), detail::put_in_memory(to, h, 7);
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
@@ -129,14 +140,14 @@ void threaded_load_mask(threaded_step const* s, char* const* memory, block_regis
                                  get(7));
 }
 
-/// Masks as wide as T, to bools at x.
+/// Masks as wide as T, to bools.
 template <class T>
 void threaded_store_mask(threaded_step const* s, char* const* memory, block_register a, block_register b,
                          block_register c, block_register d, block_register e, block_register f,
                          block_register g, block_register h) {
   using M = math::mask_t<simd::pack<T, simd::width<T>>>;
   auto const put =
-      [to = reinterpret_cast<bool*>(memory[s->x])](block_register const& r, int k)
+      [to = reinterpret_cast<bool*>(memory[s->to])](block_register const& r, int k)
           __attribute__((always_inline)) { simd::store_mask(to + k * simd::width<T>, math::bit_cast<M>(r)); };
   put(a, 0), put(b, 1), put(c, 2), put(d, 3), put(e, 4), put(f, 5), put(g, 6), put(h, 7);
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);

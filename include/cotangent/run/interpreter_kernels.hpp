@@ -21,15 +21,19 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
+/// A kernel that leaves its result in registers, and one that stores it too, if there is one.
+struct threaded_pair {
+  kernels::threaded_kernel run = nullptr, stored = nullptr;
+};
 /// An operation on values that stay in registers: by the operand that is there already, then by which of the others are
 /// one element.
 struct threaded_set {
-  kernels::threaded_kernel at[3][4]{};
+  threaded_pair at[3][4]{};
 };
 
 struct kernel_set {
   operation const* op = nullptr;
-  threaded_set threaded[2]; // float, double
+  threaded_set const* threaded[2]{}; // float, double
   kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
   kernels::part_kernel parts[element_count]{};
@@ -100,42 +104,52 @@ template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) 
 template <class Op> inline constexpr bool exchanges =
     Op::commutative && !std::is_same_v<Op, op::max> && !std::is_same_v<Op, op::min>;
 
+/// What is stored most often: sums and products.
+template <class Op> inline constexpr bool stores =
+    is_one_of<Op>(static_cast<operations<op::add, op::subtract, op::multiply, op::multiply_add>*>(nullptr));
+
+template <class Op, class T, int At, unsigned Fixed> constexpr threaded_pair threaded_pair_of() {
+  threaded_pair p{&kernels::threaded<Op, T, At, Fixed, false>};
+  if constexpr (stores<Op>) p.stored = &kernels::threaded<Op, T, At, Fixed, true>;
+  return p;
+}
+
 template <class Op, class T> constexpr threaded_set threaded_of() {
-  using kernels::threaded;
   threaded_set s;
-  if constexpr (Op::arity == 1) s.at[0][0] = &threaded<Op, T, 0, 0>;
+  if constexpr (Op::arity == 1) s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
   else if constexpr (Op::arity == 2) {
-    s.at[0][0] = &threaded<Op, T, 0, 0>;
-    s.at[0][1] = &threaded<Op, T, 0, 1>;
+    s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
+    s.at[0][1] = threaded_pair_of<Op, T, 0, 1>();
     if constexpr (!exchanges<Op>) {
-      s.at[1][0] = &threaded<Op, T, 1, 0>;
-      s.at[1][1] = &threaded<Op, T, 1, 1>;
-    }
+      s.at[1][0] = threaded_pair_of<Op, T, 1, 0>();
+      s.at[1][1] = threaded_pair_of<Op, T, 1, 1>();
+      }
   } else {
-    s.at[0][0] = &threaded<Op, T, 0, 0>;
-    s.at[0][1] = &threaded<Op, T, 0, 1>;
-    s.at[0][2] = &threaded<Op, T, 0, 2>;
-    s.at[0][3] = &threaded<Op, T, 0, 3>;
+    s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
+    s.at[0][1] = threaded_pair_of<Op, T, 0, 1>();
+    s.at[0][2] = threaded_pair_of<Op, T, 0, 2>();
+    s.at[0][3] = threaded_pair_of<Op, T, 0, 3>();
     if constexpr (Op::condition_first) { // the mask is never one element
-      s.at[1][0] = &threaded<Op, T, 1, 0>;
-      s.at[1][2] = &threaded<Op, T, 1, 2>;
-      s.at[2][0] = &threaded<Op, T, 2, 0>;
-      s.at[2][2] = &threaded<Op, T, 2, 2>;
+      s.at[1][0] = threaded_pair_of<Op, T, 1, 0>();
+      s.at[1][2] = threaded_pair_of<Op, T, 1, 2>();
+      s.at[2][0] = threaded_pair_of<Op, T, 2, 0>();
+      s.at[2][2] = threaded_pair_of<Op, T, 2, 2>();
     } else { // a product and the block
-      s.at[2][0] = &threaded<Op, T, 2, 0>;
-      s.at[2][1] = &threaded<Op, T, 2, 1>;
-      s.at[2][3] = &threaded<Op, T, 2, 3>;
-    }
+      s.at[2][0] = threaded_pair_of<Op, T, 2, 0>();
+      s.at[2][1] = threaded_pair_of<Op, T, 2, 1>();
+      s.at[2][3] = threaded_pair_of<Op, T, 2, 3>();
+            }
   }
   return s;
 }
+template <class Op, class T> inline constexpr threaded_set threaded_set_of = threaded_of<Op, T>();
 
 template <class Op> constexpr kernel_set kernels_of() {
   kernel_set k;
   k.op = info_of<Op>();
   if constexpr (is_one_of<Op>(static_cast<cheap*>(nullptr))) {
-    k.threaded[0] = threaded_of<Op, float>();
-    k.threaded[1] = threaded_of<Op, double>();
+    k.threaded[0] = &threaded_set_of<Op, float>;
+    k.threaded[1] = &threaded_set_of<Op, double>;
   }
   add_kernels<Op, element::float32>(k);
   add_kernels<Op, element::float64>(k);

@@ -50,18 +50,18 @@ public:
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
     find_stored();
     for (int u = first; u < end; ++u) emit_unit(u, whole);
-    t_.program.threaded.push({&kernels::threaded_end, 0, 0});
+    push(&kernels::threaded_end);
     s.steps.count = t_.program.threaded.size() - s.steps.first;
     for (int k = s.steps.first; k < t_.program.threaded.size(); ++k) {
       kernels::threaded_step& step = t_.program.threaded[k];
-      if (step.x < 0) step.x = moving_.size() - 1 - step.x;
-      if (step.y < 0) step.y = moving_.size() - 1 - step.y;
+      for (std::int16_t* const e : {&step.x, &step.y, &step.to})
+        if (*e < 0) *e = static_cast<std::int16_t>(moving_.size() - 1 - *e);
     }
     s.entries = {t_.program.entries.size(), moving_.size() + still_.size()};
     s.moving = moving_.size();
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);
-    bool const full = t_.elements % s.block == 0 && t_.tile % s.block == 0; // no block is not
+    bool const full = t_.elements % s.block == 0 && t_.tile_elements % s.block == 0; // no block is not
     std::int64_t const staged = full ? 0 : kernels::block_bytes * s.moving;
     if (staging_bytes_ < staged) staging_bytes_ = staged;
     release(first, end);
@@ -139,8 +139,9 @@ private:
     }
   }
 
-  void push(kernels::threaded_kernel run, std::int32_t x = 0, std::int32_t y = 0) {
-    t_.program.threaded.push({run, x, y});
+  void push(kernels::threaded_kernel run, std::int32_t x = 0, std::int32_t y = 0, std::int32_t to = 0) {
+    t_.program.threaded.push(
+        {run, static_cast<std::int16_t>(x), static_cast<std::int16_t>(y), static_cast<std::int16_t>(to)});
   }
 
   std::int32_t add(tile_operand const& where, element e, bool reads, bool writes) {
@@ -148,7 +149,7 @@ private:
   }
   std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, false, false}); }
   /// A block of memory for a value of this segment.
-  std::int32_t block() {
+  std::int32_t block_of_memory() {
     if (!free_.empty()) return free_.pop();
     std::int64_t used = 0;
     for (segment_entry const& e : still_) used += e.at.base == unplaced ? kernels::block_bytes : 0;
@@ -179,24 +180,38 @@ private:
     if (is_bytes(u, block)) push(t_.b.kernels.load_mask[type_], entry_of(u, block));
     else if (u == first_ || t_.source(u, block) != u - 1)
       push(t_.b.kernels.load[is_fixed(u, block) ? 1 : 0], entry_of(u, block));
-    emit_operation(u, block);
-    for (int k = 0; k < at(u).count; ++k) { // a block that is read for the last time
-      std::int32_t const from = t_.source(u, k);
-      if (from < first_ || read_until_[from - first_] != u || of_unit_[from].entry >= 0) continue;
-      free_.push(of_unit_[from].entry);
-      read_until_[from - first_] = none;
+    int others[2]{-1, -1};
+    threaded_pair const run = kernels_of(u, block, others);
+    std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
+                       y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
+    for (int k = 0; k < at(u).count; ++k) { // a block of memory that is read for the last time
+      std::int32_t const source = t_.source(u, k);
+      if (source < first_ || read_until_[source - first_] != u || of_unit_[source].entry >= 0) continue;
+      free_.push(of_unit_[source].entry);
+      read_until_[source - first_] = none;
     }
-    store(u, whole);
+    bool const mask = t_.type_of(at(u)) == element::boolean, far = t_.last[u] >= end_ || is_read_outside(u);
+    bool const near = read_until_[u - first_] != none && !(far && !mask);
+    t_.slots[u] = none;
+    std::int32_t const far_entry = far ? result_of(u, whole) : 0, near_entry = near ? block_of_memory() : 0;
+    if (near) stands_at(u, near_entry);
+    else if (far && !mask) stands_at(u, far_entry);
+    bool const stored = run.stored != nullptr && !mask && (far || near);
+    push(stored ? run.stored : run.run, x, y, near ? near_entry : far_entry);
+    if (far && mask) push(t_.b.kernels.store_mask[type_], 0, 0, far_entry);
+    if ((near || (far && !mask)) && !stored)
+      push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
   }
 
-  void emit_operation(int u, int block) {
-    threaded_set const& s = t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
-    int others[2]{-1, -1}, count = 0;
+  /// The kernels of unit u around the block, and which operands they take besides.
+  threaded_pair kernels_of(int u, int block, int* others) const {
+    threaded_set const& s = *t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
+    int count = 0;
     for (int k = 0; k < at(u).count; ++k)
       if (k != block) others[count++] = k;
     bool const chooses = t_.p.operand(at(u), 0).type == element::boolean;
     // the second factor, like the first operand of what exchanges, stands where the other one would
-    int const place = s.at[block][0] == nullptr ? 0 : block;
+    int const place = s.at[block][0].run == nullptr ? 0 : block;
     if (count == 2 && place == 2 && !chooses && is_fixed(u, others[1]) && !is_fixed(u, others[0])) {
       int const first = others[0];
       others[0] = others[1];
@@ -204,29 +219,19 @@ private:
     }
     unsigned fixed = 0;
     for (int k = 0; k < count; ++k) fixed |= is_fixed(u, others[k]) ? 1u << k : 0;
-    push(s.at[place][fixed], count > 0 ? entry_of(u, others[0]) : 0, count > 1 ? entry_of(u, others[1]) : 0);
+    return s.at[place][fixed];
   }
 
-  void store(int u, bool whole) {
+  /// An entry for what is read outside of the segment.
+  std::int32_t result_of(int u, bool whole) {
     memory_root const& r = t_.p.roots[at(u).root];
     element const e = t_.type_of(at(u));
-    bool const mask = e == element::boolean, far = t_.last[u] >= end_ || is_read_outside(u);
-    t_.slots[u] = none;
-    if (far) {
-      bool const stands = r.outside && (whole || r.kind == home::workspace);
-      if (!stands) t_.slots[u] = t_.take();
-      address const a = stands ? address_of(t_.b, r) : address{};
-      t_.results[u] = stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(e)), a.offset}
-                             : t_.slot(t_.slots[u]);
-      std::int32_t const to = add(t_.results[u], e, false, true);
-      push(mask ? t_.b.kernels.store_mask[type_] : &kernels::threaded_store, to);
-      if (!mask) stands_at(u, to);
-    }
-    if (read_until_[u - first_] != none && !(far && !mask)) {
-      std::int32_t const to = block();
-      push(&kernels::threaded_store, to);
-      stands_at(u, to);
-    }
+    bool const stands = r.outside && (whole || r.kind == home::workspace);
+    if (!stands) t_.slots[u] = t_.take();
+    address const a = stands ? address_of(t_.b, r) : address{};
+    t_.results[u] =
+        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(e)), a.offset} : t_.slot(t_.slots[u]);
+    return add(t_.results[u], e, false, true);
   }
 
   /// What stands in slots of the tile is no longer needed when the segment has run: elements of other sizes would not

@@ -97,7 +97,7 @@ template <class Build> struct tile_units {
   array<std::int32_t> free;
   std::int32_t top = 0;
   std::int64_t fixed_count = 0, slot_bytes = 0, largest = 1, granule = 1;
-  std::int64_t elements = 0, tile = 0; // of a phase of the step: all whole packs, or what is left
+  std::int64_t elements = 0, tile_elements = 0; // of a phase of the step: all whole packs, or what is left
 
   tile_units(Build const& from, program_data& target)
       : b(from), p(from.plan), program(target), chains(p.roots.size()), local(p.units.size(), 0) {}
@@ -148,7 +148,7 @@ template <class Build> struct tile_units {
     if (!is_floating(e)) return none;
     int const t = e == element::float64 ? 1 : 0;
     kernel_set const* const k = b.kernels.find(node_of(u).op);
-    if (k == nullptr || k->threaded[t].at[0][0] == nullptr) return none;
+    if (k == nullptr || k->threaded[t] == nullptr) return none;
     // a mask that is one element fills no block
     return k->op->arity == 3 && p.operand(u, 0).type == element::boolean && p.operand(u, 0).uniform() ? none
                                                                                                       : t;

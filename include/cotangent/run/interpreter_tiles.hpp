@@ -31,7 +31,7 @@ public:
     g.size = t_.p.roots[t_.units[0].root].elements;
     cheap_ = t_.is_cheap() && (segments_.is_worth(t_.units.size(), 0, g.size) || g.size >= 1024);
     g.whole = cheap_ ? g.size : g.size - g.size % t_.granule; // segments take what is no whole pack too
-    g.tile = t_.tile = t_.tile_length(g.size);
+    g.tile = t_.tile_elements = t_.tile_length(g.size);
     t_.slot_bytes = rounded((g.size < g.tile ? g.size : g.tile) * t_.largest);
     t_.fixed_count = t_.top = 0;
     t_.free.clear();
