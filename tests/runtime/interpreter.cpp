@@ -199,7 +199,7 @@ template <class Op> void one_operation(element e, std::int64_t n) {
   t.compare_with_reference(fast ? 1e-5 : 0, Op::operands == extend::takes::booleans ? 0 : -3, 3);
 }
 
-template <class... Ops> void all_operations(std::tuple<Ops...>*, element e, std::int64_t n) {
+template <class... Ops> void each_operation(std::tuple<Ops...>*, element e, std::int64_t n) {
   (one_operation<Ops>(e, n), ...);
 }
 
@@ -212,8 +212,8 @@ TEST_CASE("every elementwise operation gives the bits of its scalar form, at eve
   for (std::int64_t const n : lengths)
     for (element const e :
          {element::float32, element::float64, element::int32, element::int64, element::boolean}) {
-      all_operations(static_cast<reference::elementwise_operations*>(nullptr), e, n);
-      all_operations(static_cast<others*>(nullptr), e, n);
+      each_operation(static_cast<reference::elementwise_operations*>(nullptr), e, n);
+      each_operation(static_cast<others*>(nullptr), e, n);
     }
 }
 
