@@ -108,12 +108,14 @@ inline single_kernel single_kernel_of(graph_view const& g) {
     k.one_element[j] = count(t) == 1;
     if (!k.one_element[j] && count(t) != count(y)) return k;
   }
-  interpret::kernel_table const table = interpret::table_of<operations<>>();
+  cotangent::detail::interpret::kernel_table const table =
+      cotangent::detail::interpret::table_of<operations<>>();
   element const last = g.tensors[g.operand(*n, n->operand_count - 1)].type;
   k.arity = n->operand_count;
   if (n->op == table.convert)
     k.run = table.conversions[static_cast<int>(last)][static_cast<int>(g.tensors[y].type)];
-  else if (interpret::kernel_set const* const kernels = table.find(n->op); kernels != nullptr)
+  else if (cotangent::detail::interpret::kernel_set const* const kernels = table.find(n->op);
+           kernels != nullptr)
     k.run = kernels->elementwise[static_cast<int>(last)];
   return k;
 }

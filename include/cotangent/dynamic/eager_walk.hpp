@@ -38,7 +38,7 @@ inline held sum_of(eager_state& s, held const& a, held const& b, std::source_loc
 inline held filled(eager_state& s, element e, std::int32_t shape, double value, std::source_location where) {
   eager_key key{&function_tag<op::constant>::here, {}, 0};
   key.put(shape * 8 + static_cast<int>(e));
-  key.put(bits_of(e, value));
+  key.put(cotangent::detail::bits_of(e, value));
   eager_code& c = code_for(s, key, nullptr, 0, {"constant", 8, nullptr, 0, where},
                            [&](builder& to, symbol const*, std::vector<symbol>& y) {
                              y.push_back(extend::constant(to, e, to.shape(s.dims(shape)), value).id);

@@ -262,7 +262,7 @@ private:
       to(now);
       now.where = r.where;
       now.nodes.clear();
-      if (now.what.kind() != command::form::noop) check_places(now.out, r);
+      if (now.what.kind() != command::form::nothing) check_places(now.out, r);
       detail::exec_at(*s_, id) = now;
       detail::realise(*s_, id);
       back.keep();
@@ -289,7 +289,7 @@ private:
   void wait(symbol t) const {
     for (std::int32_t const e : detail::graph_at(*s_, region_).execs) {
       detail::exec_record& x = detail::exec_at(*s_, e);
-      if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::noop) continue;
+      if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::nothing) continue;
       bool touched = false;
       for (symbol const in : x.in) touched = touched || in == t;
       for (symbol const out : x.out) touched = touched || out == t;

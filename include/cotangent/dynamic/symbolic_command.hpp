@@ -33,7 +33,7 @@ inline constexpr noop_t noop{};
 class command {
 public:
   using function = std::function<std::vector<term>(std::vector<term> const&)>;
-  enum class form : unsigned char { noop, set, operation, function };
+  enum class form : unsigned char { nothing, set, operation, function };
 
 private:
   operation const* op_ = nullptr;
@@ -42,7 +42,7 @@ private:
   std::string name_ = "noop";
   scalar value_{};
   int arity_ = -1; // of a function: how many terms it takes
-  form form_ = form::noop;
+  form form_ = form::nothing;
 
   template <class F, std::size_t... K>
   static auto called(F const& f, std::vector<term> const& x, std::index_sequence<K...>) {

@@ -86,7 +86,7 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
       for (std::int32_t const j : exec_at(s, b).nodes) l.extra.push({i, j});
   };
   auto const is_noop = [&](std::int32_t e) {
-    return exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::noop;
+    return exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::nothing;
   };
   for (std::size_t k = 0; k < order.execs.size(); ++k) {
     if (!runs[k]) continue;

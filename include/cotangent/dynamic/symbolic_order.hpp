@@ -95,7 +95,7 @@ inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32
   for (std::size_t k = 0; k < execs.size(); ++k) {
     exec_io const io = io_of(s, execs[k]);
     exec_record const& x = exec_at(s, execs[k]);
-    bool const noop = x.kind == exec_kind::operation && x.what.kind() == command::form::noop;
+    bool const noop = x.kind == exec_kind::operation && x.what.kind() == command::form::nothing;
     node n;
     n.first = shadow.ids.size();
     for (symbol const t : io.in)
@@ -122,7 +122,7 @@ inline exec_order order_in(graph_state const& s, std::int32_t region) {
     o.place.emplace(e, static_cast<std::int32_t>(o.execs.size()));
     o.execs.push_back(e);
     noops = noops ||
-            (exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::noop);
+            (exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::nothing);
   }
   o.after.resize(o.execs.size());
   o.before.resize(o.execs.size());

@@ -258,7 +258,7 @@ inline void realise(graph_state& s, std::int32_t e, bool wait = true) {
   r.operand_count = static_cast<int>(all.size());
   bool unknown = false;
   for (symbol const t : all) unknown = unknown || is_unknown(s, t);
-  exec_at(s, e).pending = unknown && wait && x.what.kind() != command::form::noop;
+  exec_at(s, e).pending = unknown && wait && x.what.kind() != command::form::nothing;
   if (exec_at(s, e).pending) return;
   if (!wait)
     for (symbol const t : x.in)
@@ -276,7 +276,7 @@ inline void realise(graph_state& s, std::int32_t e, bool wait = true) {
   s.b.region = x.graph;
   s.b.place = x.where;
   switch (x.what.kind()) {
-  case command::form::noop:
+  case command::form::nothing:
     (void)s.b.assign(info_of<op::nothing>(), nullptr, 0, nullptr, 0, nullptr, 0, x.where);
     break;
   case command::form::set: {

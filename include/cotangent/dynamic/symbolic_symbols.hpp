@@ -136,7 +136,7 @@ protected:
   }
   void claim(std::int32_t e) const {
     detail::exec_record const& x = detail::exec_at(*s_, e);
-    if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::noop) return;
+    if (x.kind != detail::exec_kind::operation || x.what.kind() == command::form::nothing) return;
     for (symbol const t : x.out)
       if (t != none) {
         s_->written[detail::root_of(*s_, t)].push_back(t);
@@ -145,7 +145,7 @@ protected:
   }
   void unclaim(std::int32_t e) const {
     for (symbol const t : detail::exec_at(*s_, e).out) {
-      if (t == none || detail::exec_at(*s_, e).what.kind() == command::form::noop) continue;
+      if (t == none || detail::exec_at(*s_, e).what.kind() == command::form::nothing) continue;
       if (auto const at = s_->written.find(detail::root_of(*s_, t)); at != s_->written.end())
         std::erase(at->second, t);
       detail::record(*s_, t).writer = none;
@@ -213,7 +213,7 @@ public:
     e.name = name;
     e.where = where;
     e.graph = region_;
-    if (what.kind() != command::form::noop) check_places(e.out, r);
+    if (what.kind() != command::form::nothing) check_places(e.out, r);
     std::int32_t const id = detail::new_exec(*s_, std::move(e));
     try {
       detail::realise(*s_, id);
