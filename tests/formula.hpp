@@ -42,6 +42,7 @@ inline dual pow(dual x, dual p) {
   double const y = std::pow(x.v, p.v);
   return {y, p.v * std::pow(x.v, p.v - 1) * x.d + y * std::log(x.v) * p.d};
 }
+inline dual erf(dual x) { return {std::erf(x.v), std::exp(-x.v * x.v) / std::sqrt(std::atan(1.)) * x.d}; }
 inline dual abs(dual x) { return x.v < 0 ? -x : x; }
 inline dual without_derivative(double x) { return {x, 0}; }
 inline dual truth(bool b) { return {b ? 1. : 0., 0}; }

@@ -5,6 +5,8 @@
 #include "formula.hpp"
 
 #include <cotangent/trace/convolution.hpp>
+#include <cotangent/trace/network.hpp>
+#include <cotangent/trace/random.hpp>
 #include <cotangent/trace/trace.hpp>
 
 #include <tuple>
@@ -59,6 +61,9 @@ inline constexpr std::tuple one_operand{
              [](dual x, dual, dual) { return log(1. + exp(x)); }},
     function{"relu", [](auto x, auto, auto) { return ct::relu(x); },
              [](dual x, dual, dual) { return x.v < 0 ? dual() : x; }},
+    function{"erf", [](auto x, auto, auto) { return ct::erf(x); }, [](dual x, dual, dual) { return erf(x); }},
+    function{"gelu", [](auto x, auto, auto) { return ct::gelu(x); },
+             [](dual x, dual, dual) { return 0.5 * x * (1. + erf(std::sqrt(0.5) * x)); }},
     function{"stop_gradient", [](auto x, auto, auto) { return ct::stop_gradient(x) * x; },
              [](dual x, dual, dual) { return x.v * x; }, false},
     function{"convert", [](auto x, auto, auto) { return ct::convert<float>(ct::convert<double>(x) * 0.5); },
@@ -94,6 +99,8 @@ inline constexpr std::tuple two_operands{
              [](dual x, dual y, dual p) { return ((x + y + p + y) * x - 0.5) / p; }},
     function{"pow", [](auto, auto y, auto p) { return ct::pow(p, y); },
              [](dual, dual y, dual p) { return pow(p, y); }},
+    function{"binary_cross_entropy", [](auto x, auto y, auto) { return ct::binary_cross_entropy(x, y); },
+             [](dual x, dual y, dual) { return y * log(1. + exp(-x)) + (1. - y) * log(1. + exp(x)); }},
     function{"min", [](auto x, auto y, auto) { return ct::min(x, y); },
              [](dual x, dual y, dual) { return x < y ? x : y; }},
     function{"max", [](auto x, auto y, auto) { return ct::max(x, y); },
@@ -246,6 +253,22 @@ inline constexpr std::tuple movements{
                  return of[p[0] / n];
                });
              }},
+    function{"split in two",
+             [](auto x, auto, auto) {
+               auto const [a, b] = ct::split<1, 2>(x);
+               return a * b;
+             },
+             [](grid const& x, grid const&, grid const&) {
+               return made({x.size[0], 2, x.size[2]}, [&](place const& p) { return x(p) * x({p[0], p[1] + 2, p[2]}); });
+             }},
+    function{"split in sizes",
+             [](auto, auto, auto z) {
+               auto const [a, b] = ct::split<-1, 1, 3>(z);
+               return a + b;
+             },
+             [](grid const&, grid const&, grid const& z) {
+               return made({z.size[0], 3}, [&](place const& p) { return z({p[0], 0}) + z({p[0], p[1] + 1}); });
+             }},
     function{"an index", [](auto x, auto, auto) { return x(ct::all, 2); },
              [](grid const& x, grid const&, grid const&) {
                return made({x.size[0], x.size[2]}, [&](place const& p) { return x({p[0], 2, p[1]}); });
@@ -279,6 +302,56 @@ inline constexpr std::tuple movements{
                return made(y.size, [&](place const& p) {
                  double const i = static_cast<double>(p[0]);
                  return y(p) * (0.5 + 0.25 * i) + i;
+               });
+             }},
+};
+
+// ---- random numbers of the key 5, as Philox 4x32-10 makes them: x is [n, 4, m], y is [m]
+
+struct random_pair {
+  double u, v;
+};
+inline random_pair random_at(std::uint64_t key, std::int64_t position) {
+  std::uint64_t w[4]{static_cast<std::uint64_t>(position) & 0xFFFFFFFF, static_cast<std::uint64_t>(position) >> 32, 0, 0};
+  std::uint64_t k[2]{key & 0xFFFFFFFF, key >> 32};
+  for (int round = 0; round < 10; ++round) {
+    std::uint64_t const a = w[0] * 0xD2511F53, b = w[2] * 0xCD9E8D57;
+    std::uint64_t const next[4]{(b >> 32) ^ w[1] ^ k[0], b & 0xFFFFFFFF, (a >> 32) ^ w[3] ^ k[1], a & 0xFFFFFFFF};
+    for (int i = 0; i < 4; ++i) w[i] = next[i];
+    k[0] = (k[0] + 0x9E3779B9) & 0xFFFFFFFF;
+    k[1] = (k[1] + 0xBB67AE85) & 0xFFFFFFFF;
+  }
+  auto const number = [](std::uint64_t high, std::uint64_t low) {
+    return std::ldexp(static_cast<double>((high << 21) | (low >> 11)), -53);
+  };
+  return {number(w[0], w[1]), number(w[2], w[3])};
+}
+template <class Y> constexpr auto key_five(Y const& y) { return ct::convert<std::int64_t>(ct::sum(y * 0)) + 5; }
+inline constexpr std::tuple random_numbers{
+    function{"random_uniform",
+             [](auto, auto y) {
+               using T = typename decltype(y)::value_type;
+               return y * ct::random_uniform<T, "m">(functions::key_five(y));
+             },
+             [](grid const&, grid const& y) {
+               return made(y.size, [&](place const& p) { return y(p) * random_at(5, p[0]).u; });
+             }},
+    function{"random_normal", // small, so that float is near
+             [](auto x, auto y) {
+               using T = typename decltype(y)::value_type;
+               return x(0) * 0.0625 * ct::random_normal<T, 4, "m">(functions::key_five(y));
+             },
+             [](grid const& x, grid const&) {
+               return made({4, x.size[2]}, [&](place const& p) {
+                 random_pair const r = random_at(5, p[0] * x.size[2] + p[1]);
+                 return x({0, p[0], p[1]}) * (0.0625 * std::sqrt(-2 * std::log(1 - r.u)) * std::cos(8 * std::atan(1.) * r.v));
+               });
+             }},
+    function{"dropout", [](auto x, auto) { return ct::dropout(x * x, 0.25, 5); },
+             [](grid const& x, grid const&) {
+               return made(x.size, [&](place const& p) {
+                 bool const goes = random_at(5, static_cast<std::int64_t>(x.position(p))).u < 0.25;
+                 return goes ? dual() : x(p) * x(p) * (1 / 0.75);
                });
              }},
 };
@@ -357,6 +430,13 @@ inline constexpr std::tuple choices{
     function{"argmax", [](auto, auto z, auto, auto) { return ct::argmax(z); },
              [](grid const&, grid const& z, grid const&, grid const&) {
                return reduced(z, {1}, false, position_of_largest);
+             }},
+    function{"batch_take", [](auto, auto z, auto, auto i) { return ct::batch_take(z * z, i); },
+             [](grid const&, grid const& z, grid const&, grid const& i) {
+               return made(i.size, [&](place const& p) {
+                 dual const v = z({p[0], chosen(i, p[0])});
+                 return v * v;
+               });
              }},
     function{"cross_entropy", [](auto, auto z, auto, auto i) { return ct::cross_entropy(z, i); },
              [](grid const&, grid const& z, grid const&, grid const& i) {

@@ -9,6 +9,8 @@ namespace ct = cotangent;
 namespace {
 template <class T> using moved = group<functions::movements, false, drawn<ct::expr<T, "n", 4, "m">>,
                                        drawn<ct::expr<T, "m">>, drawn<ct::expr<T, "n", 4>>>;
+template <class T> using random_ones =
+    group<functions::random_numbers, false, drawn<ct::expr<T, "n", 4, "m">>, drawn<ct::expr<T, "m">>>;
 template <class T> using multiplied =
     group<functions::products, false, drawn<ct::expr<T, "n", 4>>, drawn<ct::expr<T, 4, "m">>,
           drawn<ct::expr<T, "n", "m">>, drawn<ct::expr<T, 4>>>;
@@ -23,6 +25,15 @@ TEST_CASE("movement") {
       check_functions(moved<double>::view(), n, m);
       if (n < 8) check_functions(moved<float>::view(), n, m);
       check_program<moved<double>>(n, m);
+    }
+}
+TEST_CASE("random numbers") {
+  for (std::int64_t const n : {1, 3}) // a position is taken from the first axis
+    for (std::int64_t const m : {0, 1, 7, 64}) {
+      check_functions(random_ones<double>::view(), n, m);
+      if (n == 1) check_functions(random_ones<float>::view(), n, m);
+      check_program<random_ones<double>>(n, m);
+      check_program<random_ones<float>>(n, m);
     }
 }
 TEST_CASE("products of matrices") {

@@ -66,6 +66,11 @@ template <class... Index> struct name_of<take_fn<Index...>> {
 template <class Fn, class First, class... Rest> struct result_element {
   using type = First;
 };
+template <class Fn, class First, class... Rest>
+  requires requires { Fn::gives; }
+struct result_element<Fn, First, Rest...> {
+  using type = element_t<Fn::gives>;
+};
 template <class Op, class First, class... Rest> struct result_element<apply_fn<Op>, First, Rest...> {
   using type =
       std::conditional_t<Op::result == extend::yields::boolean, bool, typename last_of<First, Rest...>::type>;

@@ -4,7 +4,9 @@
 
 #include <cotangent/ops/convolution.hpp>
 #include <cotangent/ops/list.hpp>
+#include <cotangent/ops/network.hpp>
 #include <cotangent/ops/pooling.hpp>
+#include <cotangent/ops/random.hpp>
 
 // Every operation of the library, those of headers that cotangent.hpp does not include among them.
 
@@ -24,7 +26,14 @@ using image_operations =
     operations<op::conv2d, op::conv2d_image, op::conv2d_weight, op::max_pool2d, op::max_pool2d_image,
                op::max_pool2d_tangent, op::avg_pool2d, op::avg_pool2d_image>;
 
-using all_operations = typename detail::joined_operations<library_operations, image_operations>::type;
+/// Random numbers.
+using random_operations = operations<op::random24, op::random53, op::second_random24, op::second_random53>;
+
+/// What networks are also made of.
+using network_operations = operations<op::erf>;
+
+using all_operations = typename detail::joined_operations<library_operations, image_operations,
+                                                          random_operations, network_operations>::type;
 
 } // namespace cotangent
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_NETWORK_HPP
+#define COTANGENT_DYNAMIC_NETWORK_HPP
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/trace/network.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cstdint>
+#  include <source_location>
+#  include <vector>
+
+// Parts of an axis, as many as are known when the graph is built: ct::split(x, 3, 0), ct::split(x, {2, 3, 4}, 0).
+
+namespace cotangent {
+namespace dynamic::detail {
+
+struct parts_fn {
+  int axis;
+  std::int64_t parts, k;
+  term operator()(term x) const {
+    int const a = axis_of(x, axis);
+    return x.b->failed().why != nullptr ? x : extend::split(x, a, parts, k);
+  }
+};
+template <> struct name_of<parts_fn> {
+  static constexpr std::string_view value = "split";
+};
+struct parts_of_sizes_fn {
+  int axis;
+  std::vector<std::int64_t> const& sizes;
+  int k;
+  term operator()(term x) const {
+    int const a = axis_of(x, axis);
+    if (x.b->failed().why != nullptr) return x;
+    return extend::split(x, a, sizes.data(), static_cast<int>(sizes.size()), k);
+  }
+};
+template <> struct name_of<parts_of_sizes_fn> {
+  static constexpr std::string_view value = "split";
+};
+
+} // namespace dynamic::detail
+
+template <class T>
+std::vector<dynamic::expr<T>> split(dynamic::expr<T> const& x, std::int64_t parts, int axis,
+                                    std::source_location where = std::source_location::current()) {
+  std::vector<dynamic::expr<T>> made;
+  for (std::int64_t k = 0; k < (parts < 1 ? 1 : parts); ++k)
+    made.push_back(dynamic::detail::lift(where, dynamic::detail::parts_fn{axis, parts, k}, x));
+  return made;
+}
+template <class T>
+std::vector<dynamic::expr<T>> split(dynamic::expr<T> const& x, std::vector<std::int64_t> const& sizes,
+                                    int axis, std::source_location where = std::source_location::current()) {
+  std::vector<dynamic::expr<T>> made;
+  for (std::size_t k = 0; k < (sizes.empty() ? 1 : sizes.size()); ++k)
+    made.push_back(dynamic::detail::lift(
+        where, dynamic::detail::parts_of_sizes_fn{axis, sizes, static_cast<int>(k)}, x));
+  return made;
+}
+
+} // namespace cotangent
+
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_RANDOM_HPP
+#define COTANGENT_DYNAMIC_RANDOM_HPP
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/trace/random.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cstdint>
+#  include <source_location>
+
+// Random numbers of sizes that are known when the graph is built: ct::random_normal<float>(key, {64, 10}).
+
+namespace cotangent {
+namespace dynamic::detail {
+
+template <element To, bool Normal> struct random_of_sizes_fn {
+  static constexpr element gives = To;
+  sizes const& of;
+  term operator()(term key) const {
+    std::int32_t const s = detail::shape_for(*key.b, of);
+    if (key.b->failed().why != nullptr) return key;
+    return Normal ? extend::random_normal(key, s, To) : extend::random_uniform(key, s, To);
+  }
+};
+template <element To, bool Normal> struct name_of<random_of_sizes_fn<To, Normal>> {
+  static constexpr std::string_view value = Normal ? "random_normal" : "random_uniform";
+};
+
+} // namespace dynamic::detail
+
+template <element_type T>
+dynamic::expr<T> random_uniform(dynamic::expr<std::int64_t> const& key, dynamic::sizes const& of,
+                                std::source_location where = std::source_location::current()) {
+  detail::know_random<dynamic::expr<T>>();
+  return dynamic::detail::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
+}
+template <element_type T>
+dynamic::expr<T> random_normal(dynamic::expr<std::int64_t> const& key, dynamic::sizes const& of,
+                               std::source_location where = std::source_location::current()) {
+  detail::know_random<dynamic::expr<T>>();
+  return dynamic::detail::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
+}
+
+} // namespace cotangent
+
+#endif
+
+#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_RANDOM_HPP
+#define COTANGENT_OPS_RANDOM_HPP
+
+#include <cotangent/core/math/philox.hpp>
+#include <cotangent/ops/indexing.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+// Random numbers without a state: a number is a function of a key and of its position in the tensor, and of nothing else.
+// So a run can be repeated, a value computed again has the same bits, nodes are equal where their keys are, and lanes,
+// interpreters and constant evaluations agree.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_TYPES(random_key_element, is, element_of_key, int64_element, "cotangent: the key of random numbers must be an int64; convert it with ct::convert<std::int64_t>(key)")
+COTANGENT_REFUSAL(random_key, equal, rank_of_key, rank_of_a_number, "cotangent: the key of random numbers must be one number")
+COTANGENT_REFUSAL(dropout_rate, less_than, percent_dropped, all_of_it, "cotangent: dropout: the rate must be at least 0 and less than 1")
+// clang-format on
+} // namespace refusals
+
+namespace op {
+
+/// Of a key and a position, both int64: some of the 128 random bits that Philox makes of them, as a number in [0, 2^Bits).
+/// `Second`: of the other half of these bits.
+template <class Self, int Bits, bool Second> struct random_bits : extend::elementwise<2> {
+  static constexpr extend::takes operands = extend::takes::numbers; // `infer` says which
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr float cost = 60;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& key, V const& position) {
+    if constexpr (!std::is_same_v<math::lane_t<V>, std::int64_t>) return static_cast<void>(position), key;
+    else {
+      using U = math::with_lane<V, std::uint64_t>;
+      U const k = math::bit_cast<U>(key), at = math::bit_cast<U>(position);
+      U const low = math::broadcast<U>(std::uint64_t{0xFFFFFFFF});
+      auto const w = math::philox<U>({static_cast<U>(at & low), static_cast<U>(at >> 32), U{}, U{}},
+                                     static_cast<U>(k & low), static_cast<U>(k >> 32));
+      U const high = Second ? w.w2 : w.w0, rest = Second ? w.w3 : w.w1;
+      if constexpr (Bits <= 32) return math::bit_cast<V>(static_cast<U>(high >> (32 - Bits)));
+      else return math::bit_cast<V>(static_cast<U>((high << (Bits - 32)) | (rest >> (64 - Bits))));
+    }
+  }
+  static constexpr void infer(inference& r) {
+    detail::infer_elementwise<Self>(r);
+    for (int k = 0; k < 2; ++k)
+      if (r.tensor(k).type != element::int64) return r.refuse<refusals::random_key_element>();
+  }
+  template <class Op> static consteval operation describe(std::type_identity<Op>) {
+    operation o = extend::elementwise<2>::describe(std::type_identity<Op>{});
+    o.infer = &infer;
+    return o;
+  }
+};
+struct random24 : random_bits<random24, 24, false> {
+  static constexpr char const* name = "random24";
+};
+struct random53 : random_bits<random53, 53, false> {
+  static constexpr char const* name = "random53";
+};
+struct second_random24 : random_bits<second_random24, 24, true> {
+  static constexpr char const* name = "second_random24";
+};
+struct second_random53 : random_bits<second_random53, 53, true> {
+  static constexpr char const* name = "second_random53";
+};
+
+} // namespace op
+
+namespace extend {
+
+/// The position of each element in row-major order, as int64.
+constexpr term positions(builder& b, std::int32_t shape) {
+  dimensions const d = b.get().shapes[shape];
+  std::uint32_t const whole = (1u << d.rank) - 1;
+  term sum = constant(b, element::int64, shape, 0);
+  for (int k = 0; k < d.rank; ++k) {
+    term const at = op::sum::repeat(iota(b, element::int64, d.size[k]), shape, whole & ~(1u << k));
+    std::uint32_t const behind = whole & ~((2u << k) - 1);
+    term const place = behind == 0 ? at : apply<op::multiply>(at, count_of(at, behind, shape));
+    sum = k == 0 ? place : apply<op::add>(sum, place);
+  }
+  return sum;
+}
+
+/// Numbers in [0, 1), all multiples of 2^-24 (float) or 2^-53 (double) equally likely. `second`: other ones of the same key.
+constexpr term random_uniform(term key, std::int32_t shape, element type, bool second = false) {
+  builder& b = *key.b;
+  if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
+  if (key.rank() != 0) return b.refuse<refusals::random_key>(key.rank(), 0, b.place), key;
+  if (!is_floating(type)) return b.refuse<refusals::element_not_floating>(0, 0, b.place), key;
+  term const k = broadcast_to(key, shape), at = positions(b, shape);
+  bool const single = type == element::float32;
+  term const bits = single ? (second ? apply<op::second_random24>(k, at) : apply<op::random24>(k, at))
+                           : (second ? apply<op::second_random53>(k, at) : apply<op::random53>(k, at));
+  term const x = convert(bits, type);
+  return x * constant_like(x, single ? 0x1p-24 : 0x1p-53);
+}
+
+/// Normal numbers of mean 0 and variance 1, by the method of Box and Muller.
+constexpr term random_normal(term key, std::int32_t shape, element type) {
+  term const u = random_uniform(key, shape, type);
+  if (key.b->failed().why != nullptr) return key;
+  term const v = random_uniform(key, shape, type, true);
+  return apply<op::sqrt>(-2. * apply<op::log>(1. - u)) * apply<op::cos>(6.283185307179586476925286766559 * v);
+}
+
+/// Each element 0 with probability `rate`, else divided by 1 - rate.
+/// Adjoint: the same of dy, with the same key.
+constexpr term dropout(term x, double rate, term key) {
+  builder& b = *x.b;
+  if (!(rate >= 0 && rate < 1))
+    return b.refuse<refusals::dropout_rate>(
+               rate >= 0 && rate < 1e9 ? static_cast<dimension>(rate * 100) : 100, 100, b.place),
+           x;
+  term const u = random_uniform(key, x.shape_id(), x.type());
+  if (b.failed().why != nullptr) return x;
+  return select(u >= rate, x * (1 / (1 - rate)), constant_like(x, 0));
+}
+
+} // namespace extend
+} // namespace cotangent
+
+#endif

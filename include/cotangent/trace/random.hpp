@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_RANDOM_HPP
+#define COTANGENT_TRACE_RANDOM_HPP
+
+#include <cotangent/ops/random.hpp>
+#include <cotangent/run/interpreter_kernels.hpp>
+#include <cotangent/trace/lift.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+// Random numbers from keys. (Not in cotangent.hpp: who needs them includes this.)
+
+namespace cotangent {
+namespace detail {
+
+template <element To, extent... E> struct random_uniform_fn {
+  static constexpr element gives = To;
+  constexpr term operator()(term key) const {
+    return extend::random_uniform(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
+  }
+};
+template <element To, extent... E> struct random_normal_fn {
+  static constexpr element gives = To;
+  constexpr term operator()(term key) const {
+    return extend::random_normal(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
+  }
+};
+struct dropout_fn {
+  double rate;
+  constexpr term operator()(term x, term key) const { return extend::dropout(x, rate, key); }
+};
+
+/// Graphs that are built at run time are run by an interpreter, which has to know these.
+template <class... X> constexpr void know_random() {
+  if constexpr ((open_expr<X> || ...)) {
+    interpret::know<op::random24>();
+    interpret::know<op::random53>();
+    interpret::know<op::second_random24>();
+    interpret::know<op::second_random53>();
+  }
+}
+
+/// A key, of which a literal is an int64.
+template <class K> constexpr auto as_key(K const& key) {
+  if constexpr (literal<K>) return as_expr<std::int64_t>(key);
+  else return key;
+}
+
+} // namespace detail
+
+/// Numbers in [0, 1): the same for the same key, int64, and position. `ct::random_uniform<float, 64, 10>(key)`.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto random_uniform(K const& key, std::source_location where = std::source_location::current()) {
+  detail::know_random<K>();
+  return detail::lift(where, detail::random_uniform_fn<element_of<T>, E...>{}, key);
+}
+/// Normal numbers of mean 0 and variance 1: the same for the same key, int64, and position.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto random_normal(K const& key, std::source_location where = std::source_location::current()) {
+  detail::know_random<K>();
+  return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, key);
+}
+/// Each element 0 with probability `rate`, a number, else divided by 1 - rate. Which ones is decided by the key: layers,
+/// and calls, need each their own (`key + 1` is as good as any).
+template <detail::operand X, detail::operand K>
+constexpr auto dropout(X const& x, double rate, K const& key,
+                       std::source_location where = std::source_location::current()) {
+  detail::know_random<X, K>();
+  return detail::lift(where, detail::dropout_fn{rate}, x, detail::as_key(key));
+}
+
+} // namespace cotangent
+
+#endif

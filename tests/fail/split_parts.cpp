@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: split: the number of parts must divide the extent of the axis
+// EXPECT: number_of_parts<4>
+// EXPECT: extent_that_is_split<6>
+// ERRORS: 1
+// LINES: clang 26
+#include <cotangent/cotangent.hpp>
+#include <cotangent/trace/network.hpp>
+
+namespace ct = cotangent;
+
+inline constexpr auto f = [](auto x) {
+#ifdef REFUSED
+  auto const parts = ct::split<0, 4>(x);
+#else
+  auto const parts = ct::split<0, 3>(x);
+#endif
+  return ct::sum(std::get<1>(parts));
+};
+
+int main() {
+  ct::tensor<double, 6> x{1, 2, 3, 4, 5, 6};
+  return ct::compiled(f)(x) > 0 ? 0 : 1;
+}

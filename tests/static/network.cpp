@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSL-1.0
+// gelu, the loss of yes and no, batch_take and split: shapes, and values by the compiler.
+#include <cotangent/cotangent.hpp>
+#include <cotangent/trace/network.hpp>
+
+#include <type_traits>
+
+namespace {
+
+namespace ct = cotangent;
+
+template <class F, class... A> using result =
+    std::remove_cvref_t<decltype(ct::compiled(F{})(std::declval<A const&>()...))>;
+
+constexpr auto second_of_three = [](auto x) { return ct::split<1, 3>(x)[1]; };
+static_assert(
+    std::is_same_v<result<decltype(second_of_three), ct::tensor<float, "n", 12>>, ct::tensor<float, "n", 4>>);
+constexpr auto last_of_sizes = [](auto x) { return std::get<2>(ct::split<-2, 1, 0, 4>(x)); };
+static_assert(
+    std::is_same_v<result<decltype(last_of_sizes), ct::tensor<float, 5, "n">>, ct::tensor<float, 4, "n">>);
+constexpr auto taken = [](auto x, auto i) { return ct::batch_take(x, i); };
+static_assert(
+    std::is_same_v<result<decltype(taken), ct::tensor<float, "n", 2, 7>, ct::tensor<std::int64_t, "n", 2>>,
+                   ct::tensor<float, "n", 2>>);
+
+// The head gradients of the parts of an axis come together.
+constexpr auto parts = [](auto x, auto heads) {
+  auto const [a, b, c] = ct::split<0, 3>(x);
+  auto const [p, q] = ct::split<0, 2>(heads);
+  return ct::sum(a) + ct::sum(b * p) + ct::sum(c * q);
+};
+constexpr bool comes_together() {
+  ct::tensor<double, 3, 5> x{{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
+  ct::tensor<double, 2, 5> heads{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}};
+  auto const dx = ct::grad(parts)(x, heads);
+  for (int k = 0; k < 5; ++k)
+    if (dx(0, k) != 1 || dx(1, k) != k + 1 || dx(2, k) != 5 - k) return false;
+  return true;
+}
+static_assert(comes_together());
+
+constexpr auto loss = [](auto z, auto t) { return ct::sum(ct::binary_cross_entropy(z, t)); };
+constexpr bool no_loss_of_digits() {
+  ct::tensor<double, 2> z{800, -800};
+  ct::tensor<double, 2> right{1, 0}, wrong{0, 1};
+  return ct::compiled(loss)(z, right) == 0 && ct::compiled(loss)(z, wrong) == 1600 &&
+         ct::grad(loss)(z, wrong)(0) == 1;
+}
+static_assert(no_loss_of_digits());
+
+constexpr auto smooth = [](auto x) { return ct::gelu(x); };
+static_assert(ct::compiled(smooth)(0.0) == 0 && ct::grad(smooth)(0.0) == 0.5 &&
+              ct::compiled(smooth)(30.0) == 30);
+
+constexpr auto chosen = [](auto x, auto i) {
+  return ct::sum(ct::batch_take(ct::stop_gradient(x), i) + 0 * ct::sum(x));
+};
+constexpr bool nothing_goes_back() { // X10
+  ct::tensor<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
+  ct::tensor<std::int64_t, 2> i{2, 0};
+  return ct::compiled(chosen)(x, i) == 7 && ct::grad(chosen)(x, i)(0, 2) == 0 &&
+         ct::grad(chosen)(x, i)(1, 0) == 0;
+}
+static_assert(nothing_goes_back());
+
+} // namespace
