@@ -58,6 +58,9 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
   }
   sealing(s, r).run(to.all ? nullptr : &wanted);
   keep_in_step(s);
+  std::vector<symbol> may_be_given; // also what nobody reads may be bound
+  for (symbol const t : graph_at(s, 0).tensors)
+    if (s.b.tensor(t).base == none && !is_unknown(s, t) && !gets_written(s, t)) may_be_given.push_back(t);
   exec_order const order = order_in(s, 0);
   (void)sorted(s, order, r); // edges that lead round are refused
   std::vector<bool> runs = between(order, to.sources, to.destinations);
@@ -120,6 +123,7 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
     s.inputs.push_back(in);
     l.stands_for.emplace_back(t, in);
   }
+  wanted.insert(wanted.end(), may_be_given.begin(), may_be_given.end());
   find_inputs(s, wanted, r);
   return l;
 }
