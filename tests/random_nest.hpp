@@ -301,7 +301,8 @@ template <class Maker> struct nest {
   symbol x[nest_slots]{};
   double margin = 1;
 
-  constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2) {
+  constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2,
+                 tape_options const& tape = {}) {
     std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(dimensions{1, {elements}});
     nest_state v;
     for (int k = 0; k < nest_slots; ++k) {
@@ -319,7 +320,7 @@ template <class Maker> struct nest {
     outputs.push(loss.id);
     for (int order = 0; order < orders; ++order) {
       symbol d[nest_slots]{};
-      gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = x, .wrt_count = nest_slots}, d);
+      gradient(b, {.outputs = &loss.id, .output_count = 1, .wrt = x, .wrt_count = nest_slots, .tape = tape}, d);
       for (int k = 0; k < nest_slots; ++k) {
         outputs.push(d[k]);
         term const t{&b, d[k]};

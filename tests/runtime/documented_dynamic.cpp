@@ -72,6 +72,25 @@ TEST_CASE("windows are read and written", "[documented][dynamic]") {
   CHECK(p.value(dw)(1, 0) == 4);
 }
 
+TEST_CASE("a loop's record stays within a limit", "[documented][dynamic]") {
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {100});
+  auto total = ct::sum(ct::for_loop(1000, [](auto, auto h) { return ct::tanh(h) * 1.01; }, x));
+  auto whole = g.gradient({total}, {x}).front();
+  // [tape_limit]
+  auto dx = g.gradient({total}, {x}, {}, {.tape = {.limit = 64 * 1024}}).front();
+  // [/tape_limit]
+  std::vector<double> const at(100, .7);
+  auto p = g.compile({dx}), q = g.compile({whole});
+  p.bind(x, at);
+  q.bind(x, at);
+  p.run();
+  q.run();
+  CHECK(p.value(dx)(3) == q.value(whole)(3));
+  CHECK(p.tape_bytes() <= 64 * 1024);
+  CHECK(q.tape_bytes() > 64 * 1024);
+}
+
 TEST_CASE("loops run as often as their data say", "[documented][dynamic]") {
   // [loops]
   ct::dynamic::graph g;

@@ -161,9 +161,15 @@ public:
                                 std::initializer_list<any_expr> seeds = {},
                                 unreachable policy = unreachable::zeros,
                                 std::source_location where = std::source_location::current()) {
+    return gradient(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+  }
+  template <class T>
+  std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
+                                std::initializer_list<any_expr> seeds, gradient_options const& options,
+                                std::source_location where = std::source_location::current()) {
     std::vector<expr<T>> all;
     for (any_expr const& d : gradient(std::vector<any_expr>(outputs), {wrt.begin(), wrt.end()},
-                                      std::vector<any_expr>(seeds), policy, where))
+                                      std::vector<any_expr>(seeds), options, where))
       all.push_back(d.template as<T>());
     return all;
   }
@@ -172,12 +178,17 @@ public:
                                  std::vector<any_expr> const& seeds = {},
                                  unreachable policy = unreachable::zeros,
                                  std::source_location where = std::source_location::current()) {
+    return gradient(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+  }
+  std::vector<any_expr> gradient(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                                 std::vector<any_expr> const& seeds, gradient_options const& options,
+                                 std::source_location where = std::source_location::current()) {
     detail::request r{"gradient", 8, nullptr, 0, where};
     std::vector<symbol> y, dy, x;
     for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
     for (any_expr const& e : seeds) dy.push_back(symbol_of(e, r));
     for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
-    std::vector<symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, policy, r);
+    std::vector<symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, options, r);
     std::vector<any_expr> all;
     for (std::size_t k = 0; k < x.size(); ++k) {
       s_->gradients[x[k]] = dx[k];

@@ -6,6 +6,7 @@
 #include <cotangent/dynamic/functions.hpp>
 
 #include <cotangent/graph/window.hpp>
+#include <cotangent/transform/backward_sweep.hpp>
 
 #include <cstdint>
 #include <source_location>
@@ -85,6 +86,13 @@ struct training_step {
   std::vector<update> updates;     // of the parameters, and of what the optimiser remembers
   expr<double> rate;               // an input that holds the optimiser's rate, unless you bind it to another
   expr<std::int64_t> count;        // how many steps were taken, where the optimiser counts them
+};
+
+/// How gradients are made. With a `tape.limit` a loop whose record would take more bytes runs parts of itself again, with
+/// the same results bit for bit.
+struct gradient_options {
+  unreachable policy = unreachable::zeros;
+  tape_options tape = {};
 };
 
 struct compile_options {

@@ -253,6 +253,8 @@ public:
   /// The memory for what is computed on the way; results and inputs are in it where the program was compiled with
   /// `own_memory`.
   std::int64_t workspace_bytes() const noexcept { return code_->code.workspace_bytes(); }
+  /// What loops took for their records in the runs so far.
+  std::int64_t tape_bytes() const noexcept { return tape_.bytes(); }
   /// The part of it for values that wait for a later step; the rest is what steps need while they run.
   std::int64_t value_bytes() const noexcept { return code_->code.value_bytes(); }
   /// How many steps a run takes: what runs in one loop counts once.

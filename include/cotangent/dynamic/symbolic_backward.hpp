@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
 #define COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
 
+#include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/symbolic_lower.hpp>
 
 #include <cotangent/transform/backward.hpp>
@@ -79,7 +80,7 @@ inline void find_peers(graph_state& s, std::int32_t first_node) {
 /// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each.
 inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y,
                                             std::vector<symbol> const& dy, std::vector<symbol> const& x,
-                                            unreachable policy, request r) {
+                                            gradient_options const& options, request r) {
   builder& b = s.b;
   std::unique_ptr<whole_undo> all;
   std::unique_ptr<builder> before;
@@ -104,9 +105,12 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
     }
   b.place = r.where;
   std::int32_t const first = b.get().nodes.size();
+  symbol const first_symbol = b.get().tensors.size();
+  tape_options tape = options.tape;
+  tape.in_place = !s.symbolic.used; // whose operations are known by where they stand
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
-                       static_cast<int>(x.size()), policy, inputs.data(), static_cast<int>(inputs.size())},
+                       static_cast<int>(x.size()), options.policy, inputs.data(), static_cast<int>(inputs.size()), tape},
                       dx.data());
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
     r.operands = x.data() + f.left.number;
@@ -114,12 +118,8 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
   }
   back.check(r);
   back.keep();
-  for (std::int32_t i = first; i < b.get().nodes.size(); ++i) {
-    node const& n = b.get().nodes[i];
-    for (int k = 0; k < n.result_count; ++k)
-      if (symbol const t = b.get().ids[n.first + n.operand_count + k]; b.tensor(t).base != none)
-        s.written[b.tensor(t).base].push_back(t);
-  }
+  for (symbol t = first_symbol; t < b.get().tensors.size(); ++t)
+    if (b.tensor(t).base != none && b.tensor(t).producer != none) s.written[b.tensor(t).base].push_back(t);
   if (all != nullptr) {
     keep_in_step(s);
     find_peers(s, first);
@@ -232,7 +232,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   std::int32_t const first = b.get().nodes.size();
-  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, policy, r);
+  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, {policy, {}}, r);
   std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
   for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
     if (taken[static_cast<std::size_t>(dx[k])]) {

@@ -121,6 +121,7 @@ class builder {
 public:
   std::int32_t region = 0;          // where nodes go
   bool exact = false;               // whether nodes are to be kept as they are pushed
+  bool repeated = false;            // whether nodes may be run again in a copy
   std::source_location place{};     // what in the user's source makes them
 
   constexpr builder() { (void)shape(dimensions{}); }
@@ -284,7 +285,7 @@ public:
     }
     symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size(), none, none, region, none});
     g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
-                   where, exact});
+                   where, exact, repeated});
     return y;
   }
 
@@ -294,7 +295,7 @@ public:
                                 std::source_location where = {}) {
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, false, where, exact});
+                                           attribute_count, region, false, where, exact, repeated});
     for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
     for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
     for (int k = 0; k < result_count; ++k) {

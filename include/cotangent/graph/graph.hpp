@@ -64,6 +64,7 @@ struct node {
   bool merges = true;      // false: never merged with an equal node (effects, recomputed copies, user-marked)
   std::source_location where{};
   bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
+  bool repeated = false; // true: it may be run again in a copy, so no rewrite may depend on who reads its result
 };
 
 /// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,

@@ -13,17 +13,19 @@
 namespace cotangent {
 
 /// Where things stand in a loop:
-///     operands   limit (int64 scalar, or none) | carried: first values | captured | scanned: sequences
+///     operands   limit (int64 scalar, or none) | carried: first values | captured | scanned: sequences | start
 ///     results    carried: last values | stacked: sequences | trips (int64 scalar)
 ///     attributes carried, captured, scanned, stacked, flags, condition region or -1, body region
 ///     condition  (count, carried, captured) -> one bool
 ///     body       (count, carried, captured, slices of the scanned) -> next carried | entries of the stacked
 /// It ends when the count (int64, from 0) reaches the limit, or when the condition, asked before each iteration, is
-/// false; without an iteration the last values are the first ones. Sequences are read and written at the count.
+/// false; without an iteration the last values are the first ones. Sequences are read and written at the count. A loop
+/// that is a part of another one has a start (int64 scalar), at which its count begins instead of at 0.
 struct loop_layout {
   enum flag : std::int64_t {
     runs_first = 1, // the condition is not asked before the first iteration
-    reverse = 2,    // the count runs from limit - 1 down to 0; needs a limit, has no condition
+    reverse = 2,    // the count runs from limit - 1 down to the start; needs a limit, has no condition
+    starts = 4,     // there is a start; needs a limit, has no condition
   };
   static constexpr int attribute_count = 7;
 
@@ -57,13 +59,18 @@ struct loop_layout {
   }
 
   constexpr bool is_reverse() const noexcept { return (flags & reverse) != 0; }
+  constexpr bool has_start() const noexcept { return (flags & starts) != 0; }
 
   // positions among the operands
   static constexpr int limit() noexcept { return 0; }
   constexpr int init(int k) const noexcept { return 1 + k; }
   constexpr int capture(int k) const noexcept { return 1 + carried + k; }
   constexpr int scan(int k) const noexcept { return 1 + carried + captured + k; }
-  constexpr int operand_count() const noexcept { return 1 + carried + captured + scanned; }
+  constexpr int operand_count() const noexcept {
+    return 1 + carried + captured + scanned;
+  } // but for the start
+  constexpr int start() const noexcept { return operand_count(); }
+  constexpr int all_operands() const noexcept { return operand_count() + (has_start() ? 1 : 0); }
   // positions among the results
   static constexpr int last(int k) noexcept { return k; }
   constexpr int stack(int k) const noexcept { return carried + k; }
@@ -142,9 +149,9 @@ struct loop : extend::primitive<operation_kind::control, -1> {
       if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count)
         return "a loop has a negative or absurd count";
     loop_layout const at = loop_layout::of(g, n);
-    if (n.operand_count != at.operand_count() || n.result_count != at.result_count())
+    if (at.flags < 0 || at.flags > 7) return "a loop has an unknown flag";
+    if (n.operand_count != at.all_operands() || n.result_count != at.result_count())
       return "a loop has other operands or results than its attributes say";
-    if (at.flags < 0 || at.flags > 3) return "a loop has an unknown flag";
     if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;
     symbol const limit = g.operand(n, 0);
     if (limit != none && !detail::is_scalar(g, limit, element::int64))
@@ -152,6 +159,11 @@ struct loop : extend::primitive<operation_kind::control, -1> {
     if (limit == none && at.condition == none) return "a loop without a limit must have a condition";
     if (at.is_reverse() && (limit == none || at.condition != none))
       return "a loop in reverse needs a limit, and can have no condition";
+    if (at.has_start() && (limit == none || at.condition != none))
+      return "a loop with a start needs a limit, and can have no condition";
+    if (at.has_start() &&
+        (g.operand(n, at.start()) == none || !detail::is_scalar(g, g.operand(n, at.start()), element::int64)))
+      return "a loop's start must be an int64 scalar";
     if (at.condition != none) {
       if (!detail::runs(g, n, at.condition, at.condition_input_count(), 1)) return region;
       symbol const goes_on = g.output(0, at.condition);

@@ -25,6 +25,8 @@ COTANGENT_REFUSAL(loop_endless, is, limits, conditions,
                   "cotangent: loop: there must be a limit or a condition")
 COTANGENT_REFUSAL(loop_reverse, is, limits, conditions,
                   "cotangent: loop: a loop in reverse needs a limit, and can have no condition")
+COTANGENT_REFUSAL(loop_starts, is, limits, conditions,
+                  "cotangent: loop: a loop with a start needs a limit, and can have no condition")
 COTANGENT_REFUSAL(loop_scanned, is, position_of_scanned, sequence,
                   "cotangent: loop: what is scanned must be a sequence that a loop has made")
 COTANGENT_REFUSAL(
@@ -126,6 +128,7 @@ struct loop_start {
   std::int64_t flags = 0;
   symbol const* scans = nullptr;
   int scanned = 0;
+  symbol start = none;
 };
 
 /// Makes a loop:
@@ -143,7 +146,7 @@ struct loop_start {
 class loop_builder : public detail::control_builder {
   loop_layout at_;
   array<symbol> inits_, scans_, results_;
-  symbol limit_;
+  symbol limit_, start_;
   detail::open_region condition_, body_;
 
   constexpr symbol const* open_with(detail::open_region& r, bool slices) {
@@ -157,15 +160,17 @@ class loop_builder : public detail::control_builder {
 public:
   constexpr loop_builder(builder& b, loop_start const& s)
       : control_builder(b), at_{.carried = s.carried, .scanned = s.scanned, .flags = s.flags},
-        limit_(s.limit) {
+        limit_(s.limit), start_(s.start) {
+    if (start_ != none) at_.flags |= loop_layout::starts;
     for (int k = 0; k < s.carried; ++k) inits_.push(outside(s.inits[k]) ? s.inits[k] : b.refused());
     for (int k = 0; k < s.scanned; ++k) {
       scans_.push(s.scans[k]);
       if (outside(s.scans[k]) && b.tensor(s.scans[k]).depth == 0)
         b.refuse<refusals::loop_scanned>(k, 1, b.place);
     }
-    if (limit_ != none && outside(limit_) && !is_scalar(limit_, element::int64))
-      b.refuse<refusals::loop_limit>(b.count(b.dims(limit_)), 1, b.place);
+    for (symbol const t : {limit_, start_})
+      if (t != none && outside(t) && !is_scalar(t, element::int64))
+        b.refuse<refusals::loop_limit>(b.count(b.dims(t)), 1, b.place);
   }
 
   constexpr symbol const* open_condition() { return open_with(condition_, false); }
@@ -197,6 +202,8 @@ public:
     if (limit_ == none && at_.condition == none) b_.refuse<refusals::loop_endless>(0, 0, where);
     if (at_.is_reverse() && (limit_ == none || at_.condition != none))
       b_.refuse<refusals::loop_reverse>(limit_ != none, at_.condition != none, where);
+    if (at_.has_start() && (limit_ == none || at_.condition != none))
+      b_.refuse<refusals::loop_starts>(limit_ != none, at_.condition != none, where);
     bool const failed = b_.failed().why != nullptr;
     at_.captured = captures_.size();
     for (int k = 0; k < at_.carried; ++k) results_.push(failed ? b_.refused() : input_like(inits_[k]));
@@ -214,6 +221,7 @@ public:
     for (symbol t : inits_) operands.push(t);
     for (symbol t : captures_) operands.push(t);
     for (symbol t : scans_) operands.push(t);
+    if (start_ != none) operands.push(start_);
     std::int64_t attributes[loop_layout::attribute_count]{};
     at_.write(attributes);
     return b_.assign(info_of<op::loop>(), operands.data(), operands.size(), results_.data(), results_.size(),

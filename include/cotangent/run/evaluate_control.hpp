@@ -137,6 +137,7 @@ private:
     loop_layout const at = loop_layout::of(g_, n_);
     symbol const limit_symbol = g_.operand(n_, loop_layout::limit());
     std::int64_t const limit = limit_symbol == none ? INT64_MAX : integer(limit_symbol);
+    std::int64_t const first = at.has_start() ? integer(g_.operand(n_, at.start())) : 0;
     for (int k = 0; k < at.carried; ++k) { // in the results from the start
       symbol const y = g_.result(n_, k), x = g_.operand(n_, at.init(k));
       place(y) = is_sequence(y) ? place(x) : room(y);
@@ -146,8 +147,8 @@ private:
     place(g_.result(n_, at.trips())) = number(0);
     auto const start = e_.pools.mark();
     std::int64_t trips = 0;
-    for (; trips < limit; ++trips) {
-      place_in_pool const count = number(at.is_reverse() ? limit - 1 - trips : trips);
+    for (; trips < limit - first; ++trips) {
+      place_in_pool const count = number(at.is_reverse() ? limit - 1 - trips : first + trips);
       if (at.condition != none && !(trips == 0 && (at.flags & loop_layout::runs_first) != 0)) {
         pass(at, at.condition, count);
         e_.run_region(at.condition);

@@ -262,6 +262,8 @@ private:
     s.captured = l.captured;
     s.limited = g.operand(n, 0) != none;
     if (s.limited) s.limit = at(p_.operand(u, 0));
+    s.starts = l.has_start();
+    if (s.starts) s.start = at(p_.operand(u, l.start()));
     s.runs_first = (l.flags & loop_layout::runs_first) != 0;
     s.reverse = l.is_reverse();
     s.inits = values_of(u, l.init(0), l.carried);

@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_REGIONS_HPP
 
 #include <cotangent/run/interpreter_calls.hpp>
+#include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -47,6 +48,7 @@ struct region_code {
 inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return rounded(bytes) + 64; }
 
 using tape_sequence = tape::sequence;
+static_assert(rounded(sizeof(tape_sequence)) == sequence_bytes);
 
 inline tape_sequence* sequence_at(char const* cell) noexcept {
   tape_sequence* s = nullptr;
@@ -62,9 +64,12 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
   auto* const count = reinterpret_cast<std::int64_t*>(area + s.words);
   bool* const goes_on = reinterpret_cast<bool*>(area + s.words + 8);
   std::int64_t limit = INT64_MAX;
+  std::int64_t start = 0;
   if (s.limited) std::memcpy(&limit, c.at(s.limit), sizeof limit);
-  if (limit < 0) limit = 0;
-  *count = s.reverse ? limit - 1 : 0;
+  if (s.starts) std::memcpy(&start, c.at(s.start), sizeof start);
+  if (limit < start) limit = start;
+  std::int64_t rounds = limit - start;
+  *count = s.reverse ? limit - 1 : start;
 
   char** const to_body = body.begin(area + s.body_table, area + s.shared) + base::first_argument;
   char** const from_body = to_body + body.inputs;
@@ -82,14 +87,14 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
   }
   loop_sequence const* const sequences = p.sequences.data();
   // as many entries as iterations, where that is known
-  std::int64_t const expected = s.limited && (s.condition < 0 || limit < 8) ? limit : 8;
+  std::int64_t const expected = s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8;
   for (int k = 0; k < s.stacks.count; ++k) {
     loop_sequence const& q = sequences[s.stacks.first + k];
-    tape_sequence* const made = c.record->make(q.bytes, expected);
+    tape_sequence* const made = c.record->make(q.bytes, expected, start);
     set_sequence(c.at(q.at), made);
     if (made == nullptr) {
       c.state = status::out_of_memory;
-      limit = 0;
+      rounds = 0;
     }
   }
   bool zeros_ready = false;
@@ -101,7 +106,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
   };
 
   std::int64_t done = 0;
-  for (; done < limit; ++done, *count += s.reverse ? -1 : 1) {
+  for (; done < rounds; ++done, *count += s.reverse ? -1 : 1) {
     if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
       for (int k = 0; k < s.carried; ++k) to_condition[1 + k] = to_body[1 + k];
       tape::mark const before = c.record == nullptr ? tape::mark{} : c.record->here();
@@ -118,12 +123,12 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
       char* const entry = c.record->entry(*sequence_at(c.at(sequences[s.stacks.first + k].at)), *count);
       if (entry == nullptr) {
         c.state = status::out_of_memory;
-        limit = done;
+        rounds = done;
         break;
       }
       from_body[s.carried + k] = entry;
     }
-    if (done >= limit) break;
+    if (done >= rounds) break;
     std::int64_t second = s.second;
     for (int k = 0; k < s.carried; ++k) { // what is read now is not what is written
       region_value const& last = values[s.lasts.first + k];
@@ -183,10 +188,11 @@ inline tape_sequence* sum_of_sequences(run_context& c, sequence_sum const& s, ta
                                        int depth) noexcept {
   if (a == nullptr || a->count == 0) return b;
   if (b == nullptr || b->count == 0) return a;
-  std::int64_t const n = a->count > b->count ? a->count : b->count;
+  std::int64_t const first = a->first < b->first ? a->first : b->first;
+  std::int64_t const end = a->end() > b->end() ? a->end() : b->end();
   std::int64_t const bytes = depth > 1 ? 8 : s.count * static_cast<std::int64_t>(size_of(s.type));
-  tape_sequence* const to = c.record->make(bytes, n);
-  for (std::int64_t i = 0; to != nullptr && i < n; ++i) {
+  tape_sequence* const to = c.record->make(bytes, end - first, first);
+  for (std::int64_t i = first; to != nullptr && i < end; ++i) {
     char* const sum = c.record->entry(*to, i);
     if (sum == nullptr) break;
     char const *const x = a->at(i), *const y = b->at(i);

@@ -235,9 +235,9 @@ struct loop_sequence {
 
 struct loop_step {
   std::int32_t condition = -1, body = -1; // codes
-  bool limited = false, runs_first = false, reverse = false;
+  bool limited = false, starts = false, runs_first = false, reverse = false;
   bool keeps = false; // something of an iteration stays on the tape
-  address limit, trips;
+  address limit, start, trips;
   int carried = 0, captured = 0;
   range inits, captures, lasts; // in `region_values`
   range scans, stacks;          // in `sequences`

@@ -14,16 +14,19 @@ namespace cotangent {
 /// that a run with no more iterations than the one before allocates nothing. One tape serves one run at a time.
 class tape {
 public:
-  /// The entries of one sequence. Those that were not written, and those behind the end, are zero.
+  /// The entries of one sequence. Those that were not written, those before the first and those behind the end are zero.
   struct sequence {
     static constexpr int chunk_count = 40;
-    std::int64_t count = 0;       // one more than the last that was written
+    std::int64_t first = 0;       // the number of the first entry
+    std::int64_t count = 0;       // up to the last that was written
     std::int64_t entry_bytes = 0; // as they lie: a whole number of lines for large ones
     std::int64_t first_size = 0;  // entries in the first chunk; each after it has twice as many
     char* chunks[chunk_count]{};
 
+    std::int64_t end() const noexcept { return first + count; }
     /// Where entry i stands; null where there is none.
     char* at(std::int64_t i) const noexcept {
+      i -= first;
       if (i < 0 || i >= count) return nullptr;
       std::int64_t inside = i;
       int const c = chunk_of(inside);
@@ -79,11 +82,10 @@ public:
     now_ = 0;
     used_ = 0;
     if (blocks_.size() < 2) return;
-    void* const one = ::operator new(static_cast<std::size_t>(most_), std::align_val_t{64}, std::nothrow);
-    if (one == nullptr) return;
     for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
     blocks_.clear();
-    blocks_.push({static_cast<char*>(one), most_});
+    void* const one = ::operator new(static_cast<std::size_t>(most_), std::align_val_t{64}, std::nothrow);
+    if (one != nullptr) blocks_.push({static_cast<char*>(one), most_, 0});
   }
   bool failed() const noexcept { return failed_; }
 
@@ -97,32 +99,35 @@ public:
         return p;
       }
       note();
+      blocks_[now_].left = blocks_[now_].bytes - used_;
       if (now_ + 1 == blocks_.size()) break;
       ++now_;
       used_ = 0;
     }
-    std::int64_t size = 2 * this->bytes();
+    std::int64_t size = this->bytes();
     if (size < bytes) size = bytes;
     if (size < 4096) size = 4096;
     void* const p = ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}, std::nothrow);
     if (p == nullptr) return failed_ = true, nullptr;
-    blocks_.push({static_cast<char*>(p), size});
+    blocks_.push({static_cast<char*>(p), size, 0});
     now_ = blocks_.size() - 1;
     used_ = bytes;
     return static_cast<char*>(p);
   }
 
   /// A sequence of about so many entries; null where there is no memory.
-  sequence* make(std::int64_t entry_bytes, std::int64_t expected) noexcept {
+  sequence* make(std::int64_t entry_bytes, std::int64_t expected, std::int64_t first = 0) noexcept {
     char* const p = take(static_cast<std::int64_t>(sizeof(sequence)));
     if (p == nullptr) return nullptr;
     auto* const s = ::new (p) sequence;
     s->entry_bytes = entry_bytes > 32 ? (entry_bytes + 63) / 64 * 64 : entry_bytes;
+    s->first = first;
     s->first_size = expected < 1 ? 1 : expected;
     return s;
   }
   /// Where entry i is to be written; null where there is no memory.
   char* entry(sequence& s, std::int64_t i) noexcept {
+    i -= s.first;
     std::int64_t inside = i;
     int const c = s.chunk_of(inside);
     if (c >= sequence::chunk_count) return failed_ = true, nullptr;
@@ -140,16 +145,17 @@ private:
   struct block {
     char* first = nullptr;
     std::int64_t bytes = 0;
+    std::int64_t left = 0; // at its end, when the next one was begun
   };
   array<block> blocks_;
   int now_ = 0;
   std::int64_t used_ = 0;
-  std::int64_t most_ = 0; // that were in use at once, with what was left over at the ends of blocks
+  std::int64_t most_ = 0; // that were in use at once
   bool failed_ = false;
 
   void note() noexcept {
     std::int64_t in_use = used_;
-    for (int k = 0; k < now_ && k < blocks_.size(); ++k) in_use += blocks_[k].bytes;
+    for (int k = 0; k < now_ && k < blocks_.size(); ++k) in_use += blocks_[k].bytes - blocks_[k].left;
     if (most_ < in_use) most_ = in_use;
   }
 };

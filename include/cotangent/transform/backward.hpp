@@ -14,7 +14,8 @@ namespace cotangent {
 /// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol each in
 /// `result`. All live in the region in which nodes go now. Only nodes on a path from a `wrt` to an output get adjoints;
 /// contributions to one cotangent are summed when all are known, in the order of a reverse walk. Loops and branches on
-/// such a path get further results: what their adjoints read of them. What goes wrong is recorded in the builder.
+/// such a path get further results: what their adjoints read of them; with a limit for the tape, loops run again instead.
+/// What goes wrong is recorded in the builder.
 ///
 /// Outputs and each `wrt` may be views, inputs, or both. A result is a tensor, a view of one, or a tensor that nodes
 /// assign in pieces; what nobody assigns of it is zero. With respect to an input is with respect to what comes in: zero
@@ -39,8 +40,11 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   }
   gradient_request request = r;
   request.seeds = seeds.data();
-  detail::sweep_scope const scope{b, index, b.region, nullptr, detail::control_adjoint};
+  detail::tape_plan tape{r.tape, {}, {}, false};
+  detail::sweep_scope const scope{b, index, b.region, nullptr, detail::control_adjoint,
+                                  tape.limited() ? &tape : nullptr};
   if (!detail::backward_sweep(scope, request).run(request, result)) return;
+  if (tape.disordered) b.reorder(order_of(b.get()).nodes);
   for (int k = 0; k < r.wrt_count; ++k) {
     if (result[k] != none) continue;
     if (r.policy == unreachable::error)

@@ -63,7 +63,7 @@ private:
       if (wanted_[1 + k]) wrt.push(region_input(b_, forward, k));
     array<symbol> dx(wrt.size(), none);
     gradient_request const r{outputs.data(), seeds.data(), outputs.size(), wrt.data(), wrt.size()};
-    sweep_scope const inner{b_, s_.index, forward, &adjoint.in, s_.control};
+    sweep_scope const inner{b_, s_.index, forward, &adjoint.in, s_.control, s_.tape};
     if (!backward_sweep(inner, r).run(r, dx.data())) return false;
     dx_[j] = dx;
     adjoint.close(dx);

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_BACKWARD_LOOP_HPP
 #define COTANGENT_TRANSFORM_BACKWARD_LOOP_HPP
 
-#include <cotangent/transform/adjoint_region.hpp>
+#include <cotangent/transform/backward_checkpoints.hpp>
 
 #include <cstdint>
 
@@ -34,6 +34,7 @@ public:
     find_active();
     if (wrt_.size() == 0) return;
     std::int32_t const body = layout_.body;
+    repeats(body);
     adjoint_region adjoint(b_);
     symbol const count = b_.symbol_of(element::int64, b_.shape(dimensions{}));
     adjoint.in.stands_for(region_input(b_, body, 0), count);
@@ -53,12 +54,28 @@ public:
       }
     array<symbol> dx(wrt_.size(), none);
     gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
-    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control};
+    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape};
     if (!backward_sweep(inner, r).run(r, dx.data())) return;
     make(adjoint, count, dx, given);
   }
 
 private:
+  /// With a limit for the tape or without, the body is rewritten as if it were to run again.
+  constexpr void repeats(std::int32_t r) {
+    std::int32_t const* const nodes = s_.index.nodes(r);
+    for (int p = 0; p < s_.index.count(r); ++p) {
+      node& n = b_.edit().nodes[nodes[p]];
+      n.repeated = true;
+      if (n.op == info_of<op::loop>()) {
+        loop_layout const at = loop_layout::of(b_, n);
+        repeats(at.body);
+        if (at.condition != none) repeats(at.condition);
+      } else if (n.op == info_of<op::case_of>()) {
+        case_layout const at = case_layout::of(b_, n);
+        for (int j = 0; j < at.branches; ++j) repeats(at.branch(j));
+      }
+    }
+  }
   /// Both marks, to a fixed point through the carries.
   constexpr void find_active() {
     activity const follow(b_.get(), s_.index);
@@ -106,22 +123,57 @@ private:
   constexpr void finish(adjoint_region& adjoint, symbol count, array<symbol> const& sums_in,
                         array<int> const& summed, array<int> const& stacked, symbol* given) {
     // what it reads: captured values as such, others from the tape
-    array<symbol> captures, captures_in, saved, saved_in;
+    std::int64_t all_of_them = 0; // bytes
+    array<symbol> captures, captures_in, saved,
+        saved_in; // positions among the operands; inputs; values of the body
     for (int k = 0; k < adjoint.in.there.size(); ++k) {
       symbol const there = adjoint.in.there[k], here = adjoint.in.here[k];
       if (here == count || b_.tensor(here).producer != none || !adjoint.live(here)) continue;
       int position = layout_.capture(0);
       while (position < layout_.scan(0) && region_input(b_, layout_.body, position) != there) ++position;
       if (position < layout_.scan(0)) {
-        captures.push(b_.get().ids[b_.get().nodes[at_].first + position]);
+        captures.push(position);
         captures_in.push(here);
       } else {
         saved.push(there);
         saved_in.push(here);
       }
     }
+    if (s_.tape != nullptr && stacked.size() == 0 && saved.size() > 0) {
+      reverse_parts parts{.at = at_, .adjoint = &adjoint, .count = count};
+      for (int k = 0; k < carried_.size(); ++k) {
+        symbol const dy = cotangent_[carried_[k]];
+        parts.carried.push(dy != none ? dy : zero_like(b_, carried_in_[k]));
+        parts.carried_in.push(carried_in_[k]);
+      }
+      for (symbol t : sums_in) {
+        parts.carried.push(zero_like(b_, t));
+        parts.carried_in.push(t);
+      }
+      for (int k = 0; k < scanned_.size(); ++k)
+        if (adjoint.live(scanned_in_[k])) {
+          parts.scanned.push(cotangent_[scanned_[k]]);
+          parts.scanned_in.push(scanned_in_[k]);
+        }
+      parts.captured = captures;
+      parts.captured_in = captures_in;
+      parts.saved = saved;
+      parts.saved_in = saved_in;
+      checkpointed_adjoint again(s_, parts);
+      if (!again.whole()) {
+        array<symbol> const dx = again.run();
+        for (int k = 0; k < carried_.size() && k < dx.size(); ++k)
+          if (wanted_[layout_.init(carried_[k])]) given[layout_.init(carried_[k])] = dx[k];
+        for (int k = 0; k < summed.size() && carried_.size() + k < dx.size(); ++k)
+          given[summed[k]] = dx[carried_.size() + k];
+        return;
+      }
+      all_of_them = again.record_bytes();
+    }
     array<symbol> tape(saved.size());
     if (saved.size() > 0) stack_values(b_, at_, saved.data(), saved.size(), tape.data());
+    for (int k = 0; k < saved.size() && s_.tape != nullptr; ++k)
+      s_.tape->note(tape[k], k == 0 ? all_of_them : 0);
 
     node const forward = b_.get().nodes[at_];
     loop_layout const now = loop_layout::of(b_, forward);
@@ -139,7 +191,7 @@ private:
       inputs.push(t);
     }
     for (int k = 0; k < captures.size(); ++k) {
-      operands.push(s_.value(captures[k]));
+      operands.push(s_.value(b_.get().ids[b_.get().nodes[at_].first + captures[k]]));
       inputs.push(captures_in[k]);
     }
     int scans = 0;
@@ -153,6 +205,7 @@ private:
       operands.push(s_.value(tape[k]));
       inputs.push(saved_in[k]);
     }
+    if (layout_.has_start()) operands.push(s_.value(b_.get().ids[forward.first + layout_.start()]));
     auto const give = [&](int position, symbol like, int deeper) {
       tensor_symbol const t = b_.tensor(like);
       symbol const y = b_.symbol_of(t.type, t.shape, t.depth + deeper);
@@ -168,8 +221,8 @@ private:
                            .captured = captures.size(),
                            .scanned = scans + saved.size(),
                            .stacked = stacked.size(),
-                           .flags =
-                               layout_.is_reverse() ? std::int64_t{0} : std::int64_t{loop_layout::reverse},
+                           .flags = (layout_.is_reverse() ? std::int64_t{0} : loop_layout::reverse) |
+                                    (layout_.has_start() ? loop_layout::starts : std::int64_t{0}),
                            .body = adjoint.region};
     std::int64_t attributes[loop_layout::attribute_count]{};
     made.write(attributes);

@@ -8,6 +8,7 @@
 #include <cotangent/transform/backward_logs.hpp>
 #include <cotangent/transform/cotangents.hpp>
 #include <cotangent/transform/refusals.hpp>
+#include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
 
@@ -29,6 +30,7 @@ struct gradient_request {
   unreachable policy = unreachable::zeros;
   symbol const* inputs = nullptr; // of the graph, as far as `set_inputs` has not been told of them yet
   int input_count = 0;
+  tape_options tape = {};
 };
 
 namespace detail {
@@ -93,6 +95,7 @@ struct sweep_scope {
   /// `wanted`, `given`: by operand.
   void (*control)(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted,
                   symbol* given);
+  tape_plan* tape = nullptr; // null: loops record whatever is read of them
 
   constexpr symbol value(symbol t) const { return in == nullptr ? t : (*in)(t); }
 };

@@ -108,6 +108,7 @@ private:
     extend_by(captured_, true);
     keep(old_.scan(0), old_.operand_count());
     extend_by(scanned_, false);
+    if (old_.has_start()) operands.push(id(n.first + old_.start()));
     int of_made = 0;
     auto const results_of = [&](int from, int to, array<int> const& list, int deeper) {
       for (int k = from; k < to; ++k) {

@@ -58,6 +58,7 @@ private:
     std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), g_.numbers + n.attribute,
                                       n.attribute_count, n.where);
     b_.edit().nodes[at].merges = n.merges;
+    b_.edit().nodes[at].repeated = n.repeated;
     b_.exact = false;
   }
 
@@ -201,7 +202,7 @@ private:
     loop_layout const at = loop_layout::of(g_, n);
     array<std::int32_t> const x = operands_of(n);
     b_.place = n.where;
-    if (x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) <= 0 &&
+    if (x[0] != none && made_by(x[0]) == info_of<op::constant>() && constant_of(x[0]) <= 0 && !at.has_start() &&
         !writes_views(n)) {
       for (int k = 0; k < at.carried; ++k) set_number(g_.result(n, k), x[at.init(k)]);
       for (int k = at.carried; k < n.result_count; ++k) set_number(g_.result(n, k), zeros(g_.result(n, k)));
@@ -212,7 +213,7 @@ private:
     for (int k = 0; k < at.carried; ++k) inits.push(get(x[at.init(k)], depth()));
     for (int k = 0; k < at.scanned; ++k) scans.push(get(x[at.scan(k)], depth()));
     loop_builder loop(b_, {inits.data(), at.carried, x[0] == none ? none : get(x[0], depth()), at.flags,
-                           scans.data(), at.scanned});
+                           scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none});
     auto const enter = [&](std::int32_t region, symbol const* in) {
       open(&loop, true);
       set_number(g_.input(0, region), fresh(in[0]));

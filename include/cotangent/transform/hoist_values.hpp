@@ -39,6 +39,7 @@ private:
     std::int32_t where = none; // among `places_`
     bool light = false;        // computed again rather than passed on
     bool leaves_loops = false; // worth it, and safe where no iteration is made
+    bool repeated = false;     // may be run again in a copy
   };
   struct place {
     std::int32_t serial = 0, depth = 0;
@@ -111,6 +112,7 @@ protected:
     if (std::int32_t const at = known_.find(h, [&](std::int32_t v) { return same(v, n, first); });
         at != none) {
       operands_.resize(first);
+      if (n.repeated) repeat(at);
       return at;
     }
     known_.add(h);
@@ -153,6 +155,13 @@ protected:
 private:
   static constexpr int most_chain = 32;
 
+  constexpr void repeat(std::int32_t v) {
+    if (values_[v].repeated) return;
+    values_[v].repeated = true;
+    for (std::int32_t p = values_[v].where; p != none; p = places_[p].next)
+      if (std::int32_t const i = b_.tensor(places_[p].at).producer; i != none) b_.edit().nodes[i].repeated = true;
+  }
+
   /// Unlike `place_of`, also among regions further in.
   constexpr std::int32_t place_up_to(std::int32_t v, int depth) {
     (void)place_of(v);
@@ -193,6 +202,7 @@ private:
     value v;
     v.node = i;
     v.first = first;
+    v.repeated = n.repeated;
     bool const scalar = g_.shape(y).rank == 0;
     switch (n.op->kind) {
     case operation_kind::constant:
@@ -236,9 +246,10 @@ private:
     std::int32_t const region = b_.region;
     b_.region = frames_[depth].region;
     b_.exact = n.exact;
+    b_.repeated = values_[v].repeated;
     symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
                              g_.tensors[old].type, shape_of(old), n.where);
-    b_.exact = false;
+    b_.exact = b_.repeated = false;
     b_.region = region;
     if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
     put(v, depth, y);

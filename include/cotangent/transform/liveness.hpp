@@ -84,6 +84,7 @@ private:
         grew = grew || (carries(at, n, k) && !live_[g_.output(k, at.body)]);
     }
     mark(g_.operand(n, loop_layout::limit()));
+    if (at.has_start()) mark(g_.operand(n, at.start()));
     for (int k = 1; k < at.operand_count(); ++k)
       if (live_[g_.input(k, at.body)] || (k < at.capture(0) && carries(at, n, k - 1)) ||
           (k < at.scan(0) && at.condition != none && live_[g_.input(k, at.condition)]))

@@ -146,6 +146,7 @@ private:
         body_in.push(now(g_.input(k, at.body)));
         if (at.condition != none && list != &scanned) condition_in.push(now(g_.input(k, at.condition)));
       }
+    if (at.has_start()) operands.push(now(g_.operand(n, at.start())));
     for (int k : carried) {
       results.push(now(g_.result(n, k - 1)));
       out.push(now(g_.output(k - 1, at.body)));

@@ -13,6 +13,7 @@ COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangen
 COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, "cotangent: gradient: a cotangent must have the shape of its output")
 COTANGENT_REFUSAL(not_differentiable, is, operation_needed, differentiable, "cotangent: gradient: an operation on the way to the output has no derivative")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
+COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL_OF(order_cycle, allowed, "cotangent: graph: a node must not wait for itself; what it reads is made from what it writes")
 
 // clang-format on

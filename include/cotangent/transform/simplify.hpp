@@ -82,7 +82,8 @@ private:
     bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
-    if (rare || n.operand_count > 4 || !n.merges || n.exact || !rewrite_) return visit_rare(i, rare);
+    if (rare || n.operand_count > 4 || !n.merges || n.exact || n.repeated || !rewrite_)
+      return visit_rare(i, rare);
     b.region = n.region;
     symbol x[4]{};
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
@@ -94,7 +95,8 @@ private:
     if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
   }
 
-  /// Regions, what is not to be merged, what has many operands or another number of results than one.
+  /// Regions, what is not to be merged, what may be run again, what has many operands or another number of results than
+  /// one. Who reads what may be run again is no matter, so that every copy becomes the same.
   constexpr void visit_rare(std::int32_t i, bool copied) {
     node const& n = from_.nodes[i];
     std::int32_t const* const ids = from_.ids + n.first;
@@ -103,6 +105,7 @@ private:
     for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
     b.region = n.region;
     b.exact = n.exact;
+    b.repeated = n.repeated;
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
@@ -123,10 +126,10 @@ private:
                    n.where, n.merges);
       if (y >= room_) make_room(y);
       now_[old] = y + 1;
-      origin_[y].readers += read_[old];
+      origin_[y].readers += n.repeated ? 3 : read_[old];
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
-    b.exact = false;
+    b.exact = b.repeated = false;
   }
 
   /// What a tensor repeats, through a few movements.
@@ -163,7 +166,7 @@ private:
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
-      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) &&
+      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) && !n.repeated &&
           shares(from_.ids[n.first + 1]))
         return multiply(x[0], reciprocal(x[1]));
       return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);

@@ -83,14 +83,14 @@ private:
     return fine;
   }
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
-    if (!n.merges || n.exact || !is_floating(g.tensors[ids[2]].type)) return;
+    if (!n.merges || n.exact || n.repeated || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
     if (is_product(g, ids[0])) ++addends_[ids[0]];
     if (is_product(g, ids[1])) ++addends_[ids[1]];
   }
   static constexpr bool is_product(graph_view const& g, symbol t) noexcept {
     node const* const n = g.producer(t);
-    return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact;
+    return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact && !n->repeated;
   }
   constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
                         std::int32_t const* r) const {

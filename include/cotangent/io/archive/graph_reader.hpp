@@ -195,7 +195,7 @@ private:
   }
 
   void node_at(json const& j) {
-    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "place"});
+    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "place"});
     node n;
     std::string const& name = graph_parts::text(graph_parts::member(j, "op"));
     n.op = known_.find(name);
@@ -216,6 +216,7 @@ private:
     n.region = region_of(j);
     if (json const* const b = graph_parts::member_if(j, "merges")) n.merges = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "exact")) n.exact = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "repeated")) n.repeated = graph_parts::truth(*b);
     if (json const* const p = graph_parts::member_if(j, "place"))
       n.where = places_[static_cast<std::size_t>(index(*p, static_cast<std::int64_t>(places_.size())))];
     for (int k = 0; k < n.result_count; ++k) {

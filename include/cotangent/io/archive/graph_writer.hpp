@@ -43,7 +43,7 @@ private:
     [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;
     [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, merges,
-                                  where, exact] = n;
+                                  where, exact, repeated] = n;
     [[maybe_unused]] auto const& [first_input, inputs, first_output, outputs, owner, parent] = r;
   }
   template <class T> static json list(T const* first, int count) {
@@ -76,6 +76,7 @@ private:
     if (n.region != 0) j["region"] = n.region;
     if (!n.merges) j["merges"] = false;
     if (n.exact) j["exact"] = true;
+    if (n.repeated) j["repeated"] = true;
     if (n.where.line() != 0) j["place"] = place(n.where);
     return j;
   }

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_CHECKPOINT_SCHEDULE_HPP
+#define COTANGENT_TRANSFORM_CHECKPOINT_SCHEDULE_HPP
+
+#include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/functions.hpp>
+#include <cotangent/transform/tape_options.hpp>
+
+#include <cstdint>
+
+// How a loop is cut for being run again: decided when the gradient is made, as far as sizes and counts are known then,
+// and otherwise by numbers that the graph itself computes.
+
+namespace cotangent::detail {
+
+/// How a loop is recorded.
+struct tape_schedule {
+  enum way : unsigned char { whole, spaced, binomial, impossible } by = whole;
+  std::int64_t segment = 1; // iterations that are recorded at once; 0: the graph finds out
+  int places = 0;           // for values to go on from, where they are used again
+  std::int64_t least = 0;   // bytes, where it is impossible
+};
+
+/// Loops nest as deep as there are places, and each level has the body once more.
+inline constexpr int most_places = 12;
+
+/// The smallest n with n n >= x.
+constexpr std::int64_t root_above(std::int64_t x) noexcept {
+  std::int64_t low = 0, high = std::int64_t{1} << 31;
+  while (low < high) {
+    std::int64_t const middle = (low + high) / 2;
+    if (middle * middle >= x) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/// What a loop takes, in bytes.
+struct tape_sizes {
+  std::int64_t state = 0;  // to go on from, in a sequence
+  std::int64_t place = 0;  // the same where it is used again, with what the loop around it carries
+  std::int64_t record = 0; // of an iteration
+  std::int64_t fixed = 0;  // of any record
+};
+
+/// `trips`: -1 where nobody knows; `once`: whether the loop can be cut where it stands.
+constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& bytes, std::int64_t trips,
+                                    bool once) {
+  std::int64_t const limit = o.limit - bytes.fixed, record = bytes.record, state = bytes.state;
+  tape_schedule s;
+  if (record <= 0) return s; // nothing to save
+  auto const fits = [&](std::int64_t segments, std::int64_t of) {
+    return capped_sum(capped_product(segments, state), capped_product(of, record)) <= limit;
+  };
+  if (o.schedule == checkpoints::automatic && trips >= 0 && fits(0, trips)) return s;
+  if (o.schedule == checkpoints::equally_spaced && trips < 0) {
+    s.by = tape_schedule::spaced;
+    s.segment = 0;
+    return s;
+  }
+  if (o.schedule != checkpoints::binomial && trips >= 0 &&
+      (once || o.schedule == checkpoints::equally_spaced)) {
+    // state trips / n + record n is least here; fewer segments take as much work
+    std::int64_t const ratio = capped_product(trips, state) / record;
+    s.segment = root_above(ratio < (std::int64_t{1} << 61) ? ratio : (std::int64_t{1} << 61));
+    if (s.segment < 1) s.segment = 1;
+    s.by = tape_schedule::spaced;
+    if (o.schedule == checkpoints::equally_spaced || fits((trips + s.segment - 1) / s.segment, s.segment))
+      return s;
+  }
+  std::int64_t const least = capped_sum(bytes.place, record);
+  if (least > limit) return {tape_schedule::impossible, 1, 0, capped_sum(bytes.fixed, least)};
+  s.by = tape_schedule::binomial;
+  s.segment = limit / 2 / record;
+  if (s.segment < 1 || capped_sum(capped_product(s.segment, record), bytes.place) > limit) s.segment = 1;
+  if (trips >= 0 && s.segment > trips) s.segment = trips < 1 ? 1 : trips;
+  std::int64_t const left = limit - capped_product(s.segment, record);
+  s.places = bytes.place <= 0 || left / bytes.place > most_places ? most_places
+                                                                  : static_cast<int>(left / bytes.place);
+  if (trips >= 0) { // more than halving takes is of no use
+    int halvings = 1;
+    for (std::int64_t n = (trips + s.segment - 1) / s.segment; n > 2; n = (n + 1) / 2) ++halvings;
+    if (s.places > halvings) s.places = halvings;
+  }
+  return s;
+}
+
+constexpr term int64_number(builder& b, std::int64_t value) {
+  return {&b,
+          b.push(info_of<op::constant>(), nullptr, 0, &value, 1, element::int64, b.shape(dimensions{}), {})};
+}
+constexpr term lesser(term x, term y) { return extend::select(y < x, y, x); }
+constexpr term greater(term x, term y) { return extend::select(x < y, y, x); }
+
+/// How many iterations to record at once, where they are equally spaced and only the run knows how many there are.
+constexpr term spacing(term trips, std::int64_t state, std::int64_t record) {
+  builder& b = *trips.b;
+  term const n = extend::convert(greater(trips, int64_number(b, 1)), element::float64);
+  term const root = extend::apply<op::sqrt>(
+      n * (static_cast<double>(state) / static_cast<double>(record < 1 ? 1 : record)));
+  return greater(extend::convert(root, element::int64), int64_number(b, 1));
+}
+
+/// Of `units` that are still to be reversed: how many to run before the next place, of `places`, is used.
+///
+/// Source: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2. With s places and every unit
+/// run at most r times, at most C(s + r, s) units can be reversed.
+constexpr term units_ahead(term units, int places) {
+  builder& b = *units.b;
+  bool const exact = b.exact;
+  b.exact = true; // numbers of units are whole
+  term const u = extend::convert(units, element::float64);
+  auto const number = [&](double v) {
+    return extend::constant(b, element::float64, b.shape(dimensions{}), v).id;
+  };
+  // r | C(s+r-2, s), C(s+r-1, s), C(s+r, s) | C(s+r-1, s-1)
+  symbol const first[]{number(0), number(0), number(0), number(1), number(1)};
+  loop_builder search(b, {.inits = first, .carried = 5});
+  symbol const* in = search.open_condition();
+  term const last{&b, in[4]};
+  search.close_condition((last < term{&b, search.capture(u.id)}).id);
+  in = search.open_body();
+  symbol const r0 = in[1], middle = in[3], reach0 = in[4], side0 = in[5];
+  term const r = term{&b, r0} + 1;
+  term const side = term{&b, side0} * (r + (places - 1)) / r;
+  symbol const next[]{r.id, middle, reach0, (term{&b, reach0} + side).id, side.id};
+  search.close_body(next, 5);
+  (void)search.finish(b.place);
+  term const ahead = greater(term{&b, search.last(1)}, u - term{&b, search.last(4)});
+  term const whole = extend::convert(ahead, element::int64);
+  b.exact = exact;
+  return whole;
+}
+
+} // namespace cotangent::detail
+
+#endif

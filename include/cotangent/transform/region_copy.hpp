@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_REGION_COPY_HPP
+#define COTANGENT_TRANSFORM_REGION_COPY_HPP
+
+#include <cotangent/ops/control.hpp>
+
+#include <cstdint>
+
+// A region once more, with all that stands inside it: what is to run again.
+
+namespace cotangent::detail {
+
+/// Copies regions of one builder. Copies are never merged with what they are copies of; what only has an effect (it has no
+/// result) is not repeated.
+class region_copier {
+  builder& b_;
+  region_nodes nodes_; // as they stood when it was made
+  array<symbol> now_;  // by symbol: its copy in the region that was copied last
+
+public:
+  constexpr explicit region_copier(builder& b) : b_(b), nodes_(b.get()) {}
+
+  /// Where region `r`, inside the one in which nodes go now, stands a second time. It has the inputs of `r`, no outputs
+  /// yet, and no owner.
+  constexpr std::int32_t copy(std::int32_t r) {
+    now_.assign(b_.get().tensors.size(), none);
+    return copied(r);
+  }
+  /// The copy of a symbol of the region that was copied last.
+  constexpr symbol operator()(symbol old) {
+    if (old == none) return none;
+    if (now_[old] != none) return now_[old];
+    tensor_symbol t = b_.tensor(old);
+    if (t.base != none) t.base = (*this)(t.base);
+    std::int32_t const before = b_.region;
+    b_.region = home_[t.region];
+    symbol const made = b_.symbol_of(t.type, t.shape, t.depth);
+    b_.region = before;
+    b_.edit().tensors[made].base = t.base;
+    b_.edit().tensors[made].window = t.window;
+    b_.edit().tensors[made].name = t.name;
+    return now_[old] = made;
+  }
+
+private:
+  array<std::int32_t> home_; // by region: its copy
+
+  constexpr std::int32_t copied(std::int32_t r) {
+    std::int32_t const outside = b_.region, made = b_.open_region();
+    while (home_.size() <= r) home_.push(none);
+    home_[r] = made;
+    array<symbol> inputs;
+    for (int k = 0; k < b_.get().regions[r].input_count; ++k)
+      inputs.push((*this)(id(b_.get().regions[r].first_input + k)));
+    b_.set_inputs(inputs.data(), inputs.size(), made);
+    for (int p = 0; p < nodes_.count(r); ++p) node_again(nodes_.at(r, p));
+    b_.region = outside;
+    return made;
+  }
+  constexpr symbol id(int k) const { return b_.get().ids[k]; }
+
+  constexpr void node_again(std::int32_t i) {
+    node const n = b_.get().nodes[i];
+    if (n.result_count == 0) return;
+    array<symbol> x, y;
+    array<std::int64_t> attributes;
+    array<std::int32_t> inside;
+    for (int k = 0; k < n.operand_count; ++k) x.push((*this)(id(n.first + k)));
+    for (int k = 0; k < n.result_count; ++k) y.push((*this)(id(n.first + n.operand_count + k)));
+    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
+    auto const again = [&](std::int64_t& region) {
+      std::int32_t const old = static_cast<std::int32_t>(region);
+      if (old == none) return;
+      inside.push(copied(old));
+      region = inside.back();
+      array<symbol> outputs;
+      for (int k = 0; k < b_.get().regions[old].output_count; ++k)
+        outputs.push((*this)(id(b_.get().regions[old].first_output + k)));
+      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
+    };
+    if (n.op == info_of<op::loop>()) {
+      again(attributes[5]);
+      again(attributes[6]);
+    } else if (n.op == info_of<op::case_of>())
+      for (std::int64_t k = 3 + attributes[0]; k < n.attribute_count; ++k)
+        again(attributes[static_cast<int>(k)]);
+    bool const exact = b_.exact;
+    b_.exact = n.exact;
+    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), attributes.data(),
+                                      attributes.size(), n.where);
+    b_.exact = exact;
+    b_.edit().nodes[at].merges = n.merges;
+    b_.edit().nodes[at].repeated = true;
+    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

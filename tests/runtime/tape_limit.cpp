@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSL-1.0
+// Loops that run parts of themselves again for their gradients: the same bits, in less memory.
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/graph/verify.hpp>
+
+#include "catch.hpp"
+
+#include "../random_nest.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+using ct::checkpoints;
+using ct::tape_options;
+using ct::dynamic::expr;
+
+struct outcome {
+  std::vector<double> all;
+  std::int64_t tape = 0, workspace = 0;
+};
+
+template <class... E> outcome run(ct::dynamic::program p, E const&... outputs) {
+  p.run();
+  p.run(); // a tape that was used before
+  outcome r;
+  auto const take = [&](auto const& y) {
+    for (double const v : p.value(y)) r.all.push_back(v);
+  };
+  (take(outputs), ...);
+  r.tape = p.tape_bytes();
+  r.workspace = p.workspace_bytes();
+  return r;
+}
+
+bool same_bits(std::vector<double> const& a, std::vector<double> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+constexpr int width = 64;
+
+std::vector<double> numbers(int count, int seed) {
+  std::vector<double> v;
+  reference::dice d(static_cast<std::uint64_t>(seed));
+  for (int k = 0; k < count; ++k) v.push_back(d.between(-1, 1));
+  return v;
+}
+
+/// h <- tanh(w h + b) + h/2, `times` times; the value, and gradients by all three.
+outcome layers(int times, tape_options const& tape, bool counted_at_run = false) {
+  ct::dynamic::graph g;
+  auto const w = g.input<double>("w", {width}), b = g.input<double>("b", {width}),
+             h0 = g.input<double>("h", {width});
+  auto const count = g.input<std::int64_t>("count");
+  auto const body = [&](auto, auto h) { return ct::tanh(w * h + b) + 0.5 * h; };
+  auto const h = counted_at_run ? ct::for_loop(count, body, h0) : ct::for_loop(times, body, h0);
+  auto const y = ct::sum(h * h);
+  auto const d = g.gradient({y}, {w, b, h0}, {}, {.tape = tape});
+  auto p = g.compile({y, d[0], d[1], d[2]});
+  auto const at_w = numbers(width, 1), at_b = numbers(width, 2), at_h = numbers(width, 3);
+  p.bind(w, at_w);
+  p.bind(b, at_b);
+  p.bind(h0, at_h);
+  p.bind(count, std::int64_t{times});
+  return run(p, y, d[0], d[1], d[2]);
+}
+
+} // namespace
+
+TEST_CASE("with a tape limit gradients of loops are the same bit by bit, within the limit", "[tape_limit]") {
+  int const times = GENERATE(0, 1, 2, 7, 100, 1000);
+  outcome const whole = layers(times, {}), least = layers(1, {});
+  for (bool const counted_at_run : {false, true})
+    for (auto const schedule : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial})
+      for (std::int64_t const limit : {7000, 20000, 80000}) {
+        CAPTURE(times, counted_at_run, static_cast<int>(schedule), limit);
+        outcome const again = layers(times, {.limit = limit, .schedule = schedule}, counted_at_run);
+        CHECK(same_bits(whole.all, again.all));
+        // what is recorded of an iteration is two tensors of 512 bytes
+        if (schedule == checkpoints::equally_spaced)
+          CHECK(static_cast<double>(again.tape) <= 2 * 512 * std::sqrt(2.0 * times) + 8 * 512);
+        else CHECK(again.tape + again.workspace <= limit + least.workspace + 8 * 1024);
+      }
+}
+
+TEST_CASE("with a tape limit loops that end by their data run again as often as they ran", "[tape_limit]") {
+  auto const newton = [](double start, tape_options const& tape) {
+    ct::dynamic::graph g;
+    auto const a = g.input<double>("a"), x0 = g.input<double>("x0");
+    auto const x =
+        ct::while_loop([&](auto, auto s) { return ct::abs(s * s - a) > 1e-9; },
+                       [&](auto i, auto s) { return 0.5 * (s + a / s) + 0 * ct::convert<double>(i); }, x0);
+    auto const d = g.gradient({x}, {a, x0}, {}, {.tape = tape});
+    auto p = g.compile({x, d[0], d[1]});
+    p.bind(a, 2.0);
+    p.bind(x0, start);
+    return run(p, x, d[0], d[1]);
+  };
+  for (double const start : {1.0, 30.0, 1e8, std::sqrt(2.0)}) { // the last one: no iteration
+    outcome const whole = newton(start, {});
+    for (auto const schedule : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial})
+      for (std::int64_t const limit : {3000, 4000}) {
+        CAPTURE(start, static_cast<int>(schedule), limit);
+        CHECK(same_bits(whole.all, newton(start, {.limit = limit, .schedule = schedule}).all));
+      }
+  }
+  CHECK(newton(30, {}).all[1] == Approx(0.5 / std::sqrt(2.0)));
+}
+
+TEST_CASE("with a tape limit loops in loops and in branches, and second gradients, agree", "[tape_limit]") {
+  auto const nest = [](double at, tape_options const& first, tape_options const& second) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x"), w = g.input<double>("w");
+    auto const inner = [&](auto y) {
+      return ct::for_loop(
+          6, [&](auto j, auto z) { return ct::sin(z * w) + 0.1 * ct::convert<double>(j); }, y);
+    };
+    auto const y = ct::for_loop(
+        9,
+        [&](auto i, auto v) {
+          return ct::cond(
+                     v > 0.2, [&](auto u) { return inner(u); },
+                     [&](auto u) { return ct::exp(u * w) + u; })(v) +
+                 0.01 * ct::convert<double>(i);
+        },
+        x);
+    auto const d = g.gradient({y}, {x, w}, {}, {.tape = first});
+    auto const e = g.gradient({d[0] * d[0] + d[1]}, {x, w}, {}, {.tape = second});
+    auto p = g.compile({y, d[0], d[1], e[0], e[1]});
+    p.bind(x, at);
+    p.bind(w, 0.9);
+    return run(p, y, d[0], d[1], e[0], e[1]).all;
+  };
+  for (double const at : {-0.4, 0.3}) {
+    auto const whole = nest(at, {}, {});
+    for (auto const first : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial})
+      for (auto const second : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial}) {
+        CAPTURE(at, static_cast<int>(first), static_cast<int>(second));
+        auto const again =
+            nest(at, {.limit = 20000, .schedule = first}, {.limit = 40000, .schedule = second});
+        for (std::size_t k = 0; k < 3; ++k) CHECK(whole[k] == again[k]);
+        for (std::size_t k = 3; k < 5; ++k) CHECK(again[k] == Approx(whole[k]).epsilon(1e-12));
+      }
+  }
+}
+
+TEST_CASE("a tape limit that holds no iteration is refused with what it takes", "[tape_limit]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {100});
+  auto const y = ct::sum(ct::for_loop(50, [](auto, auto v) { return ct::sin(v) * v; }, x));
+  auto const nodes = g.get().nodes.size();
+  try {
+    (void)g.gradient({y}, {x}, {}, {.tape = {.limit = 2000}});
+    FAIL("was not refused");
+  } catch (ct::shape_error const& e) {
+    std::string const words = e.what();
+    CAPTURE(words);
+    CHECK(words.find("the tape limit must hold") != std::string::npos);
+    CHECK(words.find("2000") != std::string::npos);
+    CHECK(words.find("tape_limit.cpp") != std::string::npos);
+  }
+  CHECK(g.get().nodes.size() == nodes);
+  auto const dx = g.gradient({y}, {x}, {}, {.tape = {.limit = 20000}}).front(); // and it can be asked again
+  auto p = g.compile({dx});
+  p.bind(x, numbers(100, 4));
+  p.run();
+  CHECK(p.tape_bytes() <= 20000);
+}
+
+TEST_CASE("random nests of loops and branches have the same gradients with a tape limit", "[tape_limit]") {
+  using namespace ct;
+  auto const schedule = GENERATE(checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial);
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    int const depth = 1 + static_cast<int>(seed % 3);
+    CAPTURE(static_cast<int>(schedule), depth, seed);
+    reference::dice d(seed + 31);
+    int const elements = 1 + static_cast<int>(seed / 3 % 2);
+    std::vector<double> at;
+    for (int k = 0; k < reference::nest_slots * elements; ++k) at.push_back(d.between(-1, 1));
+    auto const results = [&](tape_options const& options, int orders) {
+      reference::nest<reference::nest_in_graph> const nested(seed + 5000, depth, elements, element::float64,
+                                                             at.data(), orders, options);
+      if (nested.b.failed().why != nullptr) FAIL(nested.b.failed().why->text);
+      REQUIRE(verify(nested.b.get()));
+      interpreter const p(simplify(nested.b.get()));
+      std::vector<std::vector<double>> out;
+      std::vector<void const*> from;
+      std::vector<void*> to;
+      for (int k = 0; k < p.input_count(); ++k) from.push_back(at.data() + k * elements);
+      for (int k = 0; k < p.output_count(); ++k)
+        to.push_back(out.emplace_back(static_cast<std::size_t>(p.output_elements(k)), -7).data());
+      dynamic::detail::block memory(static_cast<std::size_t>(p.workspace_bytes() + 64));
+      ct::tape kept;
+      REQUIRE(p.run(from.data(), to.data(), memory.data(), &kept) == status::ok);
+      std::vector<double> elements_out;
+      for (auto const& y : out) elements_out.insert(elements_out.end(), y.begin(), y.end());
+      return elements_out;
+    };
+    std::int64_t const limit = 60000;
+    CHECK(same_bits(results({}, 1), results({limit, schedule}, 1)));
+    if (seed % 6 != 0) continue;
+    auto const twice = results({}, 2), again = results({5 * limit, schedule}, 2);
+    REQUIRE(twice.size() == again.size());
+    for (std::size_t k = 0; k < twice.size(); ++k)
+      CHECK(again[k] == Approx(twice[k]).epsilon(1e-9).margin(1e-9));
+  }
+}
