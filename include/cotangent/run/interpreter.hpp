@@ -14,12 +14,6 @@
 
 namespace cotangent {
 
-/// Who holds what an interpreter reads and writes.
-struct interpreter_memory {
-  bool results_apart = false; // no output will be an input unless it `may_replace` it, which saves copies
-  array<bool> own_inputs, own_outputs; // those that lie in the workspace; none where left out
-};
-
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
@@ -89,7 +83,7 @@ private:
 
   region_code make(std::int32_t region) {
     region_code code;
-    interpreter_build<kernel_table> b(g, sizes, kernels, values, region);
+    interpreter_build<kernel_table> b(g, sizes, kernels, values, region, region == 0 ? &memory_ : nullptr);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
     absorb_reductions(b);
@@ -104,7 +98,11 @@ private:
       if (b.outputs[k].root >= 0 && !direct[k])
         e.copy_to_output(b.outputs[k], k, k < kept.size() ? kept[k] : -1);
     auto const place = [&](std::int32_t root) {
-      return root >= 0 && b.plan.roots[root].kind == home::workspace ? b.plan.roots[root].offset : -1;
+      if (root < 0 || b.plan.roots[b.plan.whole(root)].kind != home::workspace) return std::int64_t{-1};
+      std::int64_t at = 0;
+      for (; b.plan.roots[root].kind == home::part; root = b.plan.roots[root].which)
+        at += b.plan.roots[root].offset;
+      return at + b.plan.roots[root].offset;
     };
     if (region == 0) {
       for (std::int32_t const r : b.input_roots) input_places.push(place(r));
@@ -130,8 +128,8 @@ private:
   /// Inputs that lie in the workspace are there before the first step.
   void keep_inputs(interpreter_build<kernel_table>& b) const {
     for (int k = 0; k < b.input_roots.size() && k < memory_.own_inputs.size(); ++k) {
-      if (!memory_.own_inputs[k]) continue;
       memory_root& r = b.plan.roots[b.input_roots[k]];
+      if (!memory_.own_inputs[k] || r.kind == home::part) continue;
       r.kind = home::workspace;
       r.given = r.outside = true;
     }

@@ -34,13 +34,15 @@ public:
   array<strided> outputs; // without a root: absent
 
   interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k,
-                    graph_values& all_regions, std::int32_t r)
-      : unit_maker(v, sizes_of_extents, all_regions, r), kernels(k) {
+                    graph_values& all_regions, std::int32_t r, interpreter_memory const* memory = nullptr)
+      : unit_maker(v, sizes_of_extents, all_regions, r), kernels(k), memory_(memory) {
     check();
     if (failed.why == nullptr) make_units();
   }
 
 private:
+  interpreter_memory const* memory_; // of the graph's inputs and outputs, where that matters
+
   template <class Refusal> void refuse(std::int32_t node_index) {
     if (failed.why != nullptr) return;
     failed.why = why<Refusal>();
@@ -245,6 +247,14 @@ private:
     if (!in_memory(v)) v = copied(v, i);
     memory_root& r = plan.roots[v.root];
     std::int32_t step = r.step;
+    if (lies_in(v, to, g.tensors[t].base)) { // the input comes in where it belongs
+      plan.roots[to.root].begins = true;
+      r.kind = home::part;
+      r.which = to.root;
+      r.offset = to.offset * static_cast<std::int64_t>(size_of(to.type));
+      all_.values[t] = v;
+      return;
+    }
     bool const whole = r.kind == home::workspace && r.unit >= 0 && r.pieces == none && v.offset == 0 &&
                        v.contiguous() && v.count() == r.elements;
     if (whole && to.contiguous()) { // computed where it belongs
@@ -265,6 +275,21 @@ private:
     if (before >= 0) plan.edges.push({before, step});
     all_.written.set_step(t, step);
     all_.values[t] = v;
+  }
+
+  /// Whether `v` is a whole input that the workspace holds, and `to` a part of a tensor that it holds as well and that is
+  /// not cleared first: then the input may lie there.
+  bool lies_in(strided const& v, strided const& to, symbol base) const {
+    memory_root const &r = plan.roots[v.root], &whole = plan.roots[to.root];
+    if (memory_ == nullptr || r.kind != home::input || r.which >= memory_->own_inputs.size() ||
+        !memory_->own_inputs[r.which] || v.offset != 0 || !v.contiguous() || v.count() != r.elements ||
+        !to.contiguous() || whole.kind != home::workspace || whole.unit >= 0 || r.bytes == 0)
+      return false;
+    for (int k = 0; k < g.output_count(); ++k) {
+      if (g.output(k) == base && (k >= memory_->own_outputs.size() || !memory_->own_outputs[k])) return false;
+      if (g.output(k) == g.input(r.which)) return false;
+    }
+    return true;
   }
 
   // ---- what runs regions

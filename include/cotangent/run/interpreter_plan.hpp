@@ -11,6 +11,16 @@
 
 // What the interpreter decides once: which nodes run together, in which order, and where their results live.
 
+namespace cotangent {
+
+/// Who holds what an interpreter reads and writes.
+struct interpreter_memory {
+  bool results_apart = false; // no output will be an input unless it `may_replace` it, which saves copies
+  array<bool> own_inputs, own_outputs; // those that lie in the workspace; none where left out
+};
+
+} // namespace cotangent
+
 namespace cotangent::detail::interpret {
 
 enum class home : unsigned char {
@@ -34,6 +44,7 @@ struct memory_root {
   std::int32_t last = -1;   // the position of the last step that reads it
   bool outside = false;     // read by another step than the one that writes it
   bool given = false;       // in the workspace before the first step
+  bool begins = false;      // a part of it is
   bool at_end = false;      // written in the workspace after the last step
   std::int32_t pieces = -1; // the number of what is written in pieces, where it is that
   std::int64_t offset = 0;  // in the workspace, in the constants, in what it is a part of
@@ -48,9 +59,10 @@ struct unit {
   std::int32_t step = -1;
   std::int32_t next = -1;  // of the same step
   std::int32_t drain = -1; // what it writes besides: into views that are not one run, by the plan's drains
-  std::int32_t sum = -1;   // a unit that reduces its result to one element while it is made; and so on from that one
-  bool absorbed = false;   // into the step of what it reduces
-  std::int32_t more = 0;   // further results of what runs regions, in the plan's results
+  std::int32_t sum =
+      -1; // a unit that reduces its result to one element while it is made; and so on from that one
+  bool absorbed = false; // into the step of what it reduces
+  std::int32_t more = 0; // further results of what runs regions, in the plan's results
   std::int32_t more_count = 0;
 };
 
@@ -213,7 +225,7 @@ public:
     for (int r = 0; r < p.roots.size(); ++r) {
       memory_root const& m = p.roots[r];
       if (m.kind != home::workspace) continue;
-      if (m.given) take(r, -1);
+      if (m.given || m.begins) take(r, -1);
       if (m.outside && m.last >= 0 && m.last < p.order.size()) dies_[m.last].push(r);
     }
     for (int position = 0; position < p.order.size(); ++position) visit(position);

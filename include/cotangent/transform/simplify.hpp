@@ -14,7 +14,7 @@ namespace cotangent {
 struct simplify_options {
   bool rewrite = true; // false: only what leaves every bit as it is
   bool fuse_multiply_add =
-      math::has_fma; // whether the target has it: decided here, before a pass duplicates a node
+      math::has_fma;      // whether the target has it: decided here, before a pass duplicates a node
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
 };
 
@@ -29,6 +29,7 @@ class simplifier : public sum_rules {
   symbol* now_;             // the same by old symbol
   array<std::int32_t> shape_numbers_;
   std::int32_t const* shapes_;    // by old shape
+  array<bool> is_base_;           // by old symbol, where there are views: something is a view of it
   array<std::int32_t> divisions_; // by what repeats in the divisor; counted for the first division
 
 public:
@@ -49,6 +50,11 @@ public:
       to.regions.push(g.regions[r]);
       to.regions[r].first_input = to.ids.size();
       for (int k = 0; k < g.input_count(r); ++k) to.ids.push(now(g.input(k, r)));
+    }
+    if (views) {
+      is_base_.assign(g.tensor_count, false);
+      for (std::int32_t t = 0; t < g.tensor_count; ++t)
+        if (g.tensors[t].base != none) is_base_[g.tensors[t].base] = true;
     }
     for (std::int32_t i = 0; i < g.node_count; ++i) visit(i);
     for (std::int32_t r = 0; r < g.region_count; ++r) {
@@ -76,10 +82,15 @@ private:
     return s;
   }
 
+  /// Views, what has views, and what was read before it is computed keep their nodes.
+  constexpr bool stays(symbol old) const {
+    return from_.tensors[old].base != none || is_base_[old] || now_[old] != 0;
+  }
   constexpr void visit(std::int32_t i) {
     node const& n = from_.nodes[i];
     std::int32_t const* const ids = from_.ids + n.first;
-    bool const rare = n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control;
+    bool const rare = n.result_count != 1 || n.op->kind == operation_kind::control ||
+                      (readers_.views && stays(ids[n.operand_count]));
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
     if (rare || n.operand_count > 4 || !n.merges || n.exact || n.repeated || !rewrite_)

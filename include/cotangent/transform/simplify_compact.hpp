@@ -219,6 +219,7 @@ private:
       live = read_[old[k]] != 0 || (g_.tensors[old[k]].base != none && read_[g_.tensors[old[k]].base] != 0);
     if (!live) return;
     for (int k = 0; k < all; ++k) (void)now(old[k]);
+    if (n.op == the<op::identity> && writes_itself(old[0], old[1])) return;
     n.first = id_count_;
     for (int k = 0; k < all; ++k) ids_[id_count_++] = now(old[k]);
     copy_attributes(n);
@@ -226,6 +227,22 @@ private:
     for (std::int32_t r = 1; r < g_.region_count; ++r)
       if (g_.regions[r].owner == i) to_.regions[r].owner = node_count_;
     nodes_[node_count_++] = n;
+  }
+
+  /// Where x is only copied into a view, what makes x writes there.
+  constexpr bool writes_itself(symbol x, symbol view) {
+    if (g_.tensors[view].base == none || read_[x] != 1 || g_.tensors[x].base != none) return false;
+    std::int32_t const p = tensors_[now(x)].producer;
+    if (p == none) return false;
+    node const& n = nodes_[p];
+    bool const works = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction ||
+                       n.op->kind == operation_kind::matmul || n.op->kind == operation_kind::concatenate ||
+                       n.op->kind == operation_kind::gather;
+    if (!works || n.result_count != 1 || n.region != tensors_[now(view)].region) return false;
+    ids_[n.first + n.operand_count] = now(view);
+    tensors_[now(view)].producer = p;
+    tensors_[now(x)].producer = none;
+    return true;
   }
 
   // ---- fused multiply-adds
