@@ -206,6 +206,11 @@ template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads
       reads_in_step& r = reads[v.root];
       bool const pointwise = v.contiguous() && v.offset == 0 && v.count() == p.roots[v.root].elements;
       r = {s, u, pointwise && (r.step != s || r.pointwise)};
+      for (std::int32_t whole = v.root;
+           p.roots[whole].kind == home::part;) { // what it is a part of is read as well
+        whole = p.roots[whole].which;
+        reads[whole] = {s, u, false};
+      }
     }
 }
 
