@@ -18,6 +18,13 @@ def wide(terms):
     return _source(["x", "w"], ["ct::tensor<double, 64>"] * 2, body, "ct::sum(s)", [0, 1])
 
 
+def rows(steps):
+    """A matrix that meets vectors of its rows and means of its columns: most of the gradient repeats and sums."""
+    body = ["auto h = x;"]
+    body += ["h = ct::tanh(h * w + b);" if k % 3 else "h = h - ct::mean(h, ct::axes<1>, ct::keep) * w;" for k in range(steps)]
+    return _source(["x", "w", "b"], ["ct::tensor<double, 16, 64>"] + ["ct::tensor<double, 64>"] * 2, body, "ct::sum(h)", [0, 1, 2])
+
+
 def digits(layers):
     """The network of the digits example, 64-32-...-32-10 with a number of hidden layers."""
     names = ["x", "labels", "w0", "b0", "hidden_w", "hidden_b", "w", "b"]
@@ -62,4 +69,4 @@ int main() {{
 """
 
 
-FAMILIES = {"chain": chain, "wide": wide, "digits": digits}
+FAMILIES = {"chain": chain, "wide": wide, "rows": rows, "digits": digits}

@@ -25,6 +25,10 @@ class array {
 public:
   using value_type = T;
 
+  // Open to the innermost passes: a call of an accessor costs a constant evaluation two of its steps.
+  T* first_ = nullptr;
+  int size_ = 0;
+
   constexpr array() = default;
   constexpr explicit array(int size)
       : first_(size > 0 ? new T[static_cast<unsigned>(size)]() : nullptr), size_(size), capacity_(size) {}
@@ -133,8 +137,6 @@ private:
     first_[size_] = static_cast<T&&>(value);
     return size_++;
   }
-  T* first_ = nullptr;
-  int size_ = 0;
   int capacity_ = 0;
 
   constexpr void release() noexcept {

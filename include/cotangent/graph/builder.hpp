@@ -45,19 +45,19 @@ public:
   constexpr int size() const noexcept { return hashes_.size(); }
   /// The index with this hash for which `same(index)` holds, or none.
   template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
-    std::int32_t const* const slots = slots_.data();
+    std::int32_t const* const slots = slots_.first_;
     for (int p = static_cast<int>(hash >> 1) & mask_; mask_ > 0 && slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
+      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
     return none;
   }
   /// The same, but what was not found is added: the next index then is its.
   template <class Same> constexpr std::int32_t find_or_add(std::uint32_t hash, Same same) {
     int const n = hashes_.push(hash) + 1;
     if (2 * n > mask_) grow(n - 1);
-    std::int32_t* const slots = slots_.data();
+    std::int32_t* const slots = slots_.first_;
     int p = static_cast<int>(hash >> 1) & mask_;
     for (; slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) {
+      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) {
         (void)hashes_.pop();
         return slots[p] - 1;
       }
@@ -104,8 +104,9 @@ private:
   }
 };
 
+inline constexpr std::uint64_t odd_multiplier = 0x9E3779B97F4A7C15ull;
 constexpr std::uint32_t mix(std::uint32_t h, std::uint64_t v) noexcept {
-  std::uint64_t const x = (h ^ v) * 0x9E3779B97F4A7C15ull;
+  std::uint64_t const x = (h ^ v) * odd_multiplier;
   return static_cast<std::uint32_t>((x ^ (x >> 32)) * 0x85EBCA6Bu) ^ static_cast<std::uint32_t>(x >> 43);
 }
 
@@ -252,6 +253,7 @@ public:
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
                         int attribute_count, element type, std::int32_t shape_id, std::source_location where,
                         bool merges = true) {
+    std::int32_t const first = g_.ids.size_;
     symbol* const x = g_.ids.extend(operand_count + 1);
     for (int k = 0; k < operand_count; ++k) x[k] = operands[k];
     if (op->commutative && x[0] > x[1]) {
@@ -260,31 +262,31 @@ public:
     }
     std::uint32_t const h = hash_of(op, x, operand_count, attributes, attribute_count, type, shape_id, region);
     auto const same = [&](std::int32_t i) {
-      node const& n = g_.nodes[i];
-      symbol const* const ids = g_.ids.data() + n.first;
-      tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
+      node const& n = g_.nodes.first_[i];
+      symbol const* const ids = g_.ids.first_ + n.first;
+      tensor_symbol const& t = g_.tensors.first_[ids[n.operand_count]];
       if (n.op != op || n.operand_count != operand_count || n.attribute_count != attribute_count ||
           n.region != region || n.exact != exact || t.type != type || t.shape != shape_id)
         return false;
       for (int k = 0; k < operand_count; ++k)
         if (ids[k] != x[k]) return false;
       for (int k = 0; k < attribute_count; ++k)
-        if (g_.numbers[n.attribute + k] != attributes[k]) return false;
+        if (g_.numbers.first_[n.attribute + k] != attributes[k]) return false;
       return true;
     };
     if (!merges) {
       nodes_.add(h, false);
     } else if (std::int32_t const at = nodes_.find_or_add(h, same); at != none) {
-      g_.ids.resize(g_.ids.size() - operand_count - 1);
-      return g_.ids[g_.nodes[at].first + g_.nodes[at].operand_count];
+      g_.ids.size_ = first;
+      return g_.ids.first_[g_.nodes.first_[at].first + g_.nodes.first_[at].operand_count];
     }
-    std::int32_t const attribute = g_.numbers.size();
+    std::int32_t const attribute = g_.numbers.size_;
     if (attribute_count > 0) {
       std::int64_t* const numbers = g_.numbers.extend(attribute_count);
       for (int k = 0; k < attribute_count; ++k) numbers[k] = attributes[k];
     }
-    symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size(), none, none, region, none});
-    g_.nodes.push({op, g_.ids.size() - operand_count - 1, operand_count, 1, attribute, attribute_count, region, merges,
+    symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size_, none, none, region, none});
+    g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
                    where, exact, repeated});
     return y;
   }
@@ -341,13 +343,11 @@ private:
   static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
                                          std::int64_t const* numbers, int number_count, element type,
                                          std::int32_t shape, std::int32_t region) noexcept {
-    constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ull;
     std::uint64_t h = (static_cast<std::uint64_t>(op->code) << 32 | static_cast<std::uint32_t>(shape * 64 + region)) +
                       static_cast<std::uint32_t>(type);
-    for (int k = 0; k < id_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(ids[k] + 1)) * odd;
-    for (int k = 0; k < number_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(numbers[k])) * odd;
-    h = (h ^ h >> 32) * odd;
-    return static_cast<std::uint32_t>(h >> 32) | 1u;
+    for (int k = 0; k < id_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(ids[k] + 1)) * detail::odd_multiplier;
+    for (int k = 0; k < number_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(numbers[k])) * detail::odd_multiplier;
+    return static_cast<std::uint32_t>((h ^ h >> 32) * detail::odd_multiplier >> 32) | 1u;
   }
   /// Lets equal nodes merge with the next one that is not listed yet, `k`.
   constexpr void list(std::int32_t k) {

@@ -23,6 +23,11 @@ struct capacity {
     return {factor * tensors + 32, factor * nodes + 32, factor * ids + 96, factor * numbers + 32, 2 * shapes + 16,
             extents + 4,           regions,             names};
   }
+  /// Room for half as much again.
+  constexpr capacity widened() const noexcept {
+    return {tensors + tensors / 2 + 32, nodes + nodes / 2 + 32, ids + ids / 2 + 96, numbers + numbers / 2 + 32, shapes + 16,
+            extents + 4,                regions,                names};
+  }
 };
 
 namespace detail {

@@ -97,7 +97,7 @@ private:
   static constexpr symbols levelled = [] {
     symbols s;
     fuser const done(Stage::view, thawed(classified.at), false);
-    fill(s, done.at.data(), done.at.size());
+    fill(s, done.at, Stage::view.tensor_count);
     return s;
   }();
 

@@ -31,13 +31,11 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   COTANGENT_INLINE void body(Sums& sums, Columns& into, Before* before, std::int64_t c, std::int64_t count,
                              std::index_sequence<I...>) noexcept {
     registers<W, wide, shape::lane_count(S)> r;
-    constexpr int from = shape::begin(shape::lane_list(S));
+    constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     static_cast<void>(std::initializer_list<int>{
-        (this->template lane_step<plain::kind_of(from + static_cast<int>(I)), S, Full, (sizeof...(I) > shape::long_body)>(
-             r, sums, into, before, c, count, plain::place_of_value(from + static_cast<int>(I)),
-             plain::template place_of_operand<0>(from + static_cast<int>(I)),
-             plain::template place_of_operand<1>(from + static_cast<int>(I)),
-             plain::template place_of_operand<2>(from + static_cast<int>(I))),
+        (this->template lane_step<plain::all_steps.of[from + I].kind, S, Full, (sizeof...(I) > shape::long_body)>(
+             r, sums, into, before, c, count, plain::all_steps.of[from + I].place, plain::all_steps.of[from + I].operand0,
+             plain::all_steps.of[from + I].operand1, plain::all_steps.of[from + I].operand2),
          0)...});
   }
 

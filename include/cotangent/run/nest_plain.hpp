@@ -27,7 +27,7 @@ template <class Op, element To, class V, element... From, class... X>
 template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stage, K, Context> {
   using memory = nest_memory<Stage, K, Context>;
   using shape = nest_shape<Stage, K>;
-  using shape::at;
+  using shape::at, shape::first, shape::N;
   using memory::operand, memory::source_of;
   using steps = nest_steps<Stage, K, Context>;
   using steps::steps;
@@ -36,36 +36,49 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     return v.what == action::compute && v.where == role::lane && v.access == none && v.slot == none && v.operand_count >= 1 &&
            v.operand_count <= 3;
   }
-  static consteval step_kind kind_of(int i) {
-    instance const& v = at(i);
-    step_kind q;
-    if (!is_plain(v)) {
-      q.instance = i;
-      return q;
-    }
-    q.op = v.op;
-    q.operand_count = v.operand_count;
-    q.type = v.type;
-    q.type0 = operand(i, 0).type;
-    q.from0 = source_of(operand(i, 0));
-    if (v.operand_count > 1) {
-      q.type1 = operand(i, 1).type;
-      q.from1 = source_of(operand(i, 1));
-    }
-    if (v.operand_count > 2) {
-      q.type2 = operand(i, 2).type;
-      q.from2 = source_of(operand(i, 2));
-    }
-    return q;
-  }
   static constexpr std::int64_t place_of(instance const& u) {
     return u.what == action::constant ? u.bits : u.place;
   }
-  /// The place of its value, or of an operand; the bits of a constant.
-  static consteval int place_of_value(int i) { return is_plain(at(i)) ? at(i).place : 0; }
-  template <int O> static consteval std::int64_t place_of_operand(int i) {
-    return is_plain(at(i)) && at(i).operand_count > O ? place_of(operand(i, O)) : 0;
-  }
+  /// An instance as an argument of `lane_step`: its kind, the place of its value, those of its operands or the bits of
+  /// constants.
+  struct step_data {
+    step_kind kind;
+    int place = 0;
+    std::int64_t operand0 = 0, operand1 = 0, operand2 = 0;
+  };
+  /// Of all instances, in one evaluation: a call for each would take as long as their code.
+  struct step_table {
+    step_data of[N.instance_count > 0 ? N.instance_count : 1]{};
+    consteval step_table() {
+      for (int k = 0; k < N.instance_count; ++k) {
+        instance const& v = at(first + k);
+        step_data& s = of[k];
+        if (!is_plain(v)) {
+          s.kind.instance = first + k;
+          continue;
+        }
+        s.place = v.place;
+        s.kind.op = v.op;
+        s.kind.operand_count = v.operand_count;
+        s.kind.type = v.type;
+        instance const& a = operand(first + k, 0);
+        s.kind.type0 = a.type;
+        s.kind.from0 = source_of(a);
+        s.operand0 = place_of(a);
+        if (v.operand_count == 1) continue;
+        instance const& b = operand(first + k, 1);
+        s.kind.type1 = b.type;
+        s.kind.from1 = source_of(b);
+        s.operand1 = place_of(b);
+        if (v.operand_count == 2) continue;
+        instance const& c = operand(first + k, 2);
+        s.kind.type2 = c.type;
+        s.kind.from2 = source_of(c);
+        s.operand2 = place_of(c);
+      }
+    }
+  };
+  static constexpr step_table all_steps{};
 
   /// In a long body what takes long is called: compile time, against some cycles.
   static constexpr float most_cost_inlined = 8;

@@ -68,13 +68,23 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
   }
 };
 
-template <class Before, bool Rewrite> struct simplify_stage {
-  static constexpr built make() {
-    simplify_options options;
-    options.rewrite = Rewrite;
-    options.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
-    return {simplify(Before::view, options), {}};
-  }
+/// Simplifies in two steps.
+template <class Before, bool Rewrite> struct rewrite_stage {
+  static constexpr simplify_options options = [] {
+    simplify_options o;
+    o.rewrite = Rewrite;
+    o.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
+    return o;
+  }();
+  static constexpr built make() { return {rewritten(Before::view, options), {}}; }
+};
+template <class Rewriting, class Rewritten> struct compact_stage {
+  static constexpr built make() { return {compacted(Rewritten::view, Rewriting::options), {}}; }
+};
+template <class Before, bool Rewrite> struct simplified_from {
+  using rewriting = rewrite_stage<Before, Rewrite>;
+  using rewritten = frozen<rewriting, capacity::of(Before::view).widened()>;
+  using type = frozen<compact_stage<rewriting, rewritten>, capacity::of(rewritten::view)>;
 };
 
 /// What the outermost transformation asks for: the function to trace, and the steps after it.
@@ -160,9 +170,7 @@ template <class F, class... Args> struct stages {
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
-    else
-      return std::type_identity<frozen<simplify_stage<differentiated, outermost<F>::rewrites>,
-                                       capacity::of(differentiated::view)>>{};
+    else return std::type_identity<typename simplified_from<differentiated, outermost<F>::rewrites>::type>{};
   }
   using simplified = typename decltype(find_simplified())::type;
 

@@ -11,6 +11,8 @@
 namespace cotangent::detail {
 
 class classifier {
+  array<symbol_plan> symbols_;
+
 public:
   graph_view g;
   plan p;
@@ -19,16 +21,18 @@ public:
   array<std::int32_t> domain_of; // by shape
   array<std::int32_t> nest_domain_of; // by shape: of the nests that compute it
   bool has_pads = false, hosted = false; // whether there are pads, and domains in others
-  array<symbol_plan> at;         // by symbol
+  symbol_plan* at;               // by symbol; a pointer: the accessors of arrays are calls in a constant evaluation
   array<memory_view> views;
   array<resolved> repeats; // of broadcasts
   array<symbol> results;   // for each output: the symbol whose memory it is
 
+  classifier(classifier const&) = delete;
   constexpr classifier(graph_view const& graph, classification&& c)
-      : g(graph), sizes(p.derived, graph.extent_count), domains(static_cast<array<domain>&&>(c.domains)),
+      : symbols_(static_cast<array<symbol_plan>&&>(c.at)), g(graph), sizes(p.derived, graph.extent_count),
+        domains(static_cast<array<domain>&&>(c.domains)),
         domain_of(static_cast<array<std::int32_t>&&>(c.domain_of)),
         nest_domain_of(static_cast<array<std::int32_t>&&>(c.nest_domain_of)), has_pads(c.has_pads), hosted(c.hosted),
-        at(static_cast<array<symbol_plan>&&>(c.at)), views(static_cast<array<memory_view>&&>(c.views)),
+        at(symbols_.data()), views(static_cast<array<memory_view>&&>(c.views)),
         repeats(static_cast<array<resolved>&&>(c.repeats)), results(static_cast<array<symbol>&&>(c.results)) {
     p.known_sizes = g.extent_count;
     p.windows = static_cast<array<window>&&>(c.windows);
@@ -39,7 +43,7 @@ public:
     return {static_cast<array<domain>&&>(domains),
             static_cast<array<std::int32_t>&&>(domain_of),
             static_cast<array<std::int32_t>&&>(nest_domain_of),
-            static_cast<array<symbol_plan>&&>(at),
+            static_cast<array<symbol_plan>&&>(symbols_),
             static_cast<array<memory_view>&&>(views),
             static_cast<array<resolved>&&>(repeats),
             static_cast<array<symbol>&&>(results),
@@ -49,7 +53,8 @@ public:
             hosted};
   }
 
-  constexpr explicit classifier(graph_view const& graph) : g(graph), sizes(p.derived, graph.extent_count), at(graph.tensor_count) {
+  constexpr explicit classifier(graph_view const& graph)
+      : symbols_(graph.tensor_count), g(graph), sizes(p.derived, graph.extent_count), at(symbols_.data()) {
     p.known_sizes = g.extent_count;
     make_domains();
     classify();

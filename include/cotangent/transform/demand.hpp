@@ -13,6 +13,11 @@ public:
   array<demand> demands;
 
   constexpr demander(graph_view const& graph, classification&& fused) : fuser(graph, static_cast<classification&&>(fused), true) {
+    // (most of what grows would be copied as often as it is written)
+    int const reads = g.id_count - g.node_count + g.output_count();
+    demands.reserve(reads);
+    p.operands.reserve(reads);
+    p.instances.reserve(g.node_count + g.input_count() + g.output_count());
     make_nests();
   }
 

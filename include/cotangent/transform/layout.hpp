@@ -20,8 +20,8 @@ public:
   plan p;
   size_table sizes;
 
-  constexpr layouter(graph_view const& graph, plan const& schedule, int vector_bytes)
-      : g(graph), vector_bytes_(vector_bytes), p(schedule), sizes(p.derived, p.known_sizes) {
+  constexpr layouter(graph_view const& graph, plan&& schedule, int vector_bytes)
+      : g(graph), vector_bytes_(vector_bytes), p(static_cast<plan&&>(schedule)), sizes(p.derived, p.known_sizes) {
     sort_nests();
     nest_of_.resize(p.buffers.size());
     for (std::int32_t k = 0; k < p.nests.size(); ++k)
@@ -65,12 +65,16 @@ private:
     }
     order_.resize(p.instances.size());
     sorted_.resize(p.instances.size());
-    for (int k = p.instances.size() - 1; k >= 0; --k) order_[start[p.instances[k].nest]++] = k;
+    instance const* const all = p.instances.data();
+    std::int32_t *const next = start.data(), *const order = order_.data();
+    for (int k = p.instances.size() - 1; k >= 0; --k) order[next[all[k].nest]++] = k;
   }
 
   constexpr bool is_structured(nest const& n) const {
+    instance const* const all = p.instances.data();
+    std::int32_t const* const order = order_.data() + n.first_instance;
     for (int k = 0; k < n.instance_count; ++k) {
-      instance const& v = p.instances[order_[n.first_instance + k]];
+      instance const& v = all[order[k]];
       if (v.what == action::reduce || v.what == action::accumulate || v.where == role::row) return true;
     }
     return false;
@@ -84,14 +88,17 @@ private:
     // roles and stages
     n.widest = element::boolean;
     int widest = 0;
+    instance* const all = p.instances.data();
+    std::int32_t const* const order = order_.data() + n.first_instance;
     for (int k = 0; k < n.instance_count; ++k) {
-      instance& v = p.instances[order_[n.first_instance + k]];
+      instance& v = all[order[k]];
       if (v.what == action::load) v.where = role_of(p.accesses[v.access], n);
       if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
-      n.stages = larger(n.stages, v.stage + 1);
+      if (v.stage >= n.stages) n.stages = v.stage + 1;
       if (v.slot != none) ++n.row_slots;
+      if (v.type == n.widest || (v.where != role::lane && n.rank != 0)) continue;
       int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
-      if ((v.where == role::lane || n.rank == 0) && weight > widest) {
+      if (weight > widest) {
         widest = weight;
         n.widest = v.type;
       }
@@ -107,8 +114,11 @@ private:
     float cost = 0;
     std::int64_t slots = 0, tiles = 0, streams = 0;
     bool windows = false;
+    instance const* const all = p.instances.data();
+    std::int32_t const* const sorted = sorted_.data() + n.first_instance;
     for (int k = 0; k < n.instance_count; ++k) {
-      instance const& v = p.instances[sorted_[n.first_instance + k]];
+      instance const& v = all[sorted[k]];
+      if (v.what == action::compute && v.where == role::lane && v.access == none && v.slot == none) continue;
       if (v.where == role::row && v.op != nullptr) cost += v.op->cost;
       if (v.slot != none) ++slots;
       if (v.where == role::lane && v.access != none && p.accesses[v.access].stride[0] != 0)
@@ -151,8 +161,11 @@ private:
   constexpr void join_axes(nest& n, bool structured) {
     bool joined[max_rank]{}; // axis k with axis k + 1
     for (int k = 0; k + 1 < n.rank; ++k) joined[k] = !structured || k + 1 != n.split;
+    instance* const all = p.instances.data();
+    std::int32_t const* const order = order_.data() + n.first_instance;
     for (int i = 0; i < n.instance_count; ++i) {
-      instance const& v = p.instances[order_[n.first_instance + i]];
+      instance const& v = all[order[i]];
+      if (v.what == action::compute && v.access == none) continue; // by far the most
       if (v.what == action::position && v.detail != none) {
         joined[v.detail] = false;
         if (v.detail > 0) joined[v.detail - 1] = false;
@@ -182,7 +195,7 @@ private:
       for (int k = 0; k < n.rank; ++k)
         if (n.size[k] == 0) size[to[k]] = 0;
       for (int i = 0; i < n.instance_count; ++i) {
-        instance& v = p.instances[order_[n.first_instance + i]];
+        instance& v = all[order[i]];
         if (v.what == action::position && v.detail != none) v.detail = to[v.detail];
         if (v.access == none) continue;
         access& a = p.accesses[v.access];
@@ -202,12 +215,15 @@ private:
     n.first_list = p.lists.size();
     for (int k = 0; k <= keys; ++k) p.lists.push(0);
     std::int32_t* const at_ = p.lists.data() + n.first_list;
-    for (int k = 0; k < n.instance_count; ++k) ++at_[key(p.instances[order_[n.first_instance + k]]) + 1];
+    instance* const all = p.instances.data();
+    std::int32_t const* const order = order_.data() + n.first_instance;
+    std::int32_t* const sorted = sorted_.data();
+    for (int k = 0; k < n.instance_count; ++k) ++at_[key(all[order[k]]) + 1];
     at_[0] = n.first_instance;
     for (int k = 0; k < keys; ++k) at_[k + 1] += at_[k];
     for (int k = 0; k < n.instance_count; ++k) {
-      std::int32_t const i = order_[n.first_instance + k];
-      sorted_[at_[key(p.instances[i])]++] = i;
+      std::int32_t const i = order[k];
+      sorted[at_[key(all[i])]++] = i;
     }
     for (int k = keys; k > 0; --k) at_[k] = at_[k - 1];
     at_[0] = n.first_instance;
@@ -215,7 +231,7 @@ private:
     std::int32_t once[element_count]{}, row[element_count]{}, lane[element_count]{};
     std::int32_t stage = 0;
     for (int k = 0; k < n.instance_count; ++k) {
-      instance& v = p.instances[sorted_[n.first_instance + k]];
+      instance& v = all[sorted[n.first_instance + k]];
       if (v.where == role::lane && v.stage != stage) {
         for (std::int32_t& c : lane) c = 0;
         stage = v.stage;
@@ -233,11 +249,17 @@ private:
   constexpr void settle_instances() {
     array<std::int32_t> position(p.instances.size());
     array<instance> instances(p.instances.size());
-    for (int k = 0; k < sorted_.size(); ++k) {
-      position[sorted_[k]] = k;
-      instances[k] = p.instances[sorted_[k]];
+    std::int32_t const* const sorted = sorted_.data();
+    std::int32_t* const to = position.data();
+    instance const* const from = p.instances.data();
+    instance* const moved = instances.data();
+    int const count = sorted_.size();
+    for (int k = 0; k < count; ++k) {
+      to[sorted[k]] = k;
+      moved[k] = from[sorted[k]];
     }
-    for (std::int32_t& o : p.operands) o = o == none ? none : position[o];
+    for (std::int32_t& o : p.operands)
+      if (o != none) o = to[o];
     p.instances = static_cast<array<instance>&&>(instances);
   }
 
@@ -384,8 +406,8 @@ constexpr plan make_schedule(graph_view const& g) {
 }
 
 /// Plans the execution of a scheduled graph with vectors of so many bytes.
-constexpr plan make_plan(graph_view const& g, plan const& schedule, int vector_bytes) {
-  return detail::layouter(g, schedule, vector_bytes).p;
+constexpr plan make_plan(graph_view const& g, plan&& schedule, int vector_bytes) {
+  return detail::layouter(g, static_cast<plan&&>(schedule), vector_bytes).p;
 }
 constexpr plan make_plan(graph_view const& g, int vector_bytes) { return make_plan(g, make_schedule(g), vector_bytes); }
 

@@ -202,6 +202,22 @@ private:
   }
 };
 
+/// The two halves of `simplify`, for constant evaluations: compilers bound what one may take.
+constexpr graph rewritten(graph_view const& g, simplify_options const& o) {
+  if (g.region_count > 1 && knows_regions(g)) {
+    graph const narrow = hoist(prune(g));
+    simplifier rebuilt(narrow, o, readers::any_view(narrow));
+    return static_cast<graph&&>(rebuilt.b.edit());
+  }
+  simplifier rebuilt(g, o, readers::any_view(g));
+  return static_cast<graph&&>(rebuilt.b.edit());
+}
+constexpr graph compacted(graph_view const& g, simplify_options const& o) {
+  compaction live(g, o.rewrite && o.fuse_multiply_add, readers::any_view(g));
+  if (g.region_count > 1 && knows_regions(g)) return prune(live.take());
+  return live.take();
+}
+
 } // namespace detail
 
 /// The same function with less to do: dead nodes go, equal ones merge, borders for gradients vanish, and the rewrites
@@ -211,16 +227,7 @@ private:
 /// Cost: linear.
 /// Checked: tests/static/simplify.cpp, tests/runtime/simplify.cpp.
 constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
-  bool const fuses = o.rewrite && o.fuse_multiply_add;
-  if (g.region_count > 1 && detail::knows_regions(g)) {
-    graph const narrow = hoist(prune(g));
-    bool const views = detail::readers::any_view(narrow);
-    detail::simplifier const rebuilt(narrow, o, views);
-    return prune(detail::compaction(rebuilt.b.get(), fuses, views).take());
-  }
-  bool const views = detail::readers::any_view(g);
-  detail::simplifier const rebuilt(g, o, views);
-  return detail::compaction(rebuilt.b.get(), fuses, views).take();
+  return detail::compacted(detail::rewritten(g, o), o);
 }
 
 } // namespace cotangent

@@ -51,19 +51,19 @@ public:
   constexpr bool is_constant(symbol t) const noexcept { return origin_[t].op == the<op::constant>; }
   // Written out, since each call of a function costs a constant evaluation two steps.
   constexpr symbol operand(symbol t, int k = 0) const noexcept {
-    return g_.ids.data()[g_.nodes.data()[g_.tensors.data()[t].producer].first + k];
+    return g_.ids.first_[g_.nodes.first_[g_.tensors.first_[t].producer].first + k];
   }
   constexpr int operand_count(symbol t) const noexcept {
-    return g_.nodes.data()[g_.tensors.data()[t].producer].operand_count;
+    return g_.nodes.first_[g_.tensors.first_[t].producer].operand_count;
   }
   constexpr int attribute_count(symbol t) const noexcept {
-    return g_.nodes.data()[g_.tensors.data()[t].producer].attribute_count;
+    return g_.nodes.first_[g_.tensors.first_[t].producer].attribute_count;
   }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
-    return g_.numbers.data()[g_.nodes.data()[g_.tensors.data()[t].producer].attribute + k];
+    return g_.numbers.first_[g_.nodes.first_[g_.tensors.first_[t].producer].attribute + k];
   }
-  constexpr element type_of(symbol t) const noexcept { return g_.tensors.data()[t].type; }
-  constexpr std::int32_t shape_of(symbol t) const noexcept { return g_.tensors.data()[t].shape; }
+  constexpr element type_of(symbol t) const noexcept { return g_.tensors.first_[t].type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return g_.tensors.first_[t].shape; }
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
@@ -146,7 +146,7 @@ public:
   }
   /// The axes that have more (or, named, may have more) than one position.
   constexpr std::int32_t long_axes(std::int32_t shape) const noexcept {
-    dimensions const& d = g_.shapes.data()[shape];
+    dimensions const& d = g_.shapes.first_[shape];
     std::int32_t mask = 0;
     for (int k = 0; k < d.rank; ++k) mask |= d.size[k] == 1 ? 0 : 1 << k;
     return mask;
@@ -162,7 +162,7 @@ public:
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
                                std::uint32_t& before) const {
-    dimensions const &from = g_.shapes.data()[x], &to = g_.shapes.data()[y];
+    dimensions const &from = g_.shapes.first_[x], &to = g_.shapes.first_[y];
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {
       if (to.size[j] == 1) continue;
@@ -174,7 +174,7 @@ public:
     return k == from.rank;
   }
   constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
-    dimensions const d = g_.shapes.data()[shape];
+    dimensions const d = g_.shapes.first_[shape];
     dimensions r;
     for (int k = 0; k < d.rank; ++k)
       if ((mask >> k & 1u) == 0) r.size[r.rank++] = d.size[k];
