@@ -2,61 +2,16 @@
 #ifndef COTANGENT_TRANSFORM_CLASSIFY_HPP
 #define COTANGENT_TRANSFORM_CLASSIFY_HPP
 
-#include <cotangent/ops/ops.hpp>
-#include <cotangent/transform/sizes.hpp>
-#include <cotangent/transform/symbol_plan.hpp>
+#include <cotangent/transform/placements.hpp>
 
 // What each symbol of a graph is to the planner: computed in loops or by a kernel, a view of memory, a repetition.
 
 namespace cotangent::detail {
 
-class classifier {
-  array<symbol_plan> symbols_;
-
+class classifier : public placements {
 public:
-  graph_view g;
-  plan p;
-  size_table sizes;
-  array<domain> domains;
-  array<std::int32_t> domain_of; // by shape
-  array<std::int32_t> nest_domain_of; // by shape: of the nests that compute it
-  bool has_pads = false, hosted = false; // whether there are pads, and domains in others
-  symbol_plan* at;               // by symbol; a pointer: the accessors of arrays are calls in a constant evaluation
-  array<memory_view> views;
-  array<resolved> repeats; // of broadcasts
-  array<symbol> results;   // for each output: the symbol whose memory it is
-
-  classifier(classifier const&) = delete;
-  constexpr classifier(graph_view const& graph, classification&& c)
-      : symbols_(static_cast<array<symbol_plan>&&>(c.at)), g(graph), sizes(p.derived, graph.extent_count),
-        domains(static_cast<array<domain>&&>(c.domains)),
-        domain_of(static_cast<array<std::int32_t>&&>(c.domain_of)),
-        nest_domain_of(static_cast<array<std::int32_t>&&>(c.nest_domain_of)), has_pads(c.has_pads), hosted(c.hosted),
-        at(symbols_.data()), views(static_cast<array<memory_view>&&>(c.views)),
-        repeats(static_cast<array<resolved>&&>(c.repeats)), results(static_cast<array<symbol>&&>(c.results)) {
-    p.known_sizes = g.extent_count;
-    p.windows = static_cast<array<window>&&>(c.windows);
-    p.derived = static_cast<array<derived_size>&&>(c.derived);
-  }
-  /// What was found, for the next step.
-  constexpr classification take() {
-    return {static_cast<array<domain>&&>(domains),
-            static_cast<array<std::int32_t>&&>(domain_of),
-            static_cast<array<std::int32_t>&&>(nest_domain_of),
-            static_cast<array<symbol_plan>&&>(symbols_),
-            static_cast<array<memory_view>&&>(views),
-            static_cast<array<resolved>&&>(repeats),
-            static_cast<array<symbol>&&>(results),
-            static_cast<array<window>&&>(p.windows),
-            static_cast<array<derived_size>&&>(p.derived),
-            has_pads,
-            hosted};
-  }
-
-  constexpr explicit classifier(graph_view const& graph)
-      : symbols_(graph.tensor_count), g(graph), sizes(p.derived, graph.extent_count), at(symbols_.data()) {
-    p.known_sizes = g.extent_count;
-    make_domains();
+  using placements::placements;
+  constexpr explicit classifier(graph_view const& graph) : placements(graph) {
     classify();
     for (int k = 0; k < g.output_count(); ++k) settle_output(g.output(k));
     for (std::int32_t i = 0; i < g.node_count; ++i)
@@ -69,64 +24,6 @@ public:
       if (g.nodes[i].op->kind == operation_kind::pad) host_operand(g.nodes[i]);
     for (std::int32_t& d : nest_domain_of)
       if (domains[d].host != none) d = domains[d].host;
-  }
-
-  // ---- shapes
-
-  constexpr void make_domains() {
-    domain_of.resize(g.shape_count);
-    hash_index index;
-    for (std::int32_t s = 0; s < g.shape_count; ++s) {
-      domain d;
-      std::uint32_t h = 1;
-      for (int k = 0; k < g.shapes[s].rank; ++k)
-        if (g.shapes[s].size[k] != 1) {
-          h = mix(h, static_cast<std::uint64_t>(g.shapes[s].size[k]));
-          d.size[d.rank++] = g.shapes[s].size[k];
-        }
-      std::int32_t const found = index.find(h, [&](std::int32_t i) {
-        for (int k = 0; k < d.rank; ++k)
-          if (domains[i].size[k] != d.size[k]) return false;
-        return domains[i].rank == d.rank;
-      });
-      domain_of[s] = found != none ? found : domains.size();
-      if (found != none) continue;
-      index.add(h);
-      domains.push(d);
-    }
-  }
-  constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
-  /// The domain of the nests that compute it.
-  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of[g.tensors[t].shape]; }
-  /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
-  constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
-    std::uint32_t m = 0, bit = 1;
-    for (int k = 0; k < d.rank; ++k)
-      if (d.size[k] != 1) {
-        if ((mask >> k & 1u) != 0) m |= bit;
-        bit <<= 1;
-      }
-    return m;
-  }
-  constexpr memory_view row_major(symbol t) {
-    memory_view v;
-    v.root = t;
-    dimensions const& d = g.shape(t);
-    dimension step = 1;
-    for (int k = d.rank - 1; k >= 0; --k) {
-      v.stride[k] = d.size[k] == 1 ? 0 : step;
-      step = sizes.product(step, d.size[k]);
-    }
-    return v;
-  }
-  constexpr memory_view view_of(symbol t) {
-    return at[t].kind == place_kind::alias || at[t].home != none ? views[at[t].view] : row_major(t);
-  }
-  constexpr bool contiguous(memory_view const& v, symbol t) {
-    memory_view const r = row_major(t);
-    for (int k = 0; k < g.shape(t).rank; ++k)
-      if (r.stride[k] != v.stride[k]) return false;
-    return true;
   }
 
   // ---- what each symbol is
@@ -172,7 +69,10 @@ public:
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (at[g.result(g.nodes[i])].kind == place_kind::lane) constrain(g.nodes[i]);
     for (domain& d : domains) {
-      d.split = d.row_split != none ? d.row_split : d.column_split != none ? d.column_split : d.total ? 0 : none;
+      d.split = d.row_split != none      ? d.row_split
+                : d.column_split != none ? d.column_split
+                : d.total                ? 0
+                                         : none;
       if (d.split != none && d.split < d.least_split) d.split = d.least_split;
     }
   }
@@ -181,7 +81,8 @@ public:
     has_pads = true;
     at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
     for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that no nest has
-      if (g.attribute(n, 2 * k + 1) != 1 || (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
+      if (g.attribute(n, 2 * k + 1) != 1 ||
+          (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
         at[y].kind = place_kind::kernel;
   }
 
@@ -229,7 +130,8 @@ public:
         continue;
       }
       if (pads) d.least_split = d.rank - 1;
-      if (r.direct && at[r.base].kind != place_kind::alias && at[r.base].home == none) { // its axes are the first ones
+      if (r.direct && at[r.base].kind != place_kind::alias &&
+          at[r.base].home == none) { // its axes are the first ones
         std::int32_t const axes = domains[domain_id(r.base)].rank;
         if (axes > 0 && axes < d.rank) d.least_split = larger(d.least_split, axes);
         continue;
@@ -247,26 +149,6 @@ public:
         break;
       }
   }
-  /// The distances of an operand along the axes of its nest.
-  constexpr memory_view strides_of(resolved const& r, dimension* stride) {
-    memory_view const v = view_of(r.base);
-    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
-      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[axis] = v.stride[k];
-    return v;
-  }
-  /// The distances of operand `t` along its own axes.
-  constexpr memory_view kernel_strides_of(symbol t, dimension* stride) {
-    resolved const r = resolve(t);
-    memory_view const v = view_of(r.base);
-    dimensions const& d = g.shape(t);
-    std::int32_t own[max_rank]{}; // the axis of t behind each of its axes that are not of size 1
-    for (int k = 0, j = 0; k < d.rank; ++k)
-      if (d.size[k] != 1) own[j++] = k;
-    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
-      if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[own[axis]] = v.stride[k];
-    return v;
-  }
-
   constexpr void classify_reduction(node const& n, symbol y, symbol x) {
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n)));
     if (mask == 0) return make_alias(n, y, x); // only axes of size 1 go
@@ -286,8 +168,9 @@ public:
   /// Stores what an alias looks at where the alias itself cannot look through.
   constexpr void make_alias(node const& n, symbol y, symbol x) {
     // axes of size 1 that come and go leave a value where it is
-    if (n.op->kind != operation_kind::permute && n.op->kind != operation_kind::slice && domain_id(x) == domain_id(y) &&
-        at[x].kind != place_kind::argument && at[x].kind != place_kind::alias) {
+    if (n.op->kind != operation_kind::permute && n.op->kind != operation_kind::slice &&
+        domain_id(x) == domain_id(y) && at[x].kind != place_kind::argument &&
+        at[x].kind != place_kind::alias) {
       at[y].kind = place_kind::repeated;
       at[y].view = repeats.push(at[x].kind == place_kind::repeated ? repeats[at[x].view] : resolved{x});
       return;
@@ -334,8 +217,8 @@ public:
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k), base = resolve(t).base;
       symbol_plan& b = at[base];
-      if (b.kind == place_kind::lane && g.producer(base)->op->kind == operation_kind::elementwise && !b.must_store &&
-          !b.viewed && b.home == none && resolve(t).direct && count(base) == count(t)) {
+      if (b.kind == place_kind::lane && g.producer(base)->op->kind == operation_kind::elementwise &&
+          !b.must_store && !b.viewed && b.home == none && resolve(t).direct && count(base) == count(t)) {
         memory_view v;
         v.root = base;
         v.offset = offset;
@@ -348,7 +231,8 @@ public:
         b.home = y;
         b.must_store = true;
       }
-      offset = sizes.sum(offset, sizes.product(g.shape(t).size[g.attribute(n)], whole.stride[g.attribute(n)]));
+      offset =
+          sizes.sum(offset, sizes.product(g.shape(t).size[g.attribute(n)], whole.stride[g.attribute(n)]));
     }
   }
 
@@ -370,29 +254,13 @@ public:
   /// What reads memory only needs constants and positions there.
   constexpr void settle_operands(node const& n) {
     symbol const y = g.result(n);
-    if (at[y].kind != place_kind::kernel && n.op->kind != operation_kind::pad && n.op->kind != operation_kind::reduction) return;
+    if (at[y].kind != place_kind::kernel && n.op->kind != operation_kind::pad &&
+        n.op->kind != operation_kind::reduction)
+      return;
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const base = resolve(g.operand(n, k)).base; at[base].kind == place_kind::immediate)
         at[base].kind = place_kind::lane;
   }
-
-  /// The symbol whose memory holds the same elements in the same order, or `t` itself.
-  constexpr symbol same_memory(symbol t) {
-    symbol root = resolve(t).base;
-    if (at[root].kind == place_kind::alias) {
-      memory_view const& v = views[at[root].view];
-      if (v.offset != 0 || !contiguous(v, root) || count(v.root) != count(root)) return t;
-      root = v.root;
-    }
-    return count(root) == count(t) && resolve(t).direct ? root : t;
-  }
-  constexpr dimension count(symbol t) {
-    dimension n = 1;
-    for (int k = 0; k < g.shape(t).rank; ++k) n = sizes.product(n, g.shape(t).size[k]);
-    return n;
-  }
-
-  // ---- operands
 
   /// Follows a broadcast to what it repeats, once: axes of the nest are those of the result without size 1.
   constexpr void make_repeated(node const& n, symbol y, symbol x) {
@@ -419,27 +287,6 @@ public:
       if (g.shape(r.base).size[k] != 1) r.direct = r.axis[k] == j++;
     at[y].kind = place_kind::repeated;
     at[y].view = repeats.push(r);
-  }
-  constexpr resolved resolve(symbol t) const { return at[t].kind == place_kind::repeated ? repeats[at[t].view] : resolved{t}; }
-  /// The nest axis of the k-th axis of the base; `next` counts those that are not of size 1.
-  constexpr std::int32_t axis_of(resolved const& r, int k, int& next) const {
-    return r.repeats ? r.axis[k] : g.shape(r.base).size[k] == 1 ? none : next++;
-  }
-  constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
-  /// The computed symbol that must be stored for a view, or none.
-  constexpr symbol stored_root(symbol t) const {
-    symbol const root = at[t].kind == place_kind::alias ? views[at[t].view].root : t;
-    return is_computed(root) ? root : none;
-  }
-
-  /// Can a matrix product read it as it stands: one axis with neighbours side by side?
-  constexpr bool is_matrix(symbol t) {
-    resolved const r = resolve(t);
-    dimension stride[max_rank]{};
-    kernel_strides_of(t, stride);
-    dimensions const& d = g.shape(t);
-    if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1))) return false;
-    return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
   }
 };
 

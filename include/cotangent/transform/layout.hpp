@@ -3,17 +3,17 @@
 #define COTANGENT_TRANSFORM_LAYOUT_HPP
 
 #include <cotangent/transform/schedule.hpp>
+#include <cotangent/transform/workspace_layout.hpp>
 
-// Puts a schedule in order: nests by level, axes joined, instances sorted into the order in which loops take them,
-// buffers into the workspace.
+// Puts a schedule in order: nests by level, axes joined, instances sorted into the order in which loops take them.
 
 namespace cotangent::detail {
 
 class layouter {
   graph_view g;
-  array<std::int32_t> order_;    // instances, nest after nest, operands before readers
-  array<std::int32_t> sorted_;   // the same, in the final order
-  array<std::int32_t> nest_of_;  // by buffer: the last nest seen to use it
+  array<std::int32_t> order_;   // instances, nest after nest, operands before readers
+  array<std::int32_t> sorted_;  // the same, in the final order
+  array<std::int32_t> nest_of_; // by buffer: the last nest seen to use it
   int vector_bytes_;
 
 public:
@@ -21,14 +21,14 @@ public:
   size_table sizes;
 
   constexpr layouter(graph_view const& graph, plan&& schedule, int vector_bytes)
-      : g(graph), vector_bytes_(vector_bytes), p(static_cast<plan&&>(schedule)), sizes(p.derived, p.known_sizes) {
+      : g(graph), vector_bytes_(vector_bytes), p(static_cast<plan&&>(schedule)),
+        sizes(p.derived, p.known_sizes) {
     sort_nests();
     nest_of_.resize(p.buffers.size());
     for (std::int32_t k = 0; k < p.nests.size(); ++k)
       if (p.nests[k].kind == nest_kind::loops) finish(k);
     settle_instances();
-    find_lifetimes();
-    assign_slots();
+    workspace_layout(g, p, sizes, vector_bytes_);
   }
 
 private:
@@ -93,7 +93,8 @@ private:
     for (int k = 0; k < n.instance_count; ++k) {
       instance& v = all[order[k]];
       if (v.what == action::load) v.where = role_of(p.accesses[v.access], n);
-      if (v.what == action::position) v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
+      if (v.what == action::position)
+        v.where = v.detail == none ? role::once : v.detail >= n.split ? role::lane : role::row;
       if (v.stage >= n.stages) n.stages = v.stage + 1;
       if (v.slot != none) ++n.row_slots;
       if (v.type == n.widest || (v.where != role::lane && n.rank != 0)) continue;
@@ -127,7 +128,8 @@ private:
           ++streams;
         }
       if (v.where == role::lane && v.access != none) ++tiles;
-      if (v.where == role::lane && v.what == action::accumulate) cost += 2; // columns: loaded once for rows side by side
+      if (v.where == role::lane && v.what == action::accumulate)
+        cost += 2; // columns: loaded once for rows side by side
       windows = windows || v.what == action::window;
     }
     int const width = vector_bytes_ / larger(4, static_cast<int>(size_of(n.widest)));
@@ -141,7 +143,8 @@ private:
       while (n.block > 1 && bytes * n.block * slots > most_buffered) n.block /= 2;
     }
   }
-  static constexpr std::int64_t most_buffered = 16384, most_cached = 40960; // bytes that the rows of a block take
+  static constexpr std::int64_t most_buffered = 16384,
+                                most_cached = 40960;       // bytes that the rows of a block take
   static constexpr int most_columns = 16, most_tiles = 12; // of the turned rows, on the stack
 
   constexpr role role_of(access const& a, nest const& n) const {
@@ -175,7 +178,8 @@ private:
       if (v.access != none)
         for (int k = 0; k + 1 < n.rank; ++k)
           if (joined[k])
-            joined[k] = sizes.joins(p.accesses[v.access].stride[k], p.accesses[v.access].stride[k + 1], n.size[k + 1]);
+            joined[k] = sizes.joins(p.accesses[v.access].stride[k], p.accesses[v.access].stride[k + 1],
+                                    n.size[k + 1]);
     }
     if (!structured) {
       n.split = n.rank > 0 ? n.rank - 1 : 0;
@@ -191,7 +195,8 @@ private:
     if (n.split == n.rank) split = rank;
     if (rank != n.rank) {
       dimension size[max_rank]{};
-      for (int k = 0; k < n.rank; ++k) size[to[k]] = size[to[k]] == 0 ? n.size[k] : sizes.product(size[to[k]], n.size[k]);
+      for (int k = 0; k < n.rank; ++k)
+        size[to[k]] = size[to[k]] == 0 ? n.size[k] : sizes.product(size[to[k]], n.size[k]);
       for (int k = 0; k < n.rank; ++k)
         if (n.size[k] == 0) size[to[k]] = 0;
       for (int i = 0; i < n.instance_count; ++i) {
@@ -238,8 +243,8 @@ private:
       }
       int const type = static_cast<int>(v.type);
       v.place = v.what == action::reduce || v.where == role::row ? row[type]++
-                : v.where == role::lane                         ? lane[type]++
-                                                                : once[type]++;
+                : v.where == role::lane                          ? lane[type]++
+                                                                 : once[type]++;
     }
   }
   static constexpr int key(instance const& v) {
@@ -262,135 +267,6 @@ private:
       if (o != none) o = to[o];
     p.instances = static_cast<array<instance>&&>(instances);
   }
-
-  constexpr void touch(std::int32_t buffer, std::int32_t nest) {
-    struct buffer& b = p.buffers[buffer];
-    if (b.first_nest == none || nest < b.first_nest) b.first_nest = nest;
-    if (nest > b.last_nest) b.last_nest = nest;
-  }
-  constexpr void find_lifetimes() {
-    for (instance const& v : p.instances) {
-      if (v.access != none) touch(p.accesses[v.access].buffer, v.nest);
-      if (v.slot != none) make_row_buffer(v);
-    }
-    for (std::int32_t k = 0; k < p.nests.size(); ++k) {
-      nest const& n = p.nests[k];
-      if (n.kind != nest_kind::kernel) continue;
-      int const count = g.nodes[n.node].operand_count + 1;
-      for (int j = 0; j < count; ++j) touch(p.accesses[p.kernel_accesses[n.first_instance + j]].buffer, k);
-    }
-    for (std::int32_t b : p.results)
-      if (p.buffers[b].where == residence::workspace) p.buffers[b].last_nest = p.nests.size();
-  }
-  /// In a nest of one long row: the result whose memory may hold the value until it is stored there, or none. It must be
-  /// stored after the last recall, and nobody else may use its memory meanwhile.
-  constexpr std::int32_t result_for(instance const& v, nest const& n) const {
-    if (n.split != 0 || n.row_slots > most_exact || v.detail != none) return none;
-    std::int32_t last = none, found = none;
-    for (int k = 0; k < n.instance_count; ++k) {
-      instance const& w = p.instances[n.first_instance + k];
-      if (w.what == action::recall && w.detail == v.slot) last = n.first_instance + k;
-    }
-    for (int k = 0; k < n.instance_count && last != none; ++k) {
-      instance const& w = p.instances[n.first_instance + k];
-      if (w.access == none || w.where != role::lane) continue;
-      access const& a = p.accesses[w.access];
-      bool const stores = w.what == action::compute && n.first_instance + k > last && w.stage == p.instances[last].stage &&
-                          w.type == v.type && a.stride[n.rank - 1] == 1 && a.offset == 0 && w.detail == none &&
-                          p.buffers[a.buffer].where == residence::result;
-      if (stores && found == none) found = a.buffer;
-      else if (a.buffer == found) return none;
-    }
-    for (row_slot const& s : p.row_slots)
-      if (s.buffer == found) return none;
-    return found;
-  }
-  static constexpr int most_exact = 8;
-
-  constexpr void make_row_buffer(instance const& v) {
-    nest const& n = p.nests[v.nest];
-    if (std::int32_t const result = result_for(v, n); result != none) {
-      p.row_slots[v.slot].buffer = result;
-      p.row_slots[v.slot].exact = true;
-      return;
-    }
-    dimension lanes = vector_bytes_; // room for the last vector
-    dimension inner = 1;
-    for (int k = n.split; k < n.rank; ++k) inner = sizes.product(inner, n.size[k]);
-    lanes = sizes.product(sizes.sum(lanes, inner), n.block);
-    p.row_slots[v.slot].buffer = p.buffers.push({residence::workspace, v.type, none, lanes, v.nest, v.nest});
-  }
-
-  /// Walks over the nests with the slots that are free, by size: numbers by powers of two, others by equal sizes.
-  constexpr void assign_slots() {
-    int const nests = p.nests.size();
-    array<std::int32_t> first(nests + 2), last(nests + 2), by_first(p.buffers.size()), by_last(p.buffers.size());
-    for (buffer const& b : p.buffers)
-      if (b.where == residence::workspace && b.first_nest != none) {
-        ++first[b.first_nest + 1];
-        ++last[b.last_nest + 1];
-      }
-    for (int k = 0; k <= nests; ++k) {
-      first[k + 1] += first[k];
-      last[k + 1] += last[k];
-    }
-    array<std::int32_t> f = first, l = last;
-    for (int k = 0; k < p.buffers.size(); ++k) {
-      buffer const& b = p.buffers[k];
-      if (b.where != residence::workspace || b.first_nest == none) continue;
-      by_first[f[b.first_nest]++] = k;
-      by_last[l[b.last_nest]++] = k;
-    }
-    array<std::int32_t> free_head(64), free_next, free_symbolic;
-    for (std::int32_t& h : free_head) h = none;
-    for (int k = 0; k < nests; ++k) {
-      for (int i = first[k]; i < first[k + 1]; ++i) {
-        buffer& b = p.buffers[by_first[i]];
-        int const bytes = static_cast<int>(size_of(b.type));
-        if (b.count >= 0) {
-          std::int64_t const size = (b.count * bytes + 63) / 64 * 64;
-          int const c = size_class(size);
-          if (free_head[c] != none) {
-            b.index = free_head[c];
-            free_head[c] = free_next[b.index];
-            if (p.slots[b.index].count < size) p.slots[b.index].count = size;
-          } else
-            b.index = new_slot({size, 1}, free_next);
-        } else {
-          for (int j = 0; j < free_symbolic.size() && b.index == none; ++j)
-            if (p.slots[free_symbolic[j]].count == b.count && p.slots[free_symbolic[j]].bytes == bytes) {
-              b.index = free_symbolic[j];
-              free_symbolic[j] = free_symbolic.back();
-              free_symbolic.pop();
-            }
-          if (b.index == none) b.index = new_slot({b.count, bytes}, free_next);
-        }
-      }
-      for (int i = last[k]; i < last[k + 1]; ++i) {
-        std::int32_t const s = p.buffers[by_last[i]].index;
-        if (p.slots[s].count < 0) free_symbolic.push(s);
-        else {
-          int const c = size_class(p.slots[s].count);
-          free_next[s] = free_head[c];
-          free_head[c] = s;
-        }
-      }
-    }
-    std::int64_t offset = 0;
-    for (slot& s : p.slots) {
-      s.offset = offset;
-      if (s.count >= 0) offset += (s.count * s.bytes + 63) / 64 * 64;
-    }
-  }
-  constexpr std::int32_t new_slot(slot s, array<std::int32_t>& free_next) {
-    free_next.push(none);
-    return p.slots.push(s);
-  }
-  static constexpr int size_class(std::int64_t size) {
-    int c = 0;
-    for (std::int64_t s = 64; s < size; s *= 2) ++c;
-    return c;
-  }
 };
 
 } // namespace cotangent::detail
@@ -409,7 +285,9 @@ constexpr plan make_schedule(graph_view const& g) {
 constexpr plan make_plan(graph_view const& g, plan&& schedule, int vector_bytes) {
   return detail::layouter(g, static_cast<plan&&>(schedule), vector_bytes).p;
 }
-constexpr plan make_plan(graph_view const& g, int vector_bytes) { return make_plan(g, make_schedule(g), vector_bytes); }
+constexpr plan make_plan(graph_view const& g, int vector_bytes) {
+  return make_plan(g, make_schedule(g), vector_bytes);
+}
 
 } // namespace cotangent
 
