@@ -2,13 +2,14 @@
 #ifndef COTANGENT_TESTS_ALLOCATIONS_HPP
 #define COTANGENT_TESTS_ALLOCATIONS_HPP
 
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 // Replaces the allocation of the program it is included in (one source file of it) by one that counts.
 
 namespace {
-long allocations = 0;
+std::atomic<long> allocations{0};
 }
 // Counted, to see that a run makes none. (g++ sees the malloc in one and the free in the other, not that they are pairs.)
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"

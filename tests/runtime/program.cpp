@@ -1,47 +1,19 @@
 // SPDX-License-Identifier: BSL-1.0
 // No checked calls here: these tests are also built without exceptions.
+#include "allocations.hpp"
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
 
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 namespace ct = cotangent;
-
-namespace {
-std::atomic<long> allocations = 0;
-}
-
-// Counts what is allocated.
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const p = std::malloc(bytes)) return p;
-  std::abort();
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  ++allocations;
-  std::size_t const unit = static_cast<std::size_t>(alignment);
-  if (void* const p = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return p;
-  std::abort();
-}
-void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
-  ++allocations;
-  return std::malloc(bytes);
-}
-void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 inline constexpr auto loss = [](auto x, auto y) { return ct::mean(ct::square(ct::exp(x) - y)); };

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
+#include "../allocations.hpp"
 #include "../catch.hpp"
 
 #include <cotangent/cotangent.hpp>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <thread>
 #include <tuple>
 #include <vector>
 
 namespace ct = cotangent;
-
-namespace {
-std::atomic<long> allocations{0};
-void* counted(std::size_t bytes, std::size_t alignment) {
-  ++allocations;
-  void* const p = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (p == nullptr) std::abort();
-  return p;
-}
-} // namespace
-
-void* operator new(std::size_t n) { return counted(n, 16); }
-void* operator new(std::size_t n, std::align_val_t a) { return counted(n, static_cast<std::size_t>(a)); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace {
 
