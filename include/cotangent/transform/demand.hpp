@@ -12,11 +12,13 @@ class demander : public fuser {
 public:
   array<demand> demands;
 
-  constexpr demander(graph_view const& graph, classification&& fused) : fuser(graph, static_cast<classification&&>(fused), true) {
+  constexpr demander(graph_view const& graph, classification&& fused)
+      : fuser(graph, static_cast<classification&&>(fused), true) {
     // (most of what grows would be copied as often as it is written)
     int const reads = g.id_count - g.node_count + g.output_count();
     demands.reserve(reads);
     p.operands.reserve(reads);
+    p.accesses.reserve(g.node_count + g.input_count() + g.output_count());
     p.instances.reserve(g.node_count + g.input_count() + g.output_count());
     make_nests();
   }
@@ -30,7 +32,7 @@ public:
         continue;
       }
       a.nest = p.nests.push({nest_kind::kernel, a.level});
-      p.nests[a.nest].node = i;
+      p.nests.first_[a.nest].node = i;
       nest_index_.add(0, false);
     }
   }
@@ -38,11 +40,14 @@ public:
   /// The nest of loops over a domain at a level.
   constexpr std::int32_t nest_over(std::int32_t domain, std::int32_t level) {
     if (p.nests.size() > 0)
-      if (nest const& last = p.nests.back(); last.domain == domain && last.level == level && last.kind == nest_kind::loops)
+      if (nest const& last = p.nests.back();
+          last.domain == domain && last.level == level && last.kind == nest_kind::loops)
         return p.nests.size() - 1;
-    std::uint32_t const h = mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
+    std::uint32_t const h =
+        mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
     std::int32_t const found = nest_index_.find(h, [&](std::int32_t k) {
-      return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level && p.nests[k].domain == domain;
+      return p.nests.first_[k].kind == nest_kind::loops && p.nests.first_[k].level == level &&
+             p.nests.first_[k].domain == domain;
     });
     if (found != none) return found;
     nest_index_.add(h);
@@ -70,9 +75,12 @@ public:
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
-    std::int32_t const domain = p.nests[in].domain;
+    std::int32_t const domain = p.nests.first_[in].domain;
     if (at[r.base].kind == place_kind::immediate)
-      d.axis = g.shape(r.base).rank == 1 ? (r.repeats ? r.axis[0] : g.shape(r.base).size[0] == 1 ? none : 0) : none;
+      d.axis = g.shape(r.base).rank == 1 ? (r.repeats                      ? r.axis[0]
+                                            : g.shape(r.base).size[0] == 1 ? none
+                                                                           : 0)
+                                         : none;
     else if (!within(r, domain) || at[r.base].nest != in) {
       access a;
       memory_view const v = strides_of(r, a.stride);

@@ -78,15 +78,15 @@ public:
           if (domains[i].size[k] != d.size[k]) return false;
         return domains[i].rank == d.rank;
       });
-      domain_of[s] = found != none ? found : domains.size();
+      domain_of.first_[s] = found != none ? found : domains.size();
       if (found != none) continue;
       index.add(h);
       domains.push(d);
     }
   }
-  constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
+  constexpr std::int32_t domain_id(symbol t) const { return domain_of.first_[g.tensors[t].shape]; }
   /// The domain of the nests that compute it.
-  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of[g.tensors[t].shape]; }
+  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of.first_[g.tensors[t].shape]; }
   /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
   constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
     std::uint32_t m = 0, bit = 1;
@@ -164,7 +164,8 @@ public:
   /// The distances of an operand along the axes of its nest.
   constexpr memory_view strides_of(resolved const& r, dimension* stride) {
     memory_view const v = view_of(r.base);
-    for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
+    int const rank = g.shape(r.base).rank;
+    for (int k = 0, next = 0; k < rank; ++k)
       if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[axis] = v.stride[k];
     return v;
   }

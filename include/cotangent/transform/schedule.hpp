@@ -13,7 +13,8 @@ class scheduler : public demander {
   array<std::int32_t> providers_; // instances that serve the symbol at hand
 
 public:
-  constexpr scheduler(graph_view const& graph, classification&& fused) : demander(graph, static_cast<classification&&>(fused)) {
+  constexpr scheduler(graph_view const& graph, classification&& fused)
+      : demander(graph, static_cast<classification&&>(fused)) {
     for (int k = 0; k < g.output_count(); ++k) settle_result(k);
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
@@ -28,7 +29,8 @@ public:
     if (a.kind == place_kind::immediate) return provide_immediate(n, y);
     if (!is_computed(y)) return;
     // who needs it in memory, who computes it again
-    bool stored = a.must_store || a.kind == place_kind::total, here = a.kind == place_kind::total, only_here = true;
+    bool stored = a.must_store || a.kind == place_kind::total, here = a.kind == place_kind::total,
+         only_here = true;
     bool const cheap = a.kind == place_kind::lane && a.chain <= cheap_lane, row = a.kind == place_kind::row;
     demand const* const all = demands.data();
     for (std::int32_t k = a.demand; k != none; k = all[k].next) {
@@ -50,8 +52,8 @@ public:
       for (std::int32_t k = a.demand; k != none; k = list[k].next) operands[list[k].operand] = own;
       return;
     }
-    for (std::int32_t k = a.demand; k != none; k = demands[k].next) {
-      demand const d = demands[k];
+    for (std::int32_t k = a.demand; k != none; k = demands.first_[k].next) {
+      demand const d = demands.first_[k];
       if (d.access == none && (row || d.stage == a.stage)) serve(d, own);
       else if (d.access != none && stored && !must_repeat(d, a)) serve(d, load(y, d));
       else if (d.access == none && stored) serve(d, load_own(y, d));
@@ -62,11 +64,11 @@ public:
 
   /// A nest that runs no later than the one that stores the value.
   constexpr bool must_repeat(demand const& d, symbol_plan const& a) const {
-    return d.again && p.nests[d.nest].level <= a.level;
+    return d.again && p.nests.first_[d.nest].level <= a.level;
   }
 
   constexpr void serve(demand const& d, std::int32_t by) {
-    if (d.operand != none) p.operands[d.operand] = by;
+    if (d.operand != none) p.operands.first_[d.operand] = by;
   }
 
   constexpr std::int32_t make_own(node const& n, symbol y, bool stored) {
@@ -77,18 +79,18 @@ public:
     std::int32_t const stage = a.stage - (reduces && a.kind == place_kind::row ? 1 : 0);
     role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
     std::int32_t const own = compute(n, y, a.nest, stage, where);
-    instance& v = p.instances[own];
+    instance& v = p.instances.first_[own];
     if (reduces) {
       v.what = a.kind == place_kind::row ? action::reduce : action::accumulate;
       v.detail = domains[domain_id(g.operand(n, 0))].inside;
       resolved const r = resolve(g.operand(n, 0));
-      if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest && r.direct &&
-          domain_id(r.base) == domain_id(g.operand(n, 0))) // once for each row, not for each lane
+      if (v.what == action::accumulate && at[r.base].kind == place_kind::row && at[r.base].nest == a.nest &&
+          r.direct && domain_id(r.base) == domain_id(g.operand(n, 0))) // once for each row, not for each lane
         v.where = role::row;
     }
     if (stored) {
       v.access = own_access(y);
-      p.accesses[v.access].buffer = buffer_of(y);
+      p.accesses.first_[v.access].buffer = buffer_of(y);
     }
     return own;
   }
@@ -100,20 +102,27 @@ public:
   constexpr picked picked_by(node const& n, symbol_plan const& a) const {
     domain const& d = domains[a.domain];
     node const* const chosen = g.producer(g.operand(n, 0));
-    if (n.op != info_of<op::sum>() || d.rank != d.split + 1 || chosen == nullptr || chosen->op != info_of<op::select>()) return {};
+    if (n.op != info_of<op::sum>() || d.rank != d.split + 1 || chosen == nullptr ||
+        chosen->op != info_of<op::select>())
+      return {};
     symbol const from = g.operand(*chosen, 1), other = resolve(g.operand(*chosen, 2)).base;
     node const *const same = g.producer(g.operand(*chosen, 0)), *const nothing = g.producer(other);
     if (same == nullptr || same->op != info_of<op::equal>() || nothing == nullptr ||
         nothing->op->kind != operation_kind::constant || g.attribute(*nothing) != 0)
       return {};
     symbol const base = resolve(from).base;
-    if (at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].kind != place_kind::argument) return {};
+    if (at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].kind !=
+        place_kind::argument)
+      return {};
     for (int k = 0; k < 2; ++k) {
       symbol const label = g.operand(*same, 1 - k);
       resolved const positions = resolve(g.operand(*same, k)), r = resolve(label);
       node const* const of = g.producer(positions.base);
-      if (of == nullptr || of->op->kind != operation_kind::iota || !positions.repeats || positions.axis[0] != d.split) continue;
-      bool of_row = r.repeats && at[r.base].kind != place_kind::immediate && !is_floating(g.tensors[label].type);
+      if (of == nullptr || of->op->kind != operation_kind::iota || !positions.repeats ||
+          positions.axis[0] != d.split)
+        continue;
+      bool of_row =
+          r.repeats && at[r.base].kind != place_kind::immediate && !is_floating(g.tensors[label].type);
       for (int j = 0; j < g.shape(r.base).rank; ++j) of_row = of_row && r.axis[j] < d.split;
       if (of_row) return {from, label};
     }
@@ -163,13 +172,13 @@ public:
   }
 
   constexpr std::int32_t load(symbol root, demand const& d) {
-    p.accesses[d.access].buffer = buffer_of(root);
+    p.accesses.first_[d.access].buffer = buffer_of(root);
     if (d.operand == none) return none;
-    for (int k = providers_.size() - 1; k >= 0; --k) {
-      instance const& v = p.instances[providers_[k]];
+    for (int k = providers_.size_ - 1; k >= 0; --k) {
+      instance const& v = p.instances.first_[providers_.first_[k]];
       if (v.what == action::load && v.nest == d.nest && v.stage == d.stage && v.detail == d.axis &&
-          same(p.accesses[v.access], p.accesses[d.access], p.nests[d.nest].rank))
-        return providers_[k];
+          same(p.accesses.first_[v.access], p.accesses.first_[d.access], p.nests.first_[d.nest].rank))
+        return providers_.first_[k];
     }
     instance v;
     v.what = action::load;
@@ -184,7 +193,7 @@ public:
     return at_;
   }
   constexpr std::int32_t load_own(symbol y, demand d) {
-    access a = p.accesses[own_access(y)];
+    access a = p.accesses.first_[own_access(y)];
     d.access = p.accesses.push(a);
     d.axis = domains[domain_id(y)].inside;
     return load(y, d);
@@ -196,28 +205,29 @@ public:
   }
 
   constexpr std::int32_t again(node const& n, symbol y, demand const& d) {
-    for (int k = providers_.size() - 1; k >= 0; --k) {
-      instance const& v = p.instances[providers_[k]];
-      if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once)) return providers_[k];
+    for (int k = providers_.size_ - 1; k >= 0; --k) {
+      instance const& v = p.instances.first_[providers_.first_[k]];
+      if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once))
+        return providers_.first_[k];
     }
-    domain const& in = domains[p.nests[d.nest].domain];
+    domain const& in = domains[p.nests.first_[d.nest].domain];
     bool const one_row = in.rank == 0 || in.split == 0; // where numbers are values of the row
-    role const where = domains[domain_id(y)].rank == 0 ? (one_row ? role::row : role::once)
-                       : nest_domain(y) == p.nests[d.nest].domain ? role::lane
-                                                              : role::row;
+    role const where = domains[domain_id(y)].rank == 0                   ? (one_row ? role::row : role::once)
+                       : nest_domain(y) == p.nests.first_[d.nest].domain ? role::lane
+                                                                         : role::row;
     std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
     providers_.push(at_);
     return at_;
   }
 
   constexpr std::int32_t recall(std::int32_t own, demand const& d) {
-    instance& v = p.instances[own];
+    instance& v = p.instances.first_[own];
     if (v.slot == none) {
       v.slot = p.row_slots.push({v.type, none});
       providers_.clear();
     }
-    for (int k = providers_.size() - 1; k >= 0; --k)
-      if (p.instances[providers_[k]].stage == d.stage) return providers_[k];
+    for (int k = providers_.size_ - 1; k >= 0; --k)
+      if (p.instances.first_[providers_.first_[k]].stage == d.stage) return providers_.first_[k];
     instance r;
     r.what = action::recall;
     r.type = v.type;
@@ -231,12 +241,13 @@ public:
   }
 
   constexpr void provide_immediate(node const& n, symbol y) {
-    for (std::int32_t k = at[y].demand; k != none; k = demands[k].next) {
-      demand const d = demands[k];
+    for (std::int32_t k = at[y].demand; k != none; k = demands.first_[k].next) {
+      demand const d = demands.first_[k];
       std::int32_t found = none;
-      for (int j = providers_.size() - 1; j >= 0 && found == none; --j) {
-        instance const& v = p.instances[providers_[j]];
-        if (v.nest == d.nest && (v.what != action::position || (v.stage == d.stage && v.detail == d.axis))) found = providers_[j];
+      for (int j = providers_.size_ - 1; j >= 0 && found == none; --j) {
+        instance const& v = p.instances.first_[providers_.first_[j]];
+        if (v.nest == d.nest && (v.what != action::position || (v.stage == d.stage && v.detail == d.axis)))
+          found = providers_.first_[j];
       }
       if (found == none) {
         instance v;
@@ -254,8 +265,9 @@ public:
   }
 
   constexpr void provide_kernel(node const& n, symbol y) {
-    for (std::int32_t k = at[y].demand; k != none; k = demands[k].next) serve(demands[k], load(y, demands[k]));
-    nest& own = p.nests[at[y].nest];
+    for (std::int32_t k = at[y].demand; k != none; k = demands.first_[k].next)
+      serve(demands.first_[k], load(y, demands.first_[k]));
+    nest& own = p.nests.first_[at[y].nest];
     own.first_instance = p.kernel_accesses.size();
     for (int k = 0; k < n.operand_count; ++k) {
       access a;
@@ -278,7 +290,8 @@ public:
     buffer& b = p.buffers[buffer_of(x)];
     b.where = residence::argument;
     b.index = position;
-    for (std::int32_t k = at[x].demand; k != none; k = demands[k].next) serve(demands[k], load(x, demands[k]));
+    for (std::int32_t k = at[x].demand; k != none; k = demands.first_[k].next)
+      serve(demands.first_[k], load(x, demands.first_[k]));
   }
 
   /// Results are written where the caller wants them. What two outputs share, or is an argument, is stored once more by
@@ -287,14 +300,16 @@ public:
     symbol const y = results[k];
     symbol_plan const& a = at[y];
     bool const first = is_computed(y) && a.buffer == none;
-    if (first || (a.kind != place_kind::lane && a.kind != place_kind::row && a.kind != place_kind::argument)) {
+    if (first ||
+        (a.kind != place_kind::lane && a.kind != place_kind::row && a.kind != place_kind::argument)) {
       std::int32_t const b = buffer_of(y);
       p.results.push(b);
       if (first) p.buffers[b].where = residence::result;
       if (first) p.buffers[b].index = k;
       return;
     }
-    bool const lane = a.kind == place_kind::lane || (a.kind == place_kind::argument && domains[domain_id(y)].rank != 0);
+    bool const lane =
+        a.kind == place_kind::lane || (a.kind == place_kind::argument && domains[domain_id(y)].rank != 0);
     instance v;
     v.op = info_of<op::identity>();
     v.where = lane ? role::lane : role::row;
@@ -306,9 +321,8 @@ public:
     v.operand_count = 1;
     v.value = y;
     v.access = own_access(y);
-    p.accesses[v.access].buffer =
-        p.buffers.push({residence::result, v.type, k, count(y), none, none});
-    p.results.push(p.accesses[v.access].buffer);
+    p.accesses.first_[v.access].buffer = p.buffers.push({residence::result, v.type, k, count(y), none, none});
+    p.results.push(p.accesses.first_[v.access].buffer);
     want(y, v.nest, v.stage, v.first_operand);
     p.instances.push(v);
   }

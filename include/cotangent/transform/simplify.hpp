@@ -177,7 +177,7 @@ private:
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
-      if (n.op == the<op::divide> && is_floating(type) && !is_constant(x[1]) && !n.repeated &&
+      if (n.op == the<op::divide> && is_floating(type) && origin_[x[1]].op != the<op::constant> && !n.repeated &&
           shares(from_.ids[n.first + 1]))
         return multiply(x[0], reciprocal(x[1]));
       return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);

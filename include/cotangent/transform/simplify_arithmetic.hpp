@@ -29,7 +29,7 @@ protected:
 private:
   /// Whether the product of two small tensors is small.
   constexpr bool meet(symbol s, symbol t) const {
-    return (is_constant(s) && is_constant(t)) || (varies(s) | varies(t)) != long_axes(shape_of(s));
+    return (origin_[s].op == the<op::constant> && origin_[t].op == the<op::constant>) || (varies(s) | varies(t)) != long_axes(shape_of(s));
   }
   constexpr symbol both(operation const* op, symbol x, symbol y) {
     symbol const pair[2]{x, y};
@@ -62,7 +62,7 @@ public:
       if (op == the<op::square>) return multiply(x[0], x[0]);
       break;
     case code_of<op::pow>:
-      if (op == the<op::pow> && is_constant(x[1]))
+      if (op == the<op::pow> && origin_[x[1]].op == the<op::constant>)
         if (symbol const y = power(x[0], number(x[1]).real); y != none) return y;
       break;
     case code_of<op::select>:
@@ -76,7 +76,7 @@ public:
         if (symbol const y = logarithm(x[0], type, shape); y != none) return y;
       break;
     case code_of<op::logical_not>:
-      if (op == the<op::logical_not> && op_of(x[0]) == op) return operand(x[0]);
+      if (op == the<op::logical_not> && origin_[x[0]].op == op) return operand(x[0]);
       break;
     default: break;
     }
@@ -85,7 +85,7 @@ public:
 
   /// The logarithm of a softmax or a sigmoid, without the probability, which may underflow; none of anything else.
   constexpr symbol logarithm(symbol x, element type, std::int32_t shape) {
-    operation const* const p = op_of(x);
+    operation const* const p = origin_[x].op;
     if (p == the<op::sigmoid>) return negate(softplus(negate(operand(x)), type, shape));
     if (p == the<op::subtract> && op_of(operand(x, 1)) == the<op::sigmoid> && is_constant(operand(x)) &&
         is(operand(x), 1))
@@ -93,10 +93,10 @@ public:
     if (p != the<op::multiply>) return none;
     for (int k = 0; k < 2; ++k) { // e (1 / sum(e))
       symbol const e = operand(x, k), r = operand(x, 1 - k);
-      if (op_of(e) != the<op::exp> || op_of(r) != the<op::broadcast> || op_of(operand(r)) != the<op::reciprocal>)
+      if (origin_[e].op != the<op::exp> || origin_[r].op != the<op::broadcast> || op_of(operand(r)) != the<op::reciprocal>)
         continue;
       symbol const s = operand(operand(r));
-      if (op_of(s) != the<op::sum> || operand(s) != e) continue;
+      if (origin_[s].op != the<op::sum> || operand(s) != e) continue;
       auto const mask = static_cast<std::uint32_t>(attribute(s));
       int const rank = g_.shapes.data()[shape].rank;
       std::int64_t axes[max_rank]{};
@@ -135,7 +135,7 @@ public:
     if (p == the<op::constant> && is(x, 0)) return negate(y);
     if (q == the<op::negate>) return add(x, operand(y));
     if (p == the<op::negate> && single(x)) return negate(add(operand(x), y));
-    if (fuses && p == the<op::multiply> && single(x) && is_small(y))
+    if (fuses && p == the<op::multiply> && single(x) && origin_[y].small != 0)
       if (symbol const m = absorbed(y); m != none) return add(x, m);
     if (fuses && q == the<op::multiply> && single(y))
       if (product const of = product_of(y); of.small != none)
@@ -146,7 +146,7 @@ public:
   }
 
   constexpr symbol negate(symbol x) {
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     if (op == the<op::negate>) return operand(x);
     if (op == the<op::subtract> && single(x)) return subtract(operand(x, 1), operand(x, 0));
     if (op == the<op::multiply> && single(x))
@@ -158,7 +158,7 @@ public:
   /// The negated small tensor, where no sign is left over: one that was would go to and fro.
   constexpr symbol absorbed(symbol small) {
     symbol const m = negate(small);
-    return op_of(m) == the<op::negate> ? none : m;
+    return origin_[m].op == the<op::negate> ? none : m;
   }
 
   constexpr symbol multiply(symbol x, symbol y) {
@@ -192,7 +192,7 @@ public:
         return multiply(x, reciprocal(y));
       }
     } else if (q == the<op::broadcast> || (q == the<op::size> && long_axes(shape_of(y)) != 0)) {
-      return is_small(x) && meet(x, y) ? both(the<op::divide>, x, y) : multiply(x, reciprocal(y));
+      return origin_[x].small != 0 && meet(x, y) ? both(the<op::divide>, x, y) : multiply(x, reciprocal(y));
     }
     if (p == the<op::constant> && q != the<op::constant>) {
       if (is(x, 0)) return x;
@@ -226,10 +226,10 @@ public:
 
   constexpr symbol select(symbol const* x, element type, std::int32_t shape) {
     symbol of[3]{x[0], x[1], x[2]};
-    operation const* op = op_of(of[0]);
+    operation const* op = origin_[of[0]].op;
     if (op == the<op::logical_not>) {
       of[0] = operand(x[0]), of[1] = x[2], of[2] = x[1];
-      op = op_of(of[0]);
+      op = origin_[of[0]].op;
     }
     if (op == the<op::constant>) return of[is(of[0], 0) ? 2 : 1];
     if (of[1] == of[2]) return of[1];
@@ -252,7 +252,7 @@ public:
 
   /// A small tensor along fewer axes: those of the mask `kept`, which it may vary along.
   constexpr symbol narrowed(symbol t, std::int32_t kept, std::int32_t shape) {
-    if (op_of(t) != the<op::broadcast>) return restated(t, shape);
+    if (origin_[t].op != the<op::broadcast>) return restated(t, shape);
     std::int64_t axes[max_rank]{};
     int const n = attribute_count(t);
     for (int k = 0; k < n; ++k)
@@ -264,11 +264,11 @@ private:
   /// A pad and what is added to it, where their windows, or that of a term of it, lie next to each other.
   constexpr symbol tiled(symbol x, symbol y) {
     if (!single(x) || !single(y)) return none;
-    if (op_of(y) == the<op::pad>) return joined(x, y);
-    if (op_of(y) != the<op::add> || nested_ >= 8) return none;
+    if (origin_[y].op == the<op::pad>) return joined(x, y);
+    if (origin_[y].op != the<op::add> || nested_ >= 8) return none;
     symbol const terms[2]{operand(y, 0), operand(y, 1)};
     for (int k = 0; k < 2; ++k) {
-      if (op_of(terms[k]) != the<op::pad> || !single(terms[k])) continue;
+      if (origin_[terms[k]].op != the<op::pad> || !single(terms[k])) continue;
       symbol const both = joined(x, terms[k]);
       if (both == none) continue;
       ++nested_;
@@ -313,8 +313,8 @@ private:
                                   int count, element type, std::int32_t shape) {
     std::int32_t from = none;
     for (int k = 0; k < n; ++k) {
-      if (is_small(x[k])) continue;
-      if (op_of(x[k]) != the<op::reshape>) return none;
+      if (origin_[x[k]].small != 0) continue;
+      if (origin_[x[k]].op != the<op::reshape>) return none;
       std::int32_t const s = shape_of(operand(x[k]));
       if (from != none && from != s) return none;
       from = s;
@@ -331,9 +331,9 @@ private:
   /// Signs move outwards, into small factors where there are any.
   constexpr symbol multiply_negated(symbol x, symbol y, bool left, bool right) {
     if (left && right) return multiply(operand(x), operand(y));
-    if (left && is_small(y))
+    if (left && origin_[y].small != 0)
       if (symbol const m = absorbed(y); m != none) return multiply(operand(x), m);
-    if (right && is_small(x))
+    if (right && origin_[x].small != 0)
       if (symbol const m = absorbed(x); m != none) return multiply(m, operand(y));
     if (left && single(x)) return negate(multiply(operand(x), y));
     if (right && single(y)) return negate(multiply(x, operand(y)));
@@ -346,9 +346,9 @@ private:
     product const p = product_of(x), q = product_of(y);
     ++nested_;
     symbol r = none;
-    if (is_small(y)) {
+    if (origin_[y].small != 0) {
       if (p.small != none && meet(p.small, y)) r = multiply(p.large, multiply(p.small, y));
-    } else if (is_small(x)) {
+    } else if (origin_[x].small != 0) {
       if (q.small != none && meet(q.small, x)) r = multiply(q.large, multiply(q.small, x));
     } else {
       int const readers = x == y ? 2 : 1;

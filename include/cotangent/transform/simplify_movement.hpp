@@ -17,9 +17,9 @@ public:
   using rewriting::rewriting;
 
   constexpr symbol reshape(symbol x, std::int32_t shape) {
-    if (op_of(x) == the<op::reshape>) x = operand(x);
+    if (origin_[x].op == the<op::reshape>) x = operand(x);
     if (shape_of(x) == shape) return x;
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
     if (op == the<op::broadcast>)
       if (symbol const y = reshaped_broadcast(x, shape); y != none) return y;
@@ -27,7 +27,7 @@ public:
   }
 
   constexpr symbol broadcast(symbol x, std::int64_t const* axes, std::int32_t shape) {
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
     dimensions const d = b.dims(x);
     dimensions longer;
@@ -53,7 +53,7 @@ public:
       x = permute(x, order);
       for (int k = 0; k < n; ++k) to[k] = sorted[k];
     }
-    if (op_of(x) == the<op::broadcast>) {
+    if (origin_[x].op == the<op::broadcast>) {
       n = attribute_count(x);
       for (int k = 0; k < n; ++k) to[k] = to[attribute(x, k)];
       x = operand(x);
@@ -74,7 +74,7 @@ public:
       same = same && axes[k] == k;
     }
     if (same) return x;
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     std::int32_t const shape = b.shape(r);
     std::int64_t to[max_rank]{};
     if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
@@ -102,7 +102,7 @@ public:
     symbol of[2]{x[0], x[1]};
     std::int64_t flags[2]{transposed[0], transposed[1]};
     for (int k = 0; k < 2; ++k)
-      if (op_of(of[k]) == the<op::permute>) {
+      if (origin_[of[k]].op == the<op::permute>) {
         of[k] = operand(of[k]);
         flags[k] = flags[k] == 0;
       }
@@ -111,7 +111,7 @@ public:
 
   /// Slice and pad: a window of all is nothing, windows of windows are one.
   constexpr symbol window(operation const* kind, symbol x, std::int64_t const* w, std::int32_t shape) {
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     bool const pads = kind == the<op::pad>;
     if (op == the<op::constant> && (!pads || is(x, 0))) return restated(x, shape);
     int const n = 2 * b.dims(x).rank;
@@ -138,7 +138,7 @@ public:
     if (n == 1) return x[0];
     constexpr int few = 32;
     auto const opens = [&](symbol t) {
-      return op_of(t) == the<op::concatenate> && single(t) && attribute(t) == axis;
+      return origin_[t].op == the<op::concatenate> && single(t) && attribute(t) == axis;
     };
     int total = 0;
     for (int k = 0; k < n; ++k) total += opens(x[k]) ? operand_count(x[k]) : 1;

@@ -112,7 +112,7 @@ public:
     if (n < 1 || n > 3) return none;
     scalar value[3]{};
     for (int k = 0; k < n; ++k) {
-      if (!is_constant(x[k])) return none;
+      if (origin_[x[k]].op != the<op::constant>) return none;
       value[k] = number(x[k]);
       if (!modest(value[k])) return none;
     }
@@ -157,7 +157,7 @@ public:
     std::int64_t kept[max_rank + 1]{}; // a push may move the numbers of the graph
     int const n = attribute_count(t);
     for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
-    return source(op_of(t), kept, n, type_of(t), shape);
+    return source(origin_[t].op, kept, n, type_of(t), shape);
   }
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,

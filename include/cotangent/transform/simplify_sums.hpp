@@ -19,7 +19,7 @@ public:
     std::uint32_t const longs = static_cast<std::uint32_t>(long_axes(shape_of(x)));
     std::int32_t const shape = shape_without(shape_of(x), mask);
     if ((mask & longs) == 0) return reshape(x, shape);
-    operation const* const op = op_of(x);
+    operation const* const op = origin_[x].op;
     if (op == the<op::constant>) return times_count(restated(x, shape), shape_of(x), mask);
     if (op == the<op::negate>) return negate(sum(operand(x), mask));
     if (op == the<op::sum>) return sum(operand(x), merged(static_cast<std::uint32_t>(attribute(x)), mask));
@@ -67,7 +67,7 @@ public:
     if (!extreme) return reduce(op, x, mask, shape);
     if (mask == 0) return x;
     if ((mask & static_cast<std::uint32_t>(long_axes(shape_of(x)))) == 0) return reshape(x, shape);
-    operation const* const p = op_of(x);
+    operation const* const p = origin_[x].op;
     if (p == the<op::reshape>) {
       std::uint32_t before = 0;
       std::int32_t const from = shape_of(operand(x));
@@ -90,9 +90,9 @@ private:
   constexpr symbol sum_of_terms(symbol x, std::uint32_t mask, std::int32_t shape) {
     symbol small = none, rest = x;
     bool minus = false, flipped = false; // of what is small, and of the rest
-    while (single(rest) && (op_of(rest) == the<op::add> || op_of(rest) == the<op::subtract>)) {
+    while (single(rest) && (origin_[rest].op == the<op::add> || origin_[rest].op == the<op::subtract>)) {
       symbol const p = operand(rest, 0), q = operand(rest, 1);
-      bool const subtracts = op_of(rest) == the<op::subtract>, second = constant_along(q, mask);
+      bool const subtracts = origin_[rest].op == the<op::subtract>, second = constant_along(q, mask);
       if (!second && !constant_along(p, mask)) break;
       symbol const part = without(second ? q : p, mask, shape);
       bool const negative = flipped != (second && subtracts);
@@ -101,7 +101,7 @@ private:
       flipped = flipped != (!second && subtracts);
       rest = second ? p : q;
     }
-    if (small == none || op_of(rest) != the<op::multiply>) return none; // sum(x - mean) would cancel
+    if (small == none || origin_[rest].op != the<op::multiply>) return none; // sum(x - mean) would cancel
     ++nested_;
     symbol const total = sum(rest, mask), many = times_count(small, shape_of(x), mask);
     --nested_;
@@ -114,7 +114,7 @@ private:
   }
   /// A product with a factor that does not vary along `mask`.
   constexpr bool scaled(symbol t, std::uint32_t mask) {
-    return op_of(t) == the<op::multiply> && (constant_along(operand(t, 1), mask) || constant_along(operand(t, 0), mask));
+    return origin_[t].op == the<op::multiply> && (constant_along(operand(t, 1), mask) || constant_along(operand(t, 0), mask));
   }
   constexpr bool constant_along(symbol t, std::uint32_t mask) {
     std::int32_t const v = varies(t);
@@ -150,7 +150,7 @@ private:
         else factors[named++] = d.size[k];
       }
     if (named == 0) return multiply(y, constant_like(y, static_cast<double>(number)));
-    if (is_constant(y) && is(y, 0)) return y;
+    if (origin_[y].op == the<op::constant> && is(y, 0)) return y;
     if (number != 1) factors[named++] = number;
     return multiply(y, source(the<op::size>, factors, named, type_of(y), shape_of(y)));
   }
