@@ -249,6 +249,36 @@ auto while_loop(Condition const& condition, Body const& body, X const&... init) 
   return dynamic::detail::make_loop(std::source_location{}, "while_loop", condition, body, nullptr,
                                     std::tuple<X...>(init...));
 }
+// A pack comes last, and what comes after it can have no default: so the first few are written out, for the place in the
+// user's source.
+template <class Condition, class Body, class X0>
+  requires dynamic::detail::for_open<X0>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr, std::tuple<X0>(x0));
+}
+template <class Condition, class Body, class X0, class X1>
+  requires dynamic::detail::for_open<X0, X1>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1>(x0, x1));
+}
+template <class Condition, class Body, class X0, class X1, class X2>
+  requires dynamic::detail::for_open<X0, X1, X2>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+}
+template <class Condition, class Body, class X0, class X1, class X2, class X3>
+  requires dynamic::detail::for_open<X0, X1, X2, X3>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+                X3 const& x3, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
+}
+
 /// The same `count` times: `body(i, x...)` for i = 0, 1, ..., count - 1.
 template <class Count, class Body, class... X>
   requires(dynamic::detail::for_open<Count, X...> &&
@@ -256,6 +286,36 @@ template <class Count, class Body, class... X>
 auto for_loop(Count const& count, Body const& body, X const&... init) {
   return dynamic::detail::make_loop(std::source_location{}, "for_loop", nullptr, body, count,
                                     std::tuple<X...>(init...));
+}
+template <class Count, class Body, class X0>
+  requires(dynamic::detail::for_open<Count, X0> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0>(x0));
+}
+template <class Count, class Body, class X0, class X1>
+  requires(dynamic::detail::for_open<Count, X0, X1> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0, X1>(x0, x1));
+}
+template <class Count, class Body, class X0, class X1, class X2>
+  requires(dynamic::detail::for_open<Count, X0, X1, X2> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
+                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+}
+template <class Count, class Body, class X0, class X1, class X2, class X3>
+  requires(dynamic::detail::for_open<Count, X0, X1, X2, X3> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2, X3 const& x3,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
+                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
 }
 
 /// `case_of(index, f0, f1, ...)(x...)` is what branch number `index` makes of x...; with any other index (-1) x... pass
@@ -267,6 +327,32 @@ auto case_of(I const& index, Branch const&... branch) {
   return dynamic::detail::branches<I, Branch...>{
       index, std::tuple<Branch...>(branch...), true, "case_of", {}};
 }
+template <class I, class F0>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
+}
+template <class I, class F0, class F1>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
+}
+template <class I, class F0, class F1, class F2>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
+                                                  where};
+}
+template <class I, class F0, class F1, class F2, class F3>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
+                                                      "case_of", where};
+}
+
 /// `cond(predicate, f, g)(x...)` is f(x...) where the predicate, one bool, holds, else g(x...).
 template <class P, class Then, class Otherwise>
   requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
