@@ -24,7 +24,8 @@ template <class Build> void absorb_reductions(Build& b) {
     memory_root const &from = p.roots[v.root], &to = p.roots[at.root];
     kernel_set const* const k = b.kernels.find(b.g.nodes[at.node].op);
     bool const made_here = from.kind == home::workspace && from.unit >= 0 && from.pieces < 0 && !from.given &&
-                           p.steps[from.step].shape >= 0 && p.units[from.unit].node >= 0;
+                           p.steps[from.step].shape >= 0 && p.units[from.unit].node >= 0 &&
+                           !p.units[from.unit].absorbed;
     bool const whole = v.contiguous() && v.offset == 0 && v.count() == from.elements && from.elements > 0;
     if (!made_here || !whole || to.kind != home::workspace || to.pieces >= 0 || to.elements != 1 ||
         k == nullptr || k->parts[static_cast<int>(v.type)] == nullptr)
