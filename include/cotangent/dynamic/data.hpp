@@ -27,6 +27,7 @@ class sizes {
 public:
   sizes() = default;
   template <std::integral I> sizes(std::initializer_list<I> all) : sizes(all.begin(), all.end()) {}
+  sizes(std::initializer_list<std::int64_t> all) : sizes(all.begin(), all.end()) {} // integers of several types
   sizes(cotangent::shape const& s) {
     for (int k = 0; k < s.rank; ++k) push(s.extents[k].number);
   }
