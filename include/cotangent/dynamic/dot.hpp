@@ -8,6 +8,8 @@
 
 #  include <cotangent/io/dot.hpp>
 
+#  include <memory>
+#  include <source_location>
 #  include <string>
 #  include <utility>
 #  include <vector>
@@ -31,14 +33,21 @@ void dot(Stream&& out, dynamic::graph const& g,
     ids.push_back(dynamic::detail::graph_access::symbol_of(g, y, {"dot", 3, nullptr, 0, where}));
     names.push_back(name.c_str());
   }
-  builder b(g.get());
+  dynamic::detail::graph_state const* s = &dynamic::detail::graph_access::state(g);
+  std::unique_ptr<dynamic::detail::graph_state> copy; // with sub-graphs as loops and branches
+  if (s->symbolic.used) {
+    copy = std::make_unique<dynamic::detail::graph_state>(*s);
+    (void)dynamic::detail::lower(*copy, {.outputs = ids, .all = results.empty()},
+                                 {"dot", 3, nullptr, 0, where});
+    s = copy.get();
+  }
+  builder b(s->b.get());
   if (!in_order(b.get())) {
     ordering const order = order_of(b.get());
     if (!order) throw graph_error(message(refusals::order_cycle::text));
     b = builder(reordered(b.get(), order));
   }
-  std::vector<symbol> const& inputs = dynamic::detail::graph_access::state(g).inputs;
-  b.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
+  b.set_inputs(s->inputs.data(), static_cast<int>(s->inputs.size()));
   b.set_outputs(ids.data(), static_cast<int>(ids.size()));
   if (!results.empty() && options.outputs == nullptr) options.outputs = names.data();
   dot(out, graph_view(b.get()), options);

@@ -77,16 +77,17 @@ inline void find_peers(graph_state& s, std::int32_t first_node) {
   }
 }
 
-/// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each.
+/// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
+/// caller goes back to where a graph of symbols was.
 inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y,
                                             std::vector<symbol> const& dy, std::vector<symbol> const& x,
-                                            gradient_options const& options, request r) {
+                                            gradient_options const& options, request r, bool undone = false) {
   builder& b = s.b;
   std::unique_ptr<whole_undo> all;
   std::unique_ptr<builder> before;
   std::vector<symbol> inputs = s.inputs, dx(x.size() + 1, none);
   if (s.symbolic.used) {
-    all = std::make_unique<whole_undo>(s);
+    if (!undone) all = std::make_unique<whole_undo>(s);
     sealing(s, r).run(&y);
     keep_in_step(s);
     find_inputs(s, {}, r);
@@ -110,7 +111,8 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
   tape.in_place = !s.symbolic.used; // whose operations are known by where they stand
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
-                       static_cast<int>(x.size()), options.policy, inputs.data(), static_cast<int>(inputs.size()), tape},
+                       static_cast<int>(x.size()), options.policy, inputs.data(),
+                       static_cast<int>(inputs.size()), tape},
                       dx.data());
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
     r.operands = x.data() + f.left.number;
@@ -120,11 +122,11 @@ inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> 
   back.keep();
   for (symbol t = first_symbol; t < b.get().tensors.size(); ++t)
     if (b.tensor(t).base != none && b.tensor(t).producer != none) s.written[b.tensor(t).base].push_back(t);
-  if (all != nullptr) {
+  if (s.symbolic.used) {
     keep_in_step(s);
     find_peers(s, first);
-    all->keep();
   }
+  if (all != nullptr) all->keep();
   dx.pop_back();
   return dx;
 }
@@ -232,7 +234,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   std::int32_t const first = b.get().nodes.size();
-  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, {policy, {}}, r);
+  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, {policy, {}}, r, true);
   std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
   for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
     if (taken[static_cast<std::size_t>(dx[k])]) {
