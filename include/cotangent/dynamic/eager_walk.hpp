@@ -21,18 +21,28 @@ template <class Fn> struct function_tag {
 
 inline eager_operand operand_of(held const& h) { return {&h, nullptr, 0, h.shape, h.type, false}; }
 
+inline eager_code& sum_code(eager_state& s, held const& a, eager_operand const* x,
+                            std::source_location where) {
+  eager_key key{&function_tag<op::add>::here, {}, 0};
+  key.put(a.shape * 8 + static_cast<int>(a.type));
+  return code_for(s, key, x, 2, {"+", 1, nullptr, 0, where},
+                  [](builder& to, symbol const* t, std::vector<symbol>& y) {
+                    y.push_back(extend::apply<op::add>(term{&to, t[0]}, term{&to, t[1]}).id);
+                  });
+}
 /// Two values of one type, added.
 inline held sum_of(eager_state& s, held const& a, held const& b, std::source_location where) {
   eager_operand const x[]{operand_of(a), operand_of(b)};
-  eager_key key{&function_tag<op::add>::here, {}, 0};
-  key.put(a.shape * 8 + static_cast<int>(a.type));
-  eager_code& c = code_for(s, key, x, 2, {"+", 1, nullptr, 0, where},
-                           [](builder& to, symbol const* t, std::vector<symbol>& y) {
-                             y.push_back(extend::apply<op::add>(term{&to, t[0]}, term{&to, t[1]}).id);
-                           });
   held y;
-  apply_code(s, c, x, &y, where);
+  apply_code(s, sum_code(s, a, x, where), x, &y, where);
   return y;
+}
+/// The same, over the first where nobody else sees it.
+inline void add_to(eager_state& s, held& sum, held const& d, std::source_location where) {
+  eager_operand const x[]{operand_of(sum), operand_of(d)};
+  eager_code& c = sum_code(s, sum, x, where);
+  if (!s.recording && sum.data->users == 1 && c.single.run != nullptr) run_single(c, x, *sum.data);
+  else sum = sum_of(s, sum, d, where);
 }
 /// One number at all places.
 inline held filled(eager_state& s, element e, std::int32_t shape, double value, std::source_location where) {
@@ -139,7 +149,8 @@ private:
   }
   void add(eager_record* r, int which, held d) {
     held& sum = cotangents_[slot(r, which)];
-    sum = sum ? sum_of(s_, sum, d, where_) : static_cast<held&&>(d);
+    if (sum) add_to(s_, sum, d, where_);
+    else sum = static_cast<held&&>(d);
   }
 
   /// What the adjoint reads is there: more adjoints than the one that was prepared for may be.
