@@ -289,7 +289,7 @@ TEST_CASE("a tensor is reduced while it is made, with the bits of one that is st
         void const* const from[]{m.data()};
         b.set_outputs(out, 2);
         CHECK(interpreter(b.get()).value_bytes() <= 256); // nothing is kept but what is small
-        for (int count = 3; count <= 4; ++count) { // y is a result too, or stands nowhere
+        for (int count = 3; count <= 4; ++count) {        // y is a result too, or stands nowhere
           b.set_outputs(out, count);
           interpreter const p(b.get()), q(stored.get());
           workspace const w(p), v(q);
@@ -306,4 +306,28 @@ TEST_CASE("a tensor is reduced while it is made, with the bits of one that is st
           CHECK(results[k].differences(one) == 0);
         }
       }
+}
+
+TEST_CASE("what was reduced while it was made is reduced again") {
+  for (std::int64_t const n : {1, 7, 1100}) {
+    CAPTURE(n);
+    builder b;
+    symbol const in[]{b.symbol_of(element::float64, b.shape({1, {n}}))};
+    term const x{&b, in[0]}, largest = extend::max(x * 2.0 - 1.0, 1u, true), again = extend::sum(largest, 1u);
+    symbol const out[]{again.id, extend::min(largest - 3.0, 1u).id, extend::max(x * 2.0 - 1.0, 1u).id};
+    b.set_inputs(in, 1);
+    b.set_outputs(out, 3);
+    interpreter const p(b.get());
+    workspace const w(p);
+    std::vector<double> given;
+    for (std::int64_t i = 0; i < n; ++i) given.push_back(static_cast<double>(i % 7));
+    double results[3]{};
+    void const* const from[]{given.data()};
+    void* const to[]{results, results + 1, results + 2};
+    REQUIRE(p.run(from, to, w.data) == status::ok);
+    double const wanted = n == 1 ? -1 : 11;
+    CHECK(results[0] == wanted);
+    CHECK(results[1] == wanted - 3);
+    CHECK(results[2] == wanted);
+  }
 }

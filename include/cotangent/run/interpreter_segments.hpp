@@ -19,8 +19,11 @@ public:
 
   /// The end of the units from u on that one segment can hold; u where it has no threaded kernel.
   int end_of(int u) const {
-    // where a call is no jump, the steps of a segment stand on the stack together
+#if defined(__OPTIMIZE__) || defined(__clang__)
+    constexpr int most_steps = 400;
+#else // a call is no jump: the steps of a segment stand on the stack together
     constexpr int most_steps = 96;
+#endif
     int const first = u;
     for (int steps = 2, entries = 0;
          u < t_.units.size() && t_.type[u] != none && t_.type[u] == t_.type[first]; ++u) {

@@ -146,7 +146,7 @@ struct segment_entry {
 
 /// Cheap units in a row, block by block: within a block their values stay in registers and in a few lines of memory.
 struct segment {
-  static constexpr int most_entries = 512;
+  static constexpr int most_entries = 1600;
   range steps, entries;
   std::int32_t moving = 0;  // entries, those before the others
   std::int32_t block = 0;   // elements
