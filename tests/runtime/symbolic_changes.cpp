@@ -230,7 +230,11 @@ TEST_CASE("gradients of gradients, by tables of their own", "[symbolic]") {
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
   s.exec(command::of<ct::op::cos>(), {x}, {y});
   std::vector<symbolic_tensor> all{y};
-  for (int k = 0; k < 3; ++k) all.push_back(s.backward({all.back()}, {x}).gradient_of(x));
+  CHECK_FALSE(s.gradient_of(x).present());
+  for (int k = 0; k < 3; ++k) {
+    all.push_back(s.backward({all.back()}, {x}).gradient_of(x));
+    CHECK(s.gradient_of(x) == all.back());
+  }
   auto p = s.compile({.outputs = all});
   p.bind(x, .7);
   p.run();

@@ -261,6 +261,14 @@ public:
     return detail::table_of_gradients(*s_, y, std::move(dy), x, policy, r);
   }
 
+  /// The gradient that was made last with respect to `t`, by symbols or by expressions, also one of a graph that was read
+  /// from a file. Absent where there is none.
+  symbolic_tensor gradient_of(symbolic_tensor const& t,
+                              std::source_location where = std::source_location::current()) const {
+    auto const at = s_->gradients.find(detail::checked(*s_, t, asking("gradient_of", where)));
+    return at == s_->gradients.end() ? symbolic_tensor{} : detail::handle_of(*s_, at->second);
+  }
+
   /// The program for some outputs. Binds are for tensors and aliases, also of sub-graphs.
   program compile(symbolic_compile const& what,
                   std::source_location where = std::source_location::current()) const {

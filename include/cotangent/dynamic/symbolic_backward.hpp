@@ -248,7 +248,10 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   std::vector<bool> const depends = depending(s, y, x);
   for (std::size_t j = 0; j < y.size(); ++j)
     if (depends[j] && j < dy.size()) table.add(y[j], handle_of(s, dy[j]), false);
-  for (std::size_t k = 0; k < x.size(); ++k) table.add(x[k], handle_of(s, dx[k]), true);
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    table.add(x[k], handle_of(s, dx[k]), true);
+    s.gradients[x[k]] = dx[k];
+  }
   join_pieces(s, table, dx, first, r.where);
   back.keep();
   return table;

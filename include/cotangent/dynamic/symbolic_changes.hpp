@@ -227,6 +227,7 @@ protected:
     detail::record(*s_, id) = dead;
     std::erase(detail::graph_at(*s_, s_->b.tensor(id).region).tensors, id);
     s_->symbolic.free_tensors.push_back(id);
+    std::erase_if(s_->gradients, [&](auto const& of) { return of.first == id || of.second == id; });
   }
   void free_exec(std::int32_t id) const {
     unclaim(id);
