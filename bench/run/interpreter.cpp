@@ -40,14 +40,14 @@ template <class F> struct summed {
   template <class X> constexpr auto operator()(X x) const { return ct::sum(F{}(x)); }
 };
 
-template <class T> ct::dynamic::sizes shape_for(std::ptrdiff_t n) { return {static_cast<std::int64_t>(n)}; }
+constexpr std::ptrdiff_t lengths[]{1, 16, 1000, 65536};
 
 template <class T>
 bench::comparison comparison_of(char const* name, std::ptrdiff_t n) {
   return {name, bench::element_name<T>, std::to_string(n), n, {}, {}, {}, {}};
 }
 
-/// As many results as the program has, into the memory of the static one's.
+/// A program whose results are bound to the memory of the static one's.
 bench::contestant interpreted(ct::dynamic::program p) {
   auto const shared = std::make_shared<ct::dynamic::program>(std::move(p));
   return bench::named("interpreter", [shared] { shared->run(); });
@@ -55,7 +55,7 @@ bench::contestant interpreted(ct::dynamic::program p) {
 
 template <class T, class F>
 void measure_value(bench::suite& suite, char const* name, F) {
-  for (std::ptrdiff_t n : {std::ptrdiff_t{16}, std::ptrdiff_t{1000}, std::ptrdiff_t{65536}}) {
+  for (std::ptrdiff_t const n : lengths) {
     bench::buffer<T> x(n), y(n);
     bench::numbers().fill(x, T(-1), T(1));
     auto c = comparison_of<T>(name, n);
@@ -77,7 +77,7 @@ void measure_value(bench::suite& suite, char const* name, F) {
 
 template <class T, class F>
 void measure_gradient(bench::suite& suite, char const* name, F) {
-  for (std::ptrdiff_t n : {std::ptrdiff_t{16}, std::ptrdiff_t{1000}, std::ptrdiff_t{65536}}) {
+  for (std::ptrdiff_t const n : lengths) {
     bench::buffer<T> x(n), dx(n), value(1);
     bench::numbers().fill(x, T(-1), T(1));
     auto c = comparison_of<T>(name, n);
