@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_CONVOLUTION_HPP
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/ops/all.hpp>
 #include <cotangent/trace/convolution.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -14,6 +15,12 @@
 
 namespace cotangent {
 namespace dynamic::detail {
+
+inline namespace COTANGENT_ABI {
+/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+inline bool const knows_images =
+    (detail::know_convolution<dynamic::expr<double>>(), detail::know_pooling<dynamic::expr<double>>(), true);
+} // namespace COTANGENT_ABI
 
 struct convolved_fn {
   convolution how;

@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_NETWORK_HPP
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/ops/all.hpp>
 #include <cotangent/trace/network.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -15,6 +16,11 @@
 
 namespace cotangent {
 namespace dynamic::detail {
+
+inline namespace COTANGENT_ABI {
+/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+inline bool const knows_networks = (detail::know_erf<dynamic::expr<double>>(), true);
+} // namespace COTANGENT_ABI
 
 struct parts_fn {
   int axis;

@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_RANDOM_HPP
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/ops/all.hpp>
 #include <cotangent/trace/random.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -14,6 +15,11 @@
 
 namespace cotangent {
 namespace dynamic::detail {
+
+inline namespace COTANGENT_ABI {
+/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+inline bool const knows_random = (detail::know_random<dynamic::expr<double>>(), true);
+} // namespace COTANGENT_ABI
 
 template <element To, bool Normal> struct random_of_sizes_fn {
   static constexpr element gives = To;

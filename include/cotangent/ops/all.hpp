@@ -32,6 +32,7 @@ using random_operations = operations<op::random24, op::random53, op::second_rand
 /// What networks are also made of.
 using network_operations = operations<op::erf>;
 
+/// All of them: `ct::archive::load(path, ct::all_operations{})` reads graphs with convolutions, dropout and the like.
 using all_operations = typename detail::joined_operations<library_operations, image_operations,
                                                           random_operations, network_operations>::type;
 
