@@ -262,7 +262,7 @@ inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::bindin
 }
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;
-  known.add(own).add(library_operations{});
+  known.add(own).add(all_operations{});
   return dynamic::detail::archive_access::read(bytes, known);
 }
 template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {

@@ -13,6 +13,7 @@ namespace refusals {
 COTANGENT_REFUSAL_TYPES(index_not_integer, is, element_of_indices, integer, "cotangent: indices must be int32 or int64")
 COTANGENT_REFUSAL(labels_shape, equal, extent_of_logits, extent_of_labels, "cotangent: cross_entropy: labels must have the shape of the logits without their last axis")
 COTANGENT_REFUSAL(gather_rank, at_least, rank_gathered, one, "cotangent: gather: the operand must have an axis to choose along")
+COTANGENT_REFUSAL(gather_axes, at_most, axes_of_result, axes_of_a_tensor, "cotangent: gather: the result must have at most 8 axes")
 // clang-format on
 } // namespace refusals
 
@@ -33,6 +34,8 @@ struct gather : extend::primitive<operation_kind::gather, 2> {
     r.like(0);
     if (!detail::is_index(r.tensor(1).type)) return r.refuse<refusals::index_not_integer>();
     if (from.rank < 1) return r.refuse<refusals::gather_rank>(0, 1);
+    if (d.rank + from.rank - 1 > max_rank)
+      return r.refuse<refusals::gather_axes>(d.rank + from.rank - 1, max_rank);
     for (int k = 1; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
     r.result(r.type, d);
   }

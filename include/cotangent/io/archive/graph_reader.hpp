@@ -9,7 +9,7 @@
 
 #  include <cotangent/graph/builder.hpp>
 #  include <cotangent/graph/verify.hpp>
-#  include <cotangent/ops/list.hpp>
+#  include <cotangent/ops/all.hpp>
 #  include <cotangent/transform/order.hpp>
 
 #  include <cstdint>
