@@ -57,6 +57,17 @@ TEST_CASE("equal sizes need no more than what is there at one time, however many
   }
 }
 
+TEST_CASE("as many sizes as values: the gap that is left by each is found for the next that fits",
+          "[arena]") {
+  ct::array<ct::lifetime> v;
+  int const n = 5000;                                                   // more than two levels of words
+  for (int k = 0; k < n; ++k) v.push({0, 2 * k, 64 * (k + 1)});         // leave one after the other
+  for (int k = 0; k < n; ++k) v.push({2 * k + 1, 2 * n, 64 * (k + 1)}); // come as soon as one has left
+  ct::arena const a = ct::plan_arena(v, 0);
+  CHECK(a.bytes == arena_cases::most_at_once(v));
+  for (int k = 0; k < n; ++k) REQUIRE(a.offsets[k] == a.offsets[n + k]);
+}
+
 TEST_CASE("a gap at the end grows, and neighbouring gaps are joined", "[arena]") {
   ct::array<ct::lifetime> v;
   for (int k = 0; k < 100; ++k) v.push({k, k, 64 * (k + 1)});

@@ -30,7 +30,7 @@ public:
   constexpr arena_search(array<lifetime> const& values, arena&& found, std::int64_t lower_bound,
                          std::int64_t effort)
       : v_(values), lower_bound_(lower_bound), left_(effort), best(static_cast<arena&&>(found)) {
-    if (best.bytes <= lower_bound_ || !find_neighbours()) return;
+    if (best.bytes <= lower_bound_ || effort <= 0 || !find_neighbours()) return;
     array<std::int32_t> order(v_.size()), best_order;
     for (int rule = 0; rule < 6 && !done(); ++rule) {
       for (std::int32_t k = 0; k < order.size(); ++k) order[k] = k;

@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/window_index.hpp>
 
+#include <bit>
 #include <cstdint>
 
 namespace cotangent {
@@ -22,6 +23,27 @@ struct arena {
 
 namespace detail {
 
+/// Ascending by a time, those of one time as they were.
+template <class Time>
+constexpr array<std::int32_t> by_time(array<std::int32_t> const& values, Time time) {
+  std::int32_t low = time(values[0]), high = low;
+  for (std::int32_t const k : values) {
+    if (time(k) < low) low = time(k);
+    if (time(k) > high) high = time(k);
+  }
+  array<std::int32_t> order(values.size());
+  if (high - low > 8 * values.size() + 64) {
+    order = values;
+    sort(order.data(), order.size(), [&](std::int32_t a, std::int32_t b) { return time(a) < time(b); });
+    return order;
+  }
+  array<std::int32_t> at(high - low + 2);
+  for (std::int32_t const k : values) ++at[time(k) - low + 1];
+  for (int k = 0; k <= high - low; ++k) at[k + 1] += at[k];
+  for (std::int32_t const k : values) order[at[time(k) - low]++] = k;
+  return order;
+}
+
 /// Walks through time: what begins takes the smallest gap that holds it, what has ended leaves one. Gaps are kept by how
 /// many of the sizes that occur fit, so that the smallest that holds one is found without a look at the others.
 class arena_sweep {
@@ -32,13 +54,13 @@ class arena_sweep {
     bool free = false;
   };
   array<lifetime> const& v_;
-  array<std::int64_t> sizes_; // that occur, ascending
-  array<std::int32_t> head_;  // by how many sizes fit: a gap
-  array<std::int32_t> lists_; // a tree: whether there are gaps below
+  array<std::int64_t> sizes_;    // that occur, ascending
+  array<std::int32_t> head_;     // by how many sizes fit: a gap
+  array<std::uint64_t> bits_[4]; // which lists have gaps; then which of these words are not 0, and so on
   array<block> blocks_;
   array<std::int32_t> unused_;
   std::int32_t top_ = none; // the highest block
-  int width_ = 1;
+  int levels_ = 1;
 
 public:
   arena made;
@@ -47,13 +69,13 @@ public:
   constexpr explicit arena_sweep(array<lifetime> const& values) : v_(values) {
     int const n = v_.size();
     made.offsets.resize(n);
-    find_sizes();
-    array<std::int32_t> begins(n), ends(n), in(n);
-    for (std::int32_t k = 0; k < n; ++k) begins[k] = ends[k] = k;
-    sort(begins.data(), n, [&](std::int32_t a, std::int32_t b) {
-      return v_[a].first != v_[b].first ? v_[a].first < v_[b].first : v_[a].bytes > v_[b].bytes;
-    });
-    sort(ends.data(), n, [&](std::int32_t a, std::int32_t b) { return v_[a].last < v_[b].last; });
+    if (n == 0) return;
+    array<std::int32_t> by_size(n), begins, ends, in(n);
+    for (std::int32_t k = 0; k < n; ++k) by_size[k] = k;
+    sort(by_size.data(), n, [&](std::int32_t a, std::int32_t b) { return v_[a].bytes > v_[b].bytes; });
+    find_sizes(by_size);
+    begins = by_time(by_size, [&](std::int32_t k) { return v_[k].first; });
+    ends = by_time(by_size, [&](std::int32_t k) { return v_[k].last; });
     std::int64_t now = 0;
     int e = 0;
     for (std::int32_t const k : begins) {
@@ -69,16 +91,18 @@ public:
   }
 
 private:
-  constexpr void find_sizes() {
-    for (lifetime const& l : v_) sizes_.push(l.bytes);
-    sort(sizes_.data(), sizes_.size(), [](std::int64_t a, std::int64_t b) { return a < b; });
-    int kept = 0;
-    for (int k = 0; k < sizes_.size(); ++k)
-      if (k == 0 || sizes_[k] != sizes_[k - 1]) sizes_[kept++] = sizes_[k];
-    sizes_.resize(kept);
-    while (width_ < kept + 1) width_ *= 2;
-    head_.assign(width_, none);
-    lists_.assign(2 * width_, 0);
+  constexpr void find_sizes(array<std::int32_t> const& largest_first) {
+    for (int k = largest_first.size(); k-- > 0;)
+      if (std::int64_t const bytes = v_[largest_first[k]].bytes; sizes_.empty() || sizes_.back() != bytes)
+        sizes_.push(bytes);
+    head_.assign(sizes_.size() + 1, none);
+    int words = sizes_.size() / 64 + 1;
+    for (levels_ = 0; levels_ < 4; ++levels_) {
+      bits_[levels_] = array<std::uint64_t>(words);
+      if (words == 1) break;
+      words = (words + 63) / 64;
+    }
+    ++levels_;
   }
   /// How many of the sizes are no larger.
   constexpr int fitting(std::int64_t bytes) const {
@@ -90,19 +114,28 @@ private:
     }
     return low;
   }
-  constexpr void count(int list, int change) {
-    for (int c = width_ + list; c > 0; c /= 2) lists_[c] += change;
+  constexpr void mark(int at) {
+    for (int level = 0; level < levels_; ++level, at /= 64) {
+      std::uint64_t& word = bits_[level][at / 64];
+      bool const known = word != 0;
+      word |= std::uint64_t{1} << (at % 64);
+      if (known) return;
+    }
+  }
+  constexpr void unmark(int at) {
+    for (int level = 0; level < levels_; ++level, at /= 64)
+      if ((bits_[level][at / 64] &= ~(std::uint64_t{1} << (at % 64))) != 0) return;
   }
   /// The first list from this one on that has a gap, or none.
-  constexpr int next_list(int list) const {
-    int c = width_ + list;
-    while (lists_[c] == 0) {
-      while (c > 1 && c % 2 == 1) c /= 2;
-      if (c == 1) return none;
-      ++c;
+  constexpr int next_list(int at) const {
+    for (int level = 0; level < levels_ && at / 64 < bits_[level].size(); ++level, at = at / 64 + 1) {
+      std::uint64_t const left = bits_[level][at / 64] & ~std::uint64_t{0} << (at % 64);
+      if (left == 0) continue;
+      at = at / 64 * 64 + std::countr_zero(left);
+      while (level-- > 0) at = at * 64 + std::countr_zero(bits_[level][at]);
+      return at;
     }
-    while (c < width_) c = lists_[2 * c] != 0 ? 2 * c : 2 * c + 1;
-    return c - width_;
+    return none;
   }
 
   constexpr void add_gap(std::int32_t b) {
@@ -112,7 +145,7 @@ private:
     blocks_[b].after = head_[list];
     if (head_[list] != none) blocks_[head_[list]].before = b;
     head_[list] = b;
-    count(list, 1);
+    mark(list);
   }
   constexpr void remove_gap(std::int32_t b) {
     block const& at = blocks_[b];
@@ -120,7 +153,7 @@ private:
     (at.before == none ? head_[list] : blocks_[at.before].after) = at.after;
     if (at.after != none) blocks_[at.after].before = at.before;
     blocks_[b].free = false;
-    count(list, -1);
+    if (head_[list] == none) unmark(list);
   }
   constexpr std::int32_t new_block(block const& b) {
     if (unused_.empty()) return blocks_.push(b);
