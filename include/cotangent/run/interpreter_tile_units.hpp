@@ -149,9 +149,9 @@ template <class Build> struct tile_units {
     int const t = e == element::float64 ? 1 : 0;
     kernel_set const* const k = b.kernels.find(node_of(u).op);
     if (k == nullptr || k->threaded[t] == nullptr) return none;
-    // a mask that is one element fills no block
-    return k->op->arity == 3 && p.operand(u, 0).type == element::boolean && p.operand(u, 0).uniform() ? none
-                                                                                                      : t;
+    strided const& mask = p.operand(u, 0);
+    bool const one = mask.uniform() && (mask.count() > 1 || p.roots[mask.root].kind == home::constant);
+    return k->op->arity == 3 && mask.type == element::boolean && one ? none : t; // one element fills no block
   }
 
   std::int32_t outer_of(strided const& v, std::int32_t s) {
