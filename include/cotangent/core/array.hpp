@@ -105,9 +105,9 @@ public:
   constexpr void reserve(int capacity) {
     if (capacity > capacity_) grow(capacity);
   }
-  /// New elements are value-initialised.
+  /// New elements are value-initialised. Growing one by one costs no more than pushing.
   constexpr void resize(int size) {
-    reserve(size);
+    if (size > capacity_) grow(size < 2 * capacity_ ? 2 * capacity_ : size);
     for (int i = size_; i < size; ++i) first_[i] = T();
     size_ = size;
   }

@@ -63,11 +63,17 @@ inline std::int64_t common_divisor(std::int64_t a, std::int64_t b) noexcept {
   return a;
 }
 
+constexpr int power_of_two(int at_least) noexcept {
+  int n = 16;
+  while (n < at_least && n < (1 << 29)) n *= 2;
+  return n;
+}
+
 template <class Build> struct tile_units {
   /// An operand of the step that comes from outside of it.
   struct outer {
     strided v;
-    std::int32_t next = none; // of the same root
+    std::int32_t next = none; // in the same chain
     std::int32_t last = 0;    // the unit that reads it last
     tile_operand operand;     // where it is now
     std::int32_t slot = none;
@@ -84,7 +90,7 @@ template <class Build> struct tile_units {
   Build const& b;
   plan_data const& p;
   program_data& program;
-  array<chain> chains;       // by root
+  array<chain> chains;       // by a hash of root and offset
   array<std::int32_t> local; // by unit of the plan: its place in its step
   array<outer> outers;
   array<unit> units;
@@ -100,7 +106,8 @@ template <class Build> struct tile_units {
   std::int64_t elements = 0, tile_elements = 0; // of a phase of the step: all whole packs, or what is left
 
   tile_units(Build const& from, program_data& target)
-      : b(from), p(from.plan), program(target), chains(p.roots.size()), local(p.units.size(), 0) {}
+      : b(from), p(from.plan), program(target), chains(power_of_two(2 * p.units.size())),
+        local(p.units.size(), 0) {}
 
   node const& node_of(unit const& u) const { return b.g.nodes[u.node]; }
   element type_of(unit const& u) const { return b.g.tensors[b.g.result(node_of(u))].type; }
@@ -155,7 +162,10 @@ template <class Build> struct tile_units {
   }
 
   std::int32_t outer_of(strided const& v, std::int32_t s) {
-    chain& c = chains[v.root];
+    std::uint64_t const h =
+        (static_cast<std::uint64_t>(v.offset) * 0x100000001b3u + static_cast<std::uint64_t>(v.root)) *
+        0x9E3779B97F4A7C15u;
+    chain& c = chains[static_cast<int>((h >> 32) & static_cast<std::uint64_t>(chains.size() - 1))];
     if (c.step != s) c = {s, none};
     for (std::int32_t k = c.first; k != none; k = outers[k].next)
       if (outers[k].v == v) return k;
