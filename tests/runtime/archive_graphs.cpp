@@ -119,3 +119,14 @@ TEST_CASE("a gather of too many axes is refused when it is made", "[archive]") {
     CHECK((b.failed().why == why<refusals::gather_axes>()) == (2 * rank - 1 > max_rank));
   }
 }
+
+TEST_CASE("one_hot of labels with as many axes as a tensor can have is refused when it is made", "[archive]") {
+  for (int const rank : {0, 7, 8}) {
+    builder b;
+    dimensions d;
+    for (d.rank = 0; d.rank < rank;) d.size[d.rank++] = 1;
+    (void)extend::one_hot({&b, b.symbol_of(element::int64, b.shape(d))}, 3, element::float32);
+    CAPTURE(rank);
+    CHECK((b.failed().why == why<refusals::one_hot_axes>()) == (rank == 8));
+  }
+}

@@ -13,6 +13,7 @@ namespace refusals {
 COTANGENT_REFUSAL_TYPES(index_not_integer, is, element_of_indices, integer, "cotangent: indices must be int32 or int64")
 COTANGENT_REFUSAL(labels_shape, equal, extent_of_logits, extent_of_labels, "cotangent: cross_entropy: labels must have the shape of the logits without their last axis")
 COTANGENT_REFUSAL(gather_rank, at_least, rank_gathered, one, "cotangent: gather: the operand must have an axis to choose along")
+COTANGENT_REFUSAL(one_hot_axes, at_most, axes_of_result, axes_of_a_tensor, "cotangent: one_hot: the labels must have at most 7 axes")
 COTANGENT_REFUSAL(gather_axes, at_most, axes_of_result, axes_of_a_tensor, "cotangent: gather: the result must have at most 8 axes")
 // clang-format on
 } // namespace refusals
@@ -85,9 +86,10 @@ constexpr term hits(term labels, dimension classes) {
 }
 /// 1 where the position along a new last axis equals the label, else 0.
 constexpr term one_hot(term labels, dimension classes, element type) {
-  return detail::is_index(labels.type())
-             ? convert(hits(labels, classes), type)
-             : (labels.b->refuse<refusals::index_not_integer>(0, 0, labels.b->place), labels);
+  builder& b = *labels.b;
+  if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), labels;
+  if (labels.rank() == max_rank) return b.refuse<refusals::one_hot_axes>(max_rank + 1, max_rank, b.place), labels;
+  return convert(hits(labels, classes), type);
 }
 
 /// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis. A label that is none
