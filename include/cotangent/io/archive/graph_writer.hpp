@@ -55,7 +55,9 @@ private:
   json tensor(symbol t) const {
     tensor_symbol const& s = g_.tensors[t];
     dimensions const& d = g_.shape(t);
-    if (!is_believable(std::vector<std::int64_t>(d.size, d.size + d.rank)))
+    std::vector<std::int64_t> sizes;
+    for (int k = 0; k < d.rank; ++k) sizes.push_back(d.size[k]);
+    if (!is_believable(sizes))
       refuse<refusals::archive_large>(g_.name(t) == nullptr ? "" : g_.name(t));
     json j{{"element", name_of(s.type)}, {"shape", list(d.size, d.rank)}};
     if (s.name != none) j["name"] = g_.name(t);
