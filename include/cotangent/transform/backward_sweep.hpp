@@ -167,7 +167,9 @@ public:
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
       std::int32_t const from = n.first;
-      if (n.op == info_of<op::log>() && !n.exact && past_probability(ids[0], total, r, dy)) continue;
+      if (n.op == info_of<op::log>() && !n.exact &&
+          past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
+        continue;
       if (s_.in != nullptr) import(n);
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
