@@ -21,7 +21,8 @@ class any_expr;
 ///
 /// Refuses, by exceptions: what does not fit (`shape_error`), expressions of two graphs, or of a loop body that has ended
 /// (`graph_error`). After an error the graph is as it was.
-template <class T> class expr : public cotangent::detail::operators<expr<T>> {
+template <class T> class expr : public cotangent::detail::operators<expr<T>>,
+                                public detail::indexed<expr<T>> {
   static_assert(element_type<T>);
   detail::standing at_;
 
@@ -46,25 +47,6 @@ public:
   int rank() const { return at_.s == nullptr ? 0 : at_.s->b.dims(at_.id).rank; }
   std::int64_t extent(int axis) const { return at_.s->b.dims(at_.id).size[axis]; }
   std::int64_t size() const { return shape().size().number; }
-
-  /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>` or
-  /// `ct::dynamic::between(0, n, 2)` keeps a part. Axes that are left out are kept. Negative integers count from the end.
-  template <class A> auto operator()(A a,
-                                     std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a);
-  }
-  template <class A, class B>
-  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b);
-  }
-  template <class A, class B, class C>
-  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b, c);
-  }
-  template <class A, class B, class C, class D>
-  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b, c, d);
-  }
 
   /// `before` gets another node with its own shape: what `x += y` and its kin ask.
   template <class Op> static expr updated(std::source_location where, expr const& before, expr const& after) {

@@ -278,6 +278,27 @@ template <class X, class... Index> X take(std::source_location where, X const& x
   return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
 }
 
+/// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>` or
+/// `ct::dynamic::between(0, n, 2)` keeps a part. Axes that are left out are kept. Negative integers count from the end.
+template <class X> struct indexed {
+  template <class A> auto operator()(A a,
+                                     std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a);
+  }
+  template <class A, class B>
+  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b, c, d);
+  }
+};
+
 } // namespace detail
 } // namespace cotangent::dynamic
 

@@ -37,13 +37,16 @@ public:
 };
 
 /// A tensor of eager mode: operations on it run as they are written. Its element is in its type, its extents are not.
+/// `x(i, j)` is a copy, through which gradients go.
 ///
 /// It is copied and assigned like a number: a copy is a new name for the same tensor, whose memory goes with its last name,
 /// unless a backward needs it. A number (`s = 0.0`) joins a recorder where it first meets a variable of one.
 ///
 /// Refuses, by exceptions: what does not fit (`shape_error`); variables of two recorders, of one that has ended, and
 /// those that name nothing (`graph_error`).
-template <class T> class variable : public any_variable, public cotangent::detail::operators<variable<T>> {
+template <class T> class variable : public any_variable,
+                                    public cotangent::detail::operators<variable<T>>,
+                                    public detail::indexed<variable<T>> {
   static_assert(element_type<T>);
   std::int64_t number_ = 0; // the bits of a number that is no tensor yet
   bool is_number_ = false;
@@ -126,24 +129,6 @@ public:
     detail::memory_of m{from.data(), nullptr, type, {}};
     for (int k = 0; k < from.rank(); ++k) m.shape.push(from.extent(k));
     detail::set_elements(*this, m, where);
-  }
-
-  /// Elements, rows and windows, as of expressions: a copy, through which gradients go.
-  template <class A> auto operator()(A a,
-                                     std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a);
-  }
-  template <class A, class B>
-  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b);
-  }
-  template <class A, class B, class C>
-  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b, c);
-  }
-  template <class A, class B, class C, class D>
-  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
-    return detail::take(where, *this, a, b, c, d);
   }
 
   /// A scalar of bool is a condition: `if (x > 0)` works here, where values are known.

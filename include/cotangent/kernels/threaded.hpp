@@ -78,8 +78,9 @@ COTANGENT_INLINE block_register threaded_value(block_register const& block, X co
   else return detail::in_block(Op::apply(x[k], y[k], a));
 }
 
-COTANGENT_INLINE void put_in_memory(char* to, block_register const& r, int k) {
-  simd::store(reinterpret_cast<double*>(to + k * simd::bytes), r);
+template <class... R> COTANGENT_INLINE void put_in_memory(char* to, R const&... r) {
+  int k = 0;
+  (simd::store(reinterpret_cast<double*>(to + k++ * simd::bytes), r), ...);
 }
 
 } // namespace detail
@@ -97,12 +98,8 @@ void threaded(threaded_step const* s, char* const* memory, block_register a, blo
   };
   a = value(a, 0), b = value(b, 1), c = value(c, 2), d = value(d, 3);
   e = value(e, 4), f = value(f, 5), g = value(g, 6), h = value(h, 7);
-  if constexpr (Stored) { // after all is read, which may be there
-    char* const to = memory[s->to];
-    detail::put_in_memory(to, a, 0), detail::put_in_memory(to, b, 1), detail::put_in_memory(to, c, 2);
-    detail::put_in_memory(to, d, 3), detail::put_in_memory(to, e, 4), detail::put_in_memory(to, f, 5);
-    detail::put_in_memory(to, g, 6), detail::put_in_memory(to, h, 7);
-  }
+  if constexpr (Stored) // after all is read, which may be there
+    detail::put_in_memory(memory[s->to], a, b, c, d, e, f, g, h);
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
@@ -119,10 +116,7 @@ void threaded_load(threaded_step const* s, char* const* memory, block_register, 
 inline void threaded_store(threaded_step const* s, char* const* memory, block_register a, block_register b,
                            block_register c, block_register d, block_register e, block_register f,
                            block_register g, block_register h) {
-  char* const to = memory[s->to];
-  detail::put_in_memory(to, a, 0), detail::put_in_memory(to, b, 1), detail::put_in_memory(to, c, 2);
-  detail::put_in_memory(to, d, 3), detail::put_in_memory(to, e, 4), detail::put_in_memory(to, f, 5);
-  detail::put_in_memory(to, g, 6), detail::put_in_memory(to, h, 7);
+  detail::put_in_memory(memory[s->to], a, b, c, d, e, f, g, h);
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 

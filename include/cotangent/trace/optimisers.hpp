@@ -26,6 +26,12 @@ template <class T, class Step> constexpr auto part_there(double beta, Step const
   return convert<T>(1.0 - pow(beta, convert<double>(step)));
 }
 
+/// The direction in which weights decay as well.
+template <class X> constexpr X decayed(double weight_decay, X const& d, X const& p) {
+  if (weight_decay != 0) return d + weight_decay * p;
+  return d;
+}
+
 /// Adam's direction m / (sqrt(v) + epsilon), both moments divided by the part of them that is there.
 template <class X, class Step>
 constexpr X adam_direction(double beta1, double beta2, double epsilon, X const& gradient, X& m, X& v,
@@ -56,8 +62,7 @@ struct sgd {
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& velocity, Rate const& by) const {
-    X d = gradient;
-    if (weight_decay != 0) d = d + weight_decay * p;
+    X d = detail::decayed<X>(weight_decay, gradient, p);
     if (momentum != 0) {
       velocity = momentum * velocity + (1 - dampening) * d;
       d = nesterov ? d + momentum * velocity : velocity;
@@ -89,8 +94,7 @@ struct adam {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X d = gradient;
-    if (weight_decay != 0) d = d + weight_decay * p;
+    X d = detail::decayed<X>(weight_decay, gradient, p);
     p = p - by * detail::adam_direction(beta1, beta2, epsilon, d, m, v, step);
   }
   template <class X, class G, class Step>
@@ -114,8 +118,8 @@ struct adamw {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X d = detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step);
-    if (weight_decay != 0) d = d + weight_decay * p;
+    X const d = detail::decayed<X>(
+        weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step), p);
     p = p - by * d;
   }
   template <class X, class G, class Step>
@@ -140,8 +144,7 @@ struct rmsprop {
 
   template <class X, class G, class Rate>
   constexpr void update(X& p, G const& gradient, X& v, X& velocity, Rate const& by) const {
-    X d = gradient;
-    if (weight_decay != 0) d = d + weight_decay * p;
+    X d = detail::decayed<X>(weight_decay, gradient, p);
     v = alpha * v + (1 - alpha) * square(d);
     d = d / (sqrt(v) + epsilon);
     if (momentum != 0) d = velocity = momentum * velocity + d;
@@ -168,8 +171,8 @@ struct lamb {
 
   template <class X, class G, class Step, class Rate>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step, Rate const& by) const {
-    X d = detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step);
-    if (weight_decay != 0) d = d + weight_decay * p;
+    X const d = detail::decayed<X>(
+        weight_decay, detail::adam_direction<X>(beta1, beta2, epsilon, X(gradient), m, v, step), p);
     auto const length = sqrt(sum(square(p))), of_step = sqrt(sum(square(d)));
     auto const ratio = select(length > 0 && of_step > 0, length / of_step, 1.0);
     p = p - by * ratio * d;
