@@ -5,6 +5,7 @@
 
 #include "allocations.hpp"
 #include "catch.hpp"
+#include "words.hpp"
 
 #include <cmath>
 #include <limits>
@@ -19,19 +20,6 @@ using ct::dynamic::eager;
 using ct::dynamic::trainer;
 using ct::dynamic::variable;
 using numbers = std::vector<double>;
-
-template <class E, class F> std::string words_of(F const& f) {
-  try {
-    f();
-  } catch (E const& e) { return e.what(); } catch (std::exception const& e) {
-    return std::string("something else: ") + e.what();
-  }
-  return "nothing was thrown";
-}
-bool has(std::string const& text, char const* words) {
-  UNSCOPED_INFO("looked for '" << words << "' in: " << text);
-  return text.find(words) != std::string::npos;
-}
 
 struct fitting {
   eager e;

@@ -5,6 +5,7 @@
 
 #include "allocations.hpp"
 #include "catch.hpp"
+#include "words.hpp"
 
 #include <cmath>
 #include <string>
@@ -15,17 +16,6 @@ namespace {
 namespace ct = cotangent;
 using ct::dynamic::any_expr;
 using ct::dynamic::expr;
-
-template <class E, class F> std::string words_of(F const& f) {
-  try {
-    f();
-  } catch (E const& e) { return e.what(); }
-  return "";
-}
-bool has(std::string const& text, char const* words) {
-  UNSCOPED_INFO("looked for '" << words << "' in: " << text);
-  return text.find(words) != std::string::npos;
-}
 
 // ---- the formulas, in plain scalar code
 

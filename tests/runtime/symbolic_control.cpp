@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 
+#include "../symbolic_parts.hpp"
 #include "catch.hpp"
 
 #include <cmath>
@@ -21,16 +22,6 @@ using ct::dynamic::symbolic_tensor;
 command const add = command::of<ct::op::add>(), mul = command::of<ct::op::multiply>(),
               log_of = command::of<ct::op::log>(), div = command::of<ct::op::divide>(),
               exp_of = command::of<ct::op::exp>();
-command below(std::int64_t n) {
-  return command("below", [n](ct::term i) { return i < n; });
-}
-
-/// count < n, as a symbol of the body.
-symbolic_tensor while_below(symbolic_graph const& body, std::int64_t n) {
-  auto const goes_on = body.tensor<bool>({}, "goes_on");
-  body.exec(below(n), {body.count()}, {goes_on}, "condition");
-  return goes_on;
-}
 
 struct parts {
   ct::dynamic::graph g;

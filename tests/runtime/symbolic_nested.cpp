@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 
+#include "../symbolic_parts.hpp"
 #include "catch.hpp"
 
 #include <cmath>
@@ -24,11 +25,6 @@ using ct::dynamic::symbolic_tensor;
 command const add = command::of<ct::op::add>(), mul = command::of<ct::op::multiply>(),
               sin_of = command::of<ct::op::sin>();
 
-symbolic_tensor while_below(symbolic_graph const& body, std::int64_t n) {
-  auto const goes_on = body.tensor<bool>({}, "goes on");
-  body.exec(command("below", [n](ct::term i) { return i < n; }), {body.count()}, {goes_on}, "condition");
-  return goes_on;
-}
 /// 0 below 0; x to 1; x / 2 + 1 / 2 to 2; 1.5 above.
 void pieces(symbolic_graph const& s, symbolic_tensor const& x, symbolic_tensor const& y) {
   auto const index = s.tensor<std::int64_t>({}, "index");

@@ -55,38 +55,46 @@ template <class T> COTANGENT_INLINE void add_to(T* to, T const* from, std::int64
   for (; k < count; ++k) to[k] += from[k];
 }
 
+/// Calls `run(image, matrix, n)` for the runs of all windows from `first` on, and `border(matrix, n)` for what lies outside;
+/// `matrix` has a row for each of them.
+template <class Image, class Matrix, class Run, class Border>
+COTANGENT_INLINE void for_windows(stencil const& z, channel_range channels, std::int64_t first,
+                                  std::int64_t count, Image* image, Matrix* matrix, Run run, Border border) {
+  stencil_position at = stencil_position::of(z, first);
+  std::int64_t const row = z.taps() * channels.count;
+  for (std::int64_t k = 0; k < count; ++k, matrix += row, at.next(z))
+    for_runs(
+        z, channels, at,
+        [&](std::int64_t pixel, std::int64_t there, std::int64_t n) {
+          run(image + pixel, matrix + there, n);
+        },
+        [&](std::int64_t there, std::int64_t n) { border(matrix + there, n); });
+}
+
 } // namespace detail
 
 /// Row k of the matrix at `to` is what lies under window `first + k`, tap by tap; the border is zero.
 template <class T>
 [[gnu::noinline]] void take_patches(stencil const& z, channel_range channels, std::int64_t first,
                                     std::int64_t count, T const* image, T* to) {
-  stencil_position at = stencil_position::of(z, first);
-  std::int64_t const row = z.taps() * channels.count;
-  for (std::int64_t k = 0; k < count; ++k, to += row, at.next(z))
-    detail::for_runs(
-        z, channels, at,
-        [&](std::int64_t pixel, std::int64_t there, std::int64_t n) {
-          std::memcpy(to + there, image + pixel, static_cast<std::size_t>(n) * sizeof(T));
-        },
-        [&](std::int64_t there, std::int64_t n) {
-          if (n > 0) std::memset(to + there, 0, static_cast<std::size_t>(n) * sizeof(T));
-        });
+  detail::for_windows(
+      z, channels, first, count, image, to,
+      [](T const* from, T* there, std::int64_t n) {
+        std::memcpy(there, from, static_cast<std::size_t>(n) * sizeof(T));
+      },
+      [](T* there, std::int64_t n) {
+        if (n > 0) std::memset(there, 0, static_cast<std::size_t>(n) * sizeof(T));
+      });
 }
 
 /// Adds row k of the matrix at `from` to what lies under window `first + k`, in this order.
 template <class T>
 [[gnu::noinline]] void add_patches(stencil const& z, channel_range channels, std::int64_t first,
                                    std::int64_t count, T const* from, T* image) {
-  stencil_position at = stencil_position::of(z, first);
-  std::int64_t const row = z.taps() * channels.count;
-  for (std::int64_t k = 0; k < count; ++k, from += row, at.next(z))
-    detail::for_runs(
-        z, channels, at,
-        [&](std::int64_t pixel, std::int64_t there, std::int64_t n) {
-          detail::add_to(image + pixel, from + there, n);
-        },
-        [](std::int64_t, std::int64_t) {});
+  detail::for_windows(
+      z, channels, first, count, image, from,
+      [](T* pixels, T const* row, std::int64_t n) { detail::add_to(pixels, row, n); },
+      [](T const*, std::int64_t) {});
 }
 
 } // namespace COTANGENT_ABI

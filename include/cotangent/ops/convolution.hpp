@@ -150,7 +150,7 @@ struct conv2d_image;
 struct conv2d_weight;
 
 /// What the three have in common: two operands, in both of which they are linear.
-template <class Self> struct convolution : extend::primitive<operation_kind::whole, 2> {
+template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
   static constexpr float cost = 100;
   static constexpr void tangent(tangent_rule& r) {
     auto const n = detail::stencil_numbers::of(r);
@@ -196,10 +196,6 @@ struct conv2d : convolution<conv2d> {
   template <class T> static constexpr void compute(whole_call const& c) {
     detail::convolve<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
   }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
-  }
 };
 
 /// The adjoint of conv2d toward the image, of a cotangent dy and weights w: for every window, dy spread over its taps.
@@ -223,10 +219,6 @@ struct conv2d_image : convolution<conv2d_image> {
   static constexpr void adjoint(adjoint_rule& r);
   template <class T> static constexpr void compute(whole_call const& c) {
     detail::convolve_image<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
-  }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
   }
 };
 
@@ -263,10 +255,6 @@ struct conv2d_weight : convolution<conv2d_weight> {
   }
   template <class T> static constexpr void compute(whole_call const& c) {
     detail::convolve_weight<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
-  }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
   }
 };
 

@@ -114,8 +114,7 @@ struct max_pool2d_tangent;
 
 /// What poolings have in common. `Result`: the operands have the shape of what the windows give, the result that of the
 /// image; else the other way round.
-template <class Self, int Arity, bool Result> struct pooling
-    : extend::primitive<operation_kind::whole, Arity> {
+template <class Self, int Arity, bool Result> struct pooling : detail::stencil_operation<Self, Arity> {
   static constexpr float cost = 8;
   static constexpr void infer(inference& r) {
     using n = detail::stencil_numbers;
@@ -168,10 +167,6 @@ struct max_pool2d : pooling<max_pool2d, 1, false> {
       y[to] = detail::largest_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
   }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
-  }
 };
 
 /// Of a cotangent dy and an image x: dy of every window, where x is largest in it; ties share equally.
@@ -193,10 +188,6 @@ struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
           z, at, dy[from], [&](std::int64_t p) { return x[p + k]; },
           [&](std::int64_t p) { return dx[p + k]; }, [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
-  }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
   }
 };
 
@@ -221,10 +212,6 @@ struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
           z, at, [&](std::int64_t p) { return x[p + k]; }, [&](std::int64_t p) { return dx[p + k]; });
     });
   }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
-  }
 };
 
 struct avg_pool2d_image;
@@ -244,10 +231,6 @@ struct avg_pool2d : pooling<avg_pool2d, 1, false> {
     detail::for_windows(z, [&](stencil_position const& at, std::int64_t k, std::int64_t to) {
       y[to] = detail::mean_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
-  }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
   }
 };
 
@@ -271,10 +254,6 @@ struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
           z, at, dy[from], [&](std::int64_t p) { return dx[p + k]; },
           [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
-  }
-  static constexpr void whole(whole_call const& c) {
-    if (c.result.type == element::float32) compute<float>(c);
-    else compute<double>(c);
   }
 };
 

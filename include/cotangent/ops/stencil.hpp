@@ -151,6 +151,14 @@ constexpr bool stencil_fits(inference& r, int image, bool result) {
   return true;
 }
 
+/// A function of whole tensors with one template `compute` over their element.
+template <class Self, int Arity> struct stencil_operation : extend::primitive<operation_kind::whole, Arity> {
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) Self::template compute<float>(c);
+    else Self::template compute<double>(c);
+  }
+};
+
 } // namespace detail
 } // namespace cotangent
 
