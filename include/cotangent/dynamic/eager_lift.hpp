@@ -192,10 +192,8 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
   static_assert(
       ((is_variable<A> || literal<A> || is_expr<A>) && ...),
       "cotangent: eager: a variable must not meet an expression of a graph; make it with the recorder");
-  using L = typename decltype(element_among<A...>())::type;
-  using T =
-      typename result_element<Fn,
-                              typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>::type;
+  using L = element_met<A...>;
+  using T = element_made<Fn, A...>;
   if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return variable<T>();

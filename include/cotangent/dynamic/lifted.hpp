@@ -161,11 +161,15 @@ template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location
   return expr<T>(standing{nullptr, none, bits_of(n.value)});
 }
 
+/// The element that literals take among such operands, and that of what `Fn` makes of them.
+template <class... A> using element_met = typename decltype(element_among<A...>())::type;
+template <class Fn, class... A>
+using element_made = typename result_element<
+    Fn, typename element_taken<std::conditional_t<literal<A>, element_met<A...>, A>>::type...>::type;
+
 template <class Fn, class... A> auto lift(std::source_location where, Fn const& fn, A const&... a) {
-  using L = typename decltype(element_among<A...>())::type;
-  using T =
-      typename result_element<Fn,
-                              typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>::type;
+  using L = element_met<A...>;
+  using T = element_made<Fn, A...>;
   if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return expr<T>();
