@@ -56,4 +56,20 @@ constexpr bool shares() {
 }
 static_assert(shares());
 
+// Of the squares of windows' means and maxima: first and second derivatives, which use every operation of pooling.
+constexpr auto means = [](auto x) {
+  return ct::sum(ct::square(ct::avg_pool2d<ct::pooling{.window = {1, 2}, .stride = 1}>(x))) +
+         ct::sum(ct::square(ct::max_pool2d<ct::pooling{.window = {1, 2}, .stride = 1}>(x)));
+};
+constexpr auto sloping = [](auto x) { return ct::sum(ct::square(ct::grad(means)(x))); };
+constexpr bool twice() {
+  ct::tensor<double, 1, 3, 1> x{{{2}, {4}, {-6}}};
+  auto const dx = ct::grad(means)(x), ddx = ct::grad(sloping)(x);
+  // means 3, -1; maxima 4, 4: dx = (3, 3 - 1 + 16, -1); each is linear in x near here: ddx = 2 (d dx / dx)' dx
+  return dx(0, 0, 0) == 3 && dx(0, 1, 0) == 18 && dx(0, 2, 0) == -1 &&
+         ddx(0, 0, 0) == 2 * (.5 * 3 + .5 * 18) && ddx(0, 1, 0) == 2 * (.5 * 3 + 5 * 18 - .5) &&
+         ddx(0, 2, 0) == 2 * (.5 * 18 - .5);
+}
+static_assert(twice());
+
 } // namespace

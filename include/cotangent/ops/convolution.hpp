@@ -192,10 +192,10 @@ struct conv2d : convolution<conv2d> {
     auto const n = detail::stencil_numbers::of(r.attribute);
     r.result(r.type, detail::image_of(x, n.rows(), n.columns(), w.size[3]));
   }
-  static constexpr void adjoint(adjoint_rule& r);
   template <class T> static constexpr void compute(whole_call const& c) {
     detail::convolve<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
   }
+  static constexpr void adjoint(adjoint_rule& r);
 };
 
 /// The adjoint of conv2d toward the image, of a cotangent dy and weights w: for every window, dy spread over its taps.
@@ -216,10 +216,10 @@ struct conv2d_image : convolution<conv2d_image> {
     r.result(r.type, detail::image_of(y, n[detail::stencil_numbers::height],
                                       n[detail::stencil_numbers::width], channels));
   }
-  static constexpr void adjoint(adjoint_rule& r);
   template <class T> static constexpr void compute(whole_call const& c) {
     detail::convolve_image<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
   }
+  static constexpr void adjoint(adjoint_rule& r);
 };
 
 /// The adjoint of conv2d toward the weights, of an image x and a cotangent dy: for every tap and channel, what lies under it
@@ -248,13 +248,13 @@ struct conv2d_weight : convolution<conv2d_weight> {
     w.size[3] = y.size[y.rank - 1];
     if (detail::weights_fit(r, w, channels)) r.result(r.type, w);
   }
+  template <class T> static constexpr void compute(whole_call const& c) {
+    detail::convolve_weight<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
+  }
   static constexpr void adjoint(adjoint_rule& r) {
     auto const n = detail::stencil_numbers::of(r);
     if (r.wanted(0)) r.give(0, detail::convolution_of<conv2d_image>(r.x(1), r.dy(), n));
     if (r.wanted(1)) r.give(1, detail::convolution_of<conv2d>(r.x(0), r.dy(), n));
-  }
-  template <class T> static constexpr void compute(whole_call const& c) {
-    detail::convolve_weight<T>(sizes(c), c.operand[0].data<T>(), c.operand[1].data<T>(), c.result.data<T>());
   }
 };
 

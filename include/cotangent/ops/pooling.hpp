@@ -157,8 +157,6 @@ template <class Self, int Arity, bool Result> struct pooling : detail::stencil_o
 /// Cost: tall wide comparisons an element.
 struct max_pool2d : pooling<max_pool2d, 1, false> {
   static constexpr char const* name = "max_pool2d";
-  static constexpr void adjoint(adjoint_rule& r);
-  static constexpr void tangent(tangent_rule& r);
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
@@ -167,17 +165,14 @@ struct max_pool2d : pooling<max_pool2d, 1, false> {
       y[to] = detail::largest_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
   }
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r);
 };
 
 /// Of a cotangent dy and an image x: dy of every window, where x is largest in it; ties share equally.
 /// Adjoint: max_pool2d_tangent(dx, x) toward dy; 0 toward x.
 struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
   static constexpr char const* name = "max_pool2d_image";
-  static constexpr void adjoint(adjoint_rule& r);
-  static constexpr void tangent(tangent_rule& r) {
-    if (r.has(0))
-      r.give(detail::pooling_of<max_pool2d_image>({r.dx(0), r.x(1)}, detail::stencil_numbers::of(r)));
-  }
   template <class T> static constexpr void compute(whole_call const& c) {
     T const *const dy = c.operand[0].data<T>(), *const x = c.operand[1].data<T>();
     T* const dx = c.result.data<T>();
@@ -189,20 +184,17 @@ struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
           [&](std::int64_t p) { return dx[p + k]; }, [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
   }
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r) {
+    if (r.has(0))
+      r.give(detail::pooling_of<max_pool2d_image>({r.dx(0), r.x(1)}, detail::stencil_numbers::of(r)));
+  }
 };
 
 /// Of a tangent dx and an image x: for every window the mean of dx over where x is largest.
 /// Adjoint: max_pool2d_image(dy, x) toward dx; 0 toward x.
 struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
   static constexpr char const* name = "max_pool2d_tangent";
-  static constexpr void adjoint(adjoint_rule& r) {
-    if (r.wanted(0))
-      r.give(0, detail::pooling_of<max_pool2d_image>({r.dy(), r.x(1)}, detail::stencil_numbers::of(r)));
-  }
-  static constexpr void tangent(tangent_rule& r) {
-    if (r.has(0))
-      r.give(detail::pooling_of<max_pool2d_tangent>({r.dx(0), r.x(1)}, detail::stencil_numbers::of(r)));
-  }
   template <class T> static constexpr void compute(whole_call const& c) {
     T const *const dx = c.operand[0].data<T>(), *const x = c.operand[1].data<T>();
     T* const dy = c.result.data<T>();
@@ -212,6 +204,14 @@ struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
           z, at, [&](std::int64_t p) { return x[p + k]; }, [&](std::int64_t p) { return dx[p + k]; });
     });
   }
+  static constexpr void adjoint(adjoint_rule& r) {
+    if (r.wanted(0))
+      r.give(0, detail::pooling_of<max_pool2d_image>({r.dy(), r.x(1)}, detail::stencil_numbers::of(r)));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    if (r.has(0))
+      r.give(detail::pooling_of<max_pool2d_tangent>({r.dx(0), r.x(1)}, detail::stencil_numbers::of(r)));
+  }
 };
 
 struct avg_pool2d_image;
@@ -220,10 +220,6 @@ struct avg_pool2d_image;
 /// Shapes: as max_pool2d. Adjoint: avg_pool2d_image(dy).
 struct avg_pool2d : pooling<avg_pool2d, 1, false> {
   static constexpr char const* name = "avg_pool2d";
-  static constexpr void adjoint(adjoint_rule& r);
-  static constexpr void tangent(tangent_rule& r) {
-    r.give(detail::pooling_of<avg_pool2d>({r.dx()}, detail::stencil_numbers::of(r)));
-  }
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x = c.operand[0].data<T>();
     T* const y = c.result.data<T>();
@@ -232,18 +228,16 @@ struct avg_pool2d : pooling<avg_pool2d, 1, false> {
       y[to] = detail::mean_of<T>(z, at, [&](std::int64_t p) { return x[p + k]; });
     });
   }
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r) {
+    r.give(detail::pooling_of<avg_pool2d>({r.dx()}, detail::stencil_numbers::of(r)));
+  }
 };
 
 /// Of a cotangent dy: what is dy of a window over the number of its pixels, at each of these.
 /// Adjoint: avg_pool2d(dx).
 struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
   static constexpr char const* name = "avg_pool2d_image";
-  static constexpr void adjoint(adjoint_rule& r) {
-    r.give(0, detail::pooling_of<avg_pool2d>({r.dy()}, detail::stencil_numbers::of(r)));
-  }
-  static constexpr void tangent(tangent_rule& r) {
-    r.give(detail::pooling_of<avg_pool2d_image>({r.dx()}, detail::stencil_numbers::of(r)));
-  }
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const dy = c.operand[0].data<T>();
     T* const dx = c.result.data<T>();
@@ -254,6 +248,12 @@ struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
           z, at, dy[from], [&](std::int64_t p) { return dx[p + k]; },
           [&](std::int64_t p, T v) { dx[p + k] = v; });
     });
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    r.give(0, detail::pooling_of<avg_pool2d>({r.dy()}, detail::stencil_numbers::of(r)));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    r.give(detail::pooling_of<avg_pool2d_image>({r.dx()}, detail::stencil_numbers::of(r)));
   }
 };
 

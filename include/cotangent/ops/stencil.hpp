@@ -151,7 +151,8 @@ constexpr bool stencil_fits(inference& r, int image, bool result) {
   return true;
 }
 
-/// A function of whole tensors with one template `compute` over their element.
+/// A function of whole tensors with one template `compute` over their element. It stands before the rules that make the same
+/// operation: these are read in the order they stand in, and need it to be known by then.
 template <class Self, int Arity> struct stencil_operation : extend::primitive<operation_kind::whole, Arity> {
   static constexpr void whole(whole_call const& c) {
     if (c.result.type == element::float32) Self::template compute<float>(c);
