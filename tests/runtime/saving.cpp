@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include "../random_graph.hpp"
+
+#include <cotangent/run/evaluate.hpp>
+#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/parts.hpp>
+#include <cotangent/transform/simplify.hpp>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+using namespace cotangent;
+
+namespace {
+
+// ---- joint graphs
+
+struct joint {
+  builder b;
+  int inputs = 0, cotangents = 0, outputs = 0;
+  graph simple;
+
+  /// Appends cotangents and gradients with respect to all inputs that are floating.
+  void differentiate(std::vector<symbol> in, std::vector<symbol> const& out, std::vector<symbol> const& wrt) {
+    inputs = static_cast<int>(in.size());
+    outputs = static_cast<int>(out.size());
+    std::vector<symbol> seeds, dx(wrt.size() + 1, none), all = out;
+    for (symbol const y : out) {
+      seeds.push_back(b.symbol_of(b.tensor(y).type, b.tensor(y).shape));
+      in.push_back(seeds.back());
+      ++cotangents;
+    }
+    gradient(b, {out.data(), seeds.data(), outputs, wrt.data(), static_cast<int>(wrt.size())}, dx.data());
+    REQUIRE(b.failed().why == nullptr);
+    for (std::size_t k = 0; k < wrt.size(); ++k) all.push_back(dx[k]);
+    b.set_inputs(in.data(), static_cast<int>(in.size()));
+    b.set_outputs(all.data(), static_cast<int>(all.size()));
+  }
+  joint_graph plain() const { return {b.get(), inputs, cotangents, outputs}; }
+  joint_graph simplified() {
+    simple = simplify(b.get());
+    return {simple, inputs, cotangents, outputs};
+  }
+  symbol shaped(std::initializer_list<dimension> sizes, element e = element::float64) {
+    dimensions d;
+    for (dimension const n : sizes) d.size[d.rank++] = n;
+    return b.symbol_of(e, b.shape(d));
+  }
+  term at(symbol t) { return {&b, t}; }
+};
+
+std::int64_t elements(graph_view const& g, symbol t) { return reference::count(g.shape(t)); }
+std::int64_t bytes_saved(graph_view const& g, array<saved_value> const& saved) {
+  std::int64_t sum = 0;
+  for (saved_value const& v : saved) sum += v.bytes(elements(g, v.of));
+  return sum;
+}
+
+// ---- memory of any element type
+
+struct memory {
+  element type;
+  std::int64_t count;
+  std::shared_ptr<unsigned char[]> bytes;
+  memory(graph_view const& g, symbol t)
+      : type(g.tensors[t].type), count(elements(g, t)),
+        bytes(new unsigned char[static_cast<std::size_t>(count) * 8 + 8]()) {}
+  template <class T> T* as() const { return reinterpret_cast<T*>(bytes.get()); }
+  template <class To> To any() const {
+    switch (type) {
+    case element::float32: return To(as<float>());
+    case element::float64: return To(as<double>());
+    case element::int32: return To(as<std::int32_t>());
+    case element::int64: return To(as<std::int64_t>());
+    case element::boolean: return To(as<bool>());
+    }
+    return {};
+  }
+};
+std::vector<memory> run(graph_view const& g, std::vector<memory> const& in) {
+  std::vector<memory> out;
+  std::vector<elements_in> from;
+  std::vector<elements_out> to;
+  for (memory const& m : in) from.push_back(m.any<elements_in>());
+  for (int k = 0; k < g.output_count(); ++k) {
+    out.emplace_back(g, g.output(k));
+    to.push_back(out.back().any<elements_out>());
+  }
+  REQUIRE(evaluate(g, nullptr, from.data(), to.data()).ok());
+  return out;
+}
+bool equal(memory const& a, memory const& b) {
+  return a.type == b.type && a.count == b.count &&
+         std::memcmp(a.bytes.get(), b.bytes.get(), static_cast<std::size_t>(a.count) * size_of(a.type)) == 0;
+}
+
+/// Whether both parts, one after the other, give what the whole gives, in every bit.
+void check_parts(joint_graph const& j, array<saved_value> const& saved, reference::dice& d) {
+  std::vector<memory> in, first, second;
+  for (int k = 0; k < j.g.input_count(); ++k) {
+    in.emplace_back(j.g, j.g.input(k));
+    for (std::int64_t i = 0; i < in.back().count; ++i)
+      if (in.back().type == element::float64) in.back().as<double>()[i] = d.between(-2, 2);
+      else if (in.back().type == element::int64) in.back().as<std::int64_t>()[i] = d.below(3);
+  }
+  std::vector<memory> const whole = run(j.g, in);
+  graph const forward = forward_part(j, saved), backward = backward_part(j, saved);
+  first.assign(in.begin(), in.begin() + j.inputs);
+  std::vector<memory> const y = run(forward, first);
+  second.assign(y.begin() + j.outputs, y.end());
+  second.insert(second.end(), in.begin() + j.inputs, in.end());
+  std::vector<memory> const dx = run(backward, second);
+  REQUIRE(y.size() == static_cast<std::size_t>(j.outputs + saved.size()));
+  for (int k = 0; k < j.outputs; ++k) REQUIRE(equal(y[unsigned(k)], whole[unsigned(k)]));
+  for (std::size_t k = 0; k < dx.size(); ++k) REQUIRE(equal(dx[k], whole[unsigned(j.outputs) + k]));
+}
+
+int count_of(graph_view const& g, operation const* op) {
+  int n = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) n += g.nodes[i].op == op;
+  return n;
+}
+
+} // namespace
+
+TEST_CASE("The least cut is that of all subsets") {
+  reference::dice d(11);
+  for (int trial = 0; trial < 400; ++trial) {
+    int const n = 3 + d.below(6);
+    detail::least_cut cut(n);
+    struct edge {
+      int from, to;
+      std::int64_t capacity;
+    };
+    std::vector<edge> edges;
+    for (int k = 0, m = d.below(3 * n); k < m; ++k) {
+      int const from = d.below(n), to = d.below(n);
+      if (from == to || from == 1 || to == 0) continue;
+      edges.push_back({from, to, d.below(10)});
+      cut.join(from, to, edges.back().capacity);
+    }
+    cut.find();
+    auto const price = [&](auto before) {
+      std::int64_t sum = 0;
+      for (edge const& e : edges)
+        if (before(e.from) && !before(e.to)) sum += e.capacity;
+      return sum;
+    };
+    std::int64_t least = INT64_MAX;
+    for (int set = 0; set < 1 << n; ++set) {
+      if ((set & 3) != 1) continue; // 0 is before, 1 is not
+      std::int64_t const here = price([&](int v) { return (set >> v & 1) != 0; });
+      if (here < least) least = here;
+    }
+    CHECK(cut.total() == least);
+    CHECK(price([&](int v) { return cut.before(v); }) == least);
+  }
+}
+
+TEST_CASE("Both parts together give what the whole gives, bit by bit, on random graphs") {
+  reference::dice d(23);
+  std::int64_t least = 0, as_read = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    joint j;
+    reference::random_graph(j.b, d, 10 + d.below(50), d.below(2) == 0);
+    graph_view const g = j.b.get();
+    std::vector<symbol> in, out;
+    for (int k = 0; k < g.input_count(); ++k) in.push_back(g.input(k));
+    for (int k = 0; k < g.output_count(); ++k) out.push_back(g.output(k));
+    j.differentiate(in, out, in);
+    joint_graph const of = d.below(2) == 0 ? j.plain() : j.simplified();
+    array<saved_value> const saved = choose_saved(of);
+    check_parts(of, saved, d);
+    for (int which = 0; which < 3; ++which) {
+      array<saved_value> const other = choose_saved(of, {(which & 1) != 0, (which & 2) != 0});
+      check_parts(of, other, d);
+      CHECK(bytes_saved(of.g, saved) <= bytes_saved(of.g, other));
+      if (which == 0) as_read += bytes_saved(of.g, other);
+    }
+    least += bytes_saved(of.g, saved);
+  }
+  WARN("saved " << least << " bytes, of " << as_read << " that the gradients read");
+  CHECK(least < as_read / 2);
+}
+
+TEST_CASE("A product saves both factors, and a tensor whose mask is false is not an input of the gradient") {
+  for (dimension const n : {42, 7}) { // G1
+    joint j;
+    symbol const a = j.shaped({n}), b = j.shaped({n});
+    j.differentiate({a, b}, {(j.at(a) * j.at(b)).id}, {a, b});
+    array<saved_value> const saved = choose_saved(j.plain(), {false, false});
+    gradient_needs const need = needs_of(j.plain(), saved);
+    CHECK((need.inputs[0] && need.inputs[1] && !need.outputs[0] && need.cotangents[0] && need.others == 0));
+    CHECK(graph_view(backward_part(j.plain(), saved)).output_count() == 2);
+    CHECK(bytes_saved(j.b.get(), saved) == 16 * n);
+  }
+}
+
+TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid theirs") {
+  auto const needs = [](auto f) {
+    joint j;
+    symbol const x = j.shaped({5});
+    j.differentiate({x}, {f(j.at(x)).id}, {x});
+    gradient_needs const n = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
+    CHECK(n.others == 0);
+    return (n.inputs[0] ? 100 : 0) + (n.outputs[0] ? 10 : 0) + (n.cotangents[0] ? 1 : 0);
+  };
+  CHECK(needs([](term x) { return extend::apply<op::identity>(x); }) == 1); // G2
+  CHECK(needs([](term x) { return extend::apply<op::relu>(x); }) == 11);    // G3
+  CHECK(needs([](term x) { return extend::apply<op::tanh>(x); }) == 11);
+  CHECK(needs([](term x) { return extend::apply<op::exp>(x); }) == 11);
+  CHECK(needs([](term x) { return extend::apply<op::sigmoid>(x); }) == 11);
+  CHECK(needs([](term x) { return extend::apply<op::sqrt>(x); }) == 11);
+  CHECK(needs([](term x) { return extend::apply<op::log>(x); }) == 101);
+  CHECK(needs([](term x) { return extend::apply<op::sin>(x); }) == 101);
+  CHECK(needs([](term x) { return -x; }) == 1);
+  CHECK(needs([](term x) { return extend::sum(x, 1); }) == 1);
+}
+
+TEST_CASE("An addition that broadcasts saves nothing at all") {
+  for (dimension const rows : {5, 9}) { // G6
+    joint j;
+    symbol const a = j.shaped({42}), b = j.shaped({rows, 42});
+    j.differentiate({a, b}, {(j.at(a) + j.at(b)).id}, {a, b});
+    CHECK(choose_saved(j.plain()).size() == 0);
+    gradient_needs const need = needs_of(j.plain(), choose_saved(j.plain(), {false, false}));
+    CHECK((!need.inputs[0] && !need.inputs[1] && !need.outputs[0] && need.cotangents[0] && need.others == 0));
+    reference::dice d(3);
+    check_parts(j.plain(), choose_saved(j.plain()), d);
+  }
+}
+
+TEST_CASE("What is smaller is saved: masks as bits, means, positions as narrow integers") {
+  reference::dice d(5);
+  SECTION("relu before a sum: one bit an element") {
+    joint j;
+    symbol const x = j.shaped({100});
+    term const y = extend::sum(extend::apply<op::relu>(j.at(x)), 1);
+    j.differentiate({x}, {y.id}, {x});
+    array<saved_value> const saved = choose_saved(j.plain());
+    REQUIRE(saved.size() == 1);
+    CHECK((saved[0].moved && saved[0].bits == 1 && bytes_saved(j.b.get(), saved) == 13));
+    check_parts(j.plain(), saved, d);
+  }
+  SECTION("the square of a mean: one number") {
+    joint j;
+    symbol const x = j.shaped({64});
+    j.differentiate({x}, {extend::apply<op::square>(extend::mean(j.at(x), 1)).id}, {x});
+    CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == 8);
+    check_parts(j.plain(), choose_saved(j.plain()), d);
+  }
+  SECTION("a chain of cheap operations: what came in, and all is computed again") {
+    joint j;
+    symbol const x = j.shaped({64});
+    term y = j.at(x);
+    for (int k = 0; k < 10; ++k) y = extend::apply<op::tanh>(y * 1.5);
+    j.differentiate({x}, {extend::sum(y, 1).id}, {x});
+    CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == 64 * 8);
+    CHECK(bytes_saved(j.b.get(), choose_saved(j.plain(), {true, false})) == 10 * 64 * 8);
+    check_parts(j.plain(), choose_saved(j.plain()), d);
+  }
+  SECTION("matrix products run once") {
+    joint j;
+    symbol const x = j.shaped({8, 8}), w = j.shaped({8, 8}), v = j.shaped({8, 8});
+    term const h = extend::apply<op::tanh>(extend::matmul(j.at(x), j.at(w)));
+    j.differentiate({x, w, v}, {extend::matmul(h, j.at(v)).id}, {w, v});
+    array<saved_value> const saved = choose_saved(j.simplified());
+    CHECK(bytes_saved(j.simple, saved) == 3 * 64 * 8); // x, tanh, v
+    joint_graph const of{j.simple, j.inputs, j.cotangents, j.outputs};
+    CHECK(count_of(forward_part(of, saved), info_of<op::matmul>()) == 2);
+    CHECK(count_of(backward_part(of, saved), info_of<op::matmul>()) == 3);
+    CHECK(count_of(backward_part(of, saved), info_of<op::tanh>()) == 0);
+    check_parts(of, saved, d);
+  }
+  SECTION("positions of 10 classes: 8 bits") {
+    joint j;
+    symbol const x = j.shaped({100, 10}), w = j.shaped({10, 3});
+    symbol const at = j.b.push(info_of<op::arg_max>(), {x}, {1});
+    REQUIRE(j.b.failed().why == nullptr);
+    term const row{&j.b, j.b.push(info_of<op::gather>(), {w, at})};
+    j.differentiate({x, w}, {row.id}, {w});
+    array<saved_value> const saved = choose_saved(j.plain());
+    REQUIRE(saved.size() == 1);
+    CHECK((saved[0].bits == 8 && bytes_saved(j.b.get(), saved) == 100));
+    check_parts(j.plain(), saved, d);
+  }
+}
