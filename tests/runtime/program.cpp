@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -83,6 +84,65 @@ TEST_CASE("results must not overlap each other, wherever they lie") {
         refused += s == ct::status::overlap;
       }
   CHECK(refused > 100);
+}
+
+namespace {
+inline constexpr auto of_few = [](auto const& p) { return ct::sum(p[0][0] * p[0][1] + p[3][7] * p[19][19]); };
+template <template <class, ct::extent...> class T> using square_of = std::array<std::array<T<double, 2>, 20>, 20>;
+} // namespace
+
+TEST_CASE("a tree of 20 x 20 tensors is looked at like a small one") {
+  using P = ct::program<decltype(ct::grad(of_few)), square_of<ct::tensor>>;
+  static square_of<ct::tensor> p;
+  static square_of<ct::view> to, wrong;
+  static double memory[2 * 400 + 1];
+  for (int k = 0; k < 400; ++k) {
+    p[std::size_t(k / 20)][std::size_t(k % 20)] = {k + 1.0, k + 0.5};
+    to[std::size_t(k % 20)][std::size_t(k / 20)] = ct::view<double, 2>(&memory[2 * k]); // in no order
+  }
+  P::workspace space;
+  REQUIRE(P::run(space, std::tie(p), to) == ct::status::ok);
+  CHECK((to[0][0](1) == 1.5 && to[0][1](0) == 1 && to[3][7](0) == 400 && to[19][19](1) == 67.5));
+  CHECK((to[5][5](0) == 0 && to[19][0](1) == 0));
+  auto const said = [&](double* at) {
+    wrong = to;
+    wrong[7][3] = at == nullptr ? ct::view<double, 2>() : ct::view<double, 2>(at);
+    return P::run(space, std::tie(p), wrong);
+  };
+  CHECK(said(nullptr) == ct::status::null_argument);
+  CHECK(said(to[7][3].data() + 1) == ct::status::overlap);
+  CHECK(said(to[12][9].data()) == ct::status::overlap);
+  CHECK(said(p[11][2].data()) == ct::status::ok); // which nothing reads
+  CHECK(p[11][2](0) == 0);
+  bool const may_be = P::may_be_in_place_of(7 * 20 + 3, 0);
+  CHECK(said(p[0][0].data()) == (may_be ? ct::status::ok : ct::status::overlap));
+  CHECK(said(p[0][0].data() + 1) == ct::status::overlap);
+}
+
+TEST_CASE("what lies on what is found by sorting as by comparing all") {
+  std::mt19937 random(7);
+  int met = 0;
+  for (int round = 0; round < 4000; ++round) {
+    static char memory[200];
+    constexpr int n = 4;
+    ct::detail::byte_range at[2 * n];
+    bool leave[n][n];
+    for (ct::detail::byte_range& r : at) r = {memory + random() % 160, static_cast<std::int64_t>(random() % 6)};
+    for (auto& row : leave)
+      for (bool& l : row) l = random() % 2 == 0;
+    for (int k = 0; k < n; k += 2) at[k] = at[n + static_cast<int>(random() % n)]; // some exactly
+    auto const may_be = [&](int j, int k) { return leave[j][k]; };
+    bool meet = false;
+    for (int k = 0; k < n; ++k) {
+      auto const on = [&](ct::detail::byte_range const& o) { return o.bytes > 0 && at[n + k].bytes > 0 && at[n + k].overlaps(o); };
+      for (int j = 0; j < k; ++j) meet |= on(at[n + j]);
+      for (int j = 0; j < n; ++j) meet |= on(at[j]) && !(at[n + k].is(at[j]) && leave[j][k]);
+    }
+    int order[n];
+    if (ct::detail::any_collides(at, n, at + n, n, order, may_be) != meet) FAIL_CHECK(round);
+    met += meet;
+  }
+  CHECK((met > 400 && met < 3600));
 }
 
 TEST_CASE("a result may be an argument exactly") {

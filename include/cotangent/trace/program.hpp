@@ -6,6 +6,7 @@
 #include <cotangent/run/labels.hpp>
 #include <cotangent/trace/call.hpp>
 #include <cotangent/trace/in_place.hpp>
+#include <cotangent/trace/many_leaves.hpp>
 #include <cotangent/trace/memory.hpp>
 #include <cotangent/trace/quick_binding.hpp>
 
@@ -84,13 +85,15 @@ private:
     bool of[input_count * output_count + 1]{};
     constexpr aliases() {
       for (int k = 0; k < output_count; ++k)
-        for (int j = 0; j < input_count; ++j) {
-          if constexpr (executor::is_straight) of[k * input_count + j] = executor::may_be_in_place(j, k);
-          else of[k * input_count + j] = may_be_in_place(executor::P, j, k);
-        }
+        for (int j = 0; j < input_count; ++j) of[k * input_count + j] = ask_in_place(j, k);
     }
   };
-  static constexpr aliases in_place{};
+  static constexpr bool ask_in_place(int argument, int result) {
+    if constexpr (executor::is_straight) return executor::may_be_in_place(argument, result);
+    else return may_be_in_place(executor::P, argument, result);
+  }
+  static constexpr bool many_leaves = input_count + output_count > unrolled_leaves;
+  static constexpr aliases in_place{}; // unless there are many leaves
 
   struct memory {
     void const* inputs[input_count + 1];
@@ -134,7 +137,8 @@ public:
 
   /// Whether `run` may write a result exactly where an argument lies: both are leaves, counted from 0.
   static constexpr bool may_be_in_place_of(int result_leaf, int argument_leaf) {
-    return in_place.of[result_leaf * input_count + argument_leaf];
+    if constexpr (many_leaves) return ask_in_place(argument_leaf, result_leaf);
+    else return in_place.of[result_leaf * input_count + argument_leaf];
   }
 
   /// The bytes that a run with these arguments needs.
@@ -160,11 +164,10 @@ public:
       return status::ok;
     } else {
       memory m{};
-      if (status const s =
-              look_at(m, arguments, results, std::make_integer_sequence<int, input_count + output_count>{},
-                      std::make_integer_sequence<int, output_count>{});
-          s != status::ok)
-        return s;
+      status seen = status::ok;
+      if constexpr (many_leaves) seen = look_at_many(m, arguments, results);
+      else seen = look_at(m, arguments, results, leaf_numbers<input_count + output_count>{}, leaf_numbers<output_count>{});
+      if (seen != status::ok) return seen;
       workspace_memory const w = memory_of_workspace(workspace);
       std::size_t const needed =
           executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
@@ -207,6 +210,7 @@ private:
 
   // What follows is unrolled over leaves when it is compiled: a call of a small function takes a few nanoseconds, and so
   // may no more be spent on looking at its arguments.
+  template <int N> using leaf_numbers = std::make_integer_sequence<int, N>;
   template <int K> static constexpr symbol leaf = K < input_count ? g.input(K) : g.output(K - input_count);
   template <int K> static constexpr void const* address(memory const& m) {
     if constexpr (K < input_count) return m.inputs[K];
@@ -258,7 +262,7 @@ private:
 
   /// Binds names to sizes; false where they do not agree.
   COTANGENT_INLINE static bool bind_quickly(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
-    if constexpr (!binding.quick) return bound(of_leaves, sizes).kind == size_conflict::nothing;
+    if constexpr (!binding.quick || many_leaves) return bound(of_leaves, sizes).kind == size_conflict::nothing;
     else {
       bool good = quick_binding<binding>::bind(of_leaves, sizes);
       if constexpr (range_count > 0) good = good && ranges.find(sizes).kind == size_conflict::nothing;
@@ -266,10 +270,28 @@ private:
     }
   }
 
+  static constexpr leaf_sizes_of<input_count, output_count> leaf_table{g};
+  template <class Arguments, class Results>
+  static status look_at_many(memory& m, Arguments const& arguments, Results& results) noexcept {
+    leaf_inputs in{m.inputs};
+    leaf_outputs out{m.outputs};
+    visit_leaves(arguments, in);
+    visit_leaves(results, out);
+    constexpr bool known = sizes_are_known<Arguments, Results>();
+    std::int64_t of_leaves[(known ? 0 : input_count + output_count) * max_rank + 1];
+    if constexpr (!known) {
+      leaf_sizes note{of_leaves};
+      visit_leaves(arguments, note);
+      visit_leaves(results, note);
+      if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return status::size_mismatch;
+    }
+    return leaf_table.look_at(m.inputs, m.outputs, known ? nullptr : of_leaves, m.sizes, ask_in_place,
+                              executor::is_straight); // which loads everything before anything is stored
+  }
+
   template <class Arguments, class Results, int... K, int... R>
   COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
-                                         std::integer_sequence<int, K...> all,
-                                         std::integer_sequence<int, R...>) noexcept {
+                                         std::integer_sequence<int, K...> all, std::integer_sequence<int, R...>) noexcept {
     [[maybe_unused]] leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
     visit_leaves(arguments, in);
