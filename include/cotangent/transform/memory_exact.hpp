@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_MEMORY_EXACT_HPP
+#define COTANGENT_TRANSFORM_MEMORY_EXACT_HPP
+
+#include <cotangent/transform/memory_problem.hpp>
+
+#include <cstdint>
+
+namespace cotangent::detail {
+
+/// The cheapest schedule of a few values within a limit: a shortest path through which values are there, up to each value
+/// that is computed for the first time. Cost: 2^n n log n.
+class exact_schedule {
+  memory_problem const& p_;
+  std::int64_t limit_;
+  struct visited {
+    double cost = -1;       // -1: not met
+    std::int32_t from = 0;  // the state before, by number
+    std::int32_t step = -1; // what was computed on the way
+    bool done = false;
+  };
+  struct waiting {
+    double cost;
+    std::int32_t state;
+  };
+  // A state: 2^k + (which of the values before k are there), where k is the next value that was never computed.
+  array<visited> states_;
+  array<waiting> heap_;
+  array<std::uint32_t> needs_; // by value: a bit for each that it reads
+
+public:
+  array<std::int32_t> steps; // none where nothing fits
+
+  constexpr exact_schedule(memory_problem const& p, std::int64_t limit)
+      : p_(p), limit_(limit), states_(1 << (p.size() + 1)), needs_(p.size()) {
+    int const n = p.size();
+    for (int v = 0; v < n; ++v)
+      for (int k = p.first[v]; k < p.first[v + 1]; ++k) needs_[v] |= 1u << p.reads[k];
+    reach(1, 0, 0, -1);
+    while (!heap_.empty()) {
+      std::int32_t const state = pop();
+      if (states_[state].done) continue;
+      states_[state].done = true;
+      int k = 0;
+      while (state >> (k + 1) != 0) ++k;
+      if (k == n) {
+        trace_back(state);
+        return;
+      }
+      visit(state, k);
+    }
+  }
+
+private:
+  constexpr void visit(std::int32_t state, int k) {
+    double const cost = states_[state].cost;
+    auto const there = static_cast<std::uint32_t>(state) ^ 1u << k;
+    std::int64_t bytes = 0;
+    for (int v = 0; v < k; ++v)
+      if ((there >> v & 1u) != 0) bytes += p_.bytes[v];
+    for (int v = 0; v <= k; ++v) {
+      if ((there >> v & 1u) != 0) {
+        if (!p_.stays[v]) reach(state ^ 1 << v, cost, state, -1);
+        continue;
+      }
+      if ((needs_[v] & ~there) != 0 || bytes + p_.bytes[v] > limit_ || (v < k && p_.once[v])) continue;
+      if (v < k) reach(state | 1 << v, cost + p_.cost[v], state, v);
+      else reach(static_cast<std::int32_t>(there | 1u << k | 2u << k), cost, state, v);
+    }
+  }
+  constexpr void trace_back(std::int32_t state) {
+    for (; state != 1; state = states_[state].from)
+      if (states_[state].step >= 0) steps.push(states_[state].step);
+    for (int a = 0, b = steps.size() - 1; a < b; ++a, --b) {
+      std::int32_t const t = steps[a];
+      steps[a] = steps[b];
+      steps[b] = t;
+    }
+  }
+  constexpr void reach(std::int32_t state, double cost, std::int32_t from, std::int32_t step) {
+    visited& s = states_[state];
+    if (s.done || (s.cost >= 0 && s.cost <= cost)) return;
+    s.cost = cost;
+    s.from = from;
+    s.step = step;
+    int k = heap_.push({cost, state});
+    for (; k > 0 && before({cost, state}, heap_[(k - 1) / 2]); k = (k - 1) / 2) heap_[k] = heap_[(k - 1) / 2];
+    heap_[k] = {cost, state};
+  }
+  static constexpr bool before(waiting const& a, waiting const& b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.state > b.state; // of equal ones that which is further
+  }
+  constexpr std::int32_t pop() {
+    std::int32_t const top = heap_[0].state;
+    waiting const last = heap_.pop();
+    int const n = heap_.size();
+    if (n == 0) return top;
+    int k = 0;
+    for (int child = 1; child < n; child = 2 * k + 1) {
+      if (child + 1 < n && before(heap_[child + 1], heap_[child])) ++child;
+      if (!before(heap_[child], last)) break;
+      heap_[k] = heap_[child];
+      k = child;
+    }
+    heap_[k] = last;
+    return top;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif
