@@ -81,6 +81,9 @@ TEST_CASE("local functions capture expressions, and loops are unrolled") {
   auto k = [](auto z) { for (int i = 0; i < steps; ++i) z = z * z; return z; };
   CHECK(ct::grad(k)(1.0) == 16);
   CHECK(ct::grad(functor{})(1.0) == 3);
+  // a work that doubles with every step, counted along every path, is more than a float holds
+  auto deep = [](auto v) { for (int i = 0; i < 150; ++i) v = v * v; return ct::sum(v); };
+  CHECK(ct::grad(deep)(ct::tensor<double, 2>{1, -1})(1) == -0x1p150);
 }
 } // namespace p07
 

@@ -35,7 +35,9 @@ public:
                          (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
                         (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
   }
-  static constexpr float cheap_lane = 4, cheap_scalar = 30; // in additions, from what is stored
+  /// In additions, from what is stored. Shared work counts as often as it is read, which doubles with every squaring:
+  /// nothing counts for more than `dear`.
+  static constexpr float cheap_lane = 4, cheap_scalar = 30, dear = 1000;
 
   // ---- levels
 
@@ -93,7 +95,7 @@ public:
       level = larger(level, l);
       ready = larger(ready, again);
     }
-    a.chain = chain;
+    a.chain = chain < dear ? chain : dear;
     a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
     a.domain = d;
     a.level = level;
@@ -108,12 +110,12 @@ public:
       symbol_plan const& o = at[g.operand(n, 0)];
       a.level = a.ready = o.level;
       a.stage = o.stage;
-      a.chain = 1000; // it needs the position before
+      a.chain = dear; // it needs the position before
       return;
     }
     symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
     a.level = a.ready = root == none ? 0 : at[root].level + 1;
-    a.chain = 1000; // read through a window in its own nest only
+    a.chain = dear; // read through a window in its own nest only
   }
   /// Is what a pad reads there, in its own nest over `d`?
   constexpr bool shifts(node const& n, std::int32_t d) const {
@@ -160,7 +162,7 @@ public:
     domain const& d = domains[dx];
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
     bool const of_rows = at[r.base].kind == place_kind::row && r.direct && nest_domain(r.base) == dx && at[r.base].domain != dx;
-    a.chain = 1000; // never computed again
+    a.chain = dear; // never computed again
     if (of_rows && mask == all) {
       a.kind = place_kind::total;
       a.level = at[r.base].level;
