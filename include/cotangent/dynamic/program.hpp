@@ -57,8 +57,8 @@ struct compiled_code {
   std::vector<held_constant> constants;
   std::unordered_map<symbol, int> input_of, output_of;
 };
+struct program_access;
 } // namespace COTANGENT_ABI
-
 } // namespace detail
 
 inline namespace COTANGENT_ABI {
@@ -76,6 +76,7 @@ inline namespace COTANGENT_ABI {
 /// Throws: `shape_error` where memory does not fit; `graph_error` for what is neither input nor result, for inputs without
 /// memory, and for results that would share memory.
 class program {
+  friend detail::program_access;
   struct place {
     void const* data = nullptr;
     void* to = nullptr;
@@ -385,6 +386,15 @@ private:
 };
 
 } // namespace COTANGENT_ABI
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+/// What profiles see of a program.
+struct program_access {
+  static compiled_code const& code(program const& p) { return *p.code_; }
+};
+} // namespace COTANGENT_ABI
+} // namespace detail
 } // namespace cotangent::dynamic
 
 #endif

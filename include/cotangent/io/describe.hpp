@@ -4,6 +4,7 @@
 
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/message.hpp>
+#include <cotangent/io/with_commas.hpp>
 #include <cotangent/transform/layout.hpp>
 #include <cotangent/transform/straighten.hpp>
 
@@ -21,11 +22,9 @@ public:
   std::string nests() const {
     std::string text;
     for (int k = 0; k < p.nests.size(); ++k) {
-      nest const& n = p.nests[k];
       std::string const number = std::to_string(k + 1);
       text.append(number.size() < 4 ? 4 - number.size() : 0, ' ').append(number).append("  ");
-      text += n.kind == nest_kind::kernel ? kernel(n) : loop(n);
-      text += '\n';
+      text.append(nest_text(k)).append(1, '\n');
     }
     return text;
   }
@@ -41,14 +40,10 @@ public:
   static std::string counted(int n, char const* what) {
     return with_commas(n).append(1, ' ').append(what).append(n == 1 ? "" : "s");
   }
-  static std::string with_commas(std::int64_t n) {
-    std::string const digits = std::to_string(n);
-    std::string text;
-    for (std::size_t k = 0; k < digits.size(); ++k) {
-      if (k != 0 && (digits.size() - k) % 3 == 0 && digits[k - 1] != '-') text += ',';
-      text += digits[k];
-    }
-    return text;
+  /// What nest k runs over and computes.
+  std::string nest_text(int k) const {
+    nest const& n = p.nests[k];
+    return n.kind == nest_kind::kernel ? kernel(n) : loop(n);
   }
 
 private:
@@ -157,7 +152,7 @@ template <class P> std::string describe() {
   bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
   plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
   plan_writer const w(g, p);
-  auto const number = [](auto n) { return plan_writer::with_commas(static_cast<std::int64_t>(n)); };
+  auto const number = [](auto n) { return detail::with_commas(static_cast<std::int64_t>(n)); };
   std::string text = plan_writer::counted(g.input_count(), "input")
                          .append(", ")
                          .append(plan_writer::counted(g.output_count(), "output"));

@@ -94,9 +94,13 @@ private:
     array<std::int32_t> const kept = region == 0 ? keep_outputs(b, direct) : array<std::int32_t>();
     code.root_bytes = place_roots(b.plan);
     interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
+    bool copies_results = false;
     for (int k = 0; k < b.outputs.size(); ++k)
-      if (b.outputs[k].root >= 0 && !direct[k])
+      if (b.outputs[k].root >= 0 && !direct[k]) {
         e.copy_to_output(b.outputs[k], k, k < kept.size() ? kept[k] : -1);
+        copies_results = true;
+      }
+    code.record = record_maker(b, e, copies_results).take();
     auto const place = [&](std::int32_t root) {
       if (root < 0 || b.plan.roots[b.plan.whole(root)].kind != home::workspace) return std::int64_t{-1};
       std::int64_t at = 0;
@@ -252,6 +256,8 @@ public:
   static constexpr std::int64_t workspace_alignment = 64;
   /// The part of the workspace for values that wait for a later step.
   std::int64_t value_bytes() const noexcept { return codes_.empty() ? 0 : codes_[0].root_bytes; }
+  /// The graph itself, and the regions that steps run, each with a record of what lies where: for profiles of memory.
+  array<detail::interpret::region_code> const& codes() const noexcept { return codes_; }
   /// How many steps a run takes: fused nodes count once, what loops and branches do not at all.
   int step_count() const noexcept { return codes_.empty() ? 0 : codes_[0].program.steps.size(); }
   /// Whether loops record something: then a run without a tape of the caller's allocates.

@@ -26,16 +26,24 @@ template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
+  array<std::int64_t> step_scratch;  // by planned step, in their order: what it needs of the scratch memory
+  array<kept_region> regions_of_step; // which regions they run
+  array<kept_tape> tapes_of_step;
 
   /// `regions.code_of(region)` prepares a region and says which of `regions.codes` it is.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
       : b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
-    for (std::int32_t const s : p_.order)
+    for (std::int32_t const s : p_.order) {
       if (p_.steps[s].first_unit < 0) continue; // part of another step
-      else if (p_.steps[s].shape >= 0) push(&run_group, tiles.emit(s));
+      bool const tiled = p_.steps[s].shape >= 0;
+      step_scratch.push(tiled ? none : 0);
+      if (tiled) push(&run_group, tiles.emit(s));
       else emit(s);
+    }
     tiles.place_segments();
+    for (std::int64_t& bytes : step_scratch)
+      if (bytes < 0) bytes = tiles.scratch_bytes; // they share their tiles
     if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
     scratch_bytes = rounded(scratch_bytes);
   }
@@ -53,6 +61,15 @@ private:
   Regions& regions_;
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
+  void need_scratch(std::int64_t bytes) {
+    if (step_scratch.back() < bytes) step_scratch.back() = bytes;
+    if (scratch_bytes < bytes) scratch_bytes = bytes;
+  }
+  std::int32_t code_of(char const* what, std::int32_t region) {
+    std::int32_t const code = regions_.code_of(region);
+    regions_of_step.push({what, step_scratch.size() - 1, code, 0});
+    return code;
+  }
 
   address at(strided const& v) const noexcept { return address_of(b_, v); }
   address result(unit const& u) const noexcept { return address_of(b_, p_.roots[u.root]); }
@@ -118,7 +135,7 @@ private:
                                      ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
                                      : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
     s.scratch = scratch > 0;
-    if (scratch_bytes < scratch) scratch_bytes = scratch;
+    need_scratch(scratch);
     push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
   }
 
@@ -205,7 +222,7 @@ private:
     kernel_set const* const k = b_.kernels.find(n.op);
     s.run = k != nullptr && k->whole != nullptr ? k->whole : n.op->whole;
     if (k != nullptr && k->whole != nullptr)
-      if (std::int64_t const bytes = k->whole_scratch(s.call); scratch_bytes < bytes) scratch_bytes = bytes;
+      need_scratch(k->whole_scratch(s.call));
     push(&run_whole, program.wholes.push(s));
   }
 
@@ -278,14 +295,17 @@ private:
       if (zeros < bytes_of(slice)) zeros = bytes_of(slice);
     }
     s.stacks = {program.sequences.size(), l.stacked};
+    std::int64_t recorded = 0;
     for (int k = 0; k < l.stacked; ++k) {
       symbol const entry = g.output(l.entry(k), l.body);
       program.sequences.push({result_value(u, l.stack(k)).at, bytes_of(entry), g.tensors[entry].depth > 0});
+      recorded += bytes_of(entry);
     }
+    if (l.stacked > 0) tapes_of_step.push({step_scratch.size() - 1, recorded});
     for (int k = 0; k < l.output_count(); ++k)
       s.keeps = s.keeps || g.tensors[g.output(k, l.body)].depth > 0;
-    s.body = regions_.code_of(l.body);
-    if (l.condition != none) s.condition = regions_.code_of(l.condition);
+    s.body = code_of("body", l.body);
+    if (l.condition != none) s.condition = code_of("condition", l.condition);
     std::int64_t bytes = 0;
     auto const place = [&](std::int64_t& where, std::int64_t size) {
       where = bytes;
@@ -306,7 +326,9 @@ private:
     place(s.second, second + 64);
     s.zero_bytes = zeros;
     place(s.zeros, zeros);
-    if (scratch_bytes < bytes) scratch_bytes = bytes;
+    need_scratch(bytes);
+    for (kept_region& r : regions_of_step)
+      if (r.step == step_scratch.size() - 1) r.offset = s.shared;
     push(&run_loop, program.loops.push(s));
   }
 
@@ -321,7 +343,7 @@ private:
     std::int64_t table = 0, shared = 0;
     array<std::int32_t> codes;
     for (int k = 0; k < c.branches; ++k) {
-      codes.push(regions_.code_of(c.branch(k)));
+      codes.push(code_of("branch", c.branch(k)));
       region_code const& branch = regions_.codes[codes.back()];
       if (table < branch.table_bytes) table = branch.table_bytes;
       if (shared < branch.memory_bytes) shared = branch.memory_bytes;
@@ -336,7 +358,9 @@ private:
     s.sequences_ = list(c.results, [&](int k) { return g.tensors[g.result(n, k)].depth > 0 ? 1 : 0; });
     s.table = 0;
     s.shared = rounded(table);
-    if (scratch_bytes < s.shared + shared) scratch_bytes = s.shared + shared;
+    need_scratch(s.shared + shared);
+    for (kept_region& r : regions_of_step)
+      if (r.step == step_scratch.size() - 1) r.offset = s.shared;
     push(&run_case, program.cases.push(s));
   }
 

@@ -42,6 +42,7 @@ struct memory_root {
   std::int32_t step = -1;   // of that unit
   std::int32_t stage = -1;  // of that step
   std::int32_t last = -1;   // the position of the last step that reads it
+  std::int32_t first = -2;  // the position from which on it has a place in the workspace; -2: it has none of its own
   bool outside = false;     // read by another step than the one that writes it
   bool given = false;       // in the workspace before the first step
   bool begins = false;      // a part of it is
@@ -249,7 +250,8 @@ public:
 private:
   void take(std::int32_t root, std::int32_t position) {
     if (place_[root] >= 0) return;
-    memory_root const& m = p_.roots[root];
+    memory_root& m = p_.roots[root];
+    m.first = position;
     std::int64_t const bytes = rounded(m.bytes);
     place_[root] = places_.push({position, m.last < position ? position : m.last, bytes == 0 ? 64 : bytes});
   }
@@ -296,6 +298,7 @@ private:
     lifetime& place = places_[place_[r]];
     if (place.last < to.last) place.last = to.last;
     place_[p_.units[u].root] = place_[r];
+    p_.roots[p_.units[u].root].first = position;
     return taken_[r] = true;
   }
 };

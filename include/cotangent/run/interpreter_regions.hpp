@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_REGIONS_HPP
 
 #include <cotangent/run/interpreter_calls.hpp>
+#include <cotangent/run/interpreter_record.hpp>
 #include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct region_code {
   std::int64_t memory_bytes = 0; // scratch and results
   std::int64_t root_bytes = 0;
   bool records = false;          // needs a tape
+  region_record record;
 
   /// The bases, but for arguments and results.
   char** begin(void* table, char* memory) const noexcept {

@@ -56,6 +56,7 @@ public:
 
   std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes[-1 - d]; }
   std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
+  symbol written_root(std::int32_t pieces) const noexcept { return all_.written.root(pieces); }
 
 protected:
   graph_values& all_;

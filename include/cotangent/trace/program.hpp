@@ -148,6 +148,9 @@ public:
     return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
   }
 
+  /// The sizes of the graph's extents with these arguments.
+  static void extent_sizes(std::int64_t* sizes, Args const&... args) noexcept { (void)bind(sizes, args...); }
+
   /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is what the function
   /// returns, or a tuple of references to it. A result may be an argument exactly where `may_be_in_place_of` says so; else
   /// they must not overlap.
