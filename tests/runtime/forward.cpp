@@ -149,6 +149,7 @@ simplify_cases::sample const others[]{
     {"convert", [](G g) { return e::convert(e::convert(g.x, element::float64) * g.y, element::float64); },
      ""},
     {"identity", [](G g) { return e::apply<op::identity>(g.x) * g.y; }, ""},
+    {"after", [](G g) { return e::after(g.x, g.y * g.y) * e::after(g.y, g.x); }, ""},
     {"conv2d", [](G g) { return e::conv2d(image(g), weights(g), {.stride = {2, 1}, .padding = 1}); }, ""},
     {"conv2d_image",
      [](G g) {

@@ -103,7 +103,33 @@ struct identity : extend::primitive<operation_kind::identity, 1> {
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }
 };
 
+/// Operand 0, but not before the others are there: what is computed from it runs after what computes them. It costs no
+/// copy and no memory, and what reads it never merges with what reads operand 0 itself.
+///
+/// Adjoint: dy to operand 0; nothing to the others.
+struct after : extend::primitive<operation_kind::identity, -1> {
+  static constexpr char const* name = "after";
+  static constexpr void infer(inference& r) { r.like(0); }
+  static constexpr void adjoint(adjoint_rule& r) {
+    if (r.wanted(0)) r.give(0, r.dy());
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    if (!r.has(0)) return;
+    array<symbol> all;
+    all.push(r.tangent[0]);
+    for (int k = 1; k < r.operand_count(); ++k) all.push(r.x(k).id);
+    r.give({&r.b, r.b.push(info_of<after>(), all.data(), all.size(), nullptr, 0, r.b.place)});
+  }
+};
+
 } // namespace op
+
+namespace extend {
+
+/// The value of `x`, not before `t` is there.
+constexpr term after(term x, term t) { return detail::push(info_of<op::after>(), {x, t}); }
+
+} // namespace extend
 } // namespace cotangent
 
 #endif

@@ -13,7 +13,7 @@ template <class... Ops> struct operations {};
 using library_operations =
     operations<op::constant, op::iota, op::size, op::add, op::negate, op::subtract, op::multiply, op::divide,
                op::multiply_add, op::equal, op::not_equal, op::less, op::less_equal, op::logical_and,
-               op::logical_or, op::logical_not, op::select, op::convert, op::stop_gradient, op::identity,
+               op::logical_or, op::logical_not, op::select, op::convert, op::stop_gradient, op::identity, op::after,
                op::broadcast, op::reshape, op::sum, op::exp, op::log, op::sqrt, op::square, op::reciprocal,
                op::abs, op::sign, op::floor, op::sin, op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p,
                op::expm1, op::relu, op::pow, op::max, op::min, op::reduce_max, op::reduce_min, op::arg_max,

@@ -7,7 +7,6 @@
 #include <cotangent/run/interpreter_units.hpp>
 
 #include <cstdint>
-#include <cstring>
 
 // From a graph and the sizes of its extents to units of work: views become strides, elementwise nodes over
 // one shape come together into one step.
@@ -175,8 +174,9 @@ private:
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k);
       if (k > 0 && t == g.operand(n, k - 1)) continue;
-      std::int32_t const after = all_.late[t] > 0 ? stage_of(g.nodes[g.tensors[t].producer])
-                                                  : stage_after(value(t)) - (all_.direct[t] ? 1 : 0);
+      std::int32_t const after =
+          all_.late[t] > 0 ? stage_of(g.nodes[g.tensors[t].producer])
+                           : stage_beside(value(t), all_.direct[t], g.tensors[g.result(n)].shape);
       if (stage < after) stage = after;
     }
     return stage;
@@ -229,8 +229,8 @@ private:
     all_.values[base] = from;
     strided v = shaped(t);
     std::int64_t const* const window = g.numbers + g.tensors[t].window;
-    v.root = from.root;
-    v.offset = from.offset + window[0];
+    v.look_at(from);
+    v.offset += window[0];
     for (int k = 0; k < v.rank; ++k) v.stride[k] = window[1 + k];
     return v;
   }
@@ -322,8 +322,7 @@ private:
     strided y = shaped(result);
     if (n.op->kind == operation_kind::elementwise) return unit_of(i, y);
     strided const x = n.operand_count > 0 ? value(g.operand(n, 0)) : strided{};
-    y.root = x.root;
-    y.offset = x.offset;
+    y.look_at(x);
     switch (n.op->kind) {
     case operation_kind::constant: return constant(y, scalar_of(y.type, attribute(n, 0)));
     case operation_kind::size: {
@@ -337,7 +336,9 @@ private:
       y.stride[attribute(n, 0)] = 1;
       y.root = add_root(home::positions, 0, y);
       return y;
-    case operation_kind::identity: all_.direct[result] = all_.direct[g.operand(n, 0)]; return x;
+    case operation_kind::identity:
+      all_.direct[result] = all_.direct[g.operand(n, 0)];
+      return waiting(n, x, [&](symbol t) { return value(t); });
     case operation_kind::broadcast:
       for (int k = 0; k < x.rank; ++k)
         y.stride[attribute(n, k)] = x.size[k] == 1 && y.size[attribute(n, k)] != 1 ? 0 : x.stride[k];

@@ -19,6 +19,7 @@ struct strided {
   std::int32_t root = -1;
   element type = element::float32;
   std::int32_t rank = 0;
+  std::int32_t after = -1; // what its readers wait for besides, whose meaning the holder knows
   std::int64_t offset = 0;
   std::int64_t size[max_rank]{};
   std::int64_t stride[max_rank]{};
@@ -36,6 +37,12 @@ struct strided {
     }
     return true;
   }
+  /// Shows, by strides of its own, what `v` shows.
+  void look_at(strided const& v) noexcept {
+    root = v.root;
+    after = v.after;
+    offset = v.offset;
+  }
   /// One element at all positions.
   bool uniform() const noexcept {
     for (int k = 0; k < rank; ++k)
@@ -50,7 +57,7 @@ struct strided {
     }
   }
   friend bool operator==(strided const& a, strided const& b) noexcept {
-    if (a.root != b.root || a.rank != b.rank || a.offset != b.offset || a.type != b.type) return false;
+    if (a.root != b.root || a.after != b.after || a.rank != b.rank || a.offset != b.offset || a.type != b.type) return false;
     for (int k = 0; k < a.rank; ++k)
       if (a.size[k] != b.size[k] || a.stride[k] != b.stride[k]) return false;
     return true;
@@ -77,8 +84,7 @@ inline strided joined(strided const& v) noexcept {
 /// Sets the strides of `to`, whose sizes hold as many elements, so that it shows the elements of `from` in
 /// their order; false where no strides do.
 inline bool reshaped(strided const& from, strided& to) noexcept {
-  to.root = from.root;
-  to.offset = from.offset;
+  to.look_at(from);
   if (from.count() == 0) return to.make_contiguous(), true;
   strided const f = joined(from);
   int k = to.rank - 1;

@@ -78,6 +78,14 @@ struct step_edge {
   std::int32_t before = -1, after = -1;
 };
 
+/// What the readers of a view wait for besides what it shows: see op::after.
+struct barrier {
+  strided of;
+  bool direct = false; // the result of an elementwise unit itself
+  std::int32_t shape = -1;
+  std::int32_t next = -1;
+};
+
 struct planned_step {
   std::int32_t first_unit = -1, last_unit = -1;
   std::int32_t key = 0; // where it stands in the graph
@@ -92,6 +100,7 @@ struct plan_data {
   array<unit> units;
   array<planned_step> steps;
   array<drain> drains;
+  array<barrier> barriers;
   array<std::int32_t> results;
   array<step_edge> edges;
   array<std::int32_t> order; // steps by position

@@ -17,7 +17,7 @@ template <class Build> void absorb_reductions(Build& b) {
   plan_data& p = b.plan;
   for (std::int32_t u = 0; u < p.units.size(); ++u) {
     unit& at = p.units[u];
-    if (at.node < 0 || at.count != 1 || at.root < 0 || at.drain >= 0 ||
+    if (at.node < 0 || at.count != 1 || at.root < 0 || at.drain >= 0 || p.operand(at, 0).after >= 0 ||
         b.g.nodes[at.node].op->kind != operation_kind::reduction)
       continue;
     strided const& v = p.operand(at, 0);

@@ -109,8 +109,14 @@ protected:
     u.count = count;
     for (int k = 0; k < count; ++k) plan.views.push(operands[k]);
     u.step = shape < 0 ? plan.steps.push({}) : step_of(stage, shape);
-    for (int k = 0; k < count; ++k)
+    for (int k = 0; k < count; ++k) {
       each_writing_step(operands[k], [&](std::int32_t s) { plan.edges.push({s, u.step}); });
+      for (std::int32_t w = operands[k].after; w >= 0; w = plan.barriers[w].next) {
+        strided const& t = plan.barriers[w].of;
+        if (t.root >= 0 && plan.roots[t.root].step >= 0) plan.edges.push({plan.roots[t.root].step, u.step});
+        each_writing_step(t, [&](std::int32_t s) { plan.edges.push({s, u.step}); });
+      }
+    }
     std::int32_t const at = plan.units.size();
     planned_step& s = plan.steps[u.step];
     if (s.first_unit < 0) {
@@ -127,6 +133,7 @@ protected:
   strided result_of(std::int32_t at, strided to) {
     to.make_contiguous();
     to.offset = 0;
+    to.after = -1;
     to.root = add_root(home::workspace, 0, to);
     memory_root& r = plan.roots[to.root];
     r.unit = at;
@@ -155,14 +162,44 @@ protected:
     return group_steps_.back();
   }
 
-  /// The first stage at which all of an operand is there.
+  /// The first stage at which all of an operand is there, and what it waits for.
   std::int32_t stage_after(strided const& v) const {
+    std::int32_t const there = stage_of_value(v), waits = stage_of_barriers(v, -1);
+    return there < waits ? waits : there;
+  }
+  std::int32_t stage_of_value(strided const& v) const {
     if (v.root < 0) return 0;
     std::int32_t stage = plan.roots[v.root].stage;
     each_writing_step(v, [&](std::int32_t s) {
       if (stage < plan.steps[s].stage) stage = plan.steps[s].stage;
     });
     return stage + 1;
+  }
+  /// The first stage at which an elementwise unit of this shape may read `v`, which may be the result of another one.
+  std::int32_t stage_beside(strided const& v, bool direct, std::int32_t shape) const {
+    std::int32_t const there = stage_of_value(v) - (direct ? 1 : 0),
+                       waits = v.after < 0 ? 0 : stage_of_barriers(v, shape);
+    return there < waits ? waits : there;
+  }
+  /// What an identity shows: its operand `v`, whose readers wait for the other operands, see op::after.
+  template <class Value> strided waiting(node const& n, strided v, Value value) {
+    for (int k = 1; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k);
+      plan.barriers.push({value(t), all_.direct[t], g.tensors[t].shape, v.after});
+      v.after = plan.barriers.size() - 1;
+    }
+    return v;
+  }
+  /// The first stage at which an elementwise unit of this shape (-1: another unit) may read `v` for what it waits for:
+  /// together with what is waited for where that is one step.
+  std::int32_t stage_of_barriers(strided const& v, std::int32_t shape) const {
+    std::int32_t stage = 0;
+    for (std::int32_t w = v.after; w >= 0; w = plan.barriers[w].next) {
+      barrier const& b = plan.barriers[w];
+      std::int32_t const one = stage_of_value(b.of) - (b.direct && b.shape == shape ? 1 : 0);
+      if (stage < one) stage = one;
+    }
+    return stage;
   }
 
   /// In contiguous memory. Two operations in a row that need the same get one copy.

@@ -45,11 +45,30 @@ public:
     for (std::int32_t i = 0; i < g.node_count; ++i) {
       node const& n = g.nodes[i];
       symbol const y = g.result(n);
-      if (!is_computed(y)) continue;
+      if (!is_computed(y)) {
+        if (n.operand_count > 0 && at[y].kind != place_kind::immediate) delay(n, y);
+        continue;
+      }
       if (at[y].kind == place_kind::kernel) assign_kernel(n, y);
       else if (n.op->kind == operation_kind::reduction) assign_reduction(n, y);
       else assign_lane(n, y);
     }
+  }
+
+  /// Another name of a value can ask its readers to wait, see op::after: then the lowest level at which they may run is
+  /// noted as its own.
+  constexpr void delay(node const& n, symbol y) {
+    at[y].level = not_before(g.operand(n, 0));
+    for (int k = 1; k < n.operand_count; ++k) {
+      symbol const t = g.operand(n, k), root = stored_root(resolve(t).base);
+      at[y].level = larger(at[y].level, not_before(t));
+      if (root == none) continue;
+      bool const is_last = at[root].kind == place_kind::kernel || at[root].kind == place_kind::total;
+      at[y].level = larger(at[y].level, at[root].level + (is_last ? 1 : 0));
+    }
+  }
+  constexpr std::int32_t not_before(symbol t) const {
+    return at[t].kind == place_kind::repeated || at[t].kind == place_kind::alias ? at[t].level : 0;
   }
 
   constexpr void assign_kernel(node const& n, symbol y) {
@@ -59,6 +78,7 @@ public:
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const root = stored_root(resolve(g.operand(n, k)).base);
       if (root != none && at[root].level >= at[y].level) at[y].level = at[root].level + 1;
+      at[y].level = larger(at[y].level, not_before(g.operand(n, k)));
     }
   }
 
@@ -81,9 +101,10 @@ public:
       } else if (o.kind != place_kind::argument && o.kind != place_kind::immediate) {
         resolved const r = resolve(t);
         symbol_plan const& b = at[r.base];
-        l = level_for(r, d);
-        s = within(r, d) ? b.stage : 0;
-        again = ready_for(r);
+        std::int32_t const wait = not_before(t);
+        l = larger(level_for(r, d), wait);
+        s = within(r, d) && b.level == l ? b.stage : 0;
+        again = larger(ready_for(r), wait);
         chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
         if (b.kind == place_kind::row && r.direct && nest_domain(r.base) == d && b.level > row_level) {
           rows = b.domain;
@@ -114,7 +135,7 @@ public:
       return;
     }
     symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
-    a.level = a.ready = root == none ? 0 : at[root].level + 1;
+    a.level = a.ready = larger(not_before(g.operand(n, 0)), root == none ? 0 : at[root].level + 1);
     a.chain = dear; // read through a window in its own nest only
   }
   /// Is what a pad reads there, in its own nest over `d`?
@@ -124,7 +145,7 @@ public:
   }
   constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
     std::int32_t beside = 0;
-    for (int k = 0; k < n.operand_count; ++k) beside = larger(beside, level_for(resolve(g.operand(n, k)), rows));
+    for (int k = 0; k < n.operand_count; ++k) beside = larger(beside, larger(level_for(resolve(g.operand(n, k)), rows), not_before(g.operand(n, k))));
     if (beside > a.level) return;
     a.kind = place_kind::row;
     a.domain = rows;
@@ -163,7 +184,7 @@ public:
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
     bool const of_rows = at[r.base].kind == place_kind::row && r.direct && nest_domain(r.base) == dx && at[r.base].domain != dx;
     a.chain = dear; // never computed again
-    if (of_rows && mask == all) {
+    if (of_rows && mask == all && not_before(x) <= at[r.base].level) {
       a.kind = place_kind::total;
       a.level = at[r.base].level;
       a.domain = at[r.base].domain;
@@ -174,7 +195,7 @@ public:
     if (d.split == none || of_rows || (mask != all && mask != trailing && mask != (all & ~trailing)))
       return assign_kernel(n, y);
     a.domain = dx;
-    a.level = level_for(r, dx);
+    a.level = larger(level_for(r, dx), not_before(x));
     a.kind = mask == trailing ? place_kind::row : place_kind::total;
     a.stage = stage_of(n, a) + (mask == trailing ? 1 : 0);
   }

@@ -129,7 +129,8 @@ private:
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
-      if (n.op->kind == operation_kind::identity && n.merges && n.op != the<op::label>) y = x[0];
+      if (n.op->kind == operation_kind::identity && n.merges && n.op != the<op::label> && n.op != the<op::after>) y = x[0];
+      else if (n.op == the<op::after> && n.merges) y = after(x.data(), n.operand_count, t.type, shapes_[t.shape]);
       else if (n.merges && !n.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
@@ -141,6 +142,25 @@ private:
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
     b.exact = b.repeated = false;
+  }
+
+  /// Without what is there from the beginning: constants, and the inputs of the region. An order after an order is one.
+  constexpr symbol after(symbol const* x, int n, element type, std::int32_t shape) {
+    array<symbol> all;
+    auto const wait_for = [&](symbol t) {
+      if ((g_.tensors[t].producer == none && !readers_.views) || is_constant(t)) return;
+      for (int k = 1; k < all.size(); ++k)
+        if (all[k] == t) return;
+      all.push(t);
+    };
+    all.push(x[0]);
+    if (is_constant(x[0])) return x[0];
+    if (origin_[x[0]].op == the<op::after>) {
+      all[0] = operand(x[0]);
+      for (int k = 1; k < operand_count(x[0]); ++k) wait_for(operand(x[0], k));
+    }
+    for (int k = 1; k < n; ++k) wait_for(x[k]);
+    return all.size() == 1 ? all[0] : make(the<op::after>, all.data(), all.size(), nullptr, 0, type, shape);
   }
 
   /// What a tensor repeats, through a few movements.
@@ -186,7 +206,7 @@ private:
                                   : reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
     case operation_kind::identity:
       if (n.op == the<op::label>) break;
-      return x[0];
+      return n.op == the<op::after> ? after(x, n.operand_count, type, shape) : x[0];
     case operation_kind::constant:
     case operation_kind::size: return source(n.op, attributes, n.attribute_count, type, shape);
     case operation_kind::broadcast: return broadcast(x[0], attributes, shape);
