@@ -250,6 +250,47 @@ TEST_CASE("M6, M7: tensors that have views are bound late, and views of results 
   CHECK(result[0] == Approx(std::log(2.34)));
 }
 
+TEST_CASE("M7: a view of an input, or of what nobody writes, has memory of its own where that is bound",
+          "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a", {2, 3}), t = g.tensor<double>("t", {3});
+  auto const row = g.view(a, {.offset = {1, 0}, .shape = {1, 3}}),
+             corner = g.view(a, {.offset = {1, 2}, .shape = {1, 1}}),
+             end = g.view(t, {.offset = {2}, .shape = {1}});
+  auto const y = ct::log(a), z = t * 2.0, dy = g.gradient({ct::sum(a * a)}, {a}).front();
+  int const before = g.get().nodes.size();
+  ct::tensor<double, 1, 3> part{{2.34, 1, 2}};
+  std::vector<double> const last{7}; // also what cannot be written
+  auto p = g.compile({y, z, dy}, {{row, part}, {end, last}});
+  CHECK(g.get().nodes.size() == before);
+  p.bind(a, ct::tensor<double, 2, 3>{{3, 4, 5}, {-1, -1, -1}});
+  for (double const first : {2.34, 6.0}) {
+    part(0, 0) = first; // read at every run
+    p.run();
+    CHECK(p.value(y)(0, 1) == Approx(std::log(4)));
+    CHECK(p.value(y)(1, 0) == Approx(std::log(first)));
+    CHECK(p.value(y)(1, 2) == Approx(std::log(2)));
+    CHECK(p.value(dy)(1, 0) == 2 * first);
+    CHECK(p.value(dy)(0, 2) == 10);
+    CHECK(p.value(z)(2) == 14);
+    CHECK(p.value(z)(0) == 0);
+  }
+  p.bind(row, {9.0, 8.0, 7.0});
+  p.run();
+  CHECK(p.value(y)(1, 1) == Approx(std::log(8)));
+
+  // what has memory already, or an element that two memories would give, is copied out
+  std::vector<double> seen(1);
+  auto q = g.compile({y}, {{row, part}, {corner, seen}});
+  q.bind(a, ct::tensor<double, 2, 3>{{3, 4, 5}, {-1, -1, -1}});
+  q.run();
+  CHECK(seen[0] == 2);
+  CHECK_THROWS_WITH(g.compile({y}, {{a, part}, {corner, last}}), Catch::Contains("must have the shape"));
+  std::vector<double> const two{1, 2};
+  auto const twins = g.view(t, {.shape = {2}, .stride = {0}}); // which of the two would be the element?
+  CHECK_THROWS_WITH(g.compile({y}, {{twins, two}}), Catch::Contains("must be writable"));
+}
+
 template <class E, class F> bool refuses(F const& f, std::initializer_list<char const*> words) {
   try {
     f();

@@ -83,7 +83,12 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   if (built.symbolic.used) {
     copy = std::make_unique<graph_state>(built);
     low = lower(*copy, asked, r);
-  }
+  } else
+    for (symbol const t : asked.bound) { // a view of an input may have memory of its own
+      if (!is_given_part(copy == nullptr ? built : *copy, t, asked.bound)) continue;
+      if (copy == nullptr) copy = std::make_unique<graph_state>(built);
+      give_part(*copy, t, asked.bound, low, r);
+    }
   graph_state const& s = copy == nullptr ? built : *copy;
   auto code = std::make_shared<compiled_code>();
   std::vector<symbol> ids;

@@ -47,6 +47,30 @@ inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, reque
   for (symbol const t : wanted) look_at(t);
 }
 
+/// Whether memory that is bound to `t` is read: it is a view of a tensor, of what no operation writes.
+inline bool is_given_part(graph_state const& s, symbol t, std::vector<symbol> const& bound) {
+  symbol const root = root_of(s, t);
+  if (t == root || s.b.tensor(t).region != 0 || s.b.tensor(root).producer != none ||
+      repeats(window_of(s.b.get(), t)))
+    return false;
+  bool given = true;
+  if (auto const at = s.written.find(root); at != s.written.end())
+    for (symbol const other : at->second) given = given && !overlap(s.b.get(), t, other);
+  for (symbol const other : bound) given = given && (other == t || root != other);
+  return given;
+}
+/// An input of the graph that is written where the view is: its memory is that which is bound.
+inline void give_part(graph_state& s, symbol t, std::vector<symbol> const& bound, lowered& l,
+                      request const& r) {
+  if (!is_given_part(s, t, bound)) return;
+  symbol const in = s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape);
+  s.b.edit().tensors[in].name = s.b.tensor(t).name;
+  (void)s.b.assign(info_of<op::identity>(), &in, 1, &t, 1, nullptr, 0, r.where);
+  s.written[root_of(s, t)].push_back(t);
+  s.inputs.push_back(in);
+  l.stands_for.emplace_back(t, in);
+}
+
 inline lowered lower(graph_state& s, lowering const& to, request const& r) {
   lowered l;
   keep_in_step(s);
@@ -111,17 +135,7 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
       if (s.b.tensor(at).region == 0) l.stands_for.emplace_back(t, at);
       continue;
     }
-    if (s.b.tensor(t).base == none || s.b.tensor(root_of(s, t)).producer != none) continue;
-    bool given = true; // a part of a tensor that nobody writes
-    for (symbol const other : s.written[root_of(s, t)]) given = given && !overlap(s.b.get(), t, other);
-    for (symbol const other : to.bound) given = given && (other == t || root_of(s, t) != other);
-    if (!given) continue;
-    symbol const in = s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape);
-    s.b.edit().tensors[in].name = s.b.tensor(t).name;
-    (void)s.b.assign(info_of<op::identity>(), &in, 1, &t, 1, nullptr, 0, r.where);
-    s.written[root_of(s, t)].push_back(t);
-    s.inputs.push_back(in);
-    l.stands_for.emplace_back(t, in);
+    give_part(s, t, to.bound, l, r);
   }
   wanted.insert(wanted.end(), may_be_given.begin(), may_be_given.end());
   find_inputs(s, wanted, r);
