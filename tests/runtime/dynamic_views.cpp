@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -332,6 +333,86 @@ TEST_CASE("A14: views outside of their tensor and second writers are refused", "
   for (std::int64_t k = 0; k < 100; ++k) g.write(g.view(many, {.offset = {k}, .shape = {1}}), double(k));
   g.write(g.view(many, {.offset = {7}, .shape = {1}}), 0.0); // found when all are compared
   CHECK(refuses<ct::graph_error>([&] { g.compile({x}); }, {"at most once"}));
+}
+
+TEST_CASE("what overlaps is added up in one tensor, whatever the order in which it comes",
+          "[dynamic][views]") {
+  constexpr std::int64_t n = 30000;
+  for (bool const falling : {false, true}) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {n});
+    auto const part = [&](std::int64_t k) {
+      return g.view(x, {.offset = {falling ? 3 - k : k}, .shape = {n - 3}});
+    };
+    auto y = part(0) * part(0);
+    for (int k = 1; k < 4; ++k) y = y * 3.0 + part(k) * part(k);
+    auto const dx = g.gradient({ct::sum(y)}, {x}).front();
+    auto p = g.compile({dx});
+    std::vector<double> at(n), expected(n);
+    for (int i = 0; i < n; ++i) at[std::size_t(i)] = double(i % 17) - 8;
+    for (int k = 0, power = 27; k < 4; ++k, power /= 3)
+      for (int i = 0; i < n - 3; ++i) {
+        auto const j = std::size_t(i + (falling ? 3 - k : k));
+        expected[j] += 2 * power * at[j];
+      }
+    p.bind(x, at);
+    p.run();
+    CHECK(elements(p.value(dx)) == expected);
+    p.run(); // from the beginning again
+    CHECK(elements(p.value(dx)) == expected);
+    if (!falling) CHECK(p.workspace_bytes() < 2 * n * 8); // four terms, each as large as x
+  }
+}
+
+TEST_CASE("windows of every form are added up where they belong", "[dynamic][views]") {
+  std::uint32_t state = 7;
+  auto const below = [&](std::int64_t n) {
+    state = state * 1664525u + 1013904223u;
+    return std::int64_t(state >> 8) % n;
+  };
+  for (int trial = 0; trial < 60; ++trial) {
+    std::int64_t const rows = 1 + below(60), columns = 1 + below(90);
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {rows, columns});
+    auto total = ct::sum(x);
+    std::vector<double> at(std::size_t(rows * columns)), expected(at.size(), 1), second(at.size(), 0);
+    for (double& v : at) v = double(below(9)) - 4;
+    expr<double> before;
+    std::int64_t shape[2]{};
+    std::int64_t const count = 2 + below(6), kind = below(3);
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (k == 0 || kind == 0) {
+        shape[0] = 1 + below(rows);
+        shape[1] = kind == 1 ? columns : 1 + below(columns);
+      }
+      std::int64_t const step = kind == 2 && shape[1] * 2 <= columns ? 2 : 1;
+      std::int64_t const i = below(rows - shape[0] + 1), j = below((columns - 1) / step - shape[1] + 2);
+      auto const v = g.view(x, {.offset = {i, j}, .shape = {shape[0], shape[1]}, .stride = {columns, step}});
+      auto const seen = [&](auto visit) {
+        for (std::int64_t a = 0; a < shape[0]; ++a)
+          for (std::int64_t b = 0; b < shape[1]; ++b) visit(std::size_t((i + a) * columns + (j + b) * step));
+      };
+      auto y = v * v;
+      if (k > 0 && kind == 1) y = y + 2.0 * before; // terms of one step
+      total = total + ct::sum(y) * double(k + 1);
+      double weight = double(k + 1);
+      if (kind == 1)
+        for (std::int64_t m = k + 1, power = 2; m < count; ++m, power *= 2) weight += double(power * (m + 1));
+      seen([&](std::size_t e) { expected[e] += 2 * weight * at[e]; });
+      seen([&](std::size_t e) { second[e] += 2 * weight; });
+      before = y;
+    }
+    auto const dx = g.gradient({total}, {x}).front();
+    auto const again = g.gradient({ct::sum(dx * dx)}, {x}).front(); // reads the first one, too
+    auto p = trial % 2 == 0 ? g.compile({total, dx, again}) : g.compile({dx});
+    p.bind(x, at);
+    p.run();
+    CAPTURE(trial, rows, columns, count, kind);
+    CHECK(elements(p.value(dx)) == expected);
+    if (trial % 2 != 0) continue;
+    for (std::size_t e = 0; e < at.size(); ++e) second[e] *= 2 * expected[e];
+    CHECK(elements(p.value(again)) == second);
+  }
 }
 
 } // namespace

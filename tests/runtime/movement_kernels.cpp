@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
+#include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/movement.hpp>
 #include <cotangent/kernels/transpose.hpp>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -145,6 +147,95 @@ TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back to wher
                                           back.begin(), size + gap) == fits);
         REQUIRE(std::equal(back.begin(), back.end(), sums.begin()));
       }
+}
+
+namespace {
+
+template <class T>
+void naive_accumulate(int rank, int64_t const* extents, T const* from, int64_t const* from_step, T* to,
+                      int64_t const* to_step) {
+  if (rank == 0) *to = static_cast<T>(*to + *from);
+  else
+    for (int64_t i = 0; i < *extents; ++i)
+      naive_accumulate(rank - 1, extents + 1, from + i * *from_step, from_step + 1, to + i * *to_step,
+                       to_step + 1);
+}
+
+/// Terms whose sums depend on the order in which they are added.
+template <class T>
+T term_of_sum(std::mt19937& random) {
+  if constexpr (std::is_integral_v<T>) return some<T>(random);
+  else return static_cast<T>(random() % 1000) * (random() % 3 == 0 ? T(1e5) : T(1e-3));
+}
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a row of any length, distance and alignment is added as scalar code adds it", "", float,
+                   double, std::int32_t, int64_t) {
+  using T = TestType;
+  constexpr int64_t w = cotangent::simd::width<T>;
+  std::mt19937 random(5);
+  struct way {
+    int64_t from, to;
+  };
+  for (int64_t n = 0; n <= 2 * w + 1; ++n)
+    for (way const s : {way{1, 1}, way{0, 1}, way{3, 1}, way{-1, 1}, way{1, 2}, way{2, -3}, way{1, 0}, way{1, -1}})
+      for (int64_t shift = 0; shift < w; ++shift) { // from where a line begins, each on its own
+        int64_t const other = (3 * shift + n) % w, length = 3 * (2 * w + 2) + w;
+        alignas(64) T from[3 * 34 + 17], to[3 * 34 + 17], expected[3 * 34 + 17];
+        for (int64_t i = 0; i < length; ++i) {
+          from[i] = term_of_sum<T>(random);
+          to[i] = expected[i] = term_of_sum<T>(random);
+        }
+        T const* const x = from + shift + (s.from < 0 ? (n > 0 ? n - 1 : 0) * -s.from : 0);
+        int64_t const start = other + (s.to < 0 ? (n > 0 ? n - 1 : 0) * -s.to : 0);
+        naive_accumulate(1, &n, x, &s.from, expected + start, &s.to);
+        kernels::accumulate(1, &n, x, &s.from, to + start, &s.to);
+        CAPTURE(n, s.from, s.to, shift);
+        REQUIRE(std::equal(to, to + length, expected));
+      }
+}
+
+TEMPLATE_TEST_CASE("blocks of every rank are added to windows, also where these overlap themselves", "", float,
+                   double, std::int32_t, int64_t) {
+  using T = TestType;
+  std::mt19937 random(6);
+  int overlapping = 0;
+  for (int trial = 0; trial < 1500; ++trial) {
+    shape s = random_shape(random);
+    int64_t room = s.to_size;
+    if (trial % 2 == 0) // rows that slide, or stand still
+      for (int k = 0; k < s.rank; ++k) {
+        if (random() % 2 == 0) continue;
+        ++overlapping;
+        if (s.to[k] < 0) s.to_start += s.to[k] * (s.extents[k] - 1); // back to where it began
+        s.to[k] = static_cast<int64_t>(random() % 3);
+        room += s.to[k] * s.extents[k];
+      }
+    block<T> from(s.from_size), to(room), expected(room);
+    for (T& x : from) x = term_of_sum<T>(random);
+    for (int64_t i = 0; i < room; ++i) to[i] = expected[i] = term_of_sum<T>(random);
+    naive_accumulate(s.rank, s.extents, from.begin() + s.from_start, s.from, expected.begin() + s.to_start, s.to);
+    kernels::accumulate(s.rank, s.extents, from.begin() + s.from_start, s.from, to.begin() + s.to_start, s.to);
+    CAPTURE(trial, s.rank);
+    REQUIRE(std::equal(to.begin(), to.end(), expected.begin()));
+  }
+  REQUIRE(overlapping > 500);
+}
+
+TEST_CASE("columns are added to rows through squares of every size") {
+  std::mt19937 random(7);
+  for (int64_t rows = 0; rows <= 35; ++rows)
+    for (int64_t columns = 0; columns <= 35; ++columns) {
+      int64_t const extents[] = {rows, columns}, down[] = {1, rows + 1}, across[] = {columns + 2, 1};
+      block<float> from(columns * (rows + 1) + 1), to(rows * (columns + 2) + 1), expected(to.size);
+      for (float& x : from) x = term_of_sum<float>(random);
+      for (int64_t i = 0; i < to.size; ++i) to[i] = expected[i] = some<float>(random);
+      naive_accumulate(2, extents, from.begin(), down, expected.begin(), across);
+      kernels::accumulate(2, extents, from.begin(), down, to.begin(), across);
+      CAPTURE(rows, columns);
+      REQUIRE(std::equal(to.begin(), to.end(), expected.begin()));
+    }
 }
 
 TEST_CASE("no index is in range where there are no rows") {

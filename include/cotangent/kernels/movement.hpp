@@ -165,37 +165,6 @@ bool gather_rows(std::int64_t count, Index const* indices, std::int64_t rows, st
   return fits;
 }
 
-/// Row i of `from` is added to row indices[i] of `to`, in the order of i. False where some index was out of
-/// range: it is clamped, and where `to` has no rows, nothing is written. Integers wrap.
-template <class T, class Index>
-bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
-                      T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
-  if (rows <= 0) return count <= 0;
-  constexpr int w = simd::width<T>;
-  using V = simd::pack<T, w>;
-  constexpr auto add = [](T x, T y) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) +
-                            static_cast<std::make_unsigned_t<T>>(y));
-    else return x + y;
-  };
-  bool fits = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    T const* const x = from + i * from_row;
-    T* const y = to + detail::clamp_index(indices[i], rows, fits) * to_row;
-    std::int64_t j = 0;
-    for (; j + w <= size; j += w) simd::store(y + j, simd::load<V>(y + j) + simd::load<V>(x + j));
-    if constexpr (simd::detail::masked_memory<V>) {
-      if (j < size) {
-        V const sum = simd::load<V>(y + j, size - j) + simd::load<V>(x + j, size - j);
-        simd::store(y + j, sum, size - j);
-      }
-    } else
-      for (; j < size; ++j) y[j] = add(y[j], x[j]);
-  }
-  return fits;
-}
-
 } // namespace COTANGENT_ABI
 } // namespace cotangent::kernels
 

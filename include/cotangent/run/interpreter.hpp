@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/run/interpreter_emit.hpp>
+#include <cotangent/run/interpreter_layers.hpp>
 #include <cotangent/run/interpreter_sequence.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/transform/order.hpp>
@@ -26,6 +27,7 @@ template <class F, class D, class I, class L, class B> step_table steps_for() no
            {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>,
             nullptr}},
           {&run_copy<F>, &run_copy<D>, &run_copy<I>, &run_copy<L>, &run_copy<B>},
+          {&run_accumulate<F>, &run_accumulate<D>, &run_accumulate<I>, &run_accumulate<L>, nullptr},
           {&run_arg_max<F>, &run_arg_max<D>, &run_arg_max<I>, &run_arg_max<L>, &run_arg_max<B>}};
 }
 template <class List> step_table steps_of() noexcept {
@@ -86,6 +88,7 @@ private:
     interpreter_build<kernel_table> b(g, sizes, kernels, values, region, region == 0 ? &memory_ : nullptr);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
+    layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
     order_steps(b.plan);

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_CALLS_HPP
 #define COTANGENT_RUN_INTERPRETER_CALLS_HPP
 
+#include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/matmul.hpp>
 #include <cotangent/kernels/movement.hpp>
@@ -26,6 +27,13 @@ template <class T> void run_copy(program_data const& p, std::int32_t which, run_
   auto* const to = reinterpret_cast<T*>(c.at(s.to));
   if (from != to)
     kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: a result in its place
+}
+
+/// The same, added to what is there.
+template <class T> void run_accumulate(program_data const& p, std::int32_t which, run_context& c) {
+  copy_step const& s = p.moves[which];
+  kernels::accumulate(s.rank, s.size, reinterpret_cast<T const*>(c.at(s.from)), s.from_stride,
+                      reinterpret_cast<T*>(c.at(s.to)), s.to_stride);
 }
 
 inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {

@@ -19,6 +19,7 @@ struct step_table {
   runs gather[2][element_count]{}; // by int32, int64
   runs scatter_add[2][element_count]{};
   runs copy[element_count]{};
+  runs accumulate[element_count]{};
   runs arg_max[element_count]{};
 };
 
@@ -83,7 +84,7 @@ private:
     } else emit_node(u);
     for (std::int32_t d = u.drain; d >= 0; d = p_.drains[d].next) {
       drain const& to = p_.drains[d];
-      emit_copy(p_.operand(u, 0), at(to.to), to.to.stride);
+      emit_copy(p_.operand(u, 0), at(to.to), to.to.stride, to.turn > 0);
     }
   }
 
@@ -151,7 +152,7 @@ private:
     push(&run_fill_step, program.fills.push(f));
   }
 
-  void emit_copy(strided const& v, address to, std::int64_t const* to_stride) {
+  void emit_copy(strided const& v, address to, std::int64_t const* to_stride, bool adds = false) {
     copy_step s;
     s.from = at(v);
     s.to = to;
@@ -161,7 +162,7 @@ private:
       s.from_stride[k] = v.stride[k];
       s.to_stride[k] = to_stride[k];
     }
-    push(steps_.copy[static_cast<int>(v.type)], program.moves.push(s));
+    push((adds ? steps_.accumulate : steps_.copy)[static_cast<int>(v.type)], program.moves.push(s));
   }
 
   strided shape_of_result(node const& n) const {

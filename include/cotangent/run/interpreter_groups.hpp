@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_GROUPS_HPP
 #define COTANGENT_RUN_INTERPRETER_GROUPS_HPP
 
+#include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/run/interpreter_steps.hpp>
 
 #include <cstdint>
@@ -85,6 +86,21 @@ inline void run_work(program_data const& p, range r, run_context const& c, std::
   }
 }
 
+template <class T>
+void add_line(char* to, std::int64_t step, char const* from, std::int64_t count) noexcept {
+  static constexpr std::int64_t one = 1;
+  kernels::accumulate(1, &count, reinterpret_cast<T const*>(from), &one, reinterpret_cast<T*>(to), &step);
+}
+inline void add_line(element e, char* to, std::int64_t step, char const* from, std::int64_t count) noexcept {
+  switch (e) {
+  case element::float32: return interpret::add_line<float>(to, step, from, count);
+  case element::float64: return interpret::add_line<double>(to, step, from, count);
+  case element::int32: return interpret::add_line<std::int32_t>(to, step, from, count);
+  case element::int64: return interpret::add_line<std::int64_t>(to, step, from, count);
+  case element::boolean: break; // nothing is added to
+  }
+}
+
 /// The same in the other direction: from contiguous memory to positions start, ..., start + count - 1 of the view.
 inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t start,
                       std::int64_t count) noexcept {
@@ -92,7 +108,11 @@ inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t st
   char const* from = c.bases[d.from.base] + d.from.offset + start * d.from.scale;
   char* const to = c.at(d.to);
   int const inner = d.shape.rank - 1;
-  if (inner < 0) return copy_line(to, 1, from, 1, count, bytes);
+  auto const put = [&](char* at, std::int64_t step, std::int64_t n) {
+    d.turn > 0 ? interpret::add_line(d.shape.type, at, step, from, n)
+               : copy_line(at, step, from, 1, n, bytes);
+  };
+  if (inner < 0) return put(to, 1, count);
   std::int64_t index[max_rank]{}, at = 0, rest = start;
   for (int k = inner; k >= 0; --k) {
     index[k] = k == 0 ? rest : rest % d.shape.size[k];
@@ -102,7 +122,7 @@ inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t st
   std::int64_t const step = d.shape.stride[inner];
   while (count > 0) {
     std::int64_t const line = d.shape.size[inner] - index[inner], n = line < count ? line : count;
-    copy_line(to + at * static_cast<std::int64_t>(bytes), step, from, 1, n, bytes);
+    put(to + at * static_cast<std::int64_t>(bytes), step, n);
     from += n * static_cast<std::int64_t>(bytes);
     count -= n;
     at -= index[inner] * step;
@@ -148,13 +168,13 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
   if (std::int64_t const rest = g.size - g.whole; rest > 0) {
     for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
     run_work(p, g.rest_work, c, g.whole, rest);
-    for (int k = 0; k < g.rest_drains.count; ++k)
-      run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
-    run_sums(p, g.rest_sums, c, {g.whole, rest, g.size});
     for (int k = 0; k < g.rest_copies.count; ++k) {
       copy_out const& o = p.copies[g.rest_copies.first + k];
       std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));
     }
+    for (int k = 0; k < g.rest_drains.count; ++k)
+      run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
+    run_sums(p, g.rest_sums, c, {g.whole, rest, g.size});
   }
 }
 

@@ -71,6 +71,7 @@ struct unit {
 struct drain {
   strided to;
   std::int32_t next = -1; // of the same unit
+  std::int32_t turn = 0;  // above 0: adds to what is there, in this order within a tile
 };
 
 /// A step that has to run before another for what it writes in pieces.

@@ -158,6 +158,7 @@ struct tile_drain {
   strided shape; // joined
   tile_operand from;
   address to;
+  std::int32_t turn = 0; // above 0: adds to what is there
 };
 
 /// What a tile adds to a reduction of all of the group.

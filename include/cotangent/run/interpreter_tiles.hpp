@@ -191,8 +191,10 @@ private:
     for (int u = 0; u < t_.units.size(); ++u)
       for (std::int32_t d = t_.units[u].drain; d >= 0; d = t_.p.drains[d].next)
         t_.program.drains.push(
-            {joined(t_.p.drains[d].to), t_.results[u], address_of(t_.b, t_.p.drains[d].to)});
+            {joined(t_.p.drains[d].to), t_.results[u], address_of(t_.b, t_.p.drains[d].to), t_.p.drains[d].turn});
     r.count = t_.program.drains.size() - r.first;
+    tile_drain* const all = t_.program.drains.data() + r.first;
+    detail::sort(all, r.count, [](tile_drain const& x, tile_drain const& y) { return x.turn < y.turn; });
   }
 
   void copy_results(tile_group const& g) {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_ACCUMULATE_HPP
+#define COTANGENT_KERNELS_ACCUMULATE_HPP
+
+#include <cotangent/kernels/movement.hpp>
+#include <cotangent/kernels/simd.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+// Elements that are added to those of another tensor: a block seen through strides to a window, rows to rows that
+// indices choose.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+namespace detail {
+
+/// Integers wrap, as packs of them do.
+template <class T> COTANGENT_INLINE T wrapping_sum(T x, T y) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) + static_cast<std::make_unsigned_t<T>>(y));
+  else return x + y;
+}
+
+/// to[i] += from(i) for packs and for what is left, where `from(i, count)` is a pack of the first `count` elements.
+template <class T, class Whole, class Part, class One>
+COTANGENT_INLINE void add_packs(std::int64_t count, T* to, Whole whole, Part part, One one) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, static_cast<int>(w)>;
+  std::int64_t i = 0;
+  for (; i + 2 * w <= count; i += 2 * w) {
+    V const low = simd::load<V>(to + i) + whole(i), high = simd::load<V>(to + i + w) + whole(i + w);
+    simd::store(to + i, low);
+    simd::store(to + i + w, high);
+  }
+  if (i + w <= count) {
+    simd::store(to + i, simd::load<V>(to + i) + whole(i));
+    i += w;
+  }
+  if (i == count) return;
+  if constexpr (simd::detail::masked_memory<V>)
+    simd::store(to + i, simd::load<V>(to + i, count - i) + part(i, count - i), count - i);
+  else
+    for (; i < count; ++i) to[i] = detail::wrapping_sum(to[i], one(i));
+}
+
+template <class T> COTANGENT_INLINE void add_elements(std::int64_t count, T const* from, T* to) {
+  using V = simd::pack<T, simd::width<T>>;
+  detail::add_packs(
+      count, to, [&](std::int64_t i) { return simd::load<V>(from + i); },
+      [&](std::int64_t i, std::int64_t n) { return simd::load<V>(from + i, n); },
+      [&](std::int64_t i) { return from[i]; });
+}
+template <class T> COTANGENT_INLINE void add_one_element(std::int64_t count, T x, T* to) {
+  using V = simd::pack<T, simd::width<T>>;
+  V const v = math::broadcast<V>(x);
+  detail::add_packs(
+      count, to, [&](std::int64_t) { return v; }, [&](std::int64_t, std::int64_t) { return v; },
+      [&](std::int64_t) { return x; });
+}
+
+/// A row, its elements in their order.
+template <class T>
+COTANGENT_INLINE void add_row(std::int64_t count, T const* from, std::int64_t from_step, T* to,
+                              std::int64_t to_step) {
+  if (to_step == 1 && from_step == 1) return detail::add_elements(count, from, to);
+  if (to_step == 1 && from_step == 0) return detail::add_one_element(count, *from, to);
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i * to_step] = detail::wrapping_sum(to[i * to_step], from[i * from_step]);
+}
+
+/// Rows of the destination are columns of the source: squares of packs are turned on the way.
+template <class T> void add_turned(copy_axis a, copy_axis b, T const* from, T* to) {
+  constexpr std::int64_t w = simd::width<T>;
+  using V = simd::pack<T, static_cast<int>(w)>;
+  std::int64_t const rows = a.extent / w * w, columns = b.extent / w * w;
+  for (std::int64_t i = 0; i < rows; i += w)
+    for (std::int64_t j = 0; j < columns; j += w) {
+      V square[static_cast<std::size_t>(w)];
+      for (std::int64_t k = 0; k < w; ++k) square[k] = simd::load<V>(from + i + (j + k) * b.from);
+      simd::transpose(square);
+      for (std::int64_t k = 0; k < w; ++k) {
+        T* const row = to + (i + k) * a.to + j;
+        simd::store(row, simd::load<V>(row) + square[k]);
+      }
+    }
+  for (std::int64_t i = 0; i < a.extent; ++i) {
+    std::int64_t const done = i < rows ? columns : 0;
+    detail::add_row(b.extent - done, from + i + done * b.from, b.from, to + i * a.to + done, 1);
+  }
+}
+
+template <class T> [[gnu::noinline]] void add_plane(copy_axis a, copy_axis b, bool apart, T const* from,
+                                                    T* to) {
+  constexpr std::int64_t w = simd::width<T>;
+  if (apart && b.to == 1 && b.from != 1 && a.from == 1 && a.extent >= w && b.extent >= w)
+    return detail::add_turned(a, b, from, to);
+  for (std::int64_t i = 0; i < a.extent; ++i)
+    detail::add_row(b.extent, from + i * a.from, b.from, to + i * a.to, b.to);
+}
+
+/// Whether no two positions along these axes are one element; for that it is enough that each stride reaches beyond all
+/// shorter ones.
+inline bool stand_apart(int count, copy_axis const* axis) {
+  constexpr auto size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  bool used[copy_rank] = {};
+  for (std::int64_t done = 0, reach = 0; done < count; ++done) {
+    int least = -1;
+    for (int k = 0; k < count; ++k)
+      if (!used[k] && (least < 0 || size(axis[k].to) < size(axis[least].to))) least = k;
+    used[least] = true;
+    if (size(axis[least].to) <= reach) return false;
+    reach += (axis[least].extent - 1) * size(axis[least].to);
+  }
+  return true;
+}
+
+} // namespace detail
+
+/// to[i . to_strides] += from[i . from_strides] for every index i below `extents`. Strides count elements; all may be
+/// negative or zero, so that elements of `to` may be met at several positions: what they get is added in row-major
+/// order of the index. Rank: at most copy_rank. The two must not overlap. Integers wrap.
+/// Cost: rows by packs; where rows of `to` are columns of `from`, squares are turned in registers.
+/// Checked: tests/runtime/movement_kernels.cpp
+template <class T>
+void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
+                std::int64_t const* to_strides) {
+  static_assert(!std::is_same_v<T, bool>, "cotangent: accumulate: the elements must be numbers");
+  // the axes along which `to` stands still come first, in their order: each element still gets its terms in order
+  detail::copy_axis axis[copy_rank];
+  int still = 0, count = 0;
+  for (int k = 0; k < rank; ++k) {
+    if (extents[k] <= 0) return;
+    if (extents[k] > 1 && to_strides[k] == 0) axis[still++] = {extents[k], from_strides[k], 0};
+  }
+  detail::copy_axis* const moving = axis + still;
+  for (int k = 0; k < rank; ++k)
+    if (extents[k] > 1 && to_strides[k] != 0) moving[count++] = {extents[k], from_strides[k], to_strides[k]};
+  bool const apart = detail::stand_apart(count, moving);
+  if (apart) { // then any order will do
+    std::int64_t n[copy_rank], f[copy_rank], t[copy_rank];
+    for (int k = 0; k < count; ++k) n[k] = moving[k].extent, f[k] = moving[k].from, t[k] = moving[k].to;
+    detail::copy_axes const ordered = detail::order_axes(count, n, f, t);
+    count = ordered.count;
+    for (int k = 0; k < count; ++k) moving[k] = ordered.axis[k];
+  } else { // as they come, those that stand still where they are
+    still = count = 0;
+    for (int k = 0; k < rank; ++k)
+      if (extents[k] > 1) axis[count++] = {extents[k], from_strides[k], to_strides[k]};
+  }
+  count += still;
+  // the plane: the last axis, and the one along which the source is contiguous, or else the last but one
+  int const last = count - 1;
+  int other = last - 1;
+  for (int k = still; apart && k < last; ++k)
+    if (axis[k].from == 1) other = k;
+  detail::copy_axis const a = last > 0 ? axis[other] : detail::copy_axis{},
+                          b = last >= 0 ? axis[last] : detail::copy_axis{};
+  detail::copy_axis outer[copy_rank];
+  std::int64_t index[copy_rank] = {};
+  int around = 0;
+  for (int k = 0; k < last; ++k)
+    if (k != other) outer[around++] = axis[k];
+  for (;;) {
+    detail::add_plane(a, b, apart, from, to);
+    int k = around - 1;
+    for (; k >= 0; --k) {
+      from += outer[k].from;
+      to += outer[k].to;
+      if (++index[k] < outer[k].extent) break;
+      index[k] = 0;
+      from -= outer[k].extent * outer[k].from;
+      to -= outer[k].extent * outer[k].to;
+    }
+    if (k < 0) return;
+  }
+}
+
+/// Row i of `from` is added to row indices[i] of `to`, in the order of i. False where some index was out of
+/// range: it is clamped, and where `to` has no rows, nothing is written. Integers wrap.
+template <class T, class Index>
+bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
+                      T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
+  if (rows <= 0) return count <= 0;
+  bool fits = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t const row = detail::clamp_index(indices[i], rows, fits);
+    detail::add_elements(size, from + i * from_row, to + row * to_row);
+  }
+  return fits;
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif
