@@ -26,6 +26,7 @@ template <class F, std::size_t... K, class... X> struct called_with<F, std::inde
 /// What vjp and jvp have in common: both trace the function, with what is differentiated renamed, and append products.
 template <class Self, class F, int... I> struct product_function : transformation<Self> {
   using function = Self; // the whole is traced
+  using of = F;
   [[no_unique_address]] F f;
 
   constexpr product_function() : f(remade<F>()) {}
@@ -93,24 +94,6 @@ private:
   }
 };
 
-template <class F, int... I> struct vjp_function : product_function<vjp_function<F, I...>, F, I...> {
-  using product_function<vjp_function, F, I...>::product_function;
-  static constexpr int extra = 1;
-  template <class Result, class Wrt, class Directions>
-  static constexpr bool directions_fit = std::is_same_v<parts<Result>, Directions>;
-  template <class... X> static constexpr void report_directions() {
-    refusals::cotangent_of_kind::report<F>();
-  }
-  template <class Result, class... Wrt> using result_of = std::pair<Result, typename packed<Wrt...>::type>;
-
-  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
-                               array<symbol> const& seeds, array<symbol>& all) {
-    array<symbol> results(wrt.size() + 1, none);
-    gradient(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()}, results.data());
-    for (int k = 0; k < wrt.size(); ++k) all.push(results[k] == none ? b.refused() : results[k]);
-  }
-};
-
 template <class F, int... I> struct jvp_function : product_function<jvp_function<F, I...>, F, I...> {
   using product_function<jvp_function, F, I...>::product_function;
   static constexpr int extra = sizeof...(I);
@@ -133,13 +116,6 @@ template <class F, int... I> struct jvp_function : product_function<jvp_function
 } // namespace detail
 
 inline namespace COTANGENT_ABI {
-
-/// The value of a function, and its cotangent carried back: `auto [y, dx] = ct::vjp(f)(x, dy)`. The cotangent of what
-/// the function returns comes after the arguments; `dx` is as `ct::grad<I...>` gives it.
-template <int... I, class F> constexpr auto vjp(F f) {
-  if constexpr (sizeof...(I) == 0) return detail::vjp_function<F, 0>(f);
-  else return detail::vjp_function<F, I...>(f);
-}
 
 /// The value of a function, and its derivative along directions: `auto [y, dy] = ct::jvp(f)(x, dx)`. One tangent for
 /// each position comes after the arguments.

@@ -141,6 +141,11 @@ public:
     else return in_place.of[result_leaf * input_count + argument_leaf];
   }
 
+  /// What these arguments make of the graph's extents. Throws: `shape_error` where they do not agree.
+  static constexpr void find_sizes(std::int64_t* sizes, Args const&... args) {
+    if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::nothing) report(c);
+  }
+
   /// The bytes that a run with these arguments needs.
   static std::size_t workspace_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
@@ -183,7 +188,7 @@ public:
   /// The checked form, which `ct::compiled(f)(x...)` stands for: allocates what it returns, and throws.
   static constexpr result call(Args const&... args) {
     std::int64_t sizes[g.extent_count + 1]{};
-    if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::nothing) report(c);
+    find_sizes(sizes, args...);
     leaf_results make{table.outputs, sizes};
     result r = build_tree<result>(make);
     if (std::is_constant_evaluated()) evaluate_now(sizes, r, args...);

@@ -47,6 +47,7 @@ COTANGENT_REFUSAL_OF(output_of_kind, allowed, "cotangent: grad: the function mus
 COTANGENT_REFUSAL(position_out_of_range, less_than, position_of_argument, arguments_given, "cotangent: grad: a position must be less than the number of arguments")
 COTANGENT_REFUSAL_OF(tangents_of_kind, allowed, "cotangent: jvp: after the arguments there must be a tangent for each position, of the same elements and extents as the argument there")
 COTANGENT_REFUSAL_OF(cotangent_of_kind, allowed, "cotangent: vjp: after the arguments there must be one cotangent, of the same elements and extents as what the function returns")
+COTANGENT_REFUSAL_OF(pulled_of_kind, allowed, "cotangent: vjp: a pullback must be given one cotangent, of the same elements and extents as the value; nothing where that is numbers, and ct::absent where there is none")
 COTANGENT_REFUSAL_OF(results_of_kind, allowed, "cotangent: run: the results must be as many as the function returns, with their elements and extents")
 COTANGENT_REFUSAL_OF(arguments_of_kind, allowed, "cotangent: run: the arguments must be those that the program was compiled for, as a tuple: std::tie(x, y)")
 COTANGENT_REFUSAL_OF(workspace_of_kind, allowed, "cotangent: run: the workspace must be a P::workspace, a void*, or contiguous memory")

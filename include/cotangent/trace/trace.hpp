@@ -16,5 +16,6 @@
 #include <cotangent/trace/program.hpp>
 #include <cotangent/trace/reductions.hpp>
 #include <cotangent/trace/sources.hpp>
+#include <cotangent/trace/vjp.hpp>
 
 #endif
