@@ -62,6 +62,14 @@ COTANGENT_INLINE M first(std::ptrdiff_t count) {
   }
 }
 
+/// The first `count` lanes of v, of `other` the rest.
+template <class V>
+COTANGENT_INLINE V first_or(V const& v, std::ptrdiff_t count, V const& other) {
+  if constexpr (!math::is_vector<V>) return count > 0 ? v : other;
+  else if constexpr (detail::masked_memory<V>) return detail::masked_choice(v, count, other);
+  else return math::select(first<mask_t<V>>(count), v, other);
+}
+
 /// A pack from W elements in memory.
 template <class V>
 COTANGENT_INLINE V load(lane_t<V> const* p) {

@@ -198,6 +198,26 @@ COTANGENT_INLINE void masked_store(lane_t<V>* p, V const& v, std::ptrdiff_t coun
   else _mm_mask_storeu_epi64(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
 }
 
+/// The first count lanes of v, of `other` the rest: by the mask that loads and stores have.
+template <class V>
+COTANGENT_INLINE V masked_choice(V const& v, std::ptrdiff_t count, V const& other) {
+  unsigned const k = first_bits(count);
+  constexpr bool narrow = sizeof(lane_t<V>) == 4;
+  if constexpr (sizeof(V) == 64) {
+    auto const a = reinterpret_cast<__m512i>(v), b = reinterpret_cast<__m512i>(other);
+    return reinterpret_cast<V>(narrow ? _mm512_mask_mov_epi32(b, static_cast<__mmask16>(k), a)
+                                      : _mm512_mask_mov_epi64(b, static_cast<__mmask8>(k), a));
+  } else if constexpr (sizeof(V) == 32) {
+    auto const a = reinterpret_cast<__m256i>(v), b = reinterpret_cast<__m256i>(other);
+    return reinterpret_cast<V>(narrow ? _mm256_mask_mov_epi32(b, static_cast<__mmask8>(k), a)
+                                      : _mm256_mask_mov_epi64(b, static_cast<__mmask8>(k), a));
+  } else {
+    auto const a = reinterpret_cast<__m128i>(v), b = reinterpret_cast<__m128i>(other);
+    return reinterpret_cast<V>(narrow ? _mm_mask_mov_epi32(b, static_cast<__mmask8>(k), a)
+                                      : _mm_mask_mov_epi64(b, static_cast<__mmask8>(k), a));
+  }
+}
+
 #elif defined(__AVX2__)
 
 template <class V>
@@ -207,6 +227,11 @@ COTANGENT_INLINE auto first_lanes(std::ptrdiff_t count) {
   if constexpr (lanes<V> == 8) return bits{0, 1, 2, 3, 4, 5, 6, 7} < c;
   else if constexpr (lanes<V> == 4) return bits{0, 1, 2, 3} < c;
   else return bits{0, 1} < c;
+}
+
+template <class V>
+COTANGENT_INLINE V masked_choice(V const& v, std::ptrdiff_t count, V const& other) {
+  return math::select(first_lanes<V>(count), v, other);
 }
 
 template <class V>
@@ -275,6 +300,8 @@ template <class V>
 V masked_load(lane_t<V> const* p, std::ptrdiff_t count);
 template <class V>
 void masked_store(lane_t<V>* p, V const& v, std::ptrdiff_t count);
+template <class V>
+V masked_choice(V const& v, std::ptrdiff_t count, V const& other);
 template <class V, class Index>
 V native_gather(lane_t<V> const* p, Index const& index);
 

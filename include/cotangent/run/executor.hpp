@@ -248,7 +248,13 @@ private:
   }
 
   /// What two outputs share, or what is an argument, exists once: the others are copies.
+  static constexpr bool copies_results = [] {
+    for (int k = 0; k < P.size.results; ++k)
+      if (buffer const& b = P.buffers.data[P.results.data[k]]; b.where != residence::result || b.index != k) return true;
+    return false;
+  }();
   COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
+    if constexpr (!copies_results) return; // a loop over tables would keep all addresses in memory
     for (int k = 0; k < P.size.results; ++k) {
       output const& o = T.outputs.data[k];
       if (!o.copied) continue;

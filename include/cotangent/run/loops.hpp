@@ -157,7 +157,10 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
         for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
-        if (c < lanes) step<S, false>(sums, before, c, lanes - c, list, all);
+        if (c < lanes) {
+          if (lanes - c >= W) __builtin_unreachable(); // masks need no second bound
+          step<S, false>(sums, before, c, lanes - c, list, all);
+        }
     }
   }
   template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {

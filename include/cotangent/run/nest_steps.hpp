@@ -125,12 +125,19 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     if constexpr (v.what == action::reduce) {
       using Op = described_by<v.op>;
       V& sum = sums.template at<v.type>(memory::template sum_index<I, S>);
-      if constexpr (Full && !shape::single_pass && shape::is_sum_of_products(v)) {
-        constexpr auto const& u = operand(I, 0);
-        constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
-        sum = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits), this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
-      } else if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
-      else sum = Op::combine(sum, counted<I, Full, V, T, Op>(r, count));
+      constexpr auto const& u = operand(I, 0);
+      if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
+      else {
+        V all{};
+        if constexpr (shape::is_sum_of_products(v)) {
+          constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
+          all = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
+                          this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
+        } else
+          all = Op::combine(sum, this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits));
+        if constexpr (Full) sum = all;
+        else sum = simd::first_or(all, count, sum); // one masked instruction
+      }
     } else if constexpr (v.what == action::accumulate) {
       using Op = described_by<v.op>;
       if constexpr (shape::is_total(v)) {
@@ -189,8 +196,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     constexpr auto const& u = operand(I, 0);
     V const y = this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits);
     if constexpr (Full) return y;
-    else if constexpr (W == 1) return count > 0 ? y : Op::template neutral<T>();
-    else return math::select(simd::first<math::mask_t<V>>(count), y, math::broadcast<V>(Op::template neutral<T>()));
+    else return simd::first_or(y, count, math::broadcast<V>(Op::template neutral<T>()));
   }
   template <int I, bool Full, class V, class T> COTANGENT_INLINE V load_lanes(std::int64_t c, std::int64_t count) const noexcept {
     T* const p = this->template pointer<I, T>(sub);

@@ -96,23 +96,6 @@ template <int Inputs, int Outputs> struct leaf_sizes_of {
       of[k] = {g.shape(t), static_cast<std::int64_t>(size_of(g.tensors[t].type))};
     }
   }
-  /// `found` has `max_rank` sizes for each leaf; null: they are known to fit. With `over_arguments` results may lie anywhere
-  /// on arguments, else as `may_be(argument, result)` says.
-  template <class MayBe>
-  status look_at(void const* const* inputs, void* const* outputs, std::int64_t const* found,
-                 std::int64_t const* sizes, MayBe may_be, bool over_arguments) const noexcept {
-    byte_range at[Inputs + Outputs + 1];
-    bool missing = false;
-    for (int k = 0; k < Inputs + Outputs; ++k) {
-      if (found != nullptr && !of[k].is(found + k * max_rank, sizes)) return status::size_mismatch;
-      at[k] = {static_cast<char const*>(k < Inputs ? inputs[k] : outputs[k - Inputs]), of[k].bytes(sizes)};
-      missing |= at[k].first == nullptr && at[k].bytes != 0;
-    }
-    if (missing) return status::null_argument;
-    int order[Outputs + 1];
-    bool const meet = any_collides(at, over_arguments ? 0 : Inputs, at + Inputs, Outputs, order, may_be);
-    return meet ? status::overlap : status::ok;
-  }
 };
 
 } // namespace cotangent::detail

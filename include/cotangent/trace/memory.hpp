@@ -18,6 +18,12 @@ namespace cotangent::detail {
 struct workspace_memory {
   void* first = nullptr;
   std::size_t bytes = 0;
+  static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+
+  /// So many bytes, aligned to 64; for sure.
+  bool holds(std::size_t wanted) const noexcept {
+    return bytes >= wanted && bytes != unknown && reinterpret_cast<std::uintptr_t>(first) % 64 == 0;
+  }
 };
 
 template <class W>
@@ -26,7 +32,7 @@ concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<std::remo
 
 /// A bare pointer is taken at its word.
 template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept {
-  if constexpr (std::is_same_v<std::remove_cv_t<W>, void*>) return {w, std::numeric_limits<std::size_t>::max()};
+  if constexpr (std::is_same_v<std::remove_cv_t<W>, void*>) return {w, workspace_memory::unknown};
   else if constexpr (std::is_same_v<std::remove_cv_t<W>, std::nullptr_t>) return {};
   else if constexpr (requires { w.bytes; } || std::is_array_v<W>) return {&w, sizeof w};
   else return {w.data(), static_cast<std::size_t>(w.size()) * sizeof(*w.data())};

@@ -5,9 +5,7 @@
 #include <cotangent/run/executor.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/trace/call.hpp>
-#include <cotangent/trace/in_place.hpp>
-#include <cotangent/trace/many_leaves.hpp>
-#include <cotangent/trace/memory.hpp>
+#include <cotangent/trace/call_memory.hpp>
 #include <cotangent/trace/quick_binding.hpp>
 
 #include <cstddef>
@@ -19,15 +17,23 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-template <class Executor, bool IsStatic> struct workspace_of {
+template <class Simplified, class Executor, bool IsStatic> struct workspace_of {
+private:
+  template <std::size_t Bytes> struct room {
+    alignas(64) unsigned char bytes[Bytes == 0 ? 1 : Bytes];
+  };
+
+public:
   /// Bytes of memory that a run needs besides arguments and results, aligned to 64 bytes.
   static constexpr std::size_t workspace_bytes = Executor::workspace_bytes;
+  /// The same where results may lie on any arguments: with room for copies of those that must not be overwritten.
+  static constexpr std::size_t workspace_bytes_in_place =
+      workspace_bytes + call_memory<Simplified, Executor>::bytes_of_copies(nullptr);
   /// Such memory.
-  struct workspace {
-    alignas(64) unsigned char bytes[workspace_bytes == 0 ? 1 : workspace_bytes];
-  };
+  struct workspace : room<workspace_bytes> {};
+  struct workspace_in_place : room<workspace_bytes_in_place> {};
 };
-template <class Executor> struct workspace_of<Executor, false> {};
+template <class Simplified, class Executor> struct workspace_of<Simplified, Executor, false> {};
 
 template <class F, class Simplified, class... Args> struct program_of;
 
@@ -35,18 +41,20 @@ template <class F, class Simplified, class... Args> struct program_of;
 template <class F, class... Args> struct program_of<F, refused, Args...> {
   static_assert(stages<F, Args...>::report());
   static constexpr bool accepted = false;
-  static constexpr std::size_t workspace_bytes = 0;
+  static constexpr std::size_t workspace_bytes = 0, workspace_bytes_in_place = 0;
   static constexpr double flops = 0;
   static constexpr graph_view graph{};
   struct workspace {};
+  struct workspace_in_place {};
   using result = typename F::template refused_result<Args...>;
   template <class... Any> static constexpr result call(Any const&...) { return result(); }
   template <class... Any> static status run(Any&&...) noexcept { return status::ok; }
   template <class... Any> static std::size_t workspace_for(Any const&...) noexcept { return 0; }
+  template <class... Any> static std::size_t workspace_in_place_for(Any const&...) noexcept { return 0; }
 };
 
 template <class F, class Simplified, class... Args>
-struct program_of : workspace_of<run::executor<Simplified>, run::executor<Simplified>::is_static> {
+struct program_of : workspace_of<Simplified, run::executor<Simplified>, run::executor<Simplified>::is_static> {
 private:
   using executor = run::executor<Simplified>;
   using returned = typename stages<F, Args...>::trace_of::returned;
@@ -81,35 +89,8 @@ private:
     return c.kind != size_conflict::nothing || range_count == 0 ? c : ranges.find(sizes);
   }
 
-  struct aliases {
-    bool of[input_count * output_count + 1]{};
-    constexpr aliases() {
-      for (int k = 0; k < output_count; ++k)
-        for (int j = 0; j < input_count; ++j) of[k * input_count + j] = ask_in_place(j, k);
-    }
-  };
-  static constexpr bool ask_in_place(int argument, int result) {
-    if constexpr (executor::is_straight) return executor::may_be_in_place(argument, result);
-    else return may_be_in_place(executor::P, argument, result);
-  }
-  static constexpr bool many_leaves = input_count + output_count > unrolled_leaves;
-  static constexpr aliases in_place{}; // unless there are many leaves
-
-  struct memory {
-    void const* inputs[input_count + 1];
-    void* outputs[output_count + 1];
-    std::int64_t sizes[g.extent_count + 1];
-  };
-  static constexpr std::int64_t size(dimension d, [[maybe_unused]] std::int64_t const* sizes) {
-    if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees a size that nothing set
-    else return d >= 0 ? d : sizes[-1 - d];
-  }
-  template <symbol T> COTANGENT_INLINE static constexpr std::int64_t bytes(std::int64_t const* sizes) {
-    constexpr dimensions d = g.shape(T);
-    std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[T].type));
-    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k], sizes);
-    return n;
-  }
+  using memory = call_memory<Simplified, executor>;
+  static constexpr std::int64_t size(dimension d, std::int64_t const* sizes) { return memory::size(d, sizes); }
 
   template <class... Tree> static constexpr size_conflict bind(std::int64_t* sizes, Tree const&... tree) {
     if constexpr (axis_count == 0) return {};
@@ -135,10 +116,9 @@ public:
   /// Its cost in additions; where extents have names, for sizes of 1.
   static constexpr double flops = count_flops(Simplified::view);
 
-  /// Whether `run` may write a result exactly where an argument lies: both are leaves, counted from 0.
+  /// Whether `run` writes a result exactly where an argument lies without a copy of it: both are leaves, counted from 0.
   static constexpr bool may_be_in_place_of(int result_leaf, int argument_leaf) {
-    if constexpr (many_leaves) return ask_in_place(argument_leaf, result_leaf);
-    else return in_place.of[result_leaf * input_count + argument_leaf];
+    return memory::is_in_place(argument_leaf, result_leaf);
   }
 
   /// What these arguments make of the graph's extents. Throws: `shape_error` where they do not agree.
@@ -151,6 +131,13 @@ public:
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
     return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+  }
+  /// The same where results may lie on any arguments.
+  static std::size_t workspace_in_place_for(Args const&... args) noexcept {
+    std::int64_t sizes[g.extent_count + 1]{};
+    (void)bind(sizes, args...);
+    std::size_t const own = executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+    return own + memory::bytes_of_copies(sizes);
   }
 
   /// The sizes of the graph's extents with these arguments.
@@ -171,14 +158,12 @@ public:
       refusals::results_of_kind::template report<std::remove_cvref_t<Results>>();
       return status::ok;
     } else {
-      memory m{};
-      status seen = status::ok;
-      if constexpr (many_leaves) seen = look_at_many(m, arguments, results);
-      else seen = look_at(m, arguments, results, leaf_numbers<input_count + output_count>{}, leaf_numbers<output_count>{});
-      if (seen != status::ok) return seen;
+      memory m;
+      if (!collect(m, arguments, results)) return status::size_mismatch;
       workspace_memory const w = memory_of_workspace(workspace);
-      std::size_t const needed =
-          executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
+      std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
+      if (!m.lies_apart())
+        if (status const s = m.look_closer(w, needed); s != status::ok) return s;
       if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
         return status::workspace_too_small;
       return run_with(w.first, m.inputs, m.outputs, m.sizes);
@@ -216,48 +201,17 @@ private:
     }
   }
 
-  // What follows is unrolled over leaves when it is compiled: a call of a small function takes a few nanoseconds, and so
-  // may no more be spent on looking at its arguments.
-  template <int N> using leaf_numbers = std::make_integer_sequence<int, N>;
-  template <int K> static constexpr symbol leaf = K < input_count ? g.input(K) : g.output(K - input_count);
-  template <int K> static constexpr void const* address(memory const& m) {
-    if constexpr (K < input_count) return m.inputs[K];
-    else return m.outputs[K - input_count];
-  }
   template <int K> COTANGENT_INLINE static bool fits(std::int64_t const* of_leaves,
                                                      std::int64_t const* sizes) noexcept {
-    constexpr dimensions d = g.shape(leaf<K>);
+    constexpr dimensions d = g.shape(memory::template leaf<K>);
     bool fit = true;
     for (int a = 0; a < d.rank; ++a) fit &= of_leaves[K * max_rank + a] == size(d.size[a], sizes);
     return fit;
   }
-  template <int K> COTANGENT_INLINE static bool is_missing(memory const& m) noexcept {
-    return address<K>(m) == nullptr && bytes<leaf<K>>(m.sizes) != 0;
-  }
-  /// Does result K lie where leaf J lies, without leave?
-  template <int K, int J> COTANGENT_INLINE static bool collides(memory const& m) noexcept {
-    if constexpr (J >= K || (executor::is_straight && J < input_count)) return false;
-    else {
-      byte_range const r{static_cast<char const*>(address<K>(m)), bytes<leaf<K>>(m.sizes)};
-      byte_range const o{static_cast<char const*>(address<J>(m)), bytes<leaf<J>>(m.sizes)};
-      if constexpr (J >= input_count) return r.overlaps(o);
-      else if constexpr (in_place.of[(K - input_count) * input_count + J]) return r.overlaps(o) && !r.is(o);
-      else return r.overlaps(o);
-    }
-  }
-  template <int K, int... J>
-  COTANGENT_INLINE static bool collides_with_any(memory const& m, std::integer_sequence<int, J...>) noexcept {
-    return (false || ... || collides<K, J>(m));
-  }
-  template <int K> COTANGENT_INLINE static std::intptr_t at(memory const& m) noexcept {
-    return reinterpret_cast<std::intptr_t>(address<K>(m));
-  }
-  /// Does each result end where the next one begins, or before, but for one place where they start over? Then none lies on
-  /// another: a quick answer where there are many.
-  template <int... K> COTANGENT_INLINE static bool stand_in_a_row(memory const& m) noexcept {
-    constexpr int last = input_count + output_count - 1;
-    // by signs: g++ would keep the outcome of each comparison in a mask register
-    return (std::intptr_t{} + ... + ((at<(K < last ? K + 1 : input_count)>(m) - at<K>(m) - bytes<leaf<K>>(m.sizes)) >> 63)) >= -1;
+  template <int... K>
+  COTANGENT_INLINE static bool all_fit(std::int64_t const* of_leaves, std::int64_t const* sizes,
+                                       std::integer_sequence<int, K...>) noexcept {
+    return (true & ... & fits<K>(of_leaves, sizes));
   }
   template <class Arguments, class Results> static consteval bool sizes_are_known() {
     constexpr kinds_of_leaves<Arguments> in{};
@@ -270,7 +224,7 @@ private:
 
   /// Binds names to sizes; false where they do not agree.
   COTANGENT_INLINE static bool bind_quickly(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
-    if constexpr (!binding.quick || many_leaves) return bound(of_leaves, sizes).kind == size_conflict::nothing;
+    if constexpr (!binding.quick) return bound(of_leaves, sizes).kind == size_conflict::nothing;
     else {
       bool good = quick_binding<binding>::bind(of_leaves, sizes);
       if constexpr (range_count > 0) good = good && ranges.find(sizes).kind == size_conflict::nothing;
@@ -278,28 +232,9 @@ private:
     }
   }
 
-  static constexpr leaf_sizes_of<input_count, output_count> leaf_table{g};
+  /// Where everything lies, and the sizes; false where these do not agree.
   template <class Arguments, class Results>
-  static status look_at_many(memory& m, Arguments const& arguments, Results& results) noexcept {
-    leaf_inputs in{m.inputs};
-    leaf_outputs out{m.outputs};
-    visit_leaves(arguments, in);
-    visit_leaves(results, out);
-    constexpr bool known = sizes_are_known<Arguments, Results>();
-    std::int64_t of_leaves[(known ? 0 : input_count + output_count) * max_rank + 1];
-    if constexpr (!known) {
-      leaf_sizes note{of_leaves};
-      visit_leaves(arguments, note);
-      visit_leaves(results, note);
-      if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return status::size_mismatch;
-    }
-    return leaf_table.look_at(m.inputs, m.outputs, known ? nullptr : of_leaves, m.sizes, ask_in_place,
-                              executor::is_straight); // which loads everything before anything is stored
-  }
-
-  template <class Arguments, class Results, int... K, int... R>
-  COTANGENT_INLINE static status look_at(memory& m, Arguments const& arguments, Results& results,
-                                         std::integer_sequence<int, K...> all, std::integer_sequence<int, R...>) noexcept {
+  COTANGENT_INLINE static bool collect(memory& m, Arguments const& arguments, Results& results) noexcept {
     [[maybe_unused]] leaf_inputs in{m.inputs};
     leaf_outputs out{m.outputs};
     visit_leaves(arguments, in);
@@ -309,14 +244,13 @@ private:
       leaf_sizes note{of_leaves};
       visit_leaves(arguments, note);
       visit_leaves(results, note);
-      if (!bind_quickly(of_leaves, m.sizes)) return status::size_mismatch;
-      if (!(true & ... & fits<K>(of_leaves, m.sizes))) return status::size_mismatch;
+      if constexpr (memory::many_leaves) {
+        if (bound(of_leaves, m.sizes).kind != size_conflict::nothing) return false;
+        for (int k = 0; k < input_count + output_count; ++k)
+          if (!memory::table.of[k].is(of_leaves + k * max_rank, m.sizes)) return false;
+      } else return bind_quickly(of_leaves, m.sizes) && all_fit(of_leaves, m.sizes, typename memory::leaves{});
     }
-    if ((false || ... || is_missing<K>(m))) return status::null_argument;
-    if constexpr (executor::is_straight) { // everything is loaded before anything is stored
-      if (!stand_in_a_row<input_count + R...>(m) && (false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
-    } else if ((false || ... || collides_with_any<input_count + R>(m, all))) return status::overlap;
-    return status::ok;
+    return true;
   }
 
   static constexpr void evaluate_now(std::int64_t const* sizes, result& r, Args const&... args) {
@@ -341,7 +275,7 @@ private:
                                                std::integer_sequence<int, K...>) noexcept {
     bool good = true;
     ((good &= are_labels(labels.of[K], inputs[labels.of[K].input],
-                         bytes<g.input(labels.of[K].input)>(sizes) / static_cast<std::int64_t>(size_of(labels.of[K].type)),
+                         memory::template bytes<g.input(labels.of[K].input)>(sizes) / static_cast<std::int64_t>(size_of(labels.of[K].type)),
                          size(labels.of[K].classes, sizes))),
      ...);
     return good;
