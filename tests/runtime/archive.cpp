@@ -266,6 +266,7 @@ TEST_CASE("a graph by its symbols comes back: names, edges by hand, loops, what 
              second = s.exec(command("twice", [](ct::term t) { return t + t; }), {x}, {apart}, "second");
   s.exec(command::of<ct::op::multiply>(), {x, y}, {z}, "third");
   s.concat(second, first);
+  s.set_hint(second, "tile = 8, \"wide\"");
   s.free(gone);
   auto const dx = s.backward({z}, {x}, {y}).gradient_of(x);
   std::vector<double> const data{.5, 2};
@@ -282,6 +283,7 @@ TEST_CASE("a graph by its symbols comes back: names, edges by hand, loops, what 
   t.visit([&](ct::dynamic::symbolic_node const& n) {
     if (n.name.empty()) return;
     names.push_back(n.name);
+    CHECK(n.hint == (n.name == "second" ? "tile = 8, \"wide\"" : ""));
     if (n.name == "first") before_first = n.edges_in;
   });
   CHECK(names == std::vector<std::string>{"second", "first", "third"});

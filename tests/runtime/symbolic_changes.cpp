@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
+#include <cotangent/dynamic/dot.hpp>
 #include <cotangent/dynamic/dynamic.hpp>
 
 #include "catch.hpp"
 
 #include <cmath>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -314,6 +316,119 @@ TEST_CASE("what does not fit is refused in words, and leaves the graph as it was
   CHECK_THROWS_AS(s.compile({.outputs = {g.w}}), ct::graph_error);
   s.disjoin(g.sum, g.product);
   CHECK(g.value(g.w) == Approx(std::exp(.75) + .5));
+}
+
+TEST_CASE("a hint stays with an operation: in walks, copies and pictures, and nothing merges with it", "[symbolic]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const x = s.tensor<double>({2}, "x"), a = s.tensor<double>({2}, "a"), b = s.tensor<double>({2}, "b"),
+             y = s.tensor<double>({2}, "y");
+  auto const first = s.exec(command::of<ct::op::tanh>(), {x}, {a}, "first"),
+             second = s.exec(command::of<ct::op::tanh>(), {x}, {b}, "second");
+  s.exec(mul, {a, b}, {y}, "third");
+  auto const tanhs = [&] {
+    std::ostringstream picture;
+    ct::dot(picture, g, {{"y", s.expression<double>(y)}});
+    auto p = s.compile({.outputs = {y}, .exact = false});
+    p.bind(x, {.5, 1.});
+    p.run();
+    CHECK(p.value<double>(y)[1] == Approx(std::tanh(1.) * std::tanh(1.)));
+    return picture.str();
+  };
+  CHECK(s.hint_of(first).empty());
+  CHECK(tanhs().find("for the cache") == std::string::npos);
+  s.set_hint(second, "for the cache");
+  std::string const picture = tanhs();
+  CHECK(picture.find("tanh\\nfor the cache") != std::string::npos);
+  CHECK(picture.find("second") == std::string::npos);
+  std::ostringstream all;
+  ct::dot(all, g, {}, {.details = true});
+  CHECK(all.str().find("tanh\\nsecond: for the cache") != std::string::npos);
+  CHECK(all.str().find("third") != std::string::npos);
+  int seen = 0;
+  g.duplicate().symbolic().visit([&](ct::dynamic::symbolic_node const& n) {
+    seen += !n.hint.empty();
+    CHECK(n.hint == (n.name == "second" ? "for the cache" : ""));
+  });
+  CHECK(seen == 1);
+  auto const left = [&] { // after equal operations were merged
+    ct::dynamic::detail::graph_state copy(ct::dynamic::detail::graph_access::state(g));
+    (void)ct::dynamic::detail::lower(copy, {.outputs = {y.id}}, {});
+    copy.b.set_inputs(copy.inputs.data(), static_cast<int>(copy.inputs.size()));
+    copy.b.set_outputs(&y.id, 1);
+    int found = 0;
+    for (ct::node const& n : ct::simplify(copy.b.get()).nodes) found += n.op == ct::info_of<ct::op::tanh>();
+    return found;
+  };
+  CHECK(left() == 2);
+  s.set_hint(second, "");
+  CHECK(left() == 1);
+  s.set_hint(second, "stays");
+  s.set_command(second, command::of<ct::op::sin>());
+  CHECK(s.hint_of(second) == "stays");
+  s.free(second);
+  CHECK_THROWS_AS(s.set_hint(second, "gone"), ct::graph_error);
+  CHECK_THROWS_AS(s.hint_of(second), ct::graph_error);
+}
+
+TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expressions", "[symbolic]") {
+  auto const run = [](auto const& optimiser, bool symbols, bool apart) {
+    ct::dynamic::graph g;
+    auto const s = g.symbolic();
+    std::vector<double> w{.3, -.2}, b{.1}, losses;
+    auto const train = [&](auto& p, auto const& value) {
+      for (int k = 0; k < 5; ++k) {
+        p.run();
+        losses.push_back(double(value(p)));
+      }
+      losses.insert(losses.end(), {w[0], w[1], b[0]});
+      return losses;
+    };
+    if (!symbols) {
+      auto const W = g.input<double>("w", {2}), B = g.input<double>("b", {});
+      auto const loss = ct::sum(ct::square(ct::tanh(W) * 2.0 - 0.5 + B));
+      auto const step = g.minimise(loss, optimiser, {W, B});
+      auto p = g.compile({loss}, {{W, w}, {B, b}}, {.updates = step.updates});
+      return train(p, [&](auto const& done) { return done.value(loss); });
+    }
+    auto const W = s.tensor<double>({2}, "w"), B = s.tensor<double>({}, "b"), h = s.tensor<double>({2}),
+               loss = s.tensor<double>({}, "loss");
+    s.exec(command("layer", [](ct::term x, ct::term c) { return ct::extend::apply<ct::op::tanh>(x) * 2.0 - 0.5 + c; }), {W, B}, {h});
+    s.exec(command("loss", [](ct::term x) { return ct::extend::sum(x * x, 1u); }), {h}, {loss});
+    ct::dynamic::symbolic_step step;
+    if (apart) step = g.apply_gradients(optimiser, {W, B}, s.backward({loss}, {W, B}).all());
+    else step = g.minimise(loss, optimiser, {W, B});
+    CHECK(step.gradients.size() == 2);
+    REQUIRE(step.updates.size() >= 2);
+    CHECK(step.updates[0].first == W);
+    CHECK(step.updates[1].first == B);
+    auto p = s.compile({.outputs = {loss}, .binds = {{W, w}, {B, b}}, .updates = step.updates});
+    return train(p, [&](auto const& done) { return done.template value<double>(loss); });
+  };
+  auto const agree = [&](auto const& optimiser) {
+    auto const expected = run(optimiser, false, false), found = run(optimiser, true, false);
+    for (std::size_t k = 0; k < expected.size(); ++k) CHECK(found[k] == Approx(expected[k]).epsilon(1e-14));
+    CHECK(run(optimiser, true, true) == found);
+    CHECK(found[4] < found[0]);
+  };
+  agree(ct::sgd{.rate = .05, .momentum = .9});
+  agree(ct::adam{.rate = .05});
+
+  small g;
+  auto const loss = g.s.tensor<double>({}, "loss");
+  g.s.exec(command::of<ct::op::sum>({1}), {g.w}, {loss});
+  int const before = g.s.size();
+  auto const of = [&](std::vector<symbolic_tensor> const& p) {
+    return [&g, &loss, p] { g.g.minimise(loss, ct::sgd{}, p); };
+  };
+  CHECK_THROWS_WITH(of({g.z})(), Catch::Contains("must be an input") && Catch::Contains("z"));
+  CHECK_THROWS_WITH(of({g.x, g.x})(), Catch::Contains("by one value only"));
+  CHECK_THROWS_WITH(of({ct::dynamic::absent})(), Catch::Contains("must be given here"));
+  CHECK_THROWS_WITH(of({g.s.tensor<double>(automatic)})(), Catch::Contains("a shape must be set"));
+  CHECK_THROWS_AS(g.g.apply_gradients(ct::sgd{}, {g.x}, {loss}), ct::shape_error);
+  CHECK_THROWS_AS(g.s.compile({.outputs = {loss}, .updates = {{g.z, g.w}}}), ct::graph_error);
+  CHECK_THROWS_AS(g.s.compile({.outputs = {loss}, .updates = {{g.x, loss}}}), ct::shape_error);
+  CHECK(g.s.size() == before);
 }
 
 } // namespace

@@ -128,6 +128,40 @@ TEST_CASE("C1, C4: what is not on a way from what is asked for gets no adjoint",
   }
 }
 
+TEST_CASE("R10: whatever backward makes is walked over and run after what was there before", "[symbolic]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
+  auto const x = t("x"), w = t("w"), u = t("u"), v = t("v"), z = t("z"), seed = t("seed");
+  auto const sum = s.exec(add, {w, v}, {z}, "forward"); // written down in another order than that of its data
+  s.exec(log_of, {u}, {v}, "forward");
+  s.exec(mul, {x, x}, {w}, "forward");
+  s.exec(div, {absent, x}, {u}, "forward");
+  auto const d = s.backward({z}, {x}, {seed}).gradient_of(x);
+  auto const dd = s.backward({d}, {x}, {seed}).gradient_of(x);
+  auto const after = t("after"); // made last, and asked for before by nobody
+  s.exec(log_of, {z}, {after}, "forward");
+  int forward = 0, backward = 0;
+  s.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (n.name == "forward") ++forward;
+    else ++backward;
+    if (n.name == "forward" && forward < 5) CHECK(backward == 0);
+  });
+  CHECK(forward == 5);
+  CHECK(backward > 5);
+  // and it waits for none of it that it does not read: a gradient alone does not compute the value
+  auto p = s.compile({.outputs = {d, dd}});
+  p.bind(x, .84);
+  p.bind(seed, 1.);
+  p.run();
+  CHECK(double(p.value<double>(d)) == Approx(2 * .84 - 1 / .84));
+  CHECK(double(p.value<double>(dd)) == Approx(2 + 1 / (.84 * .84)));
+  s.concat(sum, s.exec(ct::dynamic::noop, {d}, {}, "ready")); // who wants the order has an edge
+  s.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (n.name == "ready") CHECK(n.edges_in == 2);
+  });
+}
+
 TEST_CASE("an operation that does nothing lets others wait, and is waited for", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();

@@ -48,15 +48,14 @@ public:
 
   archived::json beside() const {
     using archived::json;
-    json j{{"edges", json::array()},
-           {"names", json::array()},
-           {"peers", json::array()},
-           {"taped", json::array()},
-           {"dead", json::array()}};
+    json j{{"edges", json::array()}, {"names", json::array()}, {"hints", json::array()},
+           {"peers", json::array()}, {"taped", json::array()}, {"dead", json::array()}};
     for (dependency const& d : low_.extra) j["edges"].push_back({d.before, d.after});
     for (exec_record const& e : s_->symbolic.execs)
-      if (!e.dead && !e.name.empty() && !e.nodes.empty() && is_node(e.nodes.back()))
-        j["names"].push_back({e.nodes.back(), e.name});
+      if (!e.dead && !e.nodes.empty() && is_node(e.nodes.back())) {
+        if (!e.name.empty()) j["names"].push_back({e.nodes.back(), e.name});
+        if (!e.hint.empty()) j["hints"].push_back({e.nodes.back(), e.hint});
+      }
     for (symbol t = 0; t < s_->b.get().tensors.size(); ++t) {
       tensor_record const& at = look(*s_, t);
       if (at.peer != none && !at.dead) j["peers"].push_back({t, at.peer});
@@ -96,7 +95,7 @@ private:
 inline array<dependency> edges_in(archived::json const& j, std::int64_t nodes) {
   using parts = archived::graph_parts;
   array<dependency> all;
-  parts::object(j, {"edges", "names", "peers", "taped", "dead"});
+  parts::object(j, {"edges", "names", "hints", "peers", "taped", "dead"});
   for (archived::json const& pair : parts::list(parts::member(j, "edges"))) {
     parts::list(pair, 2);
     all.push({static_cast<std::int32_t>(parts::integer(pair[0], 0, nodes - 1)),
@@ -148,11 +147,15 @@ inline void read_symbols(archived::json const& j, graph_state& s) {
     add(exec_at(s, exec(d.before)).after, exec(d.after));
     add(exec_at(s, exec(d.after)).before, exec(d.before));
   }
-  for (archived::json const& pair : parts::list(parts::member(j, "names"))) {
-    parts::list(pair, 2);
-    exec_at(s, exec(static_cast<std::int32_t>(parts::integer(pair[0], 0, g.nodes.size() - 1)))).name =
-        parts::text(pair[1]);
-  }
+  auto const texts = [&](archived::json const& all, std::string exec_record::* which) {
+    for (archived::json const& pair : parts::list(all)) {
+      parts::list(pair, 2);
+      exec_at(s, exec(static_cast<std::int32_t>(parts::integer(pair[0], 0, g.nodes.size() - 1)))).*which =
+          parts::text(pair[1]);
+    }
+  };
+  texts(parts::member(j, "names"), &exec_record::name);
+  if (archived::json const* const hints = parts::member_if(j, "hints")) texts(*hints, &exec_record::hint);
   for (archived::json const& pair : parts::list(parts::member(j, "peers"))) {
     parts::list(pair, 2);
     symbol const t = tensor(pair[0]), peer = tensor(pair[1]);

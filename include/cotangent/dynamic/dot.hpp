@@ -8,6 +8,7 @@
 
 #  include <cotangent/io/dot.hpp>
 
+#  include <cstddef>
 #  include <memory>
 #  include <source_location>
 #  include <string>
@@ -41,14 +42,27 @@ void dot(Stream&& out, dynamic::graph const& g,
                                  {"dot", 3, nullptr, 0, where});
     s = copy.get();
   }
+  std::vector<std::string> texts(
+      static_cast<std::size_t>(s->b.get().nodes.size())); // hints; in the long form names too
+  for (dynamic::detail::exec_record const& e : s->symbolic.execs)
+    if (!e.dead && !e.nodes.empty()) {
+      std::string& text = texts[static_cast<std::size_t>(e.nodes.back())];
+      if (options.details) text = e.name;
+      if (!e.hint.empty()) text += (text.empty() ? "" : ": ") + e.hint;
+    }
+  std::vector<char const*> notes;
+  for (std::string const& text : texts) notes.push_back(text.c_str());
   builder b(s->b.get());
   if (!in_order(b.get())) {
     ordering const order = order_of(b.get());
     if (!order) throw graph_error(message(refusals::order_cycle::text));
     b = builder(reordered(b.get(), order));
+    for (std::size_t k = 0; k < notes.size(); ++k)
+      notes[k] = texts[static_cast<std::size_t>(order.nodes[static_cast<int>(k)])].c_str();
   }
   b.set_inputs(s->inputs.data(), static_cast<int>(s->inputs.size()));
   b.set_outputs(ids.data(), static_cast<int>(ids.size()));
+  if (options.notes == nullptr) options.notes = notes.data();
   if (!results.empty() && options.outputs == nullptr) options.outputs = names.data();
   dot(out, graph_view(b.get()), options);
 }

@@ -248,10 +248,27 @@ public:
                                 std::vector<any_expr> const& gradients,
                                 std::source_location where = std::source_location::current());
 
+  /// The same for a graph by its symbols; parameters are tensors that no operation writes, and are given.
+  template <class Optimiser>
+  symbolic_step minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
+                         std::vector<symbolic_tensor> const& parameters,
+                         std::source_location where = std::source_location::current());
+  template <class Optimiser>
+  symbolic_step apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+                                std::vector<symbolic_tensor> const& gradients,
+                                std::source_location where = std::source_location::current());
+
   /// The graph as every pass takes it.
   cotangent::graph const& get() const noexcept { return s_->b.get(); }
 
 private:
+  template <class Optimiser>
+  training_step steps(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+                      std::vector<any_expr> const& gradients, std::vector<bool> const& updatable,
+                      std::source_location where);
+  template <class Optimiser>
+  symbolic_step steps(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+                      std::vector<symbolic_tensor> const& gradients, std::source_location where);
   any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
 
   symbol symbol_of(any_expr const& e, detail::request const& r) const {

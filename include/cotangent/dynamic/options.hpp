@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 // What the functions of a graph are told: windows, bindings, how to compile.
@@ -38,7 +39,8 @@ struct binding {
         memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
   std::uint32_t generation = 0; // of a symbol that may have been freed since
   bool generation_known = false;
-  binding(any_expr const& x, detail::memory_of const& m, std::source_location w = std::source_location::current())
+  binding(any_expr const& x, detail::memory_of const& m,
+          std::source_location w = std::source_location::current())
       : what(x), memory(m), where(w) {}
 };
 
@@ -86,6 +88,14 @@ struct training_step {
   std::vector<update> updates;     // of the parameters, and of what the optimiser remembers
   expr<double> rate;               // an input that holds the optimiser's rate, unless you bind it to another
   expr<std::int64_t> count;        // how many steps were taken, where the optimiser counts them
+};
+
+/// The same for symbols: `updates` are pairs of an input and its next value, of the parameters first, then of what the
+/// optimiser remembers.
+struct symbolic_step {
+  std::vector<symbolic_tensor> gradients;
+  std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates;
+  symbolic_tensor rate, count; // the count absent where the optimiser has none
 };
 
 /// How gradients are made. With a `tape.limit` a loop whose record would take more bytes runs parts of itself again, with

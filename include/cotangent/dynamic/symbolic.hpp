@@ -20,8 +20,9 @@ namespace cotangent::dynamic {
 struct symbolic_compile {
   std::vector<symbolic_tensor> outputs{};
   std::vector<binding> binds{};
-  std::vector<symbolic_exec> sources{}, destinations{}; // nothing: all operations
-  bool exact = false, own_memory = false;               // see `compile_options`
+  std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
+  std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
+  bool exact = false, own_memory = false;                             // see `compile_options`
 };
 
 /// A `ct::dynamic::graph`, or a sub-graph of it, by its symbols: a small value that refers to it.
@@ -45,6 +46,10 @@ public:
   template <class T>
   expr<T> expression(symbolic_tensor const& t,
                      std::source_location where = std::source_location::current()) const {
+    return expression(t, where).template as<T>(where);
+  }
+  any_expr expression(symbolic_tensor const& t,
+                      std::source_location where = std::source_location::current()) const {
     detail::request r = asking("expression", where);
     symbol const id = local(t, r);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
@@ -52,7 +57,7 @@ public:
     r.operand_count = 1;
     if (detail::is_unknown(*s_, id)) detail::raise_graph<refusals::symbolic_shape_unknown>(s_->b, r);
     detail::record(*s_, id).exposed = true;
-    return any_expr(detail::standing{s_, id, 0}, s_->b.tensor(id).type).template as<T>(where);
+    return any_expr(detail::standing{s_, id, 0}, s_->b.tensor(id).type);
   }
   /// The tensor symbol for an expression.
   symbolic_tensor symbol_of(any_expr const& e,
@@ -281,11 +286,17 @@ public:
       bound.push_back(
           detail::checked(*s_, symbolic_tensor{at.s, at.id, at.s == s_ ? generation_of(one, at.id) : 0}, r));
     }
+    std::vector<std::pair<symbol, symbol>> updates;
+    for (auto const& [of, to] : what.updates) {
+      symbol const from = local(of, r), next = local(to, r);
+      updates.emplace_back(from, next);
+    }
     std::vector<std::int32_t> const sources = here_all(what.sources, r),
                                     destinations = here_all(what.destinations, r);
     return detail::compiled_as<program>(*s_,
                                         {.outputs = outputs,
                                          .bound = bound,
+                                         .updates = updates,
                                          .sources = sources.empty() ? nullptr : &sources,
                                          .destinations = destinations.empty() ? nullptr : &destinations,
                                          .all = false},

@@ -58,6 +58,13 @@ public:
     detail::request const r = changing("set_flags", where);
     detail::exec_at(*s_, plain(e, r)).flags = flags;
   }
+  /// A text of yours that stays with an operation, a loop or a choice: in walks, pictures and files. What has one is merged
+  /// with nothing. An empty one takes it away.
+  void set_hint(symbolic_exec const& e, std::string_view hint,
+                std::source_location where = std::source_location::current()) const {
+    detail::request const r = changing("set_hint", where);
+    detail::exec_at(*s_, here(e, r)).hint = hint;
+  }
   /// What a tensor is where no operation writes any of it.
   void set_flags(symbolic_tensor const& t, unwritten fill,
                  std::source_location where = std::source_location::current()) const {
@@ -201,6 +208,10 @@ public:
   exec_flags flags_of(symbolic_exec const& e,
                       std::source_location where = std::source_location::current()) const {
     return detail::exec_at(*s_, detail::checked(*s_, e, asking("flags_of", where))).flags;
+  }
+  std::string hint_of(symbolic_exec const& e,
+                      std::source_location where = std::source_location::current()) const {
+    return detail::exec_at(*s_, detail::checked(*s_, e, asking("hint_of", where))).hint;
   }
   command command_of(symbolic_exec const& e,
                      std::source_location where = std::source_location::current()) const {

@@ -24,6 +24,7 @@ struct symbolic_node {
   std::vector<symbolic_tensor> inputs, outputs;
   int edges_in = 0, edges_out = 0;    // by data and by hand
   std::vector<std::int32_t> graphs{}; // the sub-graphs that it runs: see `symbolic_graph::graph`
+  std::string hint{};                 // of `set_hint`
 };
 
 /// What `autogen` makes.
@@ -135,7 +136,8 @@ public:
                       {},
                       static_cast<int>(order.before[k].size()),
                       static_cast<int>(order.after[k].size()),
-                      x.graphs};
+                      x.graphs,
+                      x.hint};
       for (symbol const t : io.in) n.inputs.push_back(detail::handle_of(*s_, t));
       for (symbol const t : io.out) n.outputs.push_back(detail::handle_of(*s_, t));
       with(static_cast<symbolic_node const&>(n));

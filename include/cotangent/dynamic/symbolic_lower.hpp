@@ -95,10 +95,11 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
   for (std::size_t k = 0; k < order.execs.size(); ++k) {
     std::int32_t const e = order.execs[k];
     if (runs[k]) {
-      if (!exec_at(s, e).foreign || exec_at(s, e).flags.keep || exec_at(s, e).flags.exact)
+      bool const keep = exec_at(s, e).flags.keep || !exec_at(s, e).hint.empty();
+      if (!exec_at(s, e).foreign || keep || exec_at(s, e).flags.exact)
         for (std::int32_t const i : exec_at(s, e).nodes) {
           node& n = s.b.edit().nodes[i];
-          n.merges = exec_at(s, e).kind == exec_kind::operation && !exec_at(s, e).flags.keep;
+          n.merges = exec_at(s, e).kind == exec_kind::operation && !keep;
           n.exact = n.exact || exec_at(s, e).flags.exact;
         }
       continue;

@@ -82,7 +82,7 @@ struct exec_record {
   std::vector<std::int32_t> before, after; // edges
   std::vector<std::int32_t> nodes;         // of the graph
   std::vector<std::int32_t> graphs;        // of a loop, of branches: regions
-  std::string name;
+  std::string name, hint;
   std::source_location where{};
   symbol selector = none;
   std::vector<std::pair<symbol, symbol>> bypasses; // from, to

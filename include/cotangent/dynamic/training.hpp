@@ -44,6 +44,16 @@ void add_step(graph& g, Optimiser const& optimiser, any_expr const& parameter, a
 template <class Optimiser>
 training_step graph::apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
                                      std::vector<any_expr> const& gradients, std::source_location where) {
+  std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
+  for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
+  return steps(optimiser, parameters, gradients, updatable, where);
+}
+
+/// `updatable`: by symbol.
+template <class Optimiser>
+training_step graph::steps(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
+                           std::vector<any_expr> const& gradients, std::vector<bool> const& updatable,
+                           std::source_location where) {
   builder& b = s_->b;
   detail::request r{"apply_gradients", 15, nullptr, 0, where};
   detail::undo back(*s_);
@@ -51,8 +61,7 @@ training_step graph::apply_gradients(Optimiser const& optimiser, std::vector<any
     detail::raise<refusals::dynamic_gradient_count>(b, r,
                                                     extent::of(static_cast<std::int64_t>(gradients.size())),
                                                     extent::of(static_cast<std::int64_t>(parameters.size())));
-  std::vector<bool> updatable(static_cast<std::size_t>(b.get().tensors.size())), seen = updatable;
-  for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
+  std::vector<bool> seen(updatable.size());
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     symbol const p = symbol_of(parameters[k], r), both[]{p, symbol_of(gradients[k], r)};
     r.operands = both;
@@ -104,6 +113,54 @@ training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
     s_->gradients = asked;
     throw;
   }
+}
+
+template <class Optimiser>
+symbolic_step graph::steps(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+                           std::vector<symbolic_tensor> const& gradients, std::source_location where) {
+  symbolic_graph const s = symbolic();
+  std::vector<any_expr> p, d;
+  for (symbolic_tensor const& t : parameters) p.push_back(s.expression(t, where));
+  for (symbolic_tensor const& t : gradients) d.push_back(s.expression(t, where));
+  std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
+  for (any_expr const& x : p)
+    updatable[static_cast<std::size_t>(x.id())] =
+        s_->b.tensor(x.id()).base == none && detail::look(*s_, x.id()).fill == unwritten::given &&
+        !detail::gets_written(*s_, x.id()) && !s_->is_piecewise(x.id());
+  training_step const made = steps(optimiser, p, d, updatable, where);
+  symbolic_step step{gradients, {}, s.symbol_of(made.rate), {}};
+  if constexpr (Optimiser::counts) step.count = s.symbol_of(made.count);
+  auto const is_parameter = [&](update const& u) {
+    for (any_expr const& x : p)
+      if (x.id() == u.of.id()) return true;
+    return false;
+  };
+  for (bool const of_parameters : {true, false})
+    for (update const& u : made.updates)
+      if (is_parameter(u) == of_parameters) step.updates.emplace_back(s.symbol_of(u.of), s.symbol_of(u.to));
+  return step;
+}
+
+template <class Optimiser>
+symbolic_step
+graph::apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+                       std::vector<symbolic_tensor> const& gradients, std::source_location where) {
+  (void)symbolic();
+  detail::whole_undo back(*s_);
+  symbolic_step step = steps(optimiser, parameters, gradients, where);
+  back.keep();
+  return step;
+}
+
+template <class Optimiser>
+symbolic_step graph::minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
+                              std::vector<symbolic_tensor> const& parameters, std::source_location where) {
+  symbolic_graph const s = symbolic();
+  detail::whole_undo back(*s_);
+  gradient_table const table = s.backward({loss}, parameters, {}, unreachable::zeros, where);
+  symbolic_step step = steps(optimiser, parameters, table.all(), where);
+  back.keep();
+  return step;
 }
 
 } // namespace cotangent::dynamic

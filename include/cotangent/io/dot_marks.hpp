@@ -20,6 +20,7 @@ struct dot_options {
   bool details = false; // the long form: also the number of each symbol, and where its node was made
   /// In graphs of more nodes, chains of elementwise operations share a box, in the short form.
   int fold = 60;
+  char const* const* notes = nullptr; // for each node a text more in its box, or none
 };
 
 namespace detail::dots {

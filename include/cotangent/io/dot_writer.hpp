@@ -99,6 +99,10 @@ private:
     }
   }
 
+  std::string note_of(std::int32_t i) const {
+    char const* const note = o.notes == nullptr ? nullptr : o.notes[i];
+    return note == nullptr || note[0] == '\0' ? "" : "\\n" + dots::escaped(note);
+  }
   std::string id_of(symbol t) const {
     t = m.stands_for[t];
     if (g.tensors[t].base != none) return "v" + std::to_string(t);
@@ -165,6 +169,7 @@ private:
     for (std::int32_t k = i; k != none; k = m.next[k]) { // a chain in one box
       if (k != i) out << "\\n";
       dots::operation_of(out, g, g.nodes[k]);
+      out << note_of(k);
       last = k;
     }
     out << "\\n" << dots::shape_of(g, g.result(g.nodes[last]));
@@ -189,7 +194,7 @@ private:
   void open(Stream& out, std::string const& name, std::string const& label, std::int32_t i,
             std::string const& indent, bool strong = true) const {
     out << indent << "subgraph cluster_" << name << " {\n"
-        << indent << "  label=\"" << label << "\"; labeljust=l; style=\"rounded"
+        << indent << "  label=\"" << label << (strong ? note_of(i) : "") << "\"; labeljust=l; style=\"rounded"
         << (strong ? ",filled" : ",dashed") << "\"; color=\"" << (m.forward[i] ? "#3d77b0" : "#c8741a")
         << "\"; fillcolor=\"" << (m.forward[i] ? "#f5f9fd" : "#fef8f1") << "\";\n";
   }
