@@ -127,10 +127,20 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   ready.set_outputs(ids.data(), static_cast<int>(ids.size()));
   simplify_options rewriting;
   rewriting.rewrite = !options.exact;
-  cotangent::graph const simple = simplify(ready.get(), rewriting);
+  cotangent::graph simple = simplify(ready.get(), rewriting);
   interpreter_memory memory{true, {}, {}};
   if (options.own_memory) own_memory(*code, binds, memory);
+  if (options.fit != 0) {
+    fitted_graph fitted = fit_graph(simple, options.fit, [&](graph_view const& g) {
+      return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
+    });
+    if (!fitted.fits)
+      raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes), none, r.where}, r);
+    code->predicted = fitted.predicted;
+    if (fitted.changed) simple = static_cast<cotangent::graph&&>(fitted.made);
+  }
   code->code = interpreter(simple, nullptr, operations<>{}, memory);
+  code->predicted.bytes = code->code.workspace_bytes();
   if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);
   for (int k = 0; k < code->code.input_count(); ++k)
     code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);

@@ -111,6 +111,9 @@ struct compile_options {
   /// true: inputs and results that are not bound here lie in the program's memory too, where `program::memory` finds them.
   /// What comes in there is used up by a run, since results may be written over it.
   bool own_memory = false;
+  /// The bytes that `program::workspace_bytes` may be, 0 where it may be any. Where that is less than what all values take,
+  /// some are computed again when they are read, with the same bits; `program::predicted` says at which cost.
+  std::int64_t fit = 0;
 };
 
 } // namespace cotangent::dynamic

@@ -6,6 +6,7 @@
 #include <cotangent/dynamic/expr.hpp>
 
 #include <cotangent/run/interpreter.hpp>
+#include <cotangent/transform/fit.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -56,6 +57,7 @@ struct compiled_code {
   std::vector<port> inputs, outputs;
   std::vector<held_constant> constants;
   std::unordered_map<symbol, int> input_of, output_of;
+  run_prediction predicted;
 };
 struct program_access;
 } // namespace COTANGENT_ABI
@@ -258,6 +260,8 @@ public:
   std::int64_t tape_bytes() const noexcept { return tape_.bytes(); }
   /// The part of it for values that wait for a later step; the rest is what steps need while they run.
   std::int64_t value_bytes() const noexcept { return code_->code.value_bytes(); }
+  /// What a run takes, by the model that `compile_options::fit` chooses with; without it only the bytes.
+  run_prediction const& predicted() const noexcept { return code_->predicted; }
   /// How many steps a run takes: what runs in one loop counts once.
   int step_count() const noexcept { return code_->code.step_count(); }
 

@@ -197,6 +197,7 @@ template <class Plan> void order_steps(Plan& p) {
       for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
       for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
       if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
+      if (at.root >= 0 && p.steps[s].shape < 0) p.roots[at.root].outside = true; // also where it is only waited for
     }
 }
 

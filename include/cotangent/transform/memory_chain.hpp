@@ -41,21 +41,28 @@ private:
     return !p.once[length] && !p.stays[length] &&
            (length == 0 ? n == 0 : n == 1 && p.reads[p.first[length]] == length - 1);
   }
-  /// What reads the chain reads it from behind, one link each.
+  /// What reads the chain reads it from behind, one link each: as much of it as is read so.
   constexpr bool find_links(memory_problem const& p) {
-    if (length < 2) return false;
-    array<std::int32_t> begin(length, -1);
-    std::int32_t now = length - 1;
-    for (int v = length; v < p.size(); ++v) {
-      std::int32_t reads = -1;
-      for (int k = p.first[v]; k < p.first[v + 1]; ++k)
-        if (std::int32_t const x = p.reads[k]; x < length) {
-          if ((reads >= 0 && reads != x) || x > now) return false;
-          reads = x;
+    array<std::int32_t> begin;
+    for (bool whole = false; !whole;) {
+      if (length < 2) return false;
+      begin.assign(length, -1);
+      whole = true;
+      std::int32_t now = length - 1;
+      for (int v = length; v < p.size() && whole; ++v) {
+        std::int32_t reads = -1;
+        for (int k = p.first[v]; k < p.first[v + 1] && whole; ++k) {
+          std::int32_t const x = p.reads[k];
+          if (x >= length || x == reads) continue;
+          std::int32_t const later = x > now ? x : reads < x ? x : reads;
+          whole = x <= now && reads < 0;
+          if (whole) reads = x;
+          else length = later; // that one belongs to the rest
         }
-      if (reads < 0) continue;
-      now = reads;
-      if (begin[reads] < 0) begin[reads] = v;
+        if (reads < 0 || !whole) continue;
+        now = reads;
+        if (begin[reads] < 0) begin[reads] = v;
+      }
     }
     join(p, begin);
     measure_rest(p);
@@ -167,13 +174,13 @@ private:
   }
 
   constexpr void solve(int s, int t) {
-    array<point>& all = part(s, t);
+    array<point>& points = part(s, t);
     if (s == t) {
-      all.push({0, 0});
+      points.push({0, 0});
       return;
     }
     if (c_.links[t - 1].begin < 0) { // nobody reads it
-      all = part(s, t - 1);
+      points = part(s, t - 1);
       return;
     }
     way w;
@@ -198,31 +205,31 @@ private:
         else ++b;
       }
     }
-    keep_best(found, all);
+    keep_best(found, points);
   }
   static constexpr int most_points = 4096;
-  constexpr void keep_best(array<point>& found, array<point>& all) {
+  constexpr void keep_best(array<point>& found, array<point>& points) {
     sort(found.data(), found.size(), [](point const& x, point const& y) {
       return x.bytes != y.bytes ? x.bytes < y.bytes : x.cost < y.cost;
     });
     for (point const& x : found)
-      if (all.empty() || x.cost < all.back().cost) all.push(x);
-    if (all.size() <= most_points) return;
+      if (points.empty() || x.cost < points.back().cost) points.push(x);
+    if (points.size() <= most_points) return;
     exact = false; // of neighbours the one that takes more stands for both
     int n = 0;
-    for (int k = 1; k < all.size(); k += 2) all[n++] = all[k];
-    if (all.size() % 2 != 0) all[n++] = all.back();
-    all.resize(n);
+    for (int k = 1; k < points.size(); k += 2) points[n++] = points[k];
+    if (points.size() % 2 != 0) points[n++] = points.back();
+    points.resize(n);
   }
   constexpr double cost_of(int s, int t, std::int64_t bytes) const {
-    array<point> const& all = part(s, t);
-    int low = 0, high = all.size();
+    array<point> const& points = part(s, t);
+    int low = 0, high = points.size();
     while (low < high) {
       int const middle = (low + high) / 2;
-      if (all[middle].bytes <= bytes) low = middle + 1;
+      if (points[middle].bytes <= bytes) low = middle + 1;
       else high = middle;
     }
-    return low == 0 ? -1 : all[low - 1].cost;
+    return low == 0 ? -1 : points[low - 1].cost;
   }
 
   constexpr void emit(int s, int t, std::int64_t bytes, std::int32_t& next) {

@@ -96,15 +96,15 @@ constexpr memory_schedule measured(memory_problem const& p, array<std::int32_t> 
   memory_schedule s;
   detail::step_lifetimes const lives(p, steps);
   array<bool> known(p.size());
-  bool all = lives.possible;
+  bool complete = lives.possible;
   for (int q = 0; q < steps.size(); ++q) {
     std::int32_t const v = steps[q];
     if (known[v]) s.again += p.cost[v];
-    all = all && !(known[v] && p.once[v]);
+    complete = complete && !(known[v] && p.once[v]);
     known[v] = true;
   }
-  for (int v = 0; v < p.size(); ++v) all = all && known[v];
-  s.peak = all ? lives.peak : -1;
+  for (int v = 0; v < p.size(); ++v) complete = complete && known[v];
+  s.peak = complete ? lives.peak : -1;
   s.steps = static_cast<array<std::int32_t>&&>(steps);
   return s;
 }

@@ -164,17 +164,18 @@ public:
 
 private:
   constexpr void remove_unread() {
-    array<char> read(p_.size(), char{0}), first(steps.size()), known(p_.size()), stays(steps.size(), char{1});
-    for (int q = 0; q < steps.size(); ++q) {
-      first[q] = known[steps[q]] == 0;
-      known[steps[q]] = 1;
-    }
+    array<char> read(p_.size()), comes(p_.size()),
+        stays(steps.size(), char{1}); // comes: it is computed later too
+    array<std::int32_t> first(p_.size());
+    for (int q = steps.size(); q-- > 0;) first[steps[q]] = q;
     for (int v = 0; v < p_.size(); ++v) read[v] = p_.stays[v];
     for (int q = steps.size(); q-- > 0;) {
       std::int32_t const v = steps[q];
-      stays[q] = first[q] || read[v];
+      stays[q] = read[v] != 0 || (comes[v] == 0 && first[v] == q);
       read[v] = 0;
-      for (int k = p_.first[v]; stays[q] != 0 && k < p_.first[v + 1]; ++k) read[p_.reads[k]] = 1;
+      if (stays[q] == 0) continue;
+      comes[v] = 1;
+      for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) read[p_.reads[k]] = 1;
     }
     compress(stays);
   }

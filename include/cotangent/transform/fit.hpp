@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_FIT_HPP
+#define COTANGENT_TRANSFORM_FIT_HPP
+
+#include <cotangent/transform/memory_search.hpp>
+#include <cotangent/transform/recompute.hpp>
+
+#include <cstdint>
+
+namespace cotangent {
+
+/// What a run takes: the seconds are those of a model that counts operations and bytes, good for comparing.
+struct run_prediction {
+  std::int64_t bytes = 0; // of the workspace, as it is laid out
+  double seconds = 0;     // of a run
+  double again = 0;       // of that: for what is computed again
+};
+
+/// A graph that fits a budget, and what that costs.
+struct fitted_graph {
+  graph made; // nothing where the graph fits as it is, or not at all
+  bool changed = false;
+  bool fits = false;
+  run_prediction predicted; // of the smallest program that was found where none fits
+};
+
+namespace detail {
+
+template <class Measure> class fitting {
+  graph_view const& g_;
+  std::int64_t budget_;
+  Measure measure_;
+  memory_values const values_;
+  std::int64_t least_ = INT64_MAX, last_bytes_ = 0;
+  array<std::int32_t> last_; // what was tried last
+
+public:
+  fitted_graph best;
+
+  constexpr fitting(graph_view const& g, std::int64_t budget, Measure measure)
+      : g_(g), budget_(budget), measure_(measure), values_(g, [](node const&) { return true; }) {
+    double once = 0;
+    for (double const c : values_.problem.cost) once += c;
+    best.predicted.seconds = once;
+    memory_schedule const plain = computed_once(values_.problem);
+    least_ = best.predicted.bytes = measure_(g);
+    best.fits = least_ <= budget;
+    if (best.fits || !plain) return;
+    search(plain.peak);
+    if (!best.fits) best.predicted.bytes = least_;
+    best.predicted.seconds = once + best.predicted.again;
+  }
+
+private:
+  /// The model's limit is not the program's: what comes of it is measured, and the limit moved until the program just
+  /// fits.
+  constexpr void search(std::int64_t high) {
+    std::int64_t low = memory_bound(values_.problem);
+    std::int64_t const beside = least_ - high; // what the model does not know of, as far as that stays
+    std::int64_t limit = budget_ - beside;
+    for (int tries = 0; tries < most_tries && low < high; ++tries) {
+      if (limit < low) limit = low;
+      if (limit >= high) limit = high - 1;
+      memory_schedule const s = schedule_within(values_.problem, limit);
+      if (!s) {
+        low = limit + 1;
+        limit = low + (high - low) / 2;
+        continue;
+      }
+      std::int64_t const bytes = attempt(s);
+      if (bytes > budget_) {
+        high = s.peak < limit ? s.peak : limit; // what lies between gives the same schedule
+        limit = high;
+        limit -= bytes - budget_;
+      } else {
+        if (bytes > budget_ - budget_ / 64) return;
+        low = limit + 1;
+        limit += budget_ - bytes;
+      }
+      if (tries % 3 == 2) limit = low + (high - low) / 2;
+    }
+    if (best.fits) return;
+    memory_schedule const s = smallest_schedule(values_.problem);
+    if (!s) return;
+    for (int part = 0; part < 4 && !best.fits; ++part) // a little more room may be laid out better
+      if (memory_schedule const t = schedule_within(values_.problem, s.peak + s.peak / 24 * part); t)
+        (void)attempt(t);
+  }
+  static constexpr int most_tries = 12;
+
+  constexpr std::int64_t attempt(memory_schedule const& s) {
+    if (s.steps == last_) return last_bytes_;
+    graph made = recomputed(g_, values_, s);
+    std::int64_t const bytes = measure_(made);
+    last_ = s.steps;
+    last_bytes_ = bytes;
+    if (bytes < least_) least_ = bytes;
+    if (bytes <= budget_ && (!best.fits || s.again < best.predicted.again)) {
+      best.made = static_cast<graph&&>(made);
+      best.changed = best.fits = true;
+      best.predicted.bytes = bytes;
+      best.predicted.again = s.again;
+    }
+    return bytes;
+  }
+};
+
+} // namespace detail
+
+/// The cheapest program found that takes at most `budget` bytes, as `measure` finds them for a graph: what is kept and what
+/// is computed again is chosen in a model, and the model's limit moved until what is laid out fits. The graph is one that
+/// nothing will rewrite any more.
+///
+/// Value: the same bits.
+/// Cost: that of a dozen calls of `schedule_within` and `measure`.
+/// Checked: tests/runtime/fit.cpp.
+template <class Measure> constexpr fitted_graph fit_graph(graph_view const& g, std::int64_t budget,
+                                                          Measure measure) {
+  return static_cast<fitted_graph&&>(detail::fitting<Measure>(g, budget, measure).best);
+}
+
+} // namespace cotangent
+
+#endif
