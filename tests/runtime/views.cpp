@@ -579,6 +579,24 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
           outputs.push_back(y);
           return x;
         }) < 10);
+  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // each from the two before
+          symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
+          for (int i = 0; i < 2; ++i) write(t.b, info_of<op::exp>(), {x}, range(t.b, y, {i}, {1}));
+          for (int i = 2; i < n; ++i)
+            write(t.b, info_of<op::multiply>(), {range(t.b, y, {i - 1}, {1}), range(t.b, y, {i - 2}, {1})},
+                  range(t.b, y, {i}, {1}));
+          outputs.push_back(y);
+          return x;
+        }) < 10);
+  CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // small boxes, everywhere
+          symbol const x = tensor(t.b, {1000, 1000});
+          for (int i = 0; i < n; ++i) {
+            int const row = static_cast<int>(i * std::int64_t{7919} % 998),
+                      column = static_cast<int>(i * std::int64_t{104729} % 997);
+            outputs.push_back(apply<op::exp>(term{&t.b, range(t.b, x, {row, column}, {2, 3})}).id);
+          }
+          return x;
+        }) < 10);
   CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // boxes that overlap
           symbol const x = tensor(t.b, {300, 300});
           for (int i = 0; i < n; ++i)

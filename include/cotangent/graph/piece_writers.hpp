@@ -50,7 +50,8 @@ public:
     });
     index_.resize(roots);
     for (symbol t = 0; t < number_.size(); ++t)
-      if (number_[t] != none) index_[number_[t]] = window_index(g.shape(t), windows[number_[t]]);
+      if (std::int32_t const r = number_[t]; r != none)
+        index_[r] = window_index(g.shape(t), static_cast<array<tensor_window>&&>(windows[r]));
   }
 
   constexpr int roots() const noexcept { return index_.size(); }

@@ -33,8 +33,9 @@ class window_index {
   dimensions of_;
   element_grid grid_;
   array<tensor_window> windows_;
-  array<bool> solid_;                // by window: a box of the grid without gaps
-  array<std::int64_t> bounds_;       // by window: lowest and highest position along each axis of the grid
+  array<bool> solid_; // by window: a box of the grid without gaps
+  array<std::int64_t>
+      bounds_; // by place in order_, until it is built: lowest and highest position along each axis
   array<std::int32_t> order_;        // the windows as the tree has them
   array<std::int32_t> first_, last_; // by cell, into order_
   array<std::int32_t> leaf_;         // by window
@@ -50,23 +51,26 @@ public:
   };
 
   constexpr window_index() = default;
-  constexpr window_index(dimensions const& of, array<tensor_window> const& windows)
-      : of_(of), windows_(windows) {
+  constexpr window_index(dimensions const& of, array<tensor_window> windows)
+      : of_(of), windows_(static_cast<array<tensor_window>&&>(windows)) {
     choose_grid();
     int const n = windows_.size(), rank = grid_.rank;
     solid_.resize(n);
     bounds_.resize(2 * rank * n);
+    order_.reserve(n);
     leaf_.assign(n, none);
     for (int i = 0; i < n; ++i) {
       question const q = ask(windows_[i]);
       solid_[i] = q.solid;
+      if (q.empty) continue;
+      std::int64_t* const b = bounds_.data() + 2 * rank * order_.push(i);
       for (int k = 0; k < rank; ++k) {
-        bounds_[2 * (rank * i + k)] = q.low[k];
-        bounds_[2 * (rank * i + k) + 1] = q.high[k];
+        b[2 * k] = q.low[k];
+        b[2 * k + 1] = q.high[k];
       }
-      if (!q.empty) order_.push(i);
     }
     build();
+    bounds_ = {};
   }
 
   constexpr int size() const noexcept { return windows_.size(); }
@@ -202,25 +206,48 @@ private:
       last_[2 * c + 2] = last_[c];
     }
   }
-  constexpr std::int64_t twice_center(int i, int k) const {
-    std::int64_t const* const b = bounds_.data() + 2 * (grid_.rank * i + k);
+  constexpr std::int64_t twice_center(int place, int k) const {
+    std::int64_t const* const b = bounds_.data() + 2 * (grid_.rank * place + k);
     return b[0] + b[1];
+  }
+  constexpr void exchange(int i, int j) {
+    if (i == j) return;
+    std::int32_t const kept = order_[i];
+    order_[i] = order_[j];
+    order_[j] = kept;
+    std::int64_t *a = bounds_.data() + 2 * grid_.rank * i, *b = bounds_.data() + 2 * grid_.rank * j;
+    for (int k = 0; k < 2 * grid_.rank; ++k) {
+      std::int64_t const bound = a[k];
+      a[k] = b[k];
+      b[k] = bound;
+    }
   }
   constexpr void surround(std::int32_t c) {
     bool sure = true;
-    for (int j = first_[c]; j < last_[c]; ++j) sure = sure && solid_[order_[j]];
+    for (int j = first_[c]; j < last_[c] && sure; ++j) sure = solid_[order_[j]];
     sure_[c] = sure;
     std::int64_t* a = around_.data() + 4 * grid_.rank * c;
     for (int k = 0; k < grid_.rank; ++k, a += 4) {
-      for (int j = first_[c]; j < last_[c]; ++j) {
-        std::int64_t const* const b = bounds_.data() + 2 * (grid_.rank * order_[j] + k);
-        bool const start = j == first_[c];
-        if (start || b[0] < a[0]) a[0] = b[0];
-        if (start || b[1] > a[1]) a[1] = b[1];
-        if (start || b[0] > a[2]) a[2] = b[0];
-        if (start || b[1] < a[3]) a[3] = b[1];
+      std::int64_t const* b = bounds_.data() + 2 * (grid_.rank * first_[c] + k);
+      std::int64_t low = b[0], high = b[1], last_low = low, first_high = high;
+      for (int j = first_[c] + 1; j < last_[c]; ++j) {
+        b += 2 * grid_.rank;
+        if (b[0] < low) low = b[0];
+        if (b[1] > high) high = b[1];
+        if (b[0] > last_low) last_low = b[0];
+        if (b[1] < first_high) first_high = b[1];
       }
+      a[0] = low;
+      a[1] = high;
+      a[2] = last_low;
+      a[3] = first_high;
     }
+  }
+  /// Whether the windows of a cell stand in order along an axis; found out at the first that does not.
+  constexpr bool in_order(std::int32_t c, int axis) const {
+    for (int j = first_[c] + 1; j < last_[c]; ++j)
+      if (twice_center(j, axis) < twice_center(j - 1, axis)) return false;
+    return true;
   }
   /// The windows of a cell on both sides of a position in `order_`, along the axis on which they are most apart.
   constexpr void divide(std::int32_t c, int middle) {
@@ -231,22 +258,19 @@ private:
       std::int64_t const apart = (of[2] - of[0]) + (of[1] - of[3]); // of the lows and of the highs
       if (apart > most) most = apart, axis = k;
     }
-    if (most <= 0) return;
+    if (most <= 0 || in_order(c, axis)) return;
     int low = first_[c],
         high = last_[c] - 1; // quickselect; of the median of three, so that sorted ones are no trap
     while (low < high) {
-      std::int64_t const a = twice_center(order_[low], axis),
-                         b = twice_center(order_[low + (high - low) / 2], axis),
-                         d = twice_center(order_[high], axis);
+      std::int64_t const a = twice_center(low, axis), b = twice_center(low + (high - low) / 2, axis),
+                         d = twice_center(high, axis);
       std::int64_t const pivot = a < b ? (b < d ? b : a < d ? d : a) : (a < d ? a : b < d ? d : b);
       int i = low, j = high;
       while (i <= j) {
-        while (twice_center(order_[i], axis) < pivot) ++i;
-        while (twice_center(order_[j], axis) > pivot) --j;
+        while (twice_center(i, axis) < pivot) ++i;
+        while (twice_center(j, axis) > pivot) --j;
         if (i > j) break;
-        std::int32_t const kept = order_[i];
-        order_[i++] = order_[j];
-        order_[j--] = kept;
+        exchange(i++, j--);
       }
       if (middle <= j) high = j;
       else if (middle >= i) low = i;

@@ -40,7 +40,8 @@ public:
         steps_[whole.root].push(none);
         windows[whole.root].push(window_of(g, y));
       }
-    for (int r = 0; r < roots_.size(); ++r) index_.push(window_index(g.shape(roots_[r]), windows[r]));
+    for (int r = 0; r < roots_.size(); ++r)
+      index_.push(window_index(g.shape(roots_[r]), static_cast<array<tensor_window>&&>(windows[r])));
   }
 
   bool any() const noexcept { return !roots_.empty(); }

@@ -21,11 +21,14 @@ constexpr bool covers(dimensions const& of, array<tensor_window> const& pieces, 
   element_set const wanted(all);
   if (wanted.empty) return true;
   if (pieces.empty()) return false;
-  array<tensor_window> together = pieces;
+  array<tensor_window> together;
+  together.reserve(pieces.size() + 1);
+  for (tensor_window const& w : pieces) together.push(w);
   together.push(all); // so that the grid fits both
-  window_index const index(of, together);
+  window_index const index(of, static_cast<array<tensor_window>&&>(together));
   element_grid const& grid = index.grid();
   array<grid_box> boxes;
+  boxes.reserve(pieces.size());
   grid_box over, box;
   bool regular = holds_twice(all) == answer::no && box_on(grid, wanted, over), solid = regular;
   for (int k = 0; k < grid.rank; ++k) solid = solid && over.axis[k].solid();

@@ -47,10 +47,17 @@ public:
 
   /// The sum with the axes of `to`, which is the box `over`.
   constexpr symbol run(array<boxed_term>& terms, tensor_window const& to, grid_box const& over) {
-    array<boxed_term> around, parts;
-    for (boxed_term const& t : terms) (same(t.box, over, grid_.rank) ? around : parts).push(t);
     symbol total = none;
-    for (boxed_term const& t : around) total = add_terms(b_, total, value(t, to));
+    for (boxed_term const& t : terms)
+      if (same(t.box, over, grid_.rank)) total = add_terms(b_, total, value(t, to));
+    int left = 0;
+    for (int i = 0; i < terms.size(); ++i)
+      if (!same(terms[i].box, over, grid_.rank)) {
+        if (left < i) terms[left] = terms[i];
+        ++left;
+      }
+    terms.resize(left);
+    array<boxed_term>& parts = terms;
     if (parts.empty()) return total;
     join_equal(parts);
     array<std::int32_t> color;
@@ -108,11 +115,14 @@ private:
       return x < y;
     });
     array<std::int32_t> leader(parts.size());
-    array<symbol> sum(parts.size(), none);
+    bool any = false;
     for (int i = 0; i < order.size(); ++i) {
       bool const again = i > 0 && same(parts[order[i]].box, parts[order[i - 1]].box, rank());
       leader[order[i]] = again ? leader[order[i - 1]] : order[i];
+      any = any || again;
     }
+    if (!any) return;
+    array<symbol> sum(parts.size(), none);
     array<boxed_term> joined;
     for (int i = 0; i < parts.size(); ++i) {
       std::int32_t const l = leader[i];
@@ -133,20 +143,20 @@ private:
   constexpr void paint(array<boxed_term>& parts, array<std::int32_t>& color, array<boxed_term>& rest,
                        int& colors) {
     array<tensor_window> windows;
+    windows.reserve(parts.size());
     for (boxed_term const& t : parts) windows.push(window_of(grid_, t.box, root_));
-    window_index const index(of_, windows);
+    window_index const index(of_, static_cast<array<tensor_window>&&>(windows));
     array<std::uint64_t> used(index.cells()); // by cell: the colours in it
     color.assign(parts.size(), none);
-    array<boxed_term> kept;
-    array<std::int32_t> kept_color;
+    int kept = 0;
     for (int i = 0; i < parts.size(); ++i) {
-      if (rest.size() > 256 && rest.size() > kept.size()) { // so do the others
+      if (rest.size() > 256 && rest.size() > kept) { // so do the others
         rest.push(parts[i]);
         continue;
       }
       std::uint64_t taken = 0;
       index.visit(
-          index.ask(windows[i]),
+          index.ask(index.window(i)),
           [&](std::int32_t c, bool all) {
             if (all) taken |= used[c];
             return (used[c] & ~taken) == 0;
@@ -164,11 +174,17 @@ private:
         used[c] |= std::uint64_t{1} << free;
         if (c == 0) break;
       }
-      kept.push(parts[i]);
-      kept_color.push(free);
+      ++kept;
     }
-    parts = static_cast<array<boxed_term>&&>(kept);
-    color = static_cast<array<std::int32_t>&&>(kept_color);
+    if (rest.empty()) return;
+    int to = 0;
+    for (int i = 0; i < parts.size(); ++i)
+      if (color[i] != none) {
+        parts[to] = parts[i];
+        color[to++] = color[i];
+      }
+    parts.resize(to);
+    color.resize(to);
   }
 
   /// Where what overlaps lies in a few small places, it is added up there, and what comes out overlaps nothing more.

@@ -45,8 +45,9 @@ constexpr bool share_nothing(window_index const& index) {
 }
 constexpr bool are_disjoint(dimensions const& of, element_grid const& g, array<grid_box> const& boxes) {
   array<tensor_window> windows;
+  windows.reserve(boxes.size());
   for (grid_box const& b : boxes) windows.push(window_of(g, b, 0));
-  return share_nothing(window_index(of, windows));
+  return share_nothing(window_index(of, static_cast<array<tensor_window>&&>(windows)));
 }
 
 /// Element by element.

@@ -196,15 +196,16 @@ private:
     sort(order.data(), order.size(),
          [&](std::int32_t x, std::int32_t y) { return compare(all[x], all[y]) < 0; });
     array<tensor_window> windows;
+    windows.reserve(order.size());
     for (int k = 0; k < order.size(); ++k) {
       if (k == 0 || compare(all[order[k]], all[order[k - 1]]) != 0) windows.push(all[order[k]]);
       if (order[k] == symbols.size()) v.whole = windows.size() - 1;
       else slot_[symbols[order[k]] - low_] = windows.size() - 1;
     }
-    v.index = window_index(g.shape(v.root), windows);
-    v.slots.resize(windows.size());
-    for (int i = 0; i < windows.size(); ++i)
-      v.slots[i].slides = windows[i].known && cotangent::repeats(windows[i]);
+    v.index = window_index(g.shape(v.root), static_cast<array<tensor_window>&&>(windows));
+    v.slots.resize(v.index.size());
+    for (int i = 0; i < v.index.size(); ++i)
+      v.slots[i].slides = v.index.window(i).known && cotangent::repeats(v.index.window(i));
     v.filled.assign(v.index.cells(), 0);
     v.marked.assign(v.index.cells(), false);
     v.assigned.assign(v.index.cells(), false);
@@ -280,6 +281,7 @@ private:
     merge_many(v, found, over);
     region_sum sums = adder(v);
     array<boxed_term> terms;
+    terms.reserve(found.size());
     int const rank = v.index.grid().rank;
     bool inside = true;
     for (std::int32_t f : found) {
