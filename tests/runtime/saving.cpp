@@ -2,6 +2,7 @@
 #include "catch.hpp"
 
 #include "../random_graph.hpp"
+#include "../random_nest.hpp"
 
 #include <cotangent/run/evaluate.hpp>
 #include <cotangent/transform/backward.hpp>
@@ -184,6 +185,34 @@ TEST_CASE("Both parts together give what the whole gives, bit by bit, on random 
   }
   WARN("saved " << least << " bytes, of " << as_read << " that the gradients read");
   CHECK(least < as_read / 2);
+}
+
+TEST_CASE("Loops, branches and views are split too, bit by bit: what loops record is made again, not saved") {
+  reference::dice d(29);
+  int with_loops = 0;
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    int const elements = 1 + static_cast<int>(seed % 2); // with two, views are read and written
+    double at[8];
+    for (double& v : at) v = d.between(-1, 1);
+    reference::nest<reference::nest_in_graph> nested(seed, 1 + static_cast<int>(seed % 3), elements,
+                                                     element::float64, at, 0);
+    joint j;
+    std::vector<symbol> const in(nested.x, nested.x + reference::nest_slots);
+    std::vector<symbol> const out{graph_view(nested.b.get()).output(0)};
+    j.b = static_cast<builder&&>(nested.b);
+    j.differentiate(in, out, in);
+    if (!in_order(j.b.get())) {
+      ordering const order = order_of(j.b.get());
+      REQUIRE(order);
+      j.b = builder(reordered(j.b.get(), order));
+    }
+    joint_graph const of = j.simplified();
+    array<saved_value> const saved = choose_saved(of);
+    for (saved_value const& v : saved) REQUIRE(of.g.tensors[v.of].depth == 0);
+    check_parts(of, saved, d);
+    with_loops += of.g.region_count > 1;
+  }
+  CHECK(with_loops > 50);
 }
 
 TEST_CASE("A product saves both factors, and a tensor whose mask is false is not an input of the gradient") {

@@ -19,6 +19,7 @@
 
 #  include <cotangent/dynamic/control.hpp>
 #  include <cotangent/dynamic/graph.hpp>
+#  include <cotangent/dynamic/split.hpp>
 #  include <cotangent/dynamic/training.hpp>
 #endif
 

@@ -20,6 +20,11 @@
 
 namespace cotangent::dynamic {
 
+struct split_options; // dynamic/split.hpp
+inline namespace COTANGENT_ABI {
+class split_program;
+}
+
 /// A graph that is built while the program runs, from the functions and operators that traced functions use.
 ///
 ///     ct::dynamic::graph g;
@@ -220,6 +225,14 @@ public:
     return detail::compiled_as<P>(*s_, {.outputs = ids, .bound = bound, .updates = updates, .all = false},
                                   binds, options, r);
   }
+
+  /// The program that computes `outputs` in two parts: a run saves what the gradients with respect to `wrt` need, in the
+  /// fewest bytes, and returns a `pullback` that owns it. In dynamic/split.hpp.
+  split_program split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                      split_options const& options,
+                      std::source_location where = std::source_location::current()) const;
+  split_program split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                      std::source_location where = std::source_location::current()) const;
 
   /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
   /// `expression<T>(t)` is the expression for a tensor symbol.

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_PULLBACK_HPP
+#define COTANGENT_DYNAMIC_PULLBACK_HPP
+
+#include <cotangent/core/narrow.hpp>
+#include <cotangent/dynamic/program.hpp>
+#include <cotangent/trace/memory.hpp>
+#include <cotangent/transform/parts.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What a run of a split program leaves behind for its gradients.
+
+namespace cotangent::dynamic {
+
+/// One value that a split program saves.
+struct saved_tensor {
+  std::string name; // of the input, where it is one that has a name
+  cotangent::shape shape;
+  element type = element::float64;
+  int bits = 0; // of an element, as it is kept
+  std::int64_t bytes = 0;
+  bool is_input = false, is_output = false;
+  bool moved = false; // computed for the gradient's sake, since it is smaller than what it is made of
+};
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// A symbol for the k-th saved value, which no graph has.
+constexpr symbol saved_symbol(std::size_t k) noexcept { return -2 - static_cast<symbol>(k); }
+
+/// What all pullbacks of a split program share.
+struct split_code {
+  std::vector<saved_tensor> saved;
+  std::vector<element> outputs;   // of those with cotangents
+  std::vector<symbol> cotangents; // the outputs they belong to
+  std::vector<cotangent::shape> shapes;
+  std::vector<symbol> integers; // outputs that have none
+  gradient_needs needs;         // inputs in the order of the graph, without its constants
+  std::vector<symbol> inputs, all_outputs;
+
+  std::int64_t wide_bytes = 0; // of all narrow values as the programs take them
+
+  std::int64_t wide(std::size_t k) const {
+    return (elements(k) * static_cast<std::int64_t>(size_of(saved[k].type)) + 63) / 64 * 64;
+  }
+  std::int64_t elements(std::size_t k) const { return saved[k].shape.size().number; }
+  bool is_narrow(std::size_t k) const {
+    return saved[k].bits != 8 * static_cast<int>(size_of(saved[k].type));
+  }
+  std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (saved_tensor const& t : saved) sum += t.bytes;
+    return sum;
+  }
+};
+
+/// A saved value under its symbol, in memory.
+inline memory_of saved_memory(split_code const& c, std::size_t k, void* at) {
+  memory_of m{at, at, c.saved[k].type, {}};
+  m.shape.push(c.elements(k));
+  return m;
+}
+inline any_expr saved_expression(split_code const& c, std::size_t k) {
+  return {standing{nullptr, saved_symbol(k), 0}, c.saved[k].type};
+}
+template <class Visit> void with_narrow_type(element e, Visit visit) {
+  if (e == element::boolean) visit(static_cast<bool*>(nullptr));
+  else if (e == element::int32) visit(static_cast<std::int32_t*>(nullptr));
+  else visit(static_cast<std::int64_t*>(nullptr));
+}
+/// Memory of the thread for narrow values as the programs take them, one after the other.
+class wide_memory {
+  split_code const& c_;
+  unsigned char* next_;
+
+public:
+  explicit wide_memory(split_code const& c)
+      : c_(c), next_(static_cast<unsigned char*>(cotangent::detail::memory_of_thread().at_least(
+                   static_cast<std::size_t>(c.wide_bytes) + 64))) {}
+  void* take(std::size_t k) {
+    unsigned char* const at = next_;
+    next_ += c_.wide(k);
+    return at;
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// The gradients of one run of a split program: owns what they need of its values, and nothing else.
+///
+///     auto back = s.run();
+///     back.bind(y, dy);
+///     back.run();
+///     back.value(x);   // valid until the next run
+///
+/// It may be run as often as one likes, with other cotangents. Outputs without one count as zeros; where none is bound at
+/// all, numbers have the cotangent 1.
+class pullback {
+  std::shared_ptr<detail::split_code const> code_;
+  program back_;
+  std::vector<detail::block> kept_;
+  std::vector<bool> given_; // by cotangent
+  detail::block filled_;    // for those that are not given
+  friend class split_program;
+
+  pullback(std::shared_ptr<detail::split_code const> code, program const& back)
+      : code_(std::move(code)), back_(back), kept_(code_->saved.size()), given_(code_->cotangents.size()) {}
+
+public:
+  /// Binds the cotangent of an output. Throws: `shape_error` where it does not fit; `graph_error` for what is no output, or
+  /// one of integers.
+  template <class T, class M>
+  void bind(expr<T> const& y, M&& memory, std::source_location where = std::source_location::current()) {
+    note(y.id(), where);
+    back_.bind(y, std::forward<M>(memory), where);
+  }
+  template <class T>
+  void bind(expr<T> const& y, std::initializer_list<T> elements,
+            std::source_location where = std::source_location::current()) {
+    note(y.id(), where);
+    back_.bind(y, elements, where);
+  }
+
+  /// Computes the gradients. Throws: `shape_error` where no cotangent is bound and an output is no number.
+  void run(std::source_location where = std::source_location::current()) {
+    fill(where);
+    detail::wide_memory wide(*code_);
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      void* at = kept_[k].data();
+      if (code_->is_narrow(k)) {
+        at = wide.take(k);
+        detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
+          cotangent::detail::take_narrow(static_cast<unsigned char const*>(kept_[k].data()),
+                                         code_->elements(k), code_->saved[k].bits, static_cast<T*>(at));
+        });
+      }
+      back_.bind_memory(detail::saved_expression(*code_, k), detail::saved_memory(*code_, k, at), false,
+                        where);
+    }
+    back_.run(where);
+  }
+
+  /// The gradient with respect to `x`, of the last run.
+  template <class T>
+  values<T> value(expr<T> const& x, std::source_location where = std::source_location::current()) const {
+    return back_.value(x, where);
+  }
+
+  /// The bytes that are saved.
+  std::int64_t bytes() const noexcept { return code_->bytes(); }
+
+private:
+  void note(symbol y, std::source_location where) {
+    for (std::size_t k = 0; k < given_.size(); ++k)
+      if (code_->cotangents[k] == y) return void(given_[k] = true);
+    message text("cotangent: pullback: a cotangent must be that of a floating output of the split program");
+    throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
+  }
+
+  /// Zeros or ones for the cotangents that are not given.
+  void fill(std::source_location where) {
+    bool any = false, all = true;
+    std::int64_t most = 0;
+    for (std::size_t k = 0; k < given_.size(); ++k) {
+      any = any || given_[k];
+      all = all && given_[k];
+      if (!given_[k] && most < code_->shapes[k].size().number) most = code_->shapes[k].size().number;
+    }
+    if (all) return;
+    if (!any)
+      for (cotangent::shape const& s : code_->shapes)
+        if (s.rank != 0) {
+          message text("cotangent: pullback: an output that is no number must be bound to a cotangent; it "
+                       "has the shape ");
+          throw shape_error(text.put(s).put(", at ").put(where.file_name()).put(":").put(where.line()));
+        }
+    filled_.at_least(static_cast<std::size_t>(most) * 8 + 16);
+    auto* const doubles = static_cast<double*>(filled_.data());
+    auto* const one = static_cast<float*>(static_cast<void*>(doubles + 1));
+    if (any) std::memset(filled_.data(), 0, filled_.bytes());
+    else doubles[0] = 1, *one = 1;
+    for (std::size_t k = 0; k < given_.size(); ++k)
+      if (!given_[k]) {
+        bool const single = code_->outputs[k] == element::float32;
+        void* const at = single && !any ? static_cast<void*>(one) : filled_.data();
+        detail::memory_of m{at, nullptr, code_->outputs[k], sizes(code_->shapes[k])};
+        back_.bind_memory({detail::standing{nullptr, code_->cotangents[k], 0}, code_->outputs[k]}, m, false,
+                          where);
+      }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic
+
+#endif

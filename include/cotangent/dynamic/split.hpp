@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SPLIT_HPP
+#define COTANGENT_DYNAMIC_SPLIT_HPP
+
+#include <cotangent/dynamic/graph.hpp>
+#include <cotangent/dynamic/pullback.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <utility>
+#include <vector>
+
+namespace cotangent::dynamic {
+
+/// How a graph is split: how its gradients are made, what may be saved, and whether nothing is to be rewritten.
+struct split_options {
+  gradient_options gradient = {};
+  saving_options saving = {};
+  bool exact = false;
+};
+
+inline namespace COTANGENT_ABI {
+
+/// What `ct::dynamic::graph::split` makes: a program that computes some expressions and saves, for each run, what their
+/// gradients need, in the fewest bytes.
+///
+///     s.bind(x, data);
+///     auto back = s.run();   // a `pullback`
+///     s.value(y);
+class split_program {
+  std::shared_ptr<detail::split_code const> code_;
+  program forward_, back_;
+
+public:
+  split_program(std::shared_ptr<detail::split_code const> code, program forward, program back)
+      : code_(std::move(code)), forward_(std::move(forward)), back_(std::move(back)) {}
+
+  template <class T, class M>
+  void bind(expr<T> const& x, M&& memory, std::source_location where = std::source_location::current()) {
+    forward_.bind(x, std::forward<M>(memory), where);
+  }
+  template <class T>
+  void bind(expr<T> const& x, std::initializer_list<T> elements,
+            std::source_location where = std::source_location::current()) {
+    forward_.bind(x, elements, where);
+  }
+  /// Computes the outputs. Throws: what a program's `run` does.
+  pullback run(std::source_location where = std::source_location::current()) {
+    pullback p(code_, back_);
+    detail::wide_memory wide(*code_), again = wide;
+    for (std::size_t k = 0; k < code_->saved.size(); ++k) { // straight into the memory of the pullback
+      p.kept_[k].at_least(static_cast<std::size_t>(code_->saved[k].bytes) + 1);
+      void* const at = code_->is_narrow(k) ? wide.take(k) : p.kept_[k].data();
+      forward_.bind_memory(detail::saved_expression(*code_, k), detail::saved_memory(*code_, k, at), false,
+                           where);
+    }
+    forward_.run(where);
+    for (std::size_t k = 0; k < code_->saved.size(); ++k)
+      if (code_->is_narrow(k))
+        detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
+          cotangent::detail::put_narrow(static_cast<T const*>(again.take(k)), code_->elements(k),
+                                        code_->saved[k].bits, static_cast<unsigned char*>(p.kept_[k].data()));
+        });
+    return p;
+  }
+  template <class T>
+  values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
+    return forward_.value(y, where);
+  }
+
+  /// What a run saves, and its bytes.
+  std::vector<saved_tensor> const& saved() const noexcept { return code_->saved; }
+  std::int64_t saved_bytes() const noexcept { return code_->bytes(); }
+  /// Whether the gradients read this input, output, or the cotangent of this output; the other values may be freed at once.
+  template <class T> bool needs_input(expr<T> const& x) const {
+    return find(code_->inputs, code_->needs.inputs, x.id());
+  }
+  template <class T> bool needs_output(expr<T> const& y) const {
+    return find(code_->all_outputs, code_->needs.outputs, y.id());
+  }
+  template <class T> bool needs_cotangent(expr<T> const& y) const {
+    return find(code_->cotangents, code_->needs.cotangents, y.id());
+  }
+  /// The two programs, as they stand.
+  program const& forward() const noexcept { return forward_; }
+  program const& backward() const noexcept { return back_; }
+
+private:
+  static bool find(std::vector<symbol> const& in, array<bool> const& marks, symbol t) {
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (in[k] == t && marks[static_cast<int>(k)]) return true;
+    return false;
+  }
+};
+
+} // namespace COTANGENT_ABI
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// The two programs of a graph, which is a copy that may be changed.
+inline split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<symbol> const& x,
+                                 split_options const& options, request const& r) {
+  auto shared = std::make_shared<split_code>();
+  split_code& c = *shared;
+  std::vector<symbol> floating, seeds, unique;
+  for (symbol const t : y) {
+    bool seen = false;
+    for (symbol const other : unique) seen = seen || other == t;
+    if (!seen) unique.push_back(t);
+  }
+  y = unique;
+  for (symbol const t : y)
+    if (is_floating(s.b.tensor(t).type)) {
+      floating.push_back(t);
+      seeds.push_back(s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape));
+      s.inputs.push_back(seeds.back());
+      c.cotangents.push_back(t);
+      c.outputs.push_back(s.b.tensor(t).type);
+      c.shapes.push_back(shape_of(s.b, t));
+    }
+  std::vector<symbol> const dx = gradient_symbols(s, floating, seeds, x, options.gradient, r);
+  std::vector<symbol> results = y;
+  results.insert(results.end(), dx.begin(), dx.begin() + static_cast<std::ptrdiff_t>(x.size()));
+  lowered low;
+  if (s.symbolic.used) low = lower(s, {.outputs = results, .all = false}, r);
+  check_writers(s, r);
+  for (symbol const t : results)
+    if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);
+
+  // inputs, cotangents, and what the graph itself holds
+  auto const is_seed = [&](symbol t) {
+    for (symbol const d : seeds)
+      if (d == t) return true;
+    return false;
+  };
+  auto const constant_of = [&](symbol t) {
+    for (std::size_t k = 0; k < s.constants.size(); ++k)
+      if (s.constants[k].id == t) return static_cast<std::int32_t>(k);
+    return std::int32_t{-1};
+  };
+  std::vector<symbol> constants;
+  for (symbol const t : s.inputs) {
+    if (constant_of(t) >= 0) constants.push_back(t);
+    else if (!is_seed(t)) c.inputs.push_back(t);
+  }
+  std::vector<symbol> inputs = c.inputs;
+  inputs.insert(inputs.end(), seeds.begin(), seeds.end());
+  inputs.insert(inputs.end(), constants.begin(), constants.end());
+  c.all_outputs = y;
+
+  builder ready = s.b;
+  ordering const order = order_of(ready.get(), low.extra.data(), low.extra.size());
+  if (!order)
+    raise(s.b, {why<refusals::order_cycle>(), {}, {}, order.cycle, ready.get().nodes[order.cycle].where}, {});
+  ready = builder(reordered(ready.get(), order));
+  ready.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
+  ready.set_outputs(results.data(), static_cast<int>(results.size()));
+  simplify_options rewriting;
+  rewriting.rewrite = !options.exact;
+  cotangent::graph const simple = simplify(ready.get(), rewriting);
+  joint_graph const joint{simple, static_cast<int>(c.inputs.size()), static_cast<int>(seeds.size()),
+                          static_cast<int>(y.size())};
+  array<saved_value> const saved = choose_saved(joint, options.saving);
+  c.needs = needs_of(joint, saved);
+
+  auto const made = [&](cotangent::graph const& part, std::vector<port>&& in, std::vector<port>&& out) {
+    auto code = std::make_shared<compiled_code>();
+    code->code = interpreter(part, nullptr, operations<>{}, {true, {}, {}});
+    if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);
+    code->predicted.bytes = code->code.workspace_bytes();
+    for (int k = 0; k < code->code.input_count(); ++k)
+      in[static_cast<std::size_t>(k)].read = code->code.reads_input(k);
+    code->inputs = std::move(in);
+    code->outputs = std::move(out);
+    code->constants = s.constants;
+    for (std::size_t k = 0; k < code->inputs.size(); ++k)
+      code->input_of.emplace(code->inputs[k].id, static_cast<int>(k));
+    for (std::size_t k = 0; k < code->outputs.size(); ++k)
+      code->output_of.emplace(code->outputs[k].id, static_cast<int>(k));
+    return code;
+  };
+  std::vector<port> in, out, back_in, back_out;
+  for (symbol const t : c.inputs) in.push_back(port_of(s.b, t));
+  for (symbol const t : s.states)
+    for (port& p : in) p.state = p.state || p.id == t;
+  for (symbol const t : y) out.push_back(port_of(s.b, t));
+  graph_view const g = simple;
+  for (int k = 0; k < saved.size(); ++k) {
+    saved_value const& v = saved[k];
+    port p;
+    p.id = saved_symbol(static_cast<std::size_t>(k));
+    p.type = g.tensors[v.of].type;
+    for (int a = 0; a < g.shape(v.of).rank; ++a) p.shape.push(extent::of(g.shape(v.of).size[a]));
+    p.bytes = p.shape.size().number * static_cast<std::int64_t>(size_of(p.type));
+    if (char const* const name = g.name(v.of)) p.name = name;
+    c.saved.push_back({p.name, p.shape, p.type, v.bits, v.bytes(p.shape.size().number), v.input >= 0,
+                       v.output >= 0, v.moved});
+    if (c.is_narrow(static_cast<std::size_t>(k))) c.wide_bytes += c.wide(static_cast<std::size_t>(k));
+    out.push_back(p);
+    back_in.push_back(p);
+  }
+  for (symbol const t : floating) back_in.push_back(port_of(s.b, t));
+  for (symbol const t : constants) {
+    in.push_back(port_of(s.b, t));
+    in.back().constant = constant_of(t);
+    back_in.push_back(in.back());
+  }
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    back_out.push_back(port_of(s.b, dx[k]));
+    back_out.back().id = x[k];
+    back_out.back().name = name_in(s.b, x[k]);
+  }
+  auto const first = made(forward_part(joint, saved), std::move(in), std::move(out));
+  for (auto const& [t, stands] : low.stands_for) first->input_of.emplace(t, first->input_of.at(stands));
+  auto const second = made(backward_part(joint, saved), std::move(back_in), std::move(back_out));
+  return {shared, program(first), program(second)};
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline split_program graph::split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                                  split_options const& options, std::source_location where) const {
+  detail::request const r{"split", 5, nullptr, 0, where};
+  std::vector<symbol> y, x;
+  for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
+  for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
+  detail::graph_state copy(*s_);
+  return detail::split_graph(copy, y, x, options, r);
+}
+inline split_program graph::split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+                                  std::source_location where) const {
+  return split(outputs, wrt, split_options{}, where);
+}
+
+} // namespace cotangent::dynamic
+
+#endif

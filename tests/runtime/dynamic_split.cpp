@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/trace/random.hpp>
+
+#include "../allocations.hpp"
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+// Graphs that are split into a program and a pullback.
+
+namespace {
+
+namespace ct = cotangent;
+using ct::dynamic::any_expr;
+using ct::dynamic::expr;
+using ct::dynamic::graph;
+
+std::vector<double> waves(int n, double from, double step = .7) {
+  std::vector<double> v;
+  for (int k = 0; k < n; ++k) v.push_back(std::sin(from + step * k));
+  return v;
+}
+bool same(ct::dynamic::values<double> const& a, ct::dynamic::values<double> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * 8) == 0;
+}
+
+/// Splits a graph of doubles, and compares with the program of outputs and gradients together, bit by bit, for several
+/// cotangents. Returns the bytes that were saved.
+std::int64_t check_split(graph& g, std::vector<any_expr> const& y, std::vector<any_expr> const& x,
+                         ct::dynamic::split_options const& options = {}) {
+  auto s = g.split(y, x, options);
+  std::vector<any_expr> seeds, all = y;
+  std::vector<std::vector<double>> memory;
+  for (any_expr const& e : y)
+    seeds.push_back(g.input<double>("", ct::dynamic::sizes(e.as<double>().shape())));
+  for (any_expr const& d : g.gradient(y, x, seeds)) all.push_back(d);
+  auto p = g.compile(all);
+  memory.reserve(64);
+  for (any_expr const& e : x) {
+    memory.push_back(
+        waves(static_cast<int>(e.as<double>().size()), 1.0 + static_cast<double>(memory.size())));
+    s.bind(e.as<double>(), memory.back());
+    p.bind(e.as<double>(), memory.back());
+  }
+  auto back = s.run();
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::vector<double>> dy;
+    for (std::size_t k = 0; k < y.size(); ++k)
+      dy.push_back(waves(static_cast<int>(y[k].as<double>().size()), round + .3, .4));
+    for (std::size_t k = 0; k < y.size(); ++k) {
+      back.bind(y[k].as<double>(), dy[k]);
+      p.bind(seeds[k].as<double>(), dy[k]);
+    }
+    p.run();
+    long const before = allocations;
+    back.run();
+    if (round > 0) CHECK(allocations == before);
+    for (std::size_t k = 0; k < y.size(); ++k)
+      CHECK(same(s.value(y[k].as<double>()), p.value(y[k].as<double>())));
+    for (std::size_t k = 0; k < x.size(); ++k)
+      CHECK(same(back.value(x[k].as<double>()), p.value(all[y.size() + k].as<double>())));
+  }
+  CHECK(back.bytes() == s.saved_bytes());
+  return s.saved_bytes();
+}
+
+} // namespace
+
+TEST_CASE("a network of relus keeps what products need, and bits where nothing else is left", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {20, 12}), w = g.input<double>("w", {12, 9}),
+             v = g.input<double>("v", {9, 4});
+  auto const h = ct::relu(ct::matmul(x, w));
+  CHECK(check_split(g, {ct::tanh(ct::matmul(h, v))}, {w, x, v}) ==
+        8 * (20 * 12 + 12 * 9 + 9 * 4 + 20 * 9 + 20 * 4)); // inputs, relu, tanh
+  CHECK(check_split(g, {h + 1.0}, {x, w}) == 8 * (20 * 12 + 12 * 9) + 20 * 9 / 8 + 1);
+  auto const y = ct::sum(ct::relu(x * 2.0));
+  CHECK(check_split(g, {y}, {x}) == 30);
+}
+
+TEST_CASE("which inputs, outputs and cotangents a gradient needs", "[dynamic]") {
+  ct::dynamic::split_options as_read;
+  as_read.saving = {false, false};
+  for (int n : {42, 5}) {
+    graph g;
+    auto const a = g.input<double>("a", {n}), b = g.input<double>("b", {n}),
+               wide = g.input<double>("wide", {5, n});
+    auto const product = a * b, rectified = ct::relu(a), sum = a + wide;
+    auto const of_product = g.split({product}, {a, b}, as_read); // G1
+    CHECK((of_product.needs_input(a) && of_product.needs_input(b) && !of_product.needs_output(product) &&
+           of_product.needs_cotangent(product)));
+    auto const of_relu = g.split({rectified}, {a}, as_read); // G3
+    CHECK((!of_relu.needs_input(a) && of_relu.needs_output(rectified) && of_relu.needs_cotangent(rectified)));
+    auto const of_sum = g.split({sum}, {a, wide}); // G6
+    CHECK((!of_sum.needs_input(a) && !of_sum.needs_input(wide) && !of_sum.needs_output(sum) &&
+           of_sum.needs_cotangent(sum) && of_sum.saved().empty()));
+    CHECK(check_split(g, {sum}, {a, wide}) == 0);
+    auto const only_a = g.split({product}, {a}, as_read); // one factor is enough
+    CHECK((!only_a.needs_input(a) && only_a.needs_input(b)));
+    REQUIRE(only_a.saved().size() == 1);
+    CHECK((only_a.saved()[0].name == "b" && only_a.saved()[0].bytes == 8 * n && only_a.saved()[0].is_input));
+  }
+}
+
+TEST_CASE("several outputs: those without a cotangent count as zeros, numbers have 1 where none is given",
+          "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const y = ct::sum(x * x), z = ct::sum(ct::exp(x));
+  auto const at = ct::convert<std::int32_t>(x);
+  std::vector<double> const data{1, 2, 3};
+  auto s = g.split({y, z, at}, {x});
+  s.bind(x, data);
+  {
+    auto back = s.run();
+    back.run();
+    CHECK(back.value(x)[1] == Approx(4 + std::exp(2.0)));
+    back.bind(z, 2.0);
+    back.run();
+    CHECK(back.value(x)[1] == Approx(2 * std::exp(2.0)));
+    back.bind(y, 10.0);
+    back.run();
+    CHECK(back.value(x)[2] == Approx(60 + 2 * std::exp(3.0)));
+    CHECK_THROWS_AS(back.bind(at, std::vector<std::int32_t>(3)), ct::graph_error);
+  }
+  auto tensors = g.split({x * 2.0}, {x});
+  tensors.bind(x, data);
+  auto back = tensors.run();
+  CHECK_THROWS_AS(back.run(), ct::shape_error);
+  CHECK_THROWS_AS(g.split({y}, {at}), ct::graph_error);   // G18
+  auto const stranger = g.input<double>("stranger", {2}); // nothing depends on it
+  auto none = g.split({y}, {stranger, x});
+  none.bind(x, data);
+  auto zeros = none.run();
+  zeros.run();
+  CHECK((zeros.value(stranger)[0] == 0 && zeros.value(stranger)[1] == 0 && zeros.value(x)[0] == 2));
+}
+
+TEST_CASE("a pullback owns its values: later runs and the program's end do not matter", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {4});
+  auto const y = ct::sum(ct::exp(x) * ct::sin(x));
+  std::vector<ct::dynamic::pullback> backs;
+  {
+    auto s = g.split({y}, {x});
+    for (int k = 0; k < 3; ++k) {
+      s.bind(x, waves(4, k));
+      backs.push_back(s.run());
+    }
+  }
+  auto const copy = backs;
+  for (auto* list : {&backs, const_cast<std::vector<ct::dynamic::pullback>*>(&copy)})
+    for (int k = 0; k < 3; ++k) {
+      (*list)[static_cast<std::size_t>(k)].run();
+      std::vector<double> const at = waves(4, k);
+      for (int i = 0; i < 4; ++i) {
+        double const v = at[static_cast<std::size_t>(i)];
+        CHECK((*list)[static_cast<std::size_t>(k)].value(x)[i] ==
+              Approx(std::exp(v) * (std::sin(v) + std::cos(v))));
+      }
+    }
+}
+
+TEST_CASE("loops, branches, views, dropout and constants of the graph split as they are", "[dynamic]") {
+  {
+    graph g;
+    auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
+    auto const z = ct::for_loop(5, [&](auto, auto s) { return ct::tanh(s * y) + x; }, x);
+    CHECK(check_split(g, {ct::sum(z * z)}, {x, y}) <= 3 * 48);
+    auto const b = ct::case_of(
+        ct::convert<std::int32_t>(ct::sum(x) > 0.0), [](auto v) { return ct::sin(v); },
+        [](auto v) { return v * v; })(y);
+    CHECK(check_split(g, {b}, {x, y}) <= 2 * 48 + 8);
+  }
+  {
+    graph g;
+    auto const x = g.input<double>("x", {8});
+    auto const t = g.tensor<double>("t", {8});
+    auto const low = g.view(x, {.offset = {0}, .shape = {4}}),
+               high = g.view(x, {.offset = {4}, .shape = {4}});
+    g.write(g.view(t, {.offset = {0}, .shape = {4}}), low * high);
+    g.write(g.view(t, {.offset = {4}, .shape = {4}}), ct::sin(low));
+    CHECK(check_split(g, {t}, {x}) == 64);
+  }
+  {
+    graph g;
+    auto const x = g.input<double>("x", {7, 5});
+    auto const noise = g.constant(waves(35, 2), {7, 5});
+    CHECK(check_split(g, {ct::dropout(x, .25, g.constant(std::int64_t{5})) * noise}, {x}) == 0);
+    auto const key = g.input<std::int64_t>("key");
+    CHECK(g.split({ct::dropout(x, .25, key)}, {x}).saved_bytes() == 5); // 35 bits
+    auto const wide = g.input<double>("wide", {40, 5});
+    CHECK(g.split({ct::dropout(wide, .25, key)}, {wide}).saved_bytes() == 8); // the key
+  }
+}
+
+TEST_CASE("what symbols made is split, too", "[dynamic]") {
+  using ct::dynamic::command;
+  graph g;
+  auto const s = g.symbolic();
+  auto const x = s.tensor<double>({3}, "x"), u = s.tensor<double>({3}, "u"), z = s.tensor<double>({3}, "z");
+  s.exec(command::of<ct::op::multiply>(), {u, x}, {z}, "product"); // in any order
+  s.exec(command::of<ct::op::exp>(), {x}, {u}, "exp");
+  auto const of = g.expression<double>(x), to = g.expression<double>(z);
+  auto split = g.split({to}, {of});
+  split.bind(of, {0.5, 1.0, -2.0});
+  auto back = split.run();
+  CHECK(split.value(to)[1] == Approx(std::exp(1.0)));
+  back.bind(to, {1.0, 2.0, 3.0});
+  back.run();
+  CHECK(back.value(of)[0] == Approx(std::exp(.5) * 1.5));
+  CHECK(back.value(of)[2] == Approx(3 * std::exp(-2.0) * -1.0).margin(1e-12));
+  CHECK(split.saved_bytes() == 24);
+}
+
+TEST_CASE("documented: a graph that is split", "[dynamic]") {
+  std::vector<double> const data{1, -2, 3}, dy{1, 1, 10};
+  // [split]
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {3});
+  auto y = ct::relu(2.0 * x);
+
+  auto s = g.split({y}, {x});
+  s.bind(x, data);
+  auto back = s.run(); // owns three bits
+  double const last = s.value(y)(2);
+
+  back.bind(y, dy);
+  back.run();
+  double const slope = back.value(x)(2);
+  // [/split]
+  CHECK((last == 6 && slope == 20 && back.value(x)(1) == 0 && back.bytes() == 1));
+}
