@@ -140,4 +140,13 @@ TEST_CASE("loops and branches that are refused say where they are", "[tape]") {
   CHECK(line == place_of([&] { (void)ct::for_loop(5, two, x, x); }));
   line = __LINE__ + 1;
   CHECK(line == place_of([&] { (void)ct::case_of(k, same, longer)(x); }));
+  // of longer lists only their bodies know a place
+  auto const any = [](auto i, auto, auto, auto, auto, auto) { return i < 5; };
+  line = __LINE__ + 1;
+  auto const five = [&](auto, auto a, auto b, auto c, auto d, auto e) { return std::tuple(b, c, d, e, ct::concatenate<0>(a, a)); };
+  CHECK(line == place_of([&] { (void)ct::while_loop(any, five, x, x, x, x, x); }));
+  CHECK(line == place_of([&] { (void)ct::for_loop(5, five, x, x, x, x, x); }));
+  line = __LINE__ + 1;
+  auto const wide = [](auto v) { return ct::concatenate<0>(v, v, v); };
+  CHECK(line == place_of([&] { (void)ct::case_of(k, same, same, same, same, wide)(x); }));
 }

@@ -107,6 +107,14 @@ struct same_region {
   ~same_region() { s.b.region = region; }
 };
 
+/// Where a loop or choice was asked for; where nobody could say (a list of any length leaves no room for it), where the last
+/// operation of its parts was.
+inline std::source_location place_among(graph_state const& s, std::int32_t first, std::source_location where) {
+  for (std::int32_t k = s.b.get().nodes.size(); k-- > first && where.line() == 0;)
+    where = s.b.get().nodes[k].where;
+  return where;
+}
+
 template <class... T, class... A, std::size_t... K>
 std::tuple<expr<T>...> expressions_from(graph_state& s, symbol const* at, std::index_sequence<K...>,
                                         std::type_identity<std::tuple<expr<T>...>>) {
@@ -123,7 +131,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
                Limit const& limit, Inits const& inits) {
   using carried = typename returned<Inits>::type;
   constexpr int count = static_cast<int>(std::tuple_size_v<Inits>);
-  request const r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
+  request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
   graph_state* const found = [&] {
     return std::apply([&](auto const&... x) { return state_among(limit, x...); }, inits);
   }();
@@ -149,6 +157,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   s.b.place = where;
   loop_builder loop(s.b, {first.data(), count, last, 0, nullptr, 0});
   back.check(r);
+  std::int32_t const before = s.b.get().nodes.size();
   auto const each = [&](auto const& f, symbol const* in) {
     expr<std::int64_t> const i(standing{&s, in[0], 0});
     return std::apply([&](auto const&... x) { return f(i, x...); }, expressions<carried>(s, in + 1));
@@ -159,6 +168,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     auto const goes_on = each(condition, in);
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(goes_on)>, expr<bool>>,
                   "cotangent: loop: the condition must be one bool");
+    s.b.place = r.where = place_among(s, before, where);
     loop.close_condition(symbol_of<bool>(s, goes_on, r));
   }
   back.check(r);
@@ -167,13 +177,13 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     open_body const here(s, loop, region.region);
     auto const made = each(body, in);
     using likes = elements_in_tuple<carried>;
+    s.b.place = r.where = place_among(s, before, where);
     std::vector<symbol> const next = results_of<likes>(s, made, r);
-    s.b.place = where;
     loop.close_body(next.data(), static_cast<int>(next.size()));
   }
   s.b.region = region.region;
   back.check(r);
-  (void)loop.finish(where);
+  (void)loop.finish(r.where);
   back.check(r);
   symbol results[count + 1]{};
   for (int k = 0; k < count; ++k) results[k] = loop.last(k);
@@ -202,7 +212,7 @@ private:
     using result = decltype(std::apply(std::get<0>(all_of_them), std::declval<values>()));
     using out = typename returned<std::remove_cvref_t<result>>::type;
     constexpr int count = static_cast<int>(std::tuple_size_v<out>);
-    request const r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
+    request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
     graph_state& s = *index.where_it_stands().s;
     same_region const region{s};
     std::vector<symbol> in;
@@ -212,13 +222,14 @@ private:
     s.b.place = where;
     case_builder choice(s.b, at, in.data(), static_cast<int>(in.size()));
     back.check(r);
+    std::int32_t const before = s.b.get().nodes.size();
     auto const one = [&](auto const& branch) {
       symbol const* const given = choice.open_branch();
       open_body const here(s, choice, region.region);
       auto const made = std::apply(branch, expressions<values>(s, given));
       using likes = elements_in_tuple<out>;
+      s.b.place = r.where = place_among(s, before, where);
       std::vector<symbol> const results = results_of<likes>(s, made, r);
-      s.b.place = where;
       choice.close_branch(results.data(), static_cast<int>(results.size()));
       return 0;
     };
@@ -227,7 +238,7 @@ private:
     s.b.region = region.region;
     int bypass[count + 1]{};
     for (int k = 0; k < count; ++k) bypass[k] = passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
-    (void)choice.finish(bypass, where);
+    (void)choice.finish(bypass, r.where);
     back.check(r);
     symbol results[count + 1]{};
     for (int k = 0; k < count; ++k) results[k] = choice.result(k);
