@@ -13,7 +13,8 @@ namespace reference {
 class random_graph {
   builder& b_;
   dice& d_;
-  bool stops_; // whether there may be a border for gradients
+  bool stops_;  // whether there may be a border for gradients
+  bool images_; // whether there may be convolutions, pooling and random numbers
   array<term> pool_;
 
   constexpr std::int32_t shape(std::initializer_list<dimension> sizes) {
@@ -41,9 +42,42 @@ class random_graph {
   }
   constexpr term bounded(term x) { return extend::apply<op::tanh>(x); }
 
+  /// A matrix as an image of one channel, and back.
+  template <class F> constexpr term as_image(term x, F f) {
+    dimensions const m = x.dims();
+    term const y = f(op::reshape::of(x, shape({m.size[0], m.size[1], 1})));
+    return op::reshape::of(y, shape({y.dims().size[0], y.dims().size[1]}));
+  }
+  constexpr term image(term x) {
+    term const key = extend::constant(b_, element::int64, shape({}), d_.below(3));
+    int const what = x.rank() == 2 ? d_.below(5) : 3 + d_.below(2);
+    switch (what) {
+    case 0:
+    case 1: {
+      int const h = 1 + d_.below(2), w = 1 + d_.below(3), apart = 1 + d_.below(2);
+      term taps = any();
+      taps = extend::broadcast_to(extend::sum(bounded(taps), extend::all_axes(taps)), shape({h, w, 1, 1})) *
+             (1 + extend::random_uniform(key, shape({h, w, 1, 1}), element::float64));
+      return as_image(x, [&](term i) {
+        return bounded(extend::conv2d(i, taps,
+                                      {.stride = 1 + d_.below(2),
+                                       .padding = {apart * (h - 1), apart * (w - 1)},
+                                       .dilation = apart}));
+      });
+    }
+    case 2:
+      return as_image(x, [&](term i) {
+        pooling const how{.window = {1 + d_.below(2), 2}, .stride = 1, .padding = {0, 1}};
+        return extend::avg_pool2d(i, how);
+      });
+    case 3: return extend::dropout(x, 0.25, key);
+    default: return x * (0.5 + extend::random_uniform(key, x.shape_id(), x.type()));
+    }
+  }
+
   constexpr term one() {
     term const x = any();
-    switch (d_.below(26)) {
+    switch (d_.below(images_ ? 32 : 26)) {
     case 0: return x + with(x);
     case 1: return x - with(x);
     case 2: return bounded(x) * with(x);
@@ -78,7 +112,8 @@ class random_graph {
                             : bounded(x) + x;
     case 23: return x.rank() > 0 ? term{&b_, b_.push(info_of<op::concatenate>(), {x.id, x.id}, {0})} : x + x;
     case 24: return extend::apply<op::sqrt>(1 + extend::apply<op::square>(bounded(x)));
-    default: return x / d_.between(1, 3);
+    case 25: return x / d_.between(1, 3);
+    default: return image(x);
     }
   }
   constexpr term with_shape(term x) {
@@ -88,8 +123,9 @@ class random_graph {
   }
 
 public:
-  constexpr random_graph(builder& b, dice& d, int size, bool scalar_output = true, bool stops = true)
-      : b_(b), d_(d), stops_(stops) {
+  constexpr random_graph(builder& b, dice& d, int size, bool scalar_output = true, bool stops = true,
+                         bool images = false)
+      : b_(b), d_(d), stops_(stops), images_(images) {
     std::int32_t const shapes[]{shape({4, 3}), shape({3}), shape({4, 1}), 0};
     symbol inputs[4]{};
     for (int k = 0; k < 4; ++k) pool_.push({&b_, inputs[k] = b_.symbol_of(element::float64, shapes[k])});

@@ -21,6 +21,8 @@ struct followed {
 };
 
 inline constexpr int nest_slots = 4;
+/// What a statement may be: the codes of `combined`; the last two, a convolution and random numbers, only where asked for.
+inline constexpr int few_codes = 9, all_codes = 11;
 
 struct nest_state {
   followed slot[nest_slots];
@@ -31,6 +33,7 @@ protected:
   builder& b_;
   int elements_; // 1: scalars
   bool views_ = false;
+  int codes_ = few_codes;
 
   constexpr term decision(term x) const { return x.rank() == 0 ? x : extend::sum(x, 1); }
   constexpr double decision(followed const& x) const { return elements_ == 1 ? x.at[0] : x.at[0] + x.at[1]; }
@@ -58,6 +61,19 @@ protected:
     return range_view(b_, t.id, &at, &step, dimensions{1, {1}});
   }
 
+  /// The tanh of the convolution of x, a row of pixels, with y.
+  constexpr followed convolved(followed const& x, followed const& y) const {
+    std::int32_t const image = b_.shape(dimensions{3, {1, elements_, 1}}),
+                       taps = b_.shape(dimensions{4, {1, elements_, 1, 1}});
+    followed r;
+    r.t = extend::conv2d(op::reshape::of(x.t, image), op::reshape::of(y.t, taps),
+                         {.padding = {0, elements_ - 1}, .padding_end = {0, 0}});
+    r.t = op::reshape::of(extend::apply<op::tanh>(r.t), x.t.shape_id());
+    r.at[0] = tanh(x.at[0] * y.at[elements_ - 1]);
+    if (elements_ == 2) r.at[1] = tanh(x.at[0] * y.at[0] + x.at[1] * y.at[1]);
+    return r;
+  }
+
   constexpr followed combined(int code, followed const& x, followed const& y) const {
     term const a = x.t, c = y.t;
     followed r;
@@ -78,6 +94,16 @@ protected:
                   [&](double p, double) { return math::exp(tanh(p)) - 0.5; });
     case 5: return each(apply<op::tanh>(a * c), [&](double p, double q) { return tanh(p * q); });
     case 6: return each(extend::constant_like(a, 0.25) - c, [&](double, double q) { return 0.25 - q; });
+    case 9: return convolved(x, y);
+    case 10: { // the same numbers wherever it runs again
+      double u[2]{};
+      for (int k = 0; k < elements_; ++k)
+        u[k] = 0x1p-53 * static_cast<double>(op::random53::apply(std::int64_t{4711}, std::int64_t{k}));
+      term const key = extend::constant(b_, element::int64, b_.shape({}), 4711);
+      r.t = a * extend::random_uniform(key, a.shape_id(), a.type()) + 0.1 * c;
+      for (int k = 0; k < elements_; ++k) r.at[k] = x.at[k] * u[k] + 0.1 * y.at[k];
+      return r;
+    }
     case 7:
       if (elements_ == 2) return pieced(x, y);
       [[fallthrough]];
@@ -91,7 +117,8 @@ protected:
   }
 
 public:
-  constexpr nest_maker(builder& b, int elements) : b_(b), elements_(elements) {}
+  constexpr nest_maker(builder& b, int elements, int codes = few_codes)
+      : b_(b), elements_(elements), codes_(codes) {}
 
   double margin = 1; // how near a decision came to being another
 };
@@ -141,13 +168,15 @@ struct case_plan {
 /// As loops and branches.
 class nest_in_graph : public nest_maker {
 public:
-  constexpr nest_in_graph(builder& b, int elements) : nest_maker(b, elements) { views_ = true; }
+  constexpr nest_in_graph(builder& b, int elements, int codes = few_codes) : nest_maker(b, elements, codes) {
+    views_ = true;
+  }
   constexpr void block(std::uint64_t seed, int depth, nest_state& v) {
     dice d(seed);
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
-                c = d.below(nest_slots), code = d.below(9);
+                c = d.below(nest_slots), code = d.below(codes_);
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);
@@ -246,7 +275,7 @@ public:
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
-                c = d.below(nest_slots), code = d.below(9);
+                c = d.below(nest_slots), code = d.below(codes_);
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);
@@ -302,7 +331,7 @@ template <class Maker> struct nest {
   double margin = 1;
 
   constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2,
-                 tape_options const& tape = {}) {
+                 tape_options const& tape = {}, int codes = few_codes) {
     std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(dimensions{1, {elements}});
     nest_state v;
     for (int k = 0; k < nest_slots; ++k) {
@@ -311,7 +340,7 @@ template <class Maker> struct nest {
       for (int j = 0; j < elements; ++j) v.slot[k].at[j] = at[k * elements + j];
     }
     b.set_inputs(x, nest_slots);
-    Maker maker(b, elements);
+    Maker maker(b, elements, codes);
     maker.block(seed, depth, v);
     margin = maker.margin;
     array<symbol> outputs;

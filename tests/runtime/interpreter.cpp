@@ -420,9 +420,10 @@ namespace {
 /// A graph of operations drawn at random, whose numbers stay small.
 struct random_graph : graph_under_test {
   dice d;
+  bool images;
   std::vector<term> all;
 
-  explicit random_graph(std::uint64_t seed, int nodes) : d(seed) {
+  explicit random_graph(std::uint64_t seed, int nodes) : d(seed), images(seed % 3 == 0) {
     std::int64_t const n = 1 + d.below(40), m = 1 + d.below(70);
     for (int k = 0; k < 3; ++k) {
       all.push_back(input(element::float64, n, m));
@@ -434,6 +435,7 @@ struct random_graph : graph_under_test {
     for (int k = 0; k < 4; ++k) output(all[all.size() - 1 - static_cast<std::size_t>(d.below(nodes / 2))]);
     output(all.back());
   }
+  term key() { return extend::constant(b, element::int64, shaped(b), d.below(5)); }
   term any() { return all[static_cast<std::size_t>(d.below(static_cast<int>(all.size())))]; }
   term any_recent() {
     int const n = static_cast<int>(all.size());
@@ -447,9 +449,25 @@ struct random_graph : graph_under_test {
     }
     return true;
   }
+  term image_of(term a) { return op::reshape::of(a, shaped(b, a.dims().size[0], a.dims().size[1], std::int64_t{1})); }
   term next() {
     term const a = any_recent(), c = any();
-    switch (d.below(14)) {
+    switch (d.below(images ? 18 : 14)) {
+    case 14: {
+      if (a.rank() != 2) return extend::apply<op::cos>(a);
+      std::int32_t const taps = shaped(b, std::int64_t{3}, std::int64_t{2}, std::int64_t{1}, std::int64_t{1});
+      term const w = extend::random_uniform(key(), taps, element::float64) *
+                     extend::broadcast_to(extend::apply<op::tanh>(extend::sum(c, extend::all_axes(c))), taps);
+      term const y = extend::conv2d(image_of(a), w, {.padding = {1, 1}, .padding_end = {1, 0}});
+      return op::reshape::of(extend::apply<op::tanh>(y), a.shape_id());
+    }
+    case 15: {
+      if (a.rank() != 2) return extend::apply<op::cos>(a);
+      term const y = extend::max_pool2d(image_of(a), {.window = {2, 3}, .stride = 1, .padding = {1, 1}, .padding_end = {0, 1}});
+      return op::reshape::of(y, a.shape_id());
+    }
+    case 16: return extend::dropout(a, 0.5, key()) * 0.5;
+    case 17: return a * extend::random_uniform(key(), a.shape_id(), a.type());
     case 0: return extend::apply<op::tanh>(a);
     case 1: return extend::apply<op::sin>(a);
     case 2: return -a * 0.5;

@@ -43,7 +43,7 @@ bool close(array<values> const& a, array<values> const& b, double tolerance) {
 graph random(std::uint64_t seed, int size) {
   builder b;
   reference::dice d(seed);
-  reference::random_graph(b, d, size, false);
+  reference::random_graph(b, d, size, false, true, seed % 4 == 3);
   REQUIRE(b.failed().why == nullptr);
   return b.get();
 }
