@@ -126,7 +126,7 @@ inline bool stand_apart(int count, copy_axis const* axis) {
 template <class T>
 void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
                 std::int64_t const* to_strides) {
-  static_assert(!std::is_same_v<T, bool>, "cotangent: accumulate: the elements must be numbers");
+  static_assert(!std::is_same_v<T, bool>);
   // the axes along which `to` stands still come first, in their order: each element still gets its terms in order
   detail::copy_axis axis[copy_rank];
   int still = 0, count = 0;

@@ -5,6 +5,7 @@
 #include <cotangent/kernels/simd.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 // Elementwise operations whose values stay in registers, for code that is only known at run time. Eight registers full
@@ -42,6 +43,13 @@ struct threaded_step {
 
 namespace detail {
 
+/// A register of bytes in memory, which elements of any type are: their alignment is all that is known.
+template <class V> COTANGENT_INLINE V from_memory(char const* from) {
+  V v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
 /// What an operation takes besides the block: as many registers, or one element that fills a register.
 template <class V, bool Fixed> class threaded_operand {
   char const* from_;
@@ -49,11 +57,11 @@ template <class V, bool Fixed> class threaded_operand {
 
 public:
   COTANGENT_INLINE explicit threaded_operand(char const* from) : from_(from) {
-    if constexpr (Fixed) one_ = simd::load<V>(reinterpret_cast<math::lane_t<V> const*>(from));
+    if constexpr (Fixed) one_ = from_memory<V>(from);
   }
   COTANGENT_INLINE V operator[](int k) const {
     if constexpr (Fixed) return one_;
-    else return simd::load<V>(reinterpret_cast<math::lane_t<V> const*>(from_ + k * simd::bytes));
+    else return from_memory<V>(from_ + k * simd::bytes);
   }
 };
 
@@ -80,7 +88,7 @@ COTANGENT_INLINE block_register threaded_value(block_register const& block, X co
 
 template <class... R> COTANGENT_INLINE void put_in_memory(char* to, R const&... r) {
   int k = 0;
-  (simd::store(reinterpret_cast<double*>(to + k++ * simd::bytes), r), ...);
+  (std::memcpy(to + k++ * simd::bytes, &r, sizeof r), ...);
 }
 
 } // namespace detail
