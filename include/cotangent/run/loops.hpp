@@ -153,7 +153,8 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       }
     } else {
       if constexpr (U > 1 && (n < 0 || n >= U * W))
-        for (; c + U * W <= lanes; c += U * W) side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
+        for (; c + U * W <= lanes; c += U * W)
+          side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
       if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
         for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
@@ -169,41 +170,57 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
   }
   template <std::size_t... I>
-  COTANGENT_INLINE void narrow_all([[maybe_unused]] std::int64_t& low, [[maybe_unused]] std::int64_t& high, std::index_sequence<I...>) const noexcept {
+  COTANGENT_INLINE void narrow_all([[maybe_unused]] std::int64_t& low, [[maybe_unused]] std::int64_t& high,
+                                   std::index_sequence<I...>) const noexcept {
     static_cast<void>(std::initializer_list<int>{(narrow<static_cast<int>(I)>(low, high), 0)...});
   }
   template <int S, class Sums, std::size_t... I>
-  COTANGENT_INLINE void start_sums([[maybe_unused]] Sums* sums, int count, std::index_sequence<I...>) const noexcept {
-    for (int u = 0; u < count; ++u)
-      static_cast<void>(std::initializer_list<int>{0, (start_sum<static_cast<int>(I), S>(sums[u]), 0)...});
+  COTANGENT_INLINE void start_each([[maybe_unused]] Sums& sums, std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (start_sum<static_cast<int>(I), S>(sums), 0)...});
+  }
+  // (No loop: clang would leave the sums in memory.)
+  template <int S, class Sums, class List, std::size_t... U>
+  COTANGENT_INLINE void start_sums(Sums* sums, List list, std::index_sequence<U...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{(start_each<S>(sums[U], list), 0)...});
   }
   template <int S, int U, class Sums, std::size_t... I>
   COTANGENT_INLINE void finish_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
     static_cast<void>(std::initializer_list<int>{0, (finish_sum<static_cast<int>(I), S, U>(sums), 0)...});
   }
 
+  /// Of rows side by side, from `sub` on.
+  template <int S, class Sums, class List, std::size_t... R>
+  COTANGENT_INLINE void finish_rows(Sums* sums, List list, std::index_sequence<R...>) noexcept {
+    std::int64_t const top = sub;
+    static_cast<void>(std::initializer_list<int>{
+        (sub = top + static_cast<int>(R), finish_sums<S, 1>(sums + R, list), 0)...});
+  }
+
   template <int S, std::size_t... I> COTANGENT_INLINE void row_steps(std::index_sequence<I...>) noexcept {
     constexpr int from = shape::begin(shape::row_list(S));
-    static_cast<void>(std::initializer_list<int>{(this->template step_row<from + static_cast<int>(I)>(), 0)...});
+    static_cast<void>(
+        std::initializer_list<int>{(this->template step_row<from + static_cast<int>(I)>(), 0)...});
   }
   template <std::size_t... I> COTANGENT_INLINE void once_steps(std::index_sequence<I...>) noexcept {
     constexpr int from = shape::begin(0);
-    static_cast<void>(std::initializer_list<int>{(this->template step_once<from + static_cast<int>(I)>(), 0)...});
+    static_cast<void>(
+        std::initializer_list<int>{(this->template step_once<from + static_cast<int>(I)>(), 0)...});
   }
 
   /// The sums of all rows of a block at once: lane i of the row value is row i.
-  template <int I, int S, class Sums> COTANGENT_INLINE void fold_sum(Sums* sums) noexcept {
+  template <int I, int S, class Sums, std::size_t... R> COTANGENT_INLINE void
+  fold_sum(Sums* sums, std::index_sequence<R...>) noexcept {
     constexpr element E = at(I).type;
     using Op = described_by<at(I).op>;
-    lane_value<E> of_row[B];
-    for (int k = 0; k < B; ++k) of_row[k] = sums[k].template at<E>(memory::template sum_index<I, S>);
+    lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
     auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
     row_values.template at<E>(at(I).place) = all;
     if constexpr (at(I).access != none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }
   template <int S, class Sums, std::size_t... I>
   COTANGENT_INLINE void fold_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{(fold_sum<static_cast<int>(I), S>(sums), 0)...});
+    static_cast<void>(std::initializer_list<int>{
+        (fold_sum<static_cast<int>(I), S>(sums, std::make_index_sequence<B>{}), 0)...});
   }
 
   template <int S> COTANGENT_INLINE void stage() noexcept {
@@ -214,14 +231,16 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       constexpr typename shape::template sums_of<S> reduced{};
       if constexpr (B == 1 || turned) {
         registers<W, wide, shape::reduce_count(S)> sums[shape::unroll(S)];
-        start_sums<S>(sums, shape::unroll(S), reduced);
+        start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::unroll(S))>{});
         lane_loop<S, 1>(sums, all);
         finish_sums<S, shape::unroll(S)>(sums, reduced);
       } else {
         constexpr int R = shape::rows_at_once(S);
         constexpr bool folds = shape::folds(S);
+        if constexpr (shape::takes_whole_blocks(S))
+          if (active == B) return whole_block<S>(all);
         registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
-        if constexpr (folds) start_sums<S>(sums, B, reduced);
+        if constexpr (folds) start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
         std::int64_t k = 0;
         if constexpr (R > 1)
           for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
@@ -234,15 +253,34 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
       sub = 0;
     }
   }
+  template <int S, class Sums, class Before, class List, std::size_t... C>
+  COTANGENT_INLINE void whole_steps(Sums* sums, Before* before, List list,
+                                    std::index_sequence<C...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(
+        step<S, true>(sums, before, static_cast<std::int64_t>(C) * W, W, list, std::make_index_sequence<B>{}),
+        0)...});
+  }
+  /// All rows of a full block side by side: their sums stay in registers.
+  template <int S, class List> COTANGENT_INLINE void whole_block(List list) noexcept {
+    constexpr typename shape::template sums_of<S> reduced{};
+    registers<W, wide, shape::reduce_count(S)> sums[B], *const before = nullptr;
+    start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
+    // written out: g++ would keep one pointer for each row, and has not as many registers
+    whole_steps<S>(sums, before, list,
+                   std::make_index_sequence<static_cast<std::size_t>(shape::inner_size / W)>{});
+    if constexpr (shape::folds(S)) fold_sums<S>(sums, reduced);
+    else finish_rows<S>(sums, reduced, std::make_index_sequence<B>{});
+    sub = 0;
+  }
   template <int S, int R, class Sums, class List>
   COTANGENT_INLINE void several_rows(Sums* sums, std::int64_t k, List list) noexcept {
     sub = k;
     if constexpr (shape::folds(S)) lane_loop<S, R>(sums + k, list);
     else {
       constexpr typename shape::template sums_of<S> reduced{};
-      start_sums<S>(sums, R, reduced);
+      start_sums<S>(sums, reduced, std::make_index_sequence<R>{});
       lane_loop<S, R>(sums, list);
-      for (int r = 0; r < R; ++r, ++sub) finish_sums<S, 1>(sums + r, reduced);
+      finish_rows<S>(sums, reduced, std::make_index_sequence<R>{});
     }
   }
 
@@ -251,8 +289,10 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     using T = element_t<E>;
     constexpr T nothing = described_by<at(I).op>::template neutral<T>();
     constexpr int k = memory::template total_index<I>;
-    if constexpr (at(I).where == role::row) row_totals.template at<E>(k) = math::broadcast<row_value<E>>(nothing);
-    else if constexpr (shape::is_total(at(I))) lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
+    if constexpr (at(I).where == role::row)
+      row_totals.template at<E>(k) = math::broadcast<row_value<E>>(nothing);
+    else if constexpr (shape::is_total(at(I)))
+      lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
     else if constexpr (turned)
       for (auto& column : column_totals) column.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
     else

@@ -228,6 +228,11 @@ template <class Stage, int K> struct nest_shape {
     int const most = chains(stage);
     return most < B ? most : B;
   }
+  /// Do all rows of a full block run side by side? Where rows and bodies are short, else it is too much code.
+  static constexpr bool takes_whole_blocks(int stage) {
+    return rows_at_once(stage) > 1 && rows_at_once(stage) < B && chains(stage) == 4 && size(lane_list(stage)) <= 6 &&
+           !stage_clips(stage) && inner_size > 0 && inner_size <= 8 * W && inner_size % W == 0;
+  }
   /// Are the sums of all rows of a block folded at once? A scalar a row would have to wait for its way through memory.
   static constexpr bool folds(int stage) {
     bool any = false;

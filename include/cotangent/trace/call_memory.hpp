@@ -113,13 +113,27 @@ private:
   template <int... K> COTANGENT_INLINE bool is_any_missing(std::integer_sequence<int, K...>) const noexcept {
     return (false || ... || (address<K>() == nullptr));
   }
+  template <int K> static constexpr bool is_one_element = [] {
+    dimensions const& d = g.shape(leaf<K>);
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] != 1) return false;
+    return true;
+  }();
+  template <int K> static constexpr std::size_t element_bytes = size_of(g.tensors[leaf<K>].type);
+
   /// Does result K begin less than its length before, or less than the length of leaf J behind, the beginning of J?
+  /// (Elements are aligned: one of them is inside of larger ones, or not at all.)
   template <int K, int J> COTANGENT_INLINE bool touches() const noexcept {
     if constexpr (J >= K || (Executor::is_straight && J < input_count)) return false;
+    else if constexpr (is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
+      return at<K>() == at<J>();
     else {
       auto const own = static_cast<std::uintptr_t>(bytes<leaf<K>>(sizes)),
                  other = static_cast<std::uintptr_t>(bytes<leaf<J>>(sizes));
-      return static_cast<std::uintptr_t>(at<K>() - at<J>()) + own - 1 < own + other - 1;
+      auto const ahead = static_cast<std::uintptr_t>(at<K>() - at<J>());
+      if constexpr (is_one_element<K> && element_bytes<K> <= element_bytes<J>) return ahead < other;
+      else if constexpr (is_one_element<J> && element_bytes<J> <= element_bytes<K>) return 0 - ahead < own;
+      else return ahead + own - 1 < own + other - 1;
     }
   }
   template <int K, int... J> COTANGENT_INLINE bool
