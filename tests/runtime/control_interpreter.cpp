@@ -48,3 +48,52 @@ TEST_CASE("the interpreter runs nests of loops and branches and their second gra
   CHECK(convolutions > 10);
   CHECK(drawn > 10);
 }
+
+TEST_CASE("steps in an order that needs less memory compute the same bits") {
+  std::int64_t in_order = 0, chosen = 0;
+  int lower = 0;
+  auto const compare = [&](graph const& g, std::vector<double> const& at) {
+    interpreter const p(g, nullptr, operations<>{}, {.in_order = true});
+    interpreter const q(g);
+    REQUIRE(p.failed().why == nullptr);
+    tape record;
+    REQUIRE(interpreted(p, at, record) == interpreted(q, at, record));
+    REQUIRE(q.value_bytes() <= p.value_bytes());
+    in_order += p.value_bytes();
+    chosen += q.value_bytes();
+    lower += q.value_bytes() < p.value_bytes();
+  };
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    reference::dice d(seed + 31);
+    int const elements = 1 + static_cast<int>(seed % 2);
+    std::vector<double> at;
+    for (int k = 0; k < reference::nest_slots * elements; ++k) at.push_back(d.between(-1, 1));
+    compare(reference::nest<reference::nest_in_graph>(seed + 9000, 2, elements, element::float64, at.data())
+                .b.get(),
+            at);
+  }
+  // branches of products that are wide in between, side by side in the graph
+  for (int const branches : {2, 5, 30}) {
+    builder b;
+    auto const shaped = [&](dimension rows, dimension columns) {
+      return b.shape(dimensions{2, {rows, columns}});
+    };
+    term const column{&b, b.symbol_of(element::float64, shaped(16, 2))},
+        row{&b, b.symbol_of(element::float64, shaped(2, 16))};
+    symbol const inputs[]{column.id, row.id};
+    b.set_inputs(inputs, 2);
+    std::vector<term> wide;
+    for (int k = 0; k < branches; ++k) wide.push_back(extend::matmul(column * (0.5 + k), row));
+    term sum = extend::matmul(wide[0], column);
+    for (std::size_t k = 1; k < wide.size(); ++k) sum = sum + extend::matmul(wide[k], column);
+    b.set_outputs(&sum.id, 1);
+    std::vector<double> at;
+    for (int k = 0; k < 64; ++k) at.push_back(0.1 * k - 0.7);
+    compare(b.get(), at);
+    interpreter const p(b.get());
+    CHECK(p.value_bytes() <= 16 * 16 * 8 + (2 * branches + 3) * 16 * 2 * 8);
+  }
+  CHECK(chosen < in_order);
+  CHECK(lower > 3);
+}

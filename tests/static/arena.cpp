@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/transform/arena.hpp>
+#include <cotangent/transform/peak_order.hpp>
 
 #include <cstdint>
 
-// The same offsets in a constant evaluation.
+// The same offsets, and the same order of steps, in a constant evaluation.
 
 namespace {
 
@@ -29,5 +30,26 @@ constexpr std::int64_t apart() {
 static_assert(apart() == 256);
 
 static_assert(ct::plan_arena({}).bytes == 0);
+
+/// Branches that are wide in between, side by side: they run one after the other.
+constexpr std::int64_t branches(int n, bool ordered) {
+  ct::peak_problem p;
+  p.steps = 2 * n + 1;
+  ct::array<std::int32_t> order;
+  for (int k = 0; k < p.steps; ++k) order.push(k);
+  for (int k = 0; k < n; ++k) {
+    int const wide = p.values.push({1000}), narrow = p.values.push({1});
+    p.uses.push({k, wide});
+    p.uses.push({n + k, wide});
+    p.uses.push({n + k, narrow});
+    p.uses.push({2 * n, narrow});
+    p.edges.push({k, n + k});
+    p.edges.push({n + k, 2 * n});
+  }
+  if (ordered) order = ct::order_of_low_peak(p, order, 100); // (compilers bound what one evaluation may take)
+  return ct::peak_of(p, order).bytes;
+}
+static_assert(branches(10, false) == 10001 && branches(10, true) == 1010);
+static_assert(branches(100, false) == 100001 && branches(100, true) == 1100);
 
 } // namespace

@@ -128,8 +128,9 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   simplify_options rewriting;
   rewriting.rewrite = !options.exact;
   cotangent::graph simple = simplify(ready.get(), rewriting);
-  interpreter_memory memory{true, {}, {}};
+  interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
+  for (port const& y : code->outputs) memory.updates.push(y.partner);
   if (options.fit != 0) {
     fitted_graph fitted = fit_graph(simple, options.fit, [&](graph_view const& g) {
       return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();

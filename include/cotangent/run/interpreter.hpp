@@ -6,6 +6,7 @@
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/run/interpreter_emit.hpp>
 #include <cotangent/run/interpreter_layers.hpp>
+#include <cotangent/run/interpreter_order.hpp>
 #include <cotangent/run/interpreter_sequence.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/transform/order.hpp>
@@ -91,11 +92,9 @@ private:
     layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
-    order_steps(b.plan);
-    if (region == 0) keep_inputs(b);
-    array<bool> const direct = place_outputs(b, memory_.results_apart || region != 0);
-    array<std::int32_t> const kept = region == 0 ? keep_outputs(b, direct) : array<std::int32_t>();
-    code.root_bytes = place_roots(b.plan);
+    array<bool> direct; // by output: a step writes it where it belongs
+    array<std::int32_t> kept;
+    code.root_bytes = settle_order(b, region, direct, kept);
     interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
     bool copies_results = false;
     for (int k = 0; k < b.outputs.size(); ++k)
@@ -132,6 +131,36 @@ private:
     return code;
   }
 
+  /// The order of the graph, unless another needs less memory. Returns the bytes of values.
+  std::int64_t settle_order(interpreter_build<kernel_table>& b, std::int32_t region, array<bool>& direct,
+                            array<std::int32_t>& kept) const {
+    plan_data const unordered = b.plan;
+    set_order(b.plan, order_of_steps(b.plan));
+    array<std::int32_t> less;
+    if (!memory_.in_order) less = order_of_less(b, region == 0 ? memory_ : interpreter_memory{});
+    std::int64_t const bytes = settle_memory(b, region, direct, kept);
+    if (less.empty()) return bytes;
+    plan_data as_given = unordered;
+    exchange(as_given, b.plan);
+    set_order(b.plan, less);
+    array<bool> direct_now;
+    array<std::int32_t> kept_now;
+    std::int64_t const bytes_now = settle_memory(b, region, direct_now, kept_now);
+    if (bytes_now >= bytes) {
+      exchange(as_given, b.plan);
+      return bytes;
+    }
+    direct = static_cast<array<bool>&&>(direct_now);
+    kept = static_cast<array<std::int32_t>&&>(kept_now);
+    return bytes_now;
+  }
+  std::int64_t settle_memory(interpreter_build<kernel_table>& b, std::int32_t region, array<bool>& direct,
+                             array<std::int32_t>& kept) const {
+    if (region == 0) keep_inputs(b);
+    direct = place_outputs(b, memory_.results_apart || region != 0);
+    if (region == 0) kept = keep_outputs(b, direct);
+    return place_roots(b.plan);
+  }
   /// Inputs that lie in the workspace are there before the first step.
   void keep_inputs(interpreter_build<kernel_table>& b) const {
     for (int k = 0; k < b.input_roots.size() && k < memory_.own_inputs.size(); ++k) {
@@ -259,7 +288,7 @@ public:
   static constexpr std::int64_t workspace_alignment = 64;
   /// The part of the workspace for values that wait for a later step.
   std::int64_t value_bytes() const noexcept { return codes_.empty() ? 0 : codes_[0].root_bytes; }
-  /// The graph itself, and the regions that steps run, each with a record of what lies where: for profiles of memory.
+  /// The graph itself, and the regions that steps run, each with a record of what lies where.
   array<detail::interpret::region_code> const& codes() const noexcept { return codes_; }
   /// How many steps a run takes: fused nodes count once, what loops and branches do not at all.
   int step_count() const noexcept { return codes_.empty() ? 0 : codes_[0].program.steps.size(); }

@@ -16,7 +16,9 @@ namespace cotangent {
 /// Who holds what an interpreter reads and writes.
 struct interpreter_memory {
   bool results_apart = false; // no output will be an input unless it `may_replace` it, which saves copies
-  array<bool> own_inputs, own_outputs; // those that lie in the workspace; none where left out
+  array<bool> own_inputs{}, own_outputs{}; // those that lie in the workspace; none where left out
+  array<std::int32_t> updates{};       // by output: the input whose place it will take, or none
+  bool in_order = false;               // steps run in the graph's order, also where another needs less memory
 };
 
 } // namespace cotangent
@@ -113,93 +115,6 @@ struct plan_data {
     return root;
   }
 };
-
-/// A binary heap of steps, the one that stands first in the graph on top.
-template <class Plan> class step_heap {
-  array<std::int32_t> at_;
-
-public:
-  bool empty() const noexcept { return at_.empty(); }
-  void push(Plan const& p, std::int32_t s) {
-    int k = at_.push(s);
-    for (; k > 0 && before(p, s, at_[(k - 1) / 2]); k = (k - 1) / 2) at_[k] = at_[(k - 1) / 2];
-    at_[k] = s;
-  }
-  std::int32_t pop(Plan const& p) {
-    std::int32_t const top = at_[0], s = at_.pop();
-    int const n = at_.size();
-    if (n == 0) return top;
-    int k = 0;
-    for (int child = 1; child < n; child = 2 * k + 1) {
-      if (child + 1 < n && before(p, at_[child + 1], at_[child])) ++child;
-      if (!before(p, at_[child], s)) break;
-      at_[k] = at_[child];
-      k = child;
-    }
-    at_[k] = s;
-    return top;
-  }
-
-private:
-  static bool before(Plan const& p, std::int32_t a, std::int32_t b) {
-    return p.steps[a].key != p.steps[b].key ? p.steps[a].key < p.steps[b].key : a < b;
-  }
-};
-
-/// Brings the steps into an order in which they can run, as near to the graph's as can be, and notes who
-/// reads what when.
-template <class Plan> void order_steps(Plan& p) {
-  int const n = p.steps.size();
-  array<std::int32_t> waits(n, 0), first(n + 1, 0), readers;
-  auto const each_edge = [&](auto visit) {
-    for (int s = 0; s < n; ++s)
-      for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
-        for (int k = 0; k < p.units[u].count; ++k) {
-          std::int32_t const root = p.operand(p.units[u], k).root;
-          int const from = root < 0 ? -1 : p.roots[root].step;
-          if (from >= 0 && from != s) visit(from, s);
-        }
-    for (int e = 0; e < p.edges.size(); ++e)
-      if (p.edges[e].before != p.edges[e].after) visit(p.edges[e].before, p.edges[e].after);
-  };
-  each_edge([&](int from, int) { ++first[from + 1]; });
-  for (int s = 0; s < n; ++s) first[s + 1] += first[s];
-  readers.resize(first[n]);
-  array<std::int32_t> filled = first;
-  each_edge([&](int from, int s) {
-    readers[filled[from]++] = s;
-    ++waits[s];
-  });
-  step_heap<Plan> ready;
-  for (int s = 0; s < n; ++s)
-    if (waits[s] == 0) ready.push(p, s);
-  while (!ready.empty()) {
-    std::int32_t const s = ready.pop(p);
-    p.steps[s].position = p.order.push(s);
-    for (int k = first[s]; k < first[s + 1]; ++k)
-      if (--waits[readers[k]] == 0) ready.push(p, readers[k]);
-  }
-  auto const touch = [&](std::int32_t root, int s, bool from_outside) {
-    for (;; root = p.roots[root].which) { // what it is a part of lives as long
-      memory_root& r = p.roots[root];
-      if (r.last < p.steps[s].position) r.last = p.steps[s].position;
-      if (from_outside || r.kind == home::part) r.outside = true;
-      if (r.kind != home::part) return;
-      from_outside = true;
-    }
-  };
-  for (int s = 0; s < n; ++s)
-    for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next) {
-      unit const& at = p.units[u];
-      for (int k = 0; k < at.count; ++k)
-        if (std::int32_t const root = p.operand(at, k).root; root >= 0)
-          touch(root, s, p.roots[root].step != s);
-      for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
-      for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
-      if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
-      if (at.root >= 0 && p.steps[s].shape < 0) p.roots[at.root].outside = true; // also where it is only waited for
-    }
-}
 
 constexpr std::int64_t rounded(std::int64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
 
