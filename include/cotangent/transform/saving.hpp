@@ -7,6 +7,7 @@
 #include <cotangent/transform/least_cut.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // What a function leaves behind for its gradient: chosen so that it takes the fewest bytes.
 
@@ -102,113 +103,105 @@ constexpr bool is_cheap(operation const* op) noexcept {
 /// Who computes what, and the network of values in which the least cut is what is saved. Views count as the tensor behind
 /// them.
 class saving {
+  enum mark : unsigned char {
+    late = 1,    // depends on a cotangent
+    early = 2,   // the function needs it
+    live = 4,    // late, and a gradient needs it
+    wanted = 8,  // not late, and may be computed for a gradient
+    read = 16,   // read there, in any case
+    fixed = 32,  // never computed by the gradient's part
+    shared = 64, // there without being saved, or made from nothing
+  };
   graph_view const& g_;
   joint_graph const& j_;
   saving_options const& o_;
   region_nodes nodes_;
-  array<std::int32_t> input_of_; // by symbol: the input of the function that it is, or -1
-  array<bool> late_;             // depends on a cotangent
-  array<bool> early_;            // the function needs it
-  array<bool> live_;             // depends on a cotangent, and a gradient needs it
-  array<bool> wanted_;           // does not depend on one, and may be computed for a gradient
-  array<bool> read_;             // read there, in any case
-  array<bool> fixed_;            // never computed by the gradient's part
-  array<bool> free_;             // made from nothing, wherever it is read
-  array<std::int32_t> vertex_;
-  int vertices_ = 0;
+  array<symbol> roots_; // by symbol, where there are views
+  array<unsigned char> marks_;
+  array<std::int32_t> vertex_; // by symbol
+  array<symbol> of_;           // by vertex
+  array<std::int64_t> bits_;   // by vertex
 
 public:
   constexpr saving(joint_graph const& j, saving_options const& o)
-      : g_(j.g), j_(j), o_(o), nodes_(j.g), input_of_(j.g.tensor_count, -1), late_(j.g.tensor_count),
-        early_(j.g.tensor_count), live_(j.g.tensor_count), wanted_(j.g.tensor_count), read_(j.g.tensor_count),
-        fixed_(j.g.tensor_count), free_(j.g.tensor_count), vertex_(j.g.tensor_count, -1) {
-    for (int k = 0; k < g_.input_count(); ++k) {
-      symbol const x = g_.input(k);
-      if (k < j.inputs) {
-        input_of_[x] = k;
-        early_[x] = fixed_[x] = true;
-      } else if (k < j.inputs + j.cotangents) late_[x] = true;
-      else free_[x] = true;
+      : g_(j.g), j_(j), o_(o), nodes_(j.g), marks_(j.g.tensor_count), vertex_(j.g.tensor_count, -1) {
+    bool views = false;
+    for (symbol t = 0; t < g_.tensor_count && !views; ++t) views = g_.tensors[t].base != none;
+    for (symbol t = 0; t < g_.tensor_count && views; ++t)
+      roots_.push(g_.tensors[t].base == none ? t : g_.tensors[t].base);
+    for (int k = 0; k < g_.input_count(); ++k)
+      marks_[g_.input(k)] = k < j.inputs ? early | fixed : k < j.inputs + j.cotangents ? late : shared;
+    symbol const* const outputs = g_.ids + g_.regions[0].first_output;
+    put(outputs, j.outputs, early);
+    for (int p = 0; p < nodes_.count(0); ++p) {
+      node const& n = g_.nodes[nodes_.at(0, p)];
+      if ((any(operands(n), n.operand_count) & late) != 0) put(results(n), n.result_count, late);
     }
-    for (int k = 0; k < j.outputs; ++k) early_[root(g_.output(k))] = true;
-    find_late();
-    find_early();
-    find_wanted();
+    want(outputs + j.outputs, g_.output_count() - j.outputs, read);
+    for (int p = nodes_.count(0); p-- > 0;) visit(g_.nodes[nodes_.at(0, p)]);
+    for (symbol t = 0; t < g_.tensor_count; ++t)
+      if ((marks_.first_[t] & wanted) != 0 &&
+          !((marks_.first_[t] & shared) != 0 && g_.producer(t) != nullptr)) {
+        vertex_[t] = of_.push(t);
+        bits_.push(size_in_bits(t));
+      }
   }
 
-  constexpr array<saved_value> choose() {
+  /// How many values there are to choose from.
+  constexpr int size() const { return of_.size(); }
+  /// The least cut, or a quicker choice.
+  constexpr array<saved_value> choose(bool quickly = false) {
     array<saved_value> saved;
-    least_cut cut(2 + 2 * vertices_);
-    join(cut);
-    cut.find();
-    for (symbol t = 0; t < g_.tensor_count; ++t) {
-      if (vertex_[t] < 0 || !cut.before(entry(t)) || cut.before(entry(t) + 1)) continue;
-      saved_value v{t, input_of_[t], -1, !early_[t], static_cast<unsigned char>(saved_bits(g_, t))};
-      for (int k = j_.outputs; k-- > 0;)
-        if (g_.output(k) == t) v.output = k;
-      saved.push(v);
-    }
+    array<bool> const chosen = quickly ? chosen_quickly() : chosen_exactly();
+    for (int v = 0; v < of_.size(); ++v)
+      if (chosen[v]) saved.push(described(of_[v]));
     return saved;
   }
 
 private:
-  constexpr symbol root(symbol t) const { return g_.tensors[t].base == none ? t : g_.tensors[t].base; }
-  constexpr int entry(symbol t) const { return 2 + 2 * vertex_[t]; }
-  template <class Visit> constexpr void operands(node const& n, Visit visit) const {
-    for (int k = 0; k < n.operand_count; ++k)
-      if (symbol const x = g_.operand(n, k); x != none) visit(root(x));
+  constexpr symbol root(symbol t) const { return roots_.size_ == 0 ? t : roots_.first_[t]; }
+  constexpr symbol const* operands(node const& n) const { return g_.ids + n.first; }
+  constexpr symbol const* results(node const& n) const { return g_.ids + n.first + n.operand_count; }
+  constexpr unsigned any(symbol const* s, int count) const {
+    unsigned marks = 0;
+    for (int k = 0; k < count; ++k)
+      if (s[k] != none) marks |= marks_.first_[root(s[k])];
+    return marks;
   }
-  template <class Visit> constexpr void results(node const& n, Visit visit) const {
-    for (int k = 0; k < n.result_count; ++k) visit(root(g_.result(n, k)));
+  constexpr void put(symbol const* s, int count, mark m) {
+    for (int k = 0; k < count; ++k)
+      if (s[k] != none) marks_.first_[root(s[k])] |= m;
   }
-  constexpr bool any_result(node const& n, array<bool> const& marks) const {
-    bool any = false;
-    results(n, [&](symbol y) { any = any || marks[y]; });
-    return any;
+  constexpr void want(symbol const* s, int count, unsigned m) {
+    for (int k = 0; k < count; ++k) {
+      if (s[k] == none) continue;
+      unsigned char& marks = marks_.first_[root(s[k])];
+      if ((marks & late) != 0) marks |= live;
+      else if ((marks & shared) == 0) marks = static_cast<unsigned char>(marks | wanted | m);
+    }
   }
 
-  constexpr void find_late() {
-    for (int p = 0; p < nodes_.count(0); ++p) {
-      node const& n = g_.nodes[nodes_.at(0, p)];
-      bool late = false;
-      operands(n, [&](symbol x) { late = late || late_[x]; });
-      if (late) results(n, [&](symbol y) { late_[y] = true; });
-    }
-  }
-  constexpr void find_early() {
-    for (int p = nodes_.count(0); p-- > 0;) {
-      node const& n = g_.nodes[nodes_.at(0, p)];
-      if (any_result(n, early_)) operands(n, [&](symbol x) { early_[x] = true; });
-    }
-  }
   /// From the gradients backward, as far as something may be computed for them.
-  constexpr void find_wanted() {
-    auto const want = [&](symbol t, bool read) {
-      if (late_[t]) return void(live_[t] = true);
-      if (free_[t]) return;
-      wanted_[t] = true;
-      read_[t] = read_[t] || read;
-    };
-    for (int k = j_.outputs; k < g_.output_count(); ++k) want(root(g_.output(k)), true);
-    for (int p = nodes_.count(0); p-- > 0;) {
-      node const& n = g_.nodes[nodes_.at(0, p)];
-      if (any_result(n, live_)) operands(n, [&](symbol x) { want(x, true); });
-      if (!any_result(n, wanted_)) continue;
-      if (n.operand_count == 0) {
-        results(n, [&](symbol y) { free_[y] = g_.tensors[g_.result(n)].base == none; });
-        continue;
-      }
-      bool replayed = false; // what loops record is not saved: they run again
-      results(n, [&](symbol y) { replayed = replayed || (wanted_[y] && g_.tensors[y].depth > 0); });
-      if (!replayed && any_result(n, early_) && (!o_.recompute || !is_cheap(n.op)))
-        results(n, [&](symbol y) { fixed_[y] = true; });
-      else operands(n, [&](symbol x) { want(x, false); });
-    }
-    for (symbol t = 0; t < g_.tensor_count; ++t)
-      if (wanted_[t] && !(free_[t] && g_.producer(t) != nullptr)) vertex_[t] = vertices_++;
+  constexpr void visit(node const& n) {
+    unsigned const made = any(results(n), n.result_count);
+    if ((made & early) != 0) put(operands(n), n.operand_count, early);
+    if ((made & live) != 0) want(operands(n), n.operand_count, read);
+    if ((made & wanted) == 0) return;
+    if (n.operand_count == 0) {
+      if (g_.tensors[g_.result(n)].base == none) put(results(n), n.result_count, shared);
+    } else if ((made & early) != 0 && (!o_.recompute || !is_cheap(n.op)) && !is_replayed(n))
+      put(results(n), n.result_count, fixed);
+    else want(operands(n), n.operand_count, 0);
+  }
+  /// What loops record is not saved: they run again.
+  constexpr bool is_replayed(node const& n) const {
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = root(g_.result(n, k)); (marks_[y] & wanted) != 0 && g_.tensors[y].depth > 0)
+        return true;
+    return false;
   }
 
-  /// Bits, with named extents taken to be 256.
+  /// In whole bytes, with named extents taken to be 256.
   constexpr std::int64_t size_in_bits(symbol t) const {
     constexpr std::int64_t most = std::int64_t{1} << 43;
     std::int64_t n = saved_bits(g_, t);
@@ -219,39 +212,90 @@ private:
     }
     return (n + 7) / 8 * 8;
   }
-  constexpr std::int64_t effort(symbol t) const { // of computing it twice, where bytes are equal
-    node const* const n = g_.producer(t);
-    return n == nullptr ? 2 : 2 + static_cast<std::int64_t>(n->op->cost);
+  constexpr bool has(int v, mark m) const { return (marks_.first_[of_.first_[v]] & m) != 0; }
+  /// Never saved.
+  constexpr bool passes(int v) const { return g_.tensors[of_[v]].depth > 0 || (!o_.move && !has(v, early)); }
+  constexpr saved_value described(symbol t) const {
+    saved_value v{t, -1, -1, (marks_[t] & early) == 0, static_cast<unsigned char>(saved_bits(g_, t))};
+    for (int k = j_.inputs; k-- > 0;)
+      if (g_.input(k) == t) v.input = k;
+    for (int k = j_.outputs; k-- > 0;)
+      if (g_.output(k) == t) v.output = k;
+    return v;
+  }
+  /// Calls `visit(vertex, operands)` for the nodes that the gradient's part may run, in their order.
+  template <class Visit> constexpr void visit_made(Visit visit) const {
+    for (int p = 0; p < nodes_.count(0); ++p) {
+      node const& n = g_.nodes[nodes_.at(0, p)];
+      for (int k = 0; k < n.result_count; ++k)
+        if (int const v = vertex_.first_[root(results(n)[k])]; v >= 0 && !has(v, fixed)) visit(v, n);
+    }
+  }
+  template <class Visit> constexpr void visit_operands(node const& n, Visit visit) const {
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = operands(n)[k]; x != none && vertex_.first_[root(x)] >= 0)
+        visit(vertex_.first_[root(x)]);
   }
 
   /// Each value is an arc as wide as its bytes, so that the least cut is what to save. Where bytes are equal, the one with
   /// the least work twice is taken, and of these one that the function computes anyway.
-  constexpr void join(least_cut& cut) const {
+  constexpr array<bool> chosen_exactly() const {
+    int const count = of_.size();
+    array<std::int64_t> effort(count);
     std::int64_t efforts = 1, bits = 1;
-    for (symbol t = 0; t < g_.tensor_count; ++t)
-      if (vertex_[t] >= 0) {
-        efforts += early_[t] ? effort(t) : 1;
-        bits += size_in_bits(t);
-      }
+    for (int v = 0; v < count; ++v) {
+      node const* const n = g_.producer(of_[v]);
+      effort[v] = !has(v, early) ? 1 : n == nullptr ? 2 : 2 + static_cast<std::int64_t>(n->op->cost);
+      efforts += effort[v];
+      bits += bits_[v];
+    }
     std::int64_t const scale = efforts < least_cut::endless / 4 / bits ? efforts : 1;
-    for (symbol t = 0; t < g_.tensor_count; ++t) {
-      if (vertex_[t] < 0) continue;
-      bool const stays = g_.tensors[t].depth > 0 || (!early_[t] && !o_.move);
-      cut.join(entry(t), entry(t) + 1,
-               stays ? least_cut::endless : size_in_bits(t) * scale + (early_[t] || scale == 1 ? 0 : 1));
-      if (fixed_[t]) cut.join(0, entry(t), least_cut::endless);
-      else if (early_[t] && scale > 1) cut.join(0, entry(t), effort(t));
-      if (read_[t]) cut.join(entry(t) + 1, 1, least_cut::endless);
+    least_cut cut(2 + 2 * count); // the source, the sink, and where each value comes in and goes out
+    for (int v = 0; v < count; ++v) {
+      bool const again = has(v, early) && !has(v, fixed);
+      cut.join(2 + 2 * v, 3 + 2 * v,
+               passes(v) ? least_cut::endless : bits_[v] * scale + (has(v, early) || scale == 1 ? 0 : 1));
+      if (has(v, fixed)) cut.join(0, 2 + 2 * v, least_cut::endless);
+      else if (again && scale > 1) cut.join(0, 2 + 2 * v, effort[v]);
+      if (has(v, read)) cut.join(3 + 2 * v, 1, least_cut::endless);
     }
-    for (int p = 0; p < nodes_.count(0); ++p) {
-      node const& n = g_.nodes[nodes_.at(0, p)];
-      results(n, [&](symbol y) {
-        if (vertex_[y] < 0 || fixed_[y]) return;
-        operands(n, [&](symbol x) {
-          if (vertex_[x] >= 0 && x != y) cut.join(entry(x) + 1, entry(y), least_cut::endless);
-        });
+    visit_made([&](int v, node const& n) {
+      visit_operands(n, [&](int x) {
+        if (x != v) cut.join(3 + 2 * x, 2 + 2 * v, least_cut::endless);
       });
+    });
+    cut.find();
+    array<bool> chosen(count);
+    for (int v = 0; v < count; ++v) chosen[v] = cut.before(2 + 2 * v) && !cut.before(3 + 2 * v);
+    return chosen;
+  }
+
+  /// A value is saved where what it is made of would take more, as if nothing were shared but what is saved anyway. Never
+  /// more than what is read.
+  constexpr array<bool> chosen_quickly() const {
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    int const count = of_.size();
+    array<std::int64_t> made(count); // the bits of what it is made of
+    array<bool> needed(count), chosen(count);
+    auto const saves = [&](int v) {
+      return has(v, fixed) || (!passes(v) && (bits_[v] < made[v] || (bits_[v] == made[v] && has(v, early))));
+    };
+    auto const price = [&](int v) { return !saves(v) ? made[v] : has(v, read) ? 0 : bits_[v]; };
+    visit_made([&](int v, node const& n) {
+      visit_operands(n, [&](int x) {
+        if (x != v && made[v] < most) made[v] += price(x);
+      });
+    });
+    for (int v = 0; v < count; ++v) needed[v] = has(v, read);
+    for (int p = nodes_.count(0); p-- > 0;) {
+      node const& n = g_.nodes[nodes_.at(0, p)];
+      bool makes = false;
+      for (int k = 0; k < n.result_count; ++k)
+        if (int const v = vertex_[root(results(n)[k])]; v >= 0) makes = makes || (needed[v] && !saves(v));
+      if (makes) visit_operands(n, [&](int x) { needed[x] = true; });
     }
+    for (int v = 0; v < count; ++v) chosen[v] = needed[v] && saves(v);
+    return chosen;
   }
 };
 
@@ -263,10 +307,12 @@ private:
 /// is no value that could be saved, so a loop whose gradient is taken runs again.
 ///
 /// Nodes must stand in an order in which they can run.
-/// Cost: linear, and a least cut among what the gradient reads.
+/// Cost: linear, and a least cut among what the gradient reads; in constant evaluations of more than 600 such values, of
+/// which compilers bound the steps, a linear choice that is never worse than what is read.
 /// Checked: tests/runtime/saving.cpp.
 constexpr array<saved_value> choose_saved(joint_graph const& j, saving_options const& o = {}) {
-  return detail::saving(j, o).choose();
+  detail::saving values(j, o);
+  return values.choose(std::is_constant_evaluated() && values.size() > 600);
 }
 
 } // namespace cotangent
