@@ -16,7 +16,7 @@ using namespace nest_runs;
 
 TEST_CASE("the interpreter runs nests of loops and branches and their second gradients") {
   int const depth = GENERATE(1, 2, 3);
-  int convolutions = 0, drawn = 0;
+  int convolutions = 0, drawn = 0, fused = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     CAPTURE(depth, seed);
     reference::dice d(seed + 31);
@@ -33,7 +33,9 @@ TEST_CASE("the interpreter runs nests of loops and branches and their second gra
       convolutions += n.op == info_of<op::conv2d>();
       drawn += n.op == info_of<op::random53>();
     }
-    for (graph const& g : {nested.b.get(), simplify(nested.b.get())}) {
+    graph const fused_graph = simplify(nested.b.get(), {.rewrite = true, .fuse_multiply_add = true});
+    for (node const& n : fused_graph.nodes) fused += elements == 2 && n.op == info_of<op::multiply_add>();
+    for (graph const& g : {nested.b.get(), simplify(nested.b.get()), fused_graph}) {
       interpreter const p(g);
       if (p.failed().why != nullptr) FAIL(p.failed().why->text);
       std::vector<double> const b = evaluated_element_by_element(g, p, at);
@@ -47,6 +49,7 @@ TEST_CASE("the interpreter runs nests of loops and branches and their second gra
   }
   CHECK(convolutions > 10);
   CHECK(drawn > 10);
+  CHECK(fused > 10); // in graphs with views
 }
 
 TEST_CASE("steps in an order that needs less memory compute the same bits") {

@@ -184,4 +184,60 @@ TEST_CASE("graphs with views are simplified like others, but for what is viewed"
   CHECK(working == 2); // exp, and one addition or product
 }
 
+TEST_CASE("products that are added are one operation with the sum where there are views, too", "[simplify][views]") {
+  raw g;
+  symbol const x = g.input(), t = g.b.symbol_of(ct::element::float64, g.b.tensor(x).shape);
+  auto const half = [&](symbol of, std::int64_t at) {
+    std::int64_t const step = 1;
+    return ct::range_view(g.b, of, &at, &step, ct::dimensions{1, {2}});
+  };
+  auto const assign = [&]<class Op>(std::type_identity<Op>, symbol a, symbol b, symbol to) {
+    symbol const both[]{a, b};
+    (void)g.b.assign(ct::info_of<Op>(), both, 2, &to, 1, nullptr, 0);
+    g.b.edit().nodes[g.b.get().nodes.size() - 1].merges = true;
+  };
+  symbol const v = half(x, 0), w = half(x, 2), low = half(t, 0), high = half(t, 2);
+  symbol const p = g.multiply(v, w), q = g.multiply(w, w), r = g.multiply(low, w), kept = g.multiply(v, v);
+  assign(std::type_identity<ct::op::add>{}, p, v, low);       // into a part
+  assign(std::type_identity<ct::op::subtract>{}, w, q, high); // w - w w
+  symbol const y = g.add(r, high), z = g.add(kept, w);        // what another reads too stays a product
+  symbol const out[]{t, y, z, kept};
+  g.b.set_inputs(&x, 1);
+  g.b.set_outputs(out, 4);
+  REQUIRE(g.b.failed().why == nullptr);
+  auto const with = [&](bool fuse) { return ct::simplify(g.b.get(), {.rewrite = true, .fuse_multiply_add = fuse}); };
+  auto const count = [](ct::graph const& of, ct::operation const* op) {
+    int n = 0;
+    for (ct::node const& i : of.nodes) n += i.op == op;
+    return n;
+  };
+  ct::graph const plain = with(false), fused = with(true);
+  REQUIRE(bool(ct::verify(fused)));
+  CHECK(count(plain, ct::info_of<ct::op::multiply_add>()) == 0);
+  CHECK(count(fused, ct::info_of<ct::op::multiply_add>()) == 3);
+  CHECK(count(fused, ct::info_of<ct::op::multiply>()) + count(fused, ct::info_of<ct::op::square>()) == 1);
+  std::vector<double> const in{.3, -1.7, 2.1, .9};
+  auto const run = [&](ct::graph const& of) {
+    ct::interpreter const code(of);
+    REQUIRE(code.failed().why == nullptr);
+    std::vector<double> a(4), b(2), c(2), d(2);
+    void const* const from[]{in.data()};
+    void* const to[]{a.data(), b.data(), c.data(), d.data()};
+    ct::tape tape;
+    alignas(64) static unsigned char room[65536];
+    REQUIRE(code.workspace_bytes() <= 65536);
+    CHECK(code.run(from, to, room, &tape) == ct::status::ok);
+    a.insert(a.end(), {b[0], b[1], c[0], c[1], d[0], d[1]});
+    return a;
+  };
+  std::vector<double> const one = run(fused), two = run(plain);
+  for (std::size_t k = 0; k < one.size(); ++k) CHECK(one[k] == Approx(two[k]).epsilon(1e-14));
+  for (std::size_t k = 0; k < 2 && ct::math::has_fma; ++k) { // the bits of one rounding
+    double const l = std::fma(in[k], in[k + 2], in[k]), h = std::fma(-in[k + 2], in[k + 2], in[k + 2]);
+    CHECK(one[k] == l);
+    CHECK(one[k + 2] == h);
+    CHECK(one[k + 4] == std::fma(l, in[k + 2], h));
+  }
+}
+
 } // namespace

@@ -18,6 +18,7 @@ class readers {
   array<std::int32_t> count_; // by symbol + 1: absent operands count at 0
   array<std::int32_t> addends_;
   array<bool> written_; // by symbol: what writes a part of it is needed; where there are views only
+  array<bool> windows_; // by symbol: it is a view or has some; where there are views only
 
 public:
   bool views;
@@ -30,7 +31,12 @@ public:
       : count_(g.tensor_count + 1), views(has_views) {
     if (adds) addends_ = array<std::int32_t>(g.tensor_count);
     addends = addends_.data();
-    if (views) written_.assign(g.tensor_count, false);
+    if (views) {
+      written_.assign(g.tensor_count, false);
+      windows_.assign(g.tensor_count, false);
+      for (symbol t = 0; t < g.tensor_count; ++t)
+        if (g.tensors[t].base != none) windows_[t] = windows_[g.tensors[t].base] = true;
+    }
     while (!count(g, adds)) { // a part is written after another part was read
       count_.assign(g.tensor_count + 1, 0);
       if (adds) addends_.assign(g.tensor_count, 0);
@@ -65,6 +71,8 @@ private:
         if (adds && (n.op == the<op::add> || n.op == the<op::subtract>)) count_addends(g, n, ids);
       } else if (!needed(n, ids, t, r)) {
         continue;
+      } else if (adds && n.result_count == 1 && (n.op == the<op::add> || n.op == the<op::subtract>)) {
+        count_addends(g, n, ids);
       }
       for (int k = 0; k < n.operand_count; ++k) ++r[ids[k]];
       if (views)
@@ -88,7 +96,9 @@ private:
     if (is_product(g, ids[0])) ++addends_[ids[0]];
     if (is_product(g, ids[1])) ++addends_[ids[1]];
   }
-  static constexpr bool is_product(graph_view const& g, symbol t) noexcept {
+  /// What stands for itself alone: what is written for others to look at keeps its node.
+  constexpr bool is_product(graph_view const& g, symbol t) const noexcept {
+    if (views && windows_[t]) return false;
     node const* const n = g.producer(t);
     return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact && !n->repeated;
   }
@@ -150,8 +160,14 @@ public:
 private:
   constexpr void visit(std::int32_t i) {
     node const& n = g_.nodes[i];
-    if (n.result_count != 1 || readers_.views || n.op->kind == operation_kind::control) return copy_rare(i);
+    if (n.result_count != 1 || n.op->kind == operation_kind::control) return copy_rare(i);
     symbol const y = g_.ids[n.first + n.operand_count];
+    if (readers_.views) {
+      if (fuses_ && waits(y)) return;
+      bool const sum = fuses_ && (n.op == the<op::add> || n.op == the<op::subtract>);
+      if (!sum || !is_read(y) || !fused(n, y)) copy_rare(i);
+      return;
+    }
     if (read_[y] == 0) return;
     if (fuses_) {
       if (readers_.addends[y] == read_[y]) return; // waits for a sum
@@ -209,14 +225,17 @@ private:
     std::int64_t* const numbers = to_.numbers.extend(n.attribute_count);
     for (int k = 0; k < n.attribute_count; ++k) numbers[k] = attributes[k];
   }
+  /// Or what it is a part of.
+  constexpr bool is_read(symbol y) const {
+    return read_[y] != 0 || (g_.tensors[y].base != none && read_[g_.tensors[y].base] != 0);
+  }
   /// Loops and branches, writers of views, and what has several results.
   constexpr void copy_rare(std::int32_t i) {
     node n = g_.nodes[i];
     int const all = n.operand_count + n.result_count;
     std::int32_t const* const old = g_.ids + n.first;
     bool live = n.result_count == 0 || n.op->kind == operation_kind::control;
-    for (int k = n.operand_count; k < all && !live; ++k)
-      live = read_[old[k]] != 0 || (g_.tensors[old[k]].base != none && read_[g_.tensors[old[k]].base] != 0);
+    for (int k = n.operand_count; k < all && !live; ++k) live = is_read(old[k]);
     if (!live) return;
     for (int k = 0; k < all; ++k) (void)now(old[k]);
     if (n.op == the<op::identity> && writes_itself(old[0], old[1])) return;
@@ -260,14 +279,21 @@ private:
     node const& product = g_.nodes[g_.tensors[left ? p : q].producer];
     symbol x[3]{now(g_.operand(product, 0)), now(g_.operand(product, 1)), now(left ? q : p)};
     if (n.op == the<op::subtract>) x[left ? 2 : 0] = negative(x[left ? 2 : 0], n);
-    now_[y] = write(the<op::multiply_add>, x, 3, g_.tensors[y], n) + 1;
+    symbol const to = readers_.views ? now(y) : none; // it may have been read, or be a part
+    now_[y] = write(the<op::multiply_add>, x, 3, g_.tensors[y], n, to) + 1;
     return true;
   }
-  constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like) {
+  /// `to`: the result, where it stands already.
+  constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
+                         symbol to = none) {
     t.producer = node_count_;
     nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where};
     for (int k = 0; k < count; ++k) ids_[id_count_++] = x[k];
-    ids_[id_count_++] = tensor_count_;
+    ids_[id_count_++] = to != none ? to : tensor_count_;
+    if (to != none) {
+      tensors_[to].producer = node_count_ - 1;
+      return to;
+    }
     tensors_[tensor_count_] = t;
     return tensor_count_++;
   }
@@ -276,7 +302,7 @@ private:
     if (negated_.size() == 0) negated_ = array<symbol>(to_.tensors.size());
     if (negated_[x] != 0) return negated_[x] - 1;
     tensor_symbol t = tensors_[x];
-    t.name = none;
+    t.name = t.base = t.window = none;
     negated_[x] = write(the<op::negate>, &x, 1, t, like) + 1;
     return negated_[x] - 1;
   }
