@@ -157,6 +157,12 @@ inline constexpr std::tuple transformations{
              [](dual x, dual y, dual) { return y * exp(y) + x * exp(y) * x; }},
     function{"compiled", [](auto x, auto, auto) { return ct::compiled([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
+    function{"checkpoint",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto z, auto w) { return ct::sin(ct::exp(z * w)) * w; };
+               return ct::checkpoint(f)(x, y) * x;
+             },
+             [](dual x, dual y, dual) { return sin(exp(x * y)) * y * x; }},
     function{"exact", [](auto x, auto, auto) { return ct::exact([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
 };

@@ -74,6 +74,16 @@ inline constexpr auto compensated = [](auto sum, auto x) {
 inline constexpr auto lost = [](auto sum, auto x) { return ct::exact(compensated)(sum, x); };
 // [/exact]
 
+// [checkpoint]
+inline constexpr auto block = [](auto x, auto v, auto w) {
+  return ct::tanh(ct::matmul(ct::tanh(ct::matmul(x, v)), w));
+};
+inline constexpr auto deep = [](auto x, auto a, auto b, auto c, auto d) {
+  auto h = ct::checkpoint(block)(x, a, b);
+  return ct::sum(ct::checkpoint(block)(h, c, d));
+};
+// [/checkpoint]
+
 } // namespace tasks
 
 TEST_CASE("neighbours along an axis") {
@@ -131,4 +141,14 @@ TEST_CASE("functions with poles, loops and kept rounding") {
   CHECK(ct::grad(tasks::entropy)(p)(0) == 0);
   CHECK(ct::compiled(tasks::polynomial)(ct::tensor<double, 3>{1, 2, 3}, 2.0) == 11);
   CHECK(ct::compiled(tasks::lost)(0x1p60, 1.0) == -1);
+}
+
+TEST_CASE("blocks that are computed again") {
+  ct::tensor<double, 2, 2> x{{1, 2}, {3, 4}}, w{{0.5, 0.25}, {-0.5, 0.125}};
+  auto const [dx, da] = ct::grad<0, 1>(tasks::deep)(x, w, w, w, w);
+  auto const value = [&] { return ct::compiled(tasks::deep)(x, w, w, w, w); };
+  double const before = value();
+  x(1, 0) += 1e-6;
+  CHECK((value() - before) / 1e-6 == Approx(dx(1, 0)).epsilon(1e-4));
+  CHECK(da(0, 1) != 0);
 }

@@ -7,6 +7,7 @@
 #include <cotangent/dynamic/symbolic_lower.hpp>
 
 #include <cotangent/graph/window_index.hpp>
+#include <cotangent/transform/checkpoint.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/simplify.hpp>
 
@@ -128,6 +129,7 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   simplify_options rewriting;
   rewriting.rewrite = !options.exact;
   cotangent::graph simple = simplify(ready.get(), rewriting);
+  if (!simple.blocks.empty()) simple = recompute_blocks(simple);
   interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);

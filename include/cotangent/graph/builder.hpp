@@ -123,6 +123,7 @@ public:
   std::int32_t region = 0;          // where nodes go
   bool exact = false;               // whether nodes are to be kept as they are pushed
   bool repeated = false;            // whether nodes may be run again in a copy
+  std::int32_t block = 0;           // of the nodes that are pushed, see `node::block`
   std::source_location place{};     // what in the user's source makes them
 
   constexpr builder() { (void)shape(dimensions{}); }
@@ -156,11 +157,12 @@ public:
 
   /// How much there is: what is added from here on can be taken back.
   struct mark {
-    std::int32_t tensors = 0, nodes = 0, ids = 0, numbers = 0, shapes = 0, extents = 0, regions = 0, names = 0;
+    std::int32_t tensors = 0, nodes = 0, ids = 0, numbers = 0, shapes = 0, extents = 0, regions = 0, names = 0,
+                 blocks = 0;
   };
   constexpr mark here() const noexcept {
     return {g_.tensors.size(), g_.nodes.size(), g_.ids.size(), g_.numbers.size(), g_.shapes.size(),
-            g_.extents.size(), g_.regions.size(), g_.names.size()};
+            g_.extents.size(), g_.regions.size(), g_.names.size(), g_.blocks.size()};
   }
   /// Takes back what was added since, and with it the failure.
   constexpr void take_back(mark const& m) {
@@ -177,6 +179,7 @@ public:
     g_.extents.resize(m.extents);
     g_.regions.resize(m.regions);
     g_.names.resize(m.names);
+    g_.blocks.resize(m.blocks);
     failed_ = {};
   }
 
@@ -224,6 +227,15 @@ public:
   }
   /// Back to where nodes went before region `r` was opened.
   constexpr void close_region(std::int32_t r) { region = g_.regions[r].parent; }
+
+  // ---- blocks
+
+  /// A new block inside the one that nodes belong to now; from here on they belong to it. Returns the one before.
+  constexpr std::int32_t open_block() {
+    std::int32_t const outer = block;
+    block = g_.blocks.push(outer) + 1;
+    return outer;
+  }
 
   // ---- symbols and nodes
 
@@ -287,7 +299,7 @@ public:
     }
     symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size_, none, none, region, none});
     g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
-                   where, exact, repeated});
+                   where, exact, repeated, block});
     return y;
   }
 
@@ -297,7 +309,7 @@ public:
                                 std::source_location where = {}) {
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, false, where, exact, repeated});
+                                           attribute_count, region, false, where, exact, repeated, block});
     for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
     for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
     for (int k = 0; k < result_count; ++k) {
@@ -367,6 +379,7 @@ private:
     for (std::int32_t k = 0; k < v.number_count; ++k) g_.numbers.push(v.numbers[k]);
     for (std::int32_t k = 0; k < v.extent_count; ++k) g_.extents.push(v.extents[k]);
     for (std::int32_t k = 0; k < v.name_count; ++k) g_.names.push(v.names[k]);
+    for (std::int32_t k = 0; k < v.block_count; ++k) g_.blocks.push(v.blocks[k]);
     for (std::int32_t k = 0; k < v.shape_count; ++k) (void)shape(v.shapes[k]);
     g_.regions.clear();
     for (std::int32_t k = 0; k < v.region_count; ++k) g_.regions.push(v.regions[k]);
@@ -375,6 +388,18 @@ private:
       list(k);
     }
   }
+};
+
+/// Whatever happens, nodes belong to the block of before in the end.
+class kept_block {
+  builder& b_;
+  std::int32_t const block_;
+
+public:
+  constexpr explicit kept_block(builder& b) : b_(b), block_(b.block) {}
+  constexpr kept_block(kept_block const&) = delete;
+  constexpr ~kept_block() { b_.block = block_; }
+  constexpr std::int32_t operator()() const noexcept { return block_; }
 };
 
 constexpr tensor_symbol const& inference::tensor(int k) const noexcept { return b.tensor(operand[k]); }

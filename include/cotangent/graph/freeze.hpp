@@ -8,25 +8,25 @@ namespace cotangent {
 
 /// How many entries of each pool a frozen graph has room for.
 struct capacity {
-  int tensors = 64, nodes = 64, ids = 256, numbers = 64, shapes = 16, extents = 4, regions = 1, names = 1;
+  int tensors = 64, nodes = 64, ids = 256, numbers = 64, shapes = 16, extents = 4, regions = 1, names = 1, blocks = 16;
 
   static constexpr capacity of(graph_view const& g) noexcept {
     return {g.tensor_count, g.node_count, g.id_count, g.number_count, g.shape_count, g.extent_count, g.region_count,
-            g.name_count};
+            g.name_count, g.block_count};
   }
   constexpr bool holds(capacity const& c) const noexcept {
     return tensors >= c.tensors && nodes >= c.nodes && ids >= c.ids && numbers >= c.numbers && shapes >= c.shapes &&
-           extents >= c.extents && regions >= c.regions && names >= c.names;
+           extents >= c.extents && regions >= c.regions && names >= c.names && blocks >= c.blocks;
   }
   /// Room for `factor` times as much.
   constexpr capacity grown(int factor) const noexcept {
     return {factor * tensors + 32, factor * nodes + 32, factor * ids + 96, factor * numbers + 32, 2 * shapes + 16,
-            extents + 4,           regions,             names};
+            extents + 4,           regions,             names,           blocks};
   }
   /// Room for half as much again.
   constexpr capacity widened() const noexcept {
     return {tensors + tensors / 2 + 32, nodes + nodes / 2 + 32, ids + ids / 2 + 96, numbers + numbers / 2 + 32, shapes + 16,
-            extents + 4,                regions,                names};
+            extents + 4,                regions,                names,           blocks};
   }
 };
 
@@ -53,12 +53,14 @@ template <capacity C> struct frozen_graph {
   detail::pool<extent, C.extents> extents;
   detail::pool<region, C.regions> regions;
   detail::pool<char, C.names> names;
+  detail::pool<std::int32_t, C.blocks> blocks;
   capacity size; // what is there, or what would be needed
   failure failed;
 
   constexpr operator graph_view() const noexcept {
     return {tensors.data, nodes.data,   ids.data,   numbers.data, shapes.data,  extents.data, regions.data, names.data,
-            size.tensors, size.nodes, size.ids, size.numbers, size.shapes, size.extents, size.regions, size.names};
+            size.tensors, size.nodes, size.ids, size.numbers, size.shapes, size.extents, size.regions, size.names,
+            blocks.data,  size.blocks};
   }
 };
 
@@ -84,6 +86,7 @@ template <capacity C> constexpr frozen_graph<C> freeze(built const& from) {
   fill(f.extents, g.extents, g.extent_count);
   fill(f.regions, g.regions, g.region_count);
   fill(f.names, g.names, g.name_count);
+  fill(f.blocks, g.blocks, g.block_count);
   return f;
 }
 

@@ -65,6 +65,7 @@ struct node {
   std::source_location where{};
   bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
   bool repeated = false; // true: it may be run again in a copy, so no rewrite may depend on who reads its result
+  std::int32_t block = 0; // of the function that is computed again for its gradient; -k: of the gradient of block k
 };
 
 /// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,
@@ -90,6 +91,8 @@ struct graph_view {
   char const* names = nullptr;
   std::int32_t tensor_count = 0, node_count = 0, id_count = 0, number_count = 0, shape_count = 0, extent_count = 0,
                region_count = 0, name_count = 0;
+  std::int32_t const* blocks = nullptr; // by block - 1: the block around it, 0 where there is none
+  std::int32_t block_count = 0;
 
   constexpr symbol operand(node const& n, int k) const noexcept { return ids[n.first + k]; }
   constexpr symbol result(node const& n, int k = 0) const noexcept { return ids[n.first + n.operand_count + k]; }
@@ -122,6 +125,7 @@ struct graph {
   array<extent> extents;
   array<region> regions;
   array<char> names;
+  array<std::int32_t> blocks; // functions that are computed again for their gradients: the block around each, or 0
 
   constexpr graph() { regions.push(region{}); }
 
@@ -130,7 +134,8 @@ struct graph {
             names.data(), tensors.size(), nodes.size(),
             ids.size(), numbers.size(),
             shapes.size(), extents.size(),
-            regions.size(), names.size()};
+            regions.size(), names.size(),
+            blocks.data(), blocks.size()};
   }
 };
 

@@ -79,12 +79,15 @@ template <class Self> class transformation {
   }
 
 public:
+  /// Whether arguments are expressions of a graph that is made at run time, and this is done to functions of them.
+  template <class... Args> static constexpr bool is_open = false;
+
   template <class... Args>
     requires(!(detail::holds_expressions<Args> || ...))
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
     using F = typename Self::function;
-    constexpr unfit arguments = unfit_arguments<F, Args...>();
-    if constexpr (arguments != unfit::none) {
+    if constexpr (Self::template is_open<Args...>) return static_cast<Self const&>(*this).call_open(args...);
+    else if constexpr (constexpr unfit arguments = unfit_arguments<F, Args...>(); arguments != unfit::none) {
       detail::report_unfit<arguments, F, Args...>();
       return typename Self::template refused_result<Args...>();
     } else if constexpr ((has_anonymous<Args> || ...))

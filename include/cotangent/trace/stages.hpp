@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/trace/grad.hpp>
+#include <cotangent/transform/checkpoint.hpp>
 #include <cotangent/transform/simplify.hpp>
 #include <cotangent/transform/straight.hpp>
 
@@ -81,10 +82,21 @@ template <class Before, bool Rewrite> struct rewrite_stage {
 template <class Rewriting, class Rewritten> struct compact_stage {
   static constexpr built make() { return {compacted(Rewritten::view, Rewriting::options), {}}; }
 };
+/// Lets blocks be computed again for their gradients.
+template <class Compact> struct recompute_stage {
+  static constexpr built make() { return {recompute_blocks(Compact::view), {}}; }
+};
+template <class Compact, bool Blocks> struct recomputed_from {
+  using type = Compact;
+};
+template <class Compact> struct recomputed_from<Compact, true> {
+  using type = frozen<recompute_stage<Compact>, capacity::of(Compact::view).widened()>;
+};
 template <class Before, bool Rewrite> struct simplified_from {
   using rewriting = rewrite_stage<Before, Rewrite>;
   using rewritten = frozen<rewriting, capacity::of(Before::view).widened()>;
-  using type = frozen<compact_stage<rewriting, rewritten>, capacity::of(rewritten::view)>;
+  using compact = frozen<compact_stage<rewriting, rewritten>, capacity::of(rewritten::view)>;
+  using type = typename recomputed_from<compact, (compact::view.block_count > 0)>::type;
 };
 
 /// What the outermost transformation asks for: the function to trace, and the steps after it.

@@ -8,6 +8,7 @@
 #include <cotangent/transform/backward_logs.hpp>
 #include <cotangent/transform/cotangents.hpp>
 #include <cotangent/transform/refusals.hpp>
+#include <cotangent/transform/region_blocks.hpp>
 #include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
@@ -43,6 +44,8 @@ class importer {
 
 public:
   array<symbol> there, here; // in the order in which they were asked for
+  array<bool> again = {};    // by symbol of the other region: what is computed again here
+  symbol since = none;       // the cotangent that came last: then it is
 
   constexpr explicit importer(builder& b) : b_(b) {}
   constexpr importer(importer const&) = delete;
@@ -57,14 +60,59 @@ public:
     std::uint32_t const hash = mix(1, static_cast<std::uint64_t>(of)) | 1u;
     std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
     if (at != none) return here[at];
+    if (of < again.size() && again[of]) return computed(of);
     tensor_symbol const t = b_.tensor(of);
-    symbol const made = again(t, hops);
+    symbol const made = made_anew(t, hops);
     stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));
     return here.back();
   }
 
 private:
-  constexpr symbol again(tensor_symbol const& t, int hops) {
+  constexpr bool knows(symbol of) const {
+    return known_.find(mix(1, static_cast<std::uint64_t>(of)) | 1u,
+                       [&](std::int32_t k) { return there[k] == of; }) != none;
+  }
+  /// A value of a block, with all of the block that it needs.
+  constexpr symbol computed(symbol of) {
+    array<symbol> waiting;
+    waiting.push(of);
+    while (!waiting.empty()) {
+      symbol const t = waiting.back();
+      node const n = b_.get().nodes[b_.tensor(t).producer];
+      bool ready = !knows(t);
+      if (!ready) {
+        (void)waiting.pop();
+        continue;
+      }
+      for (int k = 0; k < n.operand_count; ++k)
+        if (symbol const x = b_.get().ids[n.first + k]; x < again.size() && again[x] && !knows(x)) {
+          waiting.push(x);
+          ready = false;
+        }
+      if (ready) stands_for(t, copied(n, b_.tensor(t)));
+    }
+    return (*this)(of);
+  }
+  constexpr symbol copied(node const& n, tensor_symbol const t) {
+    array<symbol> x;
+    bool late = since == none;
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const old = b_.get().ids[n.first + k];
+      x.push((*this)(old));
+      late = late || (old < again.size() && again[old]);
+    }
+    if (!late && x.size() > 0) x[0] = extend::after({&b_, x[0]}, {&b_, since}).id;
+    array<std::int64_t> attributes(n.attribute_count);
+    for (int k = 0; k < n.attribute_count; ++k) attributes[k] = b_.get().numbers[n.attribute + k];
+    bool const exact = b_.exact, repeated = b_.repeated;
+    b_.exact = n.exact;
+    b_.repeated = true;
+    symbol const y = b_.push(n.op, x.data(), x.size(), attributes.data(), attributes.size(), t.type, t.shape, n.where);
+    b_.exact = exact;
+    b_.repeated = repeated;
+    return y;
+  }
+  constexpr symbol made_anew(tensor_symbol const& t, int hops) {
     if (t.producer == none || t.base != none) return none;
     node const n = b_.get().nodes[t.producer];
     switch (n.op->kind) {
@@ -111,6 +159,7 @@ class backward_sweep {
   array<bool> depends_;
   viewed_tensors views_;
   int widest_ = 1, most_results_ = 1;
+  std::int32_t outer_block_ = 0;
 
 public:
   constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
@@ -142,6 +191,8 @@ public:
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
     std::source_location const outer = b_.place;
     bool const outer_exact = b_.exact;
+    kept_block const outer_block(b_);
+    outer_block_ = outer_block();
     array<symbol> given(widest_);
     array<bool> wanted(widest_);
     for (int p = count_; p-- > 0;) {
@@ -164,13 +215,17 @@ public:
       if (!needed) continue;
       b_.place = n.where;
       b_.exact = n.exact;
+      b_.block = block_of_adjoint(n);
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
       std::int32_t const from = n.first;
       if (n.op == info_of<op::log>() && !n.exact &&
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
         continue;
-      if (s_.in != nullptr) import(n);
+      if (s_.in != nullptr) {
+        s_.in->since = total;
+        import(n);
+      }
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
       for (int k = 0; k < n.operand_count; ++k)
@@ -183,6 +238,10 @@ public:
   }
 
 private:
+  /// A gradient inside of a block is a part of it.
+  constexpr std::int32_t block_of_adjoint(node const& n) const noexcept {
+    return outer_block_ > 0 ? outer_block_ : n.block > 0 ? -n.block : n.block;
+  }
   /// Where `x` is a probability whose logarithm is taken, the cotangent goes to what it was made from.
   constexpr bool past_probability(symbol x, symbol total, gradient_request const& r, cotangents& dy) {
     probability const found(b_.get(), x);
@@ -277,6 +336,7 @@ private:
     if (!any || !needed) return true;
     b_.place = n.where;
     b_.exact = n.exact;
+    b_.block = block_of_adjoint(n);
     bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
     if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
       return refuse(i, n);

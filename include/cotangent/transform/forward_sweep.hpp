@@ -35,6 +35,7 @@ struct forward_scope {
 
 class forward_sweep {
   forward_scope const& s_;
+  std::int32_t outer_block_ = 0;
   builder& b_;
   region_index const& index_;
   std::int32_t const* nodes_; // of the region; null: all
@@ -74,6 +75,8 @@ public:
 
     std::source_location const outer = b_.place;
     bool const outer_exact = b_.exact;
+    kept_block const outer_block(b_);
+    outer_block_ = outer_block();
     for (int p = 0; p < count_; ++p)
       if (std::int32_t const i = node_at(p); i >= begin && !visit(i)) return false;
     b_.place = outer;
@@ -158,6 +161,7 @@ private:
     if (!any) return true;
     b_.place = n.where;
     b_.exact = n.exact;
+    b_.block = n.block != 0 ? n.block : outer_block_;
     array<symbol> tangent(n.operand_count, none);
     any = false;
     for (int k = 0; k < n.operand_count; ++k) {

@@ -59,6 +59,7 @@ private:
                                       n.attribute_count, n.where);
     b_.edit().nodes[at].merges = n.merges;
     b_.edit().nodes[at].repeated = n.repeated;
+    b_.edit().nodes[at].block = n.block;
     b_.exact = false;
   }
 
@@ -238,6 +239,7 @@ private:
     close();
     std::int32_t const owner = loop.finish(n.where);
     if (owner == none) return;
+    b_.edit().nodes[owner].block = n.block;
     for (int k = 0; k < at.carried; ++k) name_result(n, k, owner, loop.last(k));
     for (int k = 0; k < at.stacked; ++k) name_result(n, at.stack(k), owner, loop.stack(k));
     name_result(n, at.trips(), owner, loop.trips());
@@ -276,6 +278,7 @@ private:
     }
     std::int32_t const owner = choice.finish(bypass.data(), n.where);
     if (owner == none) return;
+    b_.edit().nodes[owner].block = n.block;
     for (int k = 0; k < at.results; ++k) name_result(n, k, owner, choice.result(k));
   }
   /// The branch that is known comes here.

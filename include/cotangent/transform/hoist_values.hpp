@@ -58,6 +58,7 @@ protected:
     graph& to = b_.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
+    for (std::int32_t k = 0; k < g.block_count; ++k) to.blocks.push(g.blocks[k]);
     for (std::int32_t k = 0; k < g.shape_count; ++k) shapes_[k] = b_.shape(g.shapes[k]);
     open(nullptr, false);
   }
@@ -247,9 +248,11 @@ private:
     b_.region = frames_[depth].region;
     b_.exact = n.exact;
     b_.repeated = values_[v].repeated;
+    b_.block = n.block;
     symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
                              g_.tensors[old].type, shape_of(old), n.where);
     b_.exact = b_.repeated = false;
+    b_.block = 0;
     b_.region = region;
     if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
     put(v, depth, y);

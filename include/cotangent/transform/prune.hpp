@@ -25,6 +25,7 @@ public:
     for (std::int32_t k = 0; k < g.shape_count; ++k) to_.shapes.push(g.shapes[k]);
     for (std::int32_t k = 0; k < g.extent_count; ++k) to_.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to_.names.push(g.names[k]);
+    for (std::int32_t k = 0; k < g.block_count; ++k) to_.blocks.push(g.blocks[k]);
     to_.regions.clear();
     for (std::int32_t r = 0; r < g.region_count; ++r)
       if (r == 0 || live_.runs(g.regions[r].owner)) regions_[r] = to_.regions.push(g.regions[r]);

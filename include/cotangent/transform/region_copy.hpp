@@ -91,6 +91,7 @@ private:
     b_.exact = exact;
     b_.edit().nodes[at].merges = n.merges;
     b_.edit().nodes[at].repeated = true;
+    b_.edit().nodes[at].block = n.block;
     for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
   }
 };

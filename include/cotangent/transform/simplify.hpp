@@ -42,6 +42,7 @@ public:
     graph& to = b.edit();
     for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
+    for (std::int32_t k = 0; k < g.block_count; ++k) to.blocks.push(g.blocks[k]);
     for (std::int32_t k = 0; k < g.shape_count; ++k) shape_numbers_[k] = b.shape(g.shapes[k]);
     b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
               g.id_count + g.id_count / 2);
@@ -93,6 +94,7 @@ private:
                       (readers_.views && stays(ids[n.operand_count]));
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
+    b.block = n.block;
     if (rare || n.operand_count > 4 || !n.merges || n.exact || n.repeated || !rewrite_)
       return visit_rare(i, rare);
     b.region = n.region;

@@ -138,6 +138,7 @@ public:
     for (std::int32_t k = 0; k < g.shape_count; ++k) to_.shapes.push(g.shapes[k]);
     for (std::int32_t k = 0; k < g.extent_count; ++k) to_.extents.push(g.extents[k]);
     for (std::int32_t k = 0; k < g.name_count; ++k) to_.names.push(g.names[k]);
+    for (std::int32_t k = 0; k < g.block_count; ++k) to_.blocks.push(g.blocks[k]);
     to_.regions.clear();
     for (std::int32_t r = 0; r < g.region_count; ++r) {
       to_.regions.push(g.regions[r]);
@@ -287,7 +288,7 @@ private:
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
                          symbol to = none) {
     t.producer = node_count_;
-    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where};
+    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where, false, false, like.block};
     for (int k = 0; k < count; ++k) ids_[id_count_++] = x[k];
     ids_[id_count_++] = to != none ? to : tensor_count_;
     if (to != none) {

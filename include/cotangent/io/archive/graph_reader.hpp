@@ -54,7 +54,7 @@ public:
   explicit graph_reader(operation_names const& known) : known_(known) {}
 
   graph read(json const& j) {
-    graph_parts::object(j, {"tensors", "nodes", "regions", "extents", "places"});
+    graph_parts::object(j, {"tensors", "nodes", "regions", "extents", "blocks", "places"});
     json const &tensors = graph_parts::list(graph_parts::member(j, "tensors")),
                &nodes = graph_parts::list(graph_parts::member(j, "nodes")),
                &regions = graph_parts::list(graph_parts::member(j, "regions"));
@@ -64,6 +64,10 @@ public:
     if (region_count_ < 1) refuse_graph("it has no region");
     if (json const* const x = graph_parts::member_if(j, "extents")) extents(*x);
     if (json const* const x = graph_parts::member_if(j, "places")) places(*x);
+    if (json const* const x = graph_parts::member_if(j, "blocks")) {
+      (void)count_of(graph_parts::list(*x));
+      for (json const& around : *x) g_.blocks.push(index(around, g_.blocks.size() + std::int64_t{1}));
+    }
     for (json const& t : tensors) tensor(t);
     for (symbol t = 0; t < g_.tensors.size(); ++t) window(t);
     g_.shapes = shapes_.get().shapes;
@@ -195,7 +199,7 @@ private:
   }
 
   void node_at(json const& j) {
-    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "place"});
+    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "block", "place"});
     node n;
     std::string const& name = graph_parts::text(graph_parts::member(j, "op"));
     n.op = known_.find(name);
@@ -217,6 +221,8 @@ private:
     if (json const* const b = graph_parts::member_if(j, "merges")) n.merges = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "exact")) n.exact = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "repeated")) n.repeated = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "block"))
+      n.block = index(*b, g_.blocks.size() + std::int64_t{1}, -g_.blocks.size());
     if (json const* const p = graph_parts::member_if(j, "place"))
       n.where = places_[static_cast<std::size_t>(index(*p, static_cast<std::int64_t>(places_.size())))];
     for (int k = 0; k < n.result_count; ++k) {

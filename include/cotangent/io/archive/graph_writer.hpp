@@ -33,6 +33,7 @@ public:
     for (std::int32_t i = 0; i < g_.node_count; ++i) j["nodes"].push_back(node_at(i));
     for (std::int32_t r = 0; r < g_.region_count; ++r) j["regions"].push_back(region_at(r));
     for (std::int32_t k = 0; k < g_.extent_count; ++k) j["extents"].push_back(g_.extents[k].text);
+    if (g_.block_count > 0) j["blocks"] = list(g_.blocks, g_.block_count);
     if (!list_of_places_.empty()) j["places"] = std::move(list_of_places_);
     return j;
   }
@@ -40,10 +41,10 @@ public:
 private:
   /// Compiles as long as nothing has more members than are written below.
   static void has_no_other_members(graph const& g, tensor_symbol const& t, node const& n, region const& r) {
-    [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names] = g;
+    [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names, blocks] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;
     [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, merges,
-                                  where, exact, repeated] = n;
+                                  where, exact, repeated, block] = n;
     [[maybe_unused]] auto const& [first_input, inputs, first_output, outputs, owner, parent] = r;
   }
   template <class T> static json list(T const* first, int count) {
@@ -79,6 +80,7 @@ private:
     if (!n.merges) j["merges"] = false;
     if (n.exact) j["exact"] = true;
     if (n.repeated) j["repeated"] = true;
+    if (n.block != 0) j["block"] = n.block;
     if (n.where.line() != 0) j["place"] = place(n.where);
     return j;
   }

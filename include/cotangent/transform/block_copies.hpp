@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_BLOCK_COPIES_HPP
+#define COTANGENT_TRANSFORM_BLOCK_COPIES_HPP
+
+#include <cotangent/ops/compare.hpp>
+#include <cotangent/ops/control.hpp>
+#include <cotangent/transform/block_tree.hpp>
+#include <cotangent/transform/region_copy.hpp>
+
+#include <cstdint>
+
+// The nodes of blocks once more, for their gradients: see checkpoint.hpp.
+//
+// What a node makes belongs to the block of the node, and the gradient of a block reads it. The innermost block around all
+// that reads a value is where the value is at home. A value that is at home in no block is kept. One that is at home in a
+// block is computed again with that block, once its gradient is computed: from values that are at home further out, which
+// either were kept or were computed again with the blocks around, and with all that lies between, whatever inner block
+// that belongs to. Inner blocks are computed again from that once more.
+
+namespace cotangent::detail {
+
+class block_copies {
+  /// A value as a block has it while it is computed again; one that waits for `since`.
+  struct again {
+    std::int32_t block = 0;
+    symbol made = none, since = none;
+    std::int32_t next = none;
+  };
+  graph_view g_;
+  block_tree const& tree_;
+  builder b_;
+  region_copier regions_;
+  array<std::int32_t> block_;        // by node: what is left of its block; negative for gradients
+  array<std::int32_t> home_;         // by symbol
+  array<std::int32_t> first_, late_; // by symbol: into `all_`
+  array<again> all_;
+  array<symbol> arrived_;         // by block: the cotangent that came from outside last
+  array<std::int32_t> last_node_; // by block: its last one
+  array<std::int32_t> order_;
+  array<bool> used_;     // by block
+  std::int32_t now_ = 0; // the node at hand
+  bool regions_copied_ = false;
+
+public:
+  constexpr block_copies(graph_view const& g, block_tree const& tree)
+      : g_(g), tree_(tree), b_(g), regions_(b_), block_(g.node_count), home_(g.tensor_count),
+        first_(g.tensor_count, none), late_(g.tensor_count, none), arrived_(tree.size(), none),
+        last_node_(tree.size(), none), used_(tree.size(), false) {
+    find_blocks();
+    find_homes();
+    for (now_ = 0; now_ < g_.node_count; ++now_) {
+      if (block_[now_] < 0) visit(g_.nodes[now_]);
+      order_.push(now_);
+    }
+    b_.reorder(order_);
+  }
+  constexpr graph take() { return static_cast<graph&&>(b_.edit()); }
+  constexpr bool has_regions() const noexcept { return regions_copied_; }
+  /// Whether anything of this block is computed again.
+  constexpr bool uses(std::int32_t block) const noexcept { return used_[block]; }
+  constexpr std::int32_t last_node(std::int32_t block) const noexcept { return last_node_[block]; }
+
+private:
+  static constexpr bool is_source(node const& n) noexcept {
+    return n.op->kind == operation_kind::constant || n.op->kind == operation_kind::iota ||
+           n.op->kind == operation_kind::size;
+  }
+  /// What writes into views stays where it is, and what has no result has an effect.
+  constexpr bool can_run_again(node const& n) const {
+    for (int k = 0; k < n.result_count; ++k)
+      if (g_.tensors[g_.result(n, k)].base != none) return false;
+    return n.result_count > 0;
+  }
+  constexpr void find_blocks() {
+    for (std::int32_t i = 0; i < g_.node_count; ++i) {
+      node const& n = g_.nodes[i];
+      if (n.region != 0 || n.block == 0) continue;
+      bool const forward = n.block > 0;
+      std::int32_t const left = tree_.left_of(forward ? n.block : -n.block);
+      block_[i] = !forward ? -left : can_run_again(n) ? left : 0;
+      for (std::int32_t a = forward ? left : 0; a != 0; a = tree_.around(a)) last_node_[a] = i;
+    }
+  }
+  constexpr std::int32_t block_of(symbol t) const {
+    std::int32_t const p = g_.tensors[t].producer;
+    return p == none || block_[p] < 0 ? 0 : block_[p];
+  }
+  constexpr void find_homes() {
+    for (symbol t = 0; t < g_.tensor_count; ++t) home_[t] = block_of(t);
+    for (std::int32_t i = 0; i < g_.node_count; ++i) {
+      node const& n = g_.nodes[i];
+      std::int32_t const reader = block_[i] < 0 ? -block_[i] : block_[i];
+      for (int k = 0; k < n.operand_count; ++k)
+        if (symbol const x = g_.operand(n, k); x != none && home_[x] != 0)
+          home_[x] = tree_.common(home_[x], reader);
+    }
+    for (int k = 0; k < g_.output_count(); ++k)
+      if (g_.output(k) != none) home_[g_.output(k)] = 0;
+  }
+
+  constexpr void visit(node const& n) {
+    std::int32_t const of = -block_[now_];
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = g_.operand(n, k); x != none) arrive(x, of);
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = g_.operand(n, k); x != none && home_[x] != 0) {
+        symbol const made = computed(x, home_[x]);
+        b_.edit().ids[b_.get().nodes[now_].first + k] = made;
+      }
+  }
+  /// A value that the gradient of block `of` reads: a cotangent for those blocks in whose gradient it was not made.
+  constexpr void arrive(symbol x, std::int32_t of) {
+    std::int32_t const p = g_.tensors[x].producer;
+    if (p == none || block_[p] > 0 || is_source(g_.nodes[p])) return;
+    std::int32_t const common = tree_.common(of, -block_[p]);
+    for (std::int32_t a = of; a != common; a = tree_.around(a))
+      if ((block_[p] < 0 || p > last_node_[a]) &&
+          (arrived_[a] == none || g_.tensors[arrived_[a]].producer < p))
+        arrived_[a] = x;
+  }
+  /// What a copy in this block has to wait for.
+  constexpr symbol cotangent_of(std::int32_t block) const {
+    if (arrived_[block] != none) return arrived_[block];
+    for (std::int32_t i = now_ - 1; i >= 0; --i) {
+      node const& n = g_.nodes[i];
+      bool const works = n.op->kind == operation_kind::elementwise ||
+                         n.op->kind == operation_kind::reduction || n.op->kind == operation_kind::matmul ||
+                         n.op->kind == operation_kind::whole;
+      if (n.region == 0 && works && home_[g_.result(n)] == 0) return g_.result(n);
+    }
+    return none;
+  }
+
+  // ---- copies
+
+  constexpr symbol find(symbol t, std::int32_t block) const {
+    for (std::int32_t k = first_[t]; k != none; k = all_[k].next)
+      if (all_[k].block == block) return all_[k].made;
+    return none;
+  }
+  constexpr void note(symbol t, std::int32_t block, symbol made) {
+    first_[t] = all_.push({block, made, none, first_[t]});
+  }
+  /// Whether a value is computed again with this block, rather than there when that begins.
+  constexpr bool is_inside(symbol t, std::int32_t block) const {
+    return home_[t] != 0 && tree_.lies_in(home_[t], block);
+  }
+  /// A value that is there when a block within its home is computed again.
+  constexpr symbol there(symbol t) { return home_[t] == 0 ? t : computed(t, home_[t]); }
+
+  constexpr symbol computed(symbol wanted, std::int32_t block) {
+    if (symbol const found = find(wanted, block); found != none) return found;
+    used_[block] = true;
+    array<symbol> waiting;
+    waiting.push(wanted);
+    while (!waiting.empty()) {
+      symbol const t = waiting.back();
+      std::int32_t const i = g_.tensors[t].producer;
+      node const& n = g_.nodes[i];
+      bool ready = find(t, block) == none;
+      if (!ready) {
+        (void)waiting.pop();
+        continue;
+      }
+      if (is_source(n)) {
+        note(t, block, t);
+        continue;
+      }
+      for (int k = 0; k < n.operand_count; ++k)
+        if (symbol const x = g_.operand(n, k); x != none && is_inside(x, block) && find(x, block) == none) {
+          waiting.push(x);
+          ready = false;
+        }
+      if (ready) make(i, block);
+    }
+    return find(wanted, block);
+  }
+  constexpr void make(std::int32_t i, std::int32_t block) {
+    node const n = g_.nodes[i];
+    array<symbol> x(n.operand_count, none);
+    int outside = -1;
+    bool late = false; // something is a copy that waits already
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const t = g_.operand(n, k);
+      if (t == none) continue;
+      bool const source = g_.tensors[t].producer != none && is_source(g_.nodes[g_.tensors[t].producer]);
+      bool const inside = !source && is_inside(t, block);
+      x[k] = source ? t : inside ? find(t, block) : there(t);
+      late = late || inside;
+      if (!source && !inside && outside < 0) outside = k;
+    }
+    if (!late && outside >= 0) x[outside] = waiting_for(g_.operand(n, outside), x[outside], block);
+    bool const exact = b_.exact;
+    b_.exact = n.exact;
+    if (n.op->kind == operation_kind::control) make_control(n, x, block);
+    else {
+      symbol const y = g_.result(n);
+      note(y, block,
+           b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
+                   g_.tensors[y].type, g_.tensors[y].shape, n.where, false));
+    }
+    b_.exact = exact;
+    order_.push(b_.get().nodes.size() - 1);
+  }
+  /// The value at hand for t, but not before the cotangents of the block are there.
+  constexpr symbol waiting_for(symbol t, symbol x, std::int32_t block) {
+    symbol const since = cotangent_of(block);
+    if (since == none || since == x) return x;
+    for (std::int32_t k = late_[t]; k != none; k = all_[k].next)
+      if (all_[k].block == block && all_[k].since == since) return all_[k].made;
+    symbol const both[2]{x, since};
+    symbol const y = b_.push(info_of<op::after>(), both, 2, nullptr, 0, b_.tensor(x).type, b_.tensor(x).shape,
+                             g_.nodes[now_].where, false);
+    order_.push(b_.get().nodes.size() - 1);
+    late_[t] = all_.push({block, y, since, late_[t]});
+    return y;
+  }
+  /// A loop or a choice of branches, with all that stands inside.
+  constexpr void make_control(node const& n, array<symbol> const& x, std::int32_t block) {
+    array<std::int64_t> attributes;
+    array<symbol> results;
+    array<std::int32_t> inside;
+    for (int k = 0; k < n.attribute_count; ++k) attributes.push(g_.attribute(n, k));
+    for (int k = 0; k < n.result_count; ++k) {
+      tensor_symbol const t = g_.tensors[g_.result(n, k)];
+      results.push(b_.symbol_of(t.type, t.shape, t.depth));
+      note(g_.result(n, k), block, results.back());
+    }
+    bool const loop = n.op == info_of<op::loop>(), choice = n.op == info_of<op::case_of>();
+    int const begin = loop ? 5 : choice ? static_cast<int>(3 + attributes[0]) : attributes.size();
+    for (int k = begin; k < attributes.size(); ++k) {
+      std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
+      if (old == none) continue;
+      int const nodes = b_.get().nodes.size();
+      inside.push(regions_.copy(old));
+      array<symbol> outputs;
+      for (int j = 0; j < g_.output_count(old); ++j) outputs.push(regions_(g_.output(j, old)));
+      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
+      attributes[k] = inside.back();
+      for (int j = nodes; j < b_.get().nodes.size(); ++j) order_.push(j);
+    }
+    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), results.data(), results.size(),
+                                      attributes.data(), attributes.size(), n.where);
+    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
+    regions_copied_ = regions_copied_ || inside.size() > 0;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

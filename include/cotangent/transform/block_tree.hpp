@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_BLOCK_TREE_HPP
+#define COTANGENT_TRANSFORM_BLOCK_TREE_HPP
+
+#include <cotangent/graph/graph.hpp>
+
+#include <cstdint>
+
+// The blocks of a graph, which are functions that are computed again for their gradients, as they lie in each other.
+
+namespace cotangent::detail {
+
+/// Blocks are counted from 1; 0 is what lies around all of them. A block that is dissolved belongs to the one around it.
+class block_tree {
+  array<std::int32_t> around_, depth_; // by block
+  array<bool> dissolved_;
+
+public:
+  constexpr explicit block_tree(graph_view const& g) {
+    around_.push(0);
+    depth_.push(0);
+    for (std::int32_t k = 0; k < g.block_count; ++k) {
+      around_.push(g.blocks[k]);
+      depth_.push(depth_[g.blocks[k]] + 1);
+    }
+    dissolved_.assign(around_.size(), false);
+  }
+  constexpr std::int32_t size() const noexcept { return around_.size(); }
+  constexpr void dissolve(std::int32_t b, bool yes = true) { dissolved_[b] = yes; }
+  constexpr bool is_dissolved(std::int32_t b) const noexcept { return dissolved_[b]; }
+
+  /// What is left of a block: itself, or the next one around it.
+  constexpr std::int32_t left_of(std::int32_t b) const noexcept {
+    while (dissolved_[b]) b = around_[b];
+    return b;
+  }
+  /// The block around one that is not dissolved.
+  constexpr std::int32_t around(std::int32_t b) const noexcept { return left_of(around_[b]); }
+  /// The innermost block in which both lie.
+  constexpr std::int32_t common(std::int32_t a, std::int32_t b) const noexcept {
+    while (a != b) {
+      bool const first = depth_[a] > depth_[b];
+      if (first || depth_[a] == depth_[b]) a = around_[a];
+      if (!first) b = around_[b];
+    }
+    return left_of(a);
+  }
+  /// Whether a block is another one, or lies in it.
+  constexpr bool lies_in(std::int32_t a, std::int32_t b) const noexcept {
+    while (depth_[a] > depth_[b]) a = around_[a];
+    return a == b;
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

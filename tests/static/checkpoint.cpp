@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+// Static programs whose gradients compute again what they would have kept.
+
+namespace {
+
+namespace ct = cotangent;
+
+using square = ct::tensor<float, 64, 64>;
+using batch = ct::tensor<float, 256, 64>;
+
+inline constexpr auto layer = [](auto x, auto w) { return ct::tanh(ct::matmul(x, w)); };
+inline constexpr auto two_layers = [](auto x, auto v, auto w) { return layer(layer(x, v), w); };
+inline constexpr auto four_kept = [](auto x, auto a, auto b, auto c, auto d) {
+  return ct::mean(ct::square(two_layers(two_layers(x, a, b), c, d)));
+};
+inline constexpr auto four_again = [](auto x, auto a, auto b, auto c, auto d) {
+  auto const block = ct::checkpoint(two_layers);
+  return ct::mean(ct::square(block(block(x, a, b), c, d)));
+};
+
+using kept = ct::program<decltype(ct::grad<1, 2, 3, 4>(four_kept)), batch, square, square, square, square>;
+using again = ct::program<decltype(ct::grad<1, 2, 3, 4>(four_again)), batch, square, square, square, square>;
+static_assert(again::workspace_bytes + 256 * 64 * 4 <= kept::workspace_bytes);
+
+// in a constant evaluation
+inline constexpr auto waves = [](auto x) { return ct::sin(ct::exp(x * x)) * x; };
+inline constexpr auto waves_again = ct::checkpoint(waves);
+static_assert(ct::grad(waves)(0.5) == ct::grad(waves_again)(0.5));
+static_assert(waves_again(0.5) == ct::compiled(waves)(0.5));
+inline constexpr auto slope = [](auto x) { return ct::grad(waves)(x); };
+inline constexpr auto slope_again = [](auto x) { return ct::grad(ct::checkpoint(waves_again))(x); };
+static_assert(ct::grad(slope)(0.5) == ct::grad(slope_again)(0.5));
+
+} // namespace
