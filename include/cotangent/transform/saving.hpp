@@ -152,7 +152,9 @@ public:
   /// The least cut, or a quicker choice.
   constexpr array<saved_value> choose(bool quickly = false) {
     array<saved_value> saved;
-    array<bool> const chosen = quickly ? chosen_quickly() : chosen_exactly();
+    array<bool> chosen;
+    if (quickly) chosen = chosen_quickly();
+    else chosen = chosen_exactly();
     for (int v = 0; v < of_.size(); ++v)
       if (chosen[v]) saved.push(described(of_[v]));
     return saved;
@@ -270,15 +272,16 @@ private:
     return chosen;
   }
 
-  /// A value is saved where what it is made of would take more, as if nothing were shared but what is saved anyway. Never
-  /// more than what is read.
+  /// A value is saved where what it is made of would take more, as if nothing were shared but what is saved anyway; or
+  /// what the function computes and the gradient reads, where that takes less.
   constexpr array<bool> chosen_quickly() const {
     constexpr std::int64_t most = std::int64_t{1} << 60;
-    int const count = of_.size();
-    array<std::int64_t> made(count); // the bits of what it is made of
-    array<bool> needed(count), chosen(count);
+    array<std::int64_t> made(of_.size()); // the bits of what a value is made of
     auto const saves = [&](int v) {
       return has(v, fixed) || (!passes(v) && (bits_[v] < made[v] || (bits_[v] == made[v] && has(v, early))));
+    };
+    auto const saves_early = [&](int v) {
+      return has(v, fixed) || (!passes(v) && has(v, early) && made[v] > 0);
     };
     auto const price = [&](int v) { return !saves(v) ? made[v] : has(v, read) ? 0 : bits_[v]; };
     visit_made([&](int v, node const& n) {
@@ -286,6 +289,14 @@ private:
         if (x != v && made[v] < most) made[v] += price(x);
       });
     });
+    array<bool> smaller, as_read;
+    if (needed_of(saves, smaller) < needed_of(saves_early, as_read)) return smaller;
+    return as_read;
+  }
+  /// What is saved of that which is needed; its bits.
+  template <class Saves> constexpr std::int64_t needed_of(Saves saves, array<bool>& chosen) const {
+    int const count = of_.size();
+    array<bool> needed(count);
     for (int v = 0; v < count; ++v) needed[v] = has(v, read);
     for (int p = nodes_.count(0); p-- > 0;) {
       node const& n = g_.nodes[nodes_.at(0, p)];
@@ -294,8 +305,13 @@ private:
         if (int const v = vertex_[root(results(n)[k])]; v >= 0) makes = makes || (needed[v] && !saves(v));
       if (makes) visit_operands(n, [&](int x) { needed[x] = true; });
     }
-    for (int v = 0; v < count; ++v) chosen[v] = needed[v] && saves(v);
-    return chosen;
+    std::int64_t bits = 0;
+    chosen = array<bool>(count);
+    for (int v = 0; v < count; ++v) {
+      chosen[v] = needed[v] && saves(v);
+      if (chosen[v]) bits += bits_[v];
+    }
+    return bits;
   }
 };
 
