@@ -154,6 +154,8 @@ namespace detail {
 template <class M, class V>
 COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b) {
   if constexpr (!is_floating<V>) return select(take_first, a, b);
+  else if constexpr (!is_fast && is_vector<V>) // the inner choice is one instruction, unless clang joins the masks
+    return select(is_nan(a), a, opaque<V>(select(take_first, a, b)));
   else if constexpr (!is_fast) return select(logical_or<M>(take_first, is_nan(a)), a, b);
   else {
     using bits = bits_t<V>;

@@ -159,7 +159,7 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
         for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
         if (c < lanes) {
-          if (lanes - c >= W) __builtin_unreachable(); // masks need no second bound
+          if (lanes - c <= 0 || lanes - c >= W) __builtin_unreachable(); // masks need no second bound
           step<S, false>(sums, before, c, lanes - c, list, all);
         }
     }
@@ -322,7 +322,10 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     once_steps(std::make_index_sequence<shape::size(0)>{});
     static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I)>(), 0)...});
     for (row = 0; row < rows; row += B) {
-      if constexpr (B > 1) active = rows - row < B ? rows - row : B;
+      if constexpr (B > 1) {
+        active = rows - row < B ? rows - row : B;
+        if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
+      }
       if constexpr (B > 1 && !turned)
         if (active < B) row_values = {}; // what no row computes could be denormal, and slow
       if constexpr (N.split > 1) {
