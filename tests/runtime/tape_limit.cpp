@@ -213,3 +213,43 @@ TEST_CASE("random nests of loops and branches have the same gradients with a tap
       CHECK(again[k] == Approx(twice[k]).epsilon(1e-9).margin(1e-9));
   }
 }
+
+TEST_CASE("places and segments are chosen for the fewest runs that the bytes allow", "[tape_limit]") {
+  using namespace ct::detail;
+  for (int places = 1; places <= 4; ++places) { // by search: where the next place stands, and both parts
+    std::vector<std::vector<double>> least(std::size_t(places) + 1, std::vector<double>(61, 0));
+    for (std::size_t s = 0; s < least.size(); ++s)
+      for (std::size_t u = 2; u < least[s].size(); ++u) {
+        least[s][u] = 1e18;
+        for (std::size_t a = 1; a < u && s > 0; ++a)
+          least[s][u] = std::fmin(least[s][u], double(a) + least[s - 1][u - a] + least[s][a]);
+      }
+    for (std::size_t u = 0; u <= 60; ++u)
+      CHECK(fewest_runs(std::int64_t(u), places) == least[std::size_t(places)][u]);
+  }
+  // 10,000 iterations: 8 KiB to go on from, 16 KiB of sums, 16 KiB a record
+  tape_sizes const bytes{.state = 8192, .place = 25600, .record = 16384, .fixed = 768};
+  auto const chosen = [&](std::int64_t kib, std::int64_t trips = 10000) {
+    return schedule_of({.limit = kib * 1024, .schedule = checkpoints::binomial}, bytes, trips, false);
+  };
+  auto const runs = [&](tape_schedule const& s) {
+    std::int64_t const units = (10000 + s.segment - 1) / s.segment;
+    return double(s.segment) * fewest_runs(units, s.places);
+  };
+  double before = 1e18;
+  for (std::int64_t const kib : {64, 80, 96, 128, 192, 256, 512, 1024}) {
+    tape_schedule const s = chosen(kib);
+    CAPTURE(kib, s.segment, s.places);
+    REQUIRE(s.by == tape_schedule::binomial);
+    CHECK(s.segment * bytes.record + s.places * bytes.place + bytes.state + bytes.fixed <= kib * 1024);
+    CHECK(runs(s) <= before);
+    for (int places = 1; places <= most_places; ++places) // none other that fits needs fewer
+      if (std::int64_t const left = kib * 1024 - bytes.fixed - bytes.state - places * bytes.place;
+          left >= bytes.record)
+        CHECK(runs(s) <= runs({tape_schedule::binomial, left / bytes.record, places, 0}));
+    before = runs(s);
+  }
+  CHECK(runs(chosen(128)) < 30 * 10000);
+  CHECK(chosen(128, -1).places == chosen(128, 4096).places); // nobody knows how often
+  CHECK(chosen(32).by == tape_schedule::impossible);
+}

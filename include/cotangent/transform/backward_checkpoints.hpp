@@ -66,7 +66,8 @@ public:
       size_.state = capped_sum(size_.state, bytes(operand(layout_.init(k))));
     size_.place = size_.state;
     for (symbol const t : parts.carried) size_.place = capped_sum(size_.place, bytes(t));
-    size_.place = capped_product(size_.place, 2); // each carried value is written apart from where it is read
+    // values to go on from, sums apart from where they are read, and what the loop around them needs to run
+    size_.place = capped_sum(size_.place, tape_sizes::level);
     size_.fixed = sequence_bytes * layout_.carried;
     for (symbol const t : parts.saved)
       if (scanned_at(t) < 0) {

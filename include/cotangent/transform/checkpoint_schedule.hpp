@@ -25,6 +25,26 @@ struct tape_schedule {
 /// Loops nest as deep as there are places, and each level has the body once more.
 inline constexpr int most_places = 12;
 
+/// Where nobody knows how often a loop runs, a schedule is chosen that is good at this number.
+inline constexpr std::int64_t trips_of_unknown_loops = 4096;
+
+/// How often units are run ahead, in all, until the last of them was reversed: at least, with so many places.
+///
+/// Source: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2: with s places and each unit run
+/// at most r times C(s + r, s) units can be reversed, and u of them, no fewer than with r - 1, take r u - C(s + r, r - 1).
+constexpr double fewest_runs(std::int64_t units, int places) noexcept {
+  auto const u = static_cast<double>(units);
+  if (units <= 1) return 0;
+  if (places == 1) return u * (u - 1) / 2;
+  double r = 0, reach = 1, beyond = 0; // C(s + r, s), C(s + r, s + 1)
+  while (reach < u) {
+    r += 1;
+    beyond += reach;
+    reach = reach * (r + places) / r;
+  }
+  return r * u - beyond;
+}
+
 /// The smallest n with n n >= x.
 constexpr std::int64_t root_above(std::int64_t x) noexcept {
   std::int64_t low = 0, high = std::int64_t{1} << 31;
@@ -38,8 +58,9 @@ constexpr std::int64_t root_above(std::int64_t x) noexcept {
 
 /// What a loop takes, in bytes.
 struct tape_sizes {
-  std::int64_t state = 0;  // to go on from, in a sequence
-  std::int64_t place = 0;  // the same where it is used again, with what the loop around it carries
+  static constexpr std::int64_t level = 1024; // a loop around others, besides its values
+  std::int64_t state = 0;                     // to go on from, in a sequence
+  std::int64_t place = 0;  // the same where it is used again, with the sums that the loop around it carries
   std::int64_t record = 0; // of an iteration
   std::int64_t fixed = 0;  // of any record
 };
@@ -69,19 +90,24 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
     if (o.schedule == checkpoints::equally_spaced || fits((trips + s.segment - 1) / s.segment, s.segment))
       return s;
   }
-  std::int64_t const least = capped_sum(bytes.place, record);
+  std::int64_t const room = limit - state; // the part that runs again has one more
+  std::int64_t const least = capped_sum(capped_sum(bytes.place, record), state);
   if (least > limit) return {tape_schedule::impossible, 1, 0, capped_sum(bytes.fixed, least)};
   s.by = tape_schedule::binomial;
-  s.segment = limit / 2 / record;
-  if (s.segment < 1 || capped_sum(capped_product(s.segment, record), bytes.place) > limit) s.segment = 1;
-  if (trips >= 0 && s.segment > trips) s.segment = trips < 1 ? 1 : trips;
-  std::int64_t const left = limit - capped_product(s.segment, record);
-  s.places = bytes.place <= 0 || left / bytes.place > most_places ? most_places
-                                                                  : static_cast<int>(left / bytes.place);
-  if (trips >= 0) { // more than halving takes is of no use
-    int halvings = 1;
-    for (std::int64_t n = (trips + s.segment - 1) / s.segment; n > 2; n = (n + 1) / 2) ++halvings;
-    if (s.places > halvings) s.places = halvings;
+  // what one more place takes is taken from the segment: whichever number of them needs the fewest runs
+  std::int64_t const counted = trips >= 0 ? trips : trips_of_unknown_loops;
+  double fewest = 0;
+  for (int places = 1; places <= most_places; ++places) {
+    std::int64_t const left = room - capped_product(places, bytes.place);
+    if (left < record) break;
+    std::int64_t segment = left / record;
+    if (trips >= 0 && segment > trips) segment = trips < 1 ? 1 : trips;
+    std::int64_t const units = counted / segment + (counted % segment != 0 ? 1 : 0);
+    double const runs = static_cast<double>(segment) * fewest_runs(units, places);
+    if (s.places > 0 && runs >= fewest) continue;
+    fewest = runs;
+    s.segment = segment;
+    s.places = places;
   }
   return s;
 }
