@@ -32,6 +32,11 @@ static_assert(decltype(ct::vjp(rectified)(ct::tensor<float, 11>()))::second_type
 static_assert(ct::vjp(rectified)(ct::tensor<float, 11>{1, -1, 2, 0, 3, -3, 4, 5, -2, 6, 7}).second(3.0f) ==
               ct::tensor<float, 11>{3, 0, 3, 0, 3, 0, 3, 3, 0, 3, 3});
 
+// What is chosen where there are too many values for the least cut.
+using of_rectified = ct::detail::vjp_stages<std::remove_const_t<decltype(rectified)>,
+                                            std::integer_sequence<int, 0>, ct::tensor<float, 11>>;
+static_assert(ct::detail::saving(of_rectified::whole, ct::saving_options{}).choose(true).size() == 1);
+
 // Several outputs, any of which may lack a cotangent; integers have none.
 inline constexpr auto several = [](auto x, auto y) {
   return std::tuple(x * y, ct::convert<std::int32_t>(y), y * y);

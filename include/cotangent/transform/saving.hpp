@@ -272,6 +272,26 @@ private:
     return chosen;
   }
 
+  /// What is saved of that which is needed; its bits.
+  constexpr std::int64_t needed_of(array<bool> const& saves, array<bool>& chosen) const {
+    int const count = of_.size();
+    array<bool> needed(count);
+    for (int v = 0; v < count; ++v) needed[v] = has(v, read);
+    for (int p = nodes_.count(0); p-- > 0;) {
+      node const& n = g_.nodes[nodes_.at(0, p)];
+      bool makes = false;
+      for (int k = 0; k < n.result_count; ++k)
+        if (int const v = vertex_[root(results(n)[k])]; v >= 0) makes = makes || (needed[v] && !saves[v]);
+      if (makes) visit_operands(n, [&](int x) { needed[x] = true; });
+    }
+    std::int64_t bits = 0;
+    chosen = array<bool>(count);
+    for (int v = 0; v < count; ++v) {
+      chosen[v] = needed[v] && saves[v];
+      if (chosen[v]) bits += bits_[v];
+    }
+    return bits;
+  }
   /// A value is saved where what it is made of would take more, as if nothing were shared but what is saved anyway; or
   /// what the function computes and the gradient reads, where that takes less.
   constexpr array<bool> chosen_quickly() const {
@@ -280,38 +300,19 @@ private:
     auto const saves = [&](int v) {
       return has(v, fixed) || (!passes(v) && (bits_[v] < made[v] || (bits_[v] == made[v] && has(v, early))));
     };
-    auto const saves_early = [&](int v) {
-      return has(v, fixed) || (!passes(v) && has(v, early) && made[v] > 0);
-    };
     auto const price = [&](int v) { return !saves(v) ? made[v] : has(v, read) ? 0 : bits_[v]; };
     visit_made([&](int v, node const& n) {
       visit_operands(n, [&](int x) {
         if (x != v && made[v] < most) made[v] += price(x);
       });
     });
-    array<bool> smaller, as_read;
-    if (needed_of(saves, smaller) < needed_of(saves_early, as_read)) return smaller;
+    array<bool> marked(of_.size()), smaller, as_read;
+    for (int v = 0; v < of_.size(); ++v) marked[v] = saves(v);
+    std::int64_t const bits = needed_of(marked, smaller);
+    for (int v = 0; v < of_.size(); ++v)
+      marked[v] = has(v, fixed) || (!passes(v) && has(v, early) && made[v] > 0);
+    if (bits < needed_of(marked, as_read)) return smaller;
     return as_read;
-  }
-  /// What is saved of that which is needed; its bits.
-  template <class Saves> constexpr std::int64_t needed_of(Saves saves, array<bool>& chosen) const {
-    int const count = of_.size();
-    array<bool> needed(count);
-    for (int v = 0; v < count; ++v) needed[v] = has(v, read);
-    for (int p = nodes_.count(0); p-- > 0;) {
-      node const& n = g_.nodes[nodes_.at(0, p)];
-      bool makes = false;
-      for (int k = 0; k < n.result_count; ++k)
-        if (int const v = vertex_[root(results(n)[k])]; v >= 0) makes = makes || (needed[v] && !saves(v));
-      if (makes) visit_operands(n, [&](int x) { needed[x] = true; });
-    }
-    std::int64_t bits = 0;
-    chosen = array<bool>(count);
-    for (int v = 0; v < count; ++v) {
-      chosen[v] = needed[v] && saves(v);
-      if (chosen[v]) bits += bits_[v];
-    }
-    return bits;
   }
 };
 
