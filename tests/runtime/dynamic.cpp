@@ -12,6 +12,17 @@
 #include <thread>
 #include <vector>
 
+namespace user {
+
+/// Nobody knows its derivative.
+struct opaque : cotangent::extend::elementwise<1> {
+  static constexpr char const* name = "opaque";
+  static constexpr cotangent::derivative_kind derivative = cotangent::derivative_kind::none_;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a) { return static_cast<V>(a + 1); }
+};
+
+} // namespace user
+
 namespace {
 
 namespace ct = cotangent;
@@ -394,6 +405,97 @@ TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
   CHECK(double(p.value(dd)) == Approx(2.71828175).epsilon(1e-7));
   for (auto const& e : ds) CHECK(double(p.value(e.as<double>())) == 2);
   CHECK(refuses<ct::graph_error>([&] { (void)ds[0].as<float>(); }, {"element type"}));
+}
+
+TEST_CASE("X1: an operation without an adjoint is refused on a way that is needed, and nowhere else", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
+  auto const z = ct::extend::apply<user::opaque>(std::source_location::current(), x) * y;
+  int const before = g.get().nodes.size();
+  CHECK(refuses<ct::not_differentiable_error>([&] { g.gradient({ct::sum(z)}, {x}); }, {"opaque"}));
+  auto const dy = g.gradient({ct::sum(z)}, {y}).front();
+  auto const dx = g.gradient({ct::sum(ct::stop_gradient(z) * x)}, {x}).front();
+  CHECK(g.get().nodes.size() > before);
+  auto p = g.compile({dy, dx});
+  p.bind(x, {1.0, -2.0, 3.0});
+  p.bind(y, {4.0, 5.0, 6.0});
+  p.run();
+  CHECK(p.value(dy)(1) == -1); // opaque(-2)
+  CHECK(p.value(dx)(1) == -5);
+}
+
+TEST_CASE("X2, X3: one variable many times, and gradients that are the same value", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
+  expr<double> s = x;
+  for (int k = 1; k < 8; ++k) s = s + x;
+  auto const d8 = g.gradient({ct::sum(s)}, {x}).front();
+  auto const both = g.gradient({x + y}, {x, y}, {ct::exp(x)});
+  auto const z = ct::tanh(x * y);
+  auto p = g.compile({d8, both[0], both[1], z, z + 0.0});
+  p.bind(x, {0.5, 2.0});
+  p.bind(y, {1.0, 1.0});
+  p.run();
+  CHECK(p.value(d8)(0) == 8);
+  CHECK(p.value(both[0])(1) == Approx(std::exp(2.)));
+  CHECK(p.value(both[0])(1) == p.value(both[1])(1));
+  // the same expression has one place; what is asked for apart has two
+  auto const apart = g.gradient({x + y}, {x, y}, {ct::exp(y)});
+  std::vector<double> first(2), second(2);
+  auto q = g.compile({ct::exp(x), x * 2.0}, {});
+  q.bind(x, {1.0, 1.0});
+  CHECK_NOTHROW(q.run());
+  auto r = g.compile({apart[0], apart[1]});
+  r.bind(y, {1.0, 3.0});
+  r.run();
+  CHECK(r.value(apart[0])(0) == r.value(apart[1])(0));
+  if (apart[0].id() != apart[1].id()) CHECK(r.value(apart[0]).data() != r.value(apart[1]).data());
+}
+
+TEST_CASE("L13, L23, L27: gradients of a part of what a loop or branch takes, in any order", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2}), v = g.input<double>("v", {2});
+  auto const k = g.input<std::int64_t>("k");
+  auto const [a, b] = ct::for_loop(
+      3, [&](auto, auto p, auto q) { return std::tuple(q * w, ct::sin(p) + q * v); }, x, x + 1.0);
+  auto const c = ct::case_of(
+      k, [](auto p, auto q, auto) { return q * p; }, [](auto, auto, auto q) { return q * q; })(a, b, w);
+  auto const unused = ct::case_of(k, [](auto p) { return ct::log(p); }, [](auto p) { return p * p; })(x);
+  auto const loss = ct::sum(c * b);
+  auto const all = g.gradient({loss}, {x, w, v});
+  std::vector<ct::dynamic::any_expr> outputs{loss, all[0], all[1], all[2]};
+  std::vector<expr<double>> alone;
+  for (auto const& of : {x, w, v}) alone.push_back(g.gradient({loss}, {of}).front());
+  outputs.insert(outputs.end(), alone.begin(), alone.end());
+  auto p = g.compile(outputs);
+  ct::tensor<double, 2> X{.3, -.4}, W{.7, 1.1}, V{-.2, .5};
+  std::int64_t chosen = 0;
+  p.bind(x, X);
+  p.bind(w, W);
+  p.bind(v, V);
+  p.bind(k, chosen);
+  for (; chosen < 3; ++chosen) {
+    ct::tensor<double, 2>* const at[]{&X, &W, &V};
+    p.run();
+    std::vector<double> d;
+    for (std::size_t j = 0; j < 3; ++j)
+      for (std::int64_t i = 0; i < 2; ++i) {
+        d.push_back(p.value(all[j])(i));
+        CHECK(p.value(alone[j])(i) == Approx(d.back()).epsilon(1e-14));
+      }
+    for (std::size_t j = 0; j < 6; ++j) {
+      double& e = (*at[j / 2])(static_cast<std::int64_t>(j % 2));
+      double const was = e;
+      e = was + 1e-5;
+      p.run();
+      double const high = p.value(loss);
+      e = was - 1e-5;
+      p.run();
+      CHECK(d[j] == Approx((high - double(p.value(loss))) / 2e-5).epsilon(1e-7).margin(1e-9));
+      e = was;
+    }
+  }
+  (void)unused;
 }
 
 } // namespace

@@ -5,8 +5,10 @@
 #include <cotangent/dynamic/convolution.hpp>
 #include <cotangent/dynamic/network.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Convolutions and poolings in graphs at run time: through views, in loops, refused.
@@ -406,3 +408,41 @@ TEST_CASE("what does not fit is refused with shapes, and the graph stays as it w
   CHECK(g.get().nodes.size() == nodes);
   CHECK(g.get().tensors.size() == tensors);
 }
+TEST_CASE("M9: the arena of a deep network for images of 225 x 225") {
+  ct::dynamic::graph g;
+  auto const image = g.input<float>("image", {225, 225, 3});
+  ct::dynamic::expr<float> x = image;
+  std::int64_t channels = 3, weights = 0, largest = 0;
+  auto const parameter = [&](ct::dynamic::sizes const& shape) {
+    auto const w = g.parameter<float>("w", shape);
+    std::int64_t n = 1;
+    for (std::int64_t const size : shape) n *= size;
+    weights += 4 * n;
+    return w;
+  };
+  auto const seen = [&] {
+    std::int64_t n = 4;
+    for (std::int64_t const size : ct::dynamic::sizes(x.shape())) n *= size;
+    largest = std::max(largest, n);
+  };
+  for (auto const& [layers, to] : {std::pair{2, 64}, {2, 128}, {3, 256}, {3, 512}, {3, 512}}) {
+    for (int k = 0; k < layers; ++k, channels = to) {
+      x = ct::relu(ct::conv2d(x, parameter({3, 3, channels, to}), {.padding = 1}) + parameter({to}));
+      seen();
+    }
+    x = ct::max_pool2d(x, {.window = 2});
+  }
+  x = ct::reshape(x, {1, 7 * 7 * 512});
+  for (std::int64_t const to : {4096, 4096, 1000}) {
+    x = ct::matmul(x, parameter({ct::dynamic::sizes(x.shape())[1], to})) + parameter({to});
+    if (to != 1000) x = ct::relu(x);
+  }
+  auto const y = ct::softmax(x, 1);
+  CHECK(weights > 553'000'000);
+  auto const p = g.compile({y}); // parameters and the image lie where they are bound
+  CHECK(p.workspace_bytes() <= 471'513'504);
+  CHECK(p.value_bytes() <= 2 * largest + (1 << 20)); // what a layer reads, and what it makes
+  auto const q = g.compile({y}, {}, {.own_memory = true}); // and here
+  CHECK(q.value_bytes() <= weights + 2 * largest + 2 * (1 << 20));
+}
+

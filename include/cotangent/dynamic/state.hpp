@@ -46,6 +46,8 @@ inline message words_of(builder const& b, failure const& f, request const& r) {
     if (!(f.right == extent{})) text.put(" and ").put(f.right);
     text.put(")");
   }
+  if (f.why == why<cotangent::refusals::not_differentiable>() && f.node >= 0 && f.node < b.get().nodes.size())
+    text.put("; it is ").put(b.get().nodes[f.node].op->name);
   if (r.name != nullptr) text.put("; in ").put(r.name, r.name_length);
   else if (f.node >= 0 && f.node < b.get().nodes.size())
     text.put("; in ").put(b.get().nodes[f.node].op->name);

@@ -56,7 +56,8 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
 namespace extend {
 
 /// The product of two matrices. One with a single column (or row) is a sum over products: that fuses with what is
-/// before and behind it, which a matrix product does not.
+/// before and behind it, which a matrix product does not. (Not where one row meets a large matrix: somebody who does not fuse
+/// it would need memory for a second one.)
 constexpr term matmul(term a, term b) {
   term const product = op::matmul::of(a, b, false, false);
   builder& g = *a.b;
@@ -66,7 +67,7 @@ constexpr term matmul(term a, term b) {
     term const row = op::sum::repeat(op::reshape::of(b, g.shape(dimensions{1, {q.size[0]}})), a.shape_id(), 1u);
     return op::reshape::of(sum(a * row, 2u), product.shape_id());
   }
-  if (p.size[0] == 1) {
+  if (p.size[0] == 1 && !(q.size[0] > 0 && q.size[1] > (1 << 16) / q.size[0])) {
     term const column = op::sum::repeat(op::reshape::of(a, g.shape(dimensions{1, {p.size[1]}})), b.shape_id(), 2u);
     return op::reshape::of(sum(column * b, 1u), product.shape_id());
   }
