@@ -217,6 +217,36 @@ TEST_CASE("Named sizes are kept, and a cotangent of another size is refused") {
 #endif
 }
 
+namespace {
+inline constexpr auto normalise_batch = [](auto x, auto scale, auto shift, auto mean, auto variance) { // G5
+  auto m = ct::mean(x, ct::axes<0>);
+  auto v = ct::mean(ct::square(x - m), ct::axes<0>);
+  auto y = scale * (x - m) / ct::sqrt(v + 1e-5) + shift;
+  return std::tuple(0.9 * mean + 0.1 * m, 0.9 * variance + 0.1 * v, y);
+};
+} // namespace
+TEST_CASE("Of several outputs one may have a cotangent: what a batch is normalised by is computed again") {
+  auto const x = filled<ct::tensor<double, 30, 4>>(1, .3), dy = filled<ct::tensor<double, 30, 4>>(2, .8);
+  auto const scale = filled<ct::tensor<double, 4>>(3, .3), shift = filled<ct::tensor<double, 4>>(4, .3);
+  ct::tensor<double, 4> const none{0, 0, 0, 0};
+  auto const [y, back] = ct::vjp<0, 1, 2>(normalise_batch)(x, scale, shift, none, none);
+  static_assert(decltype(back)::saved_bytes == 30 * 4 * 8 + 4 * 8, "x and the scale");
+  auto const [dx, dscale, dshift] = back(std::tuple(ct::absent, ct::absent, dy));
+  auto const zeros = std::tuple(none, none, dy);
+  auto const whole = ct::vjp<0, 1, 2>(normalise_batch)(x, scale, shift, none, none, zeros).second;
+  CHECK((same_bits(dx, std::get<0>(whole)) && same_bits(dscale, std::get<1>(whole)) &&
+         same_bits(dshift, std::get<2>(whole))));
+  for (int c = 0; c < 4; ++c) {
+    double sum = 0, slope = 0;
+    for (int i = 0; i < 30; ++i) {
+      sum += dy(i, c);
+      slope += dx(i, c);
+    }
+    CHECK(dshift(c) == Approx(sum));
+    CHECK(slope == Approx(0).margin(1e-12)); // a shift of the whole column changes nothing
+  }
+}
+
 TEST_CASE("documented: pullbacks") {
   // [pullback]
   auto const f = [](auto x) { return ct::relu(2 * x); };
@@ -228,4 +258,31 @@ TEST_CASE("documented: pullbacks") {
   auto dx = back(dy);
   // [/pullback]
   CHECK((y(999) == 2 && dx(0) == 6 && dx(999) == 6));
+}
+
+namespace {
+inline constexpr auto layer = [](auto x, auto w) { return ct::tanh(ct::matmul(x, w)); };
+} // namespace
+TEST_CASE("documented: a list of pullbacks") {
+  using rows = ct::tensor<float, 4, 4>;
+  std::vector<rows> const weights(3, filled<rows>(1, .3));
+  rows const x = filled<rows>(2, .7), dy = filled<rows>(3, .2);
+  // [layers]
+  std::vector<decltype(ct::vjp<0, 1>(layer)(x, x).second)> tape;
+  rows h = x;
+  for (rows const& w : weights) {
+    auto [next, back] = ct::vjp<0, 1>(layer)(h, w);
+    h = next;
+    tape.push_back(back);
+  }
+  rows dh = dy;
+  std::vector<rows> dw(weights.size());
+  for (std::size_t k = tape.size(); k-- > 0;) std::tie(dh, dw[k]) = tape[k](dh);
+  // [/layers]
+  auto const at_once = [](auto a, auto w) { return layer(layer(layer(a, w), w), w); };
+  auto const [dx, sum] = ct::vjp<0, 1>(at_once)(x, weights[0], dy).second;
+  for (int k = 0; k < 16; ++k) {
+    CHECK(dh.data()[k] == Approx(dx.data()[k]));
+    CHECK(dw[0].data()[k] + dw[1].data()[k] + dw[2].data()[k] == Approx(sum.data()[k]));
+  }
 }
