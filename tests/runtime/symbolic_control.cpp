@@ -172,6 +172,39 @@ TEST_CASE("WB2: gradients of a loop, by what is carried and what is not", "[symb
   CHECK(double(q.value<double>(dy)) == Approx(.06875));
 }
 
+TEST_CASE("with a limit for the tape a loop of symbols has the same gradients, and so do its learnt parameters",
+          "[symbolic][control]") {
+  auto const with = [](std::int64_t limit, bool learns) {
+    wb2 g(5000);
+    ct::dynamic::gradient_options const options{.tape = {.limit = limit}};
+    std::vector<double> y{3.2};
+    std::vector<double> found;
+    if (learns) {
+      auto const step = g.g.minimise(g.u, ct::sgd{.rate = .01}, {g.y}, options);
+      auto p = g.s.compile({.outputs = {g.u}, .binds = {{g.y, y}}, .updates = step.updates});
+      p.bind(g.x, 1.);
+      p.bind(g.v, .22);
+      p.run();
+      return std::pair(std::vector<double>{y}, p.tape_bytes());
+    }
+    auto const table = g.s.backward({g.u}, {g.x, g.y, g.v}, {}, options);
+    auto p = g.s.compile({.outputs = table.all()});
+    p.bind(g.x, 1.);
+    p.bind(g.y, 3.2);
+    p.bind(g.v, .22);
+    p.run();
+    for (auto const& d : table.all()) found.push_back(double(p.value<double>(d)));
+    return std::pair(found, p.tape_bytes());
+  };
+  for (bool const learns : {false, true}) {
+    auto const whole = with(0, learns), limited = with(8192, learns);
+    CHECK(whole.first == limited.first);
+    CHECK(whole.second > 5000 * 8);
+    CHECK(limited.second <= 8192);
+  }
+  CHECK(with(0, true).first[0] < 3.2);
+}
+
 TEST_CASE(
     "the reverse of a loop is a loop, whose sub-graph belongs to that of the loop; none where none is needed",
     "[symbolic][control]") {

@@ -254,7 +254,7 @@ public:
   /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
   template <class Optimiser>
   training_step minimise(any_expr const& loss, Optimiser const& optimiser,
-                         std::vector<any_expr> const& parameters,
+                         std::vector<any_expr> const& parameters, gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
   template <class Optimiser>
   training_step apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
@@ -265,6 +265,7 @@ public:
   template <class Optimiser>
   symbolic_step minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
                          std::vector<symbolic_tensor> const& parameters,
+                         gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
   template <class Optimiser>
   symbolic_step apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,

@@ -257,13 +257,19 @@ public:
                           std::vector<symbolic_tensor> const& seeds = {},
                           unreachable policy = unreachable::zeros,
                           std::source_location where = std::source_location::current()) const {
+    return backward(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+  }
+  gradient_table backward(std::vector<symbolic_tensor> const& outputs,
+                          std::vector<symbolic_tensor> const& wrt, std::vector<symbolic_tensor> const& seeds,
+                          gradient_options const& options,
+                          std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("backward", where);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
     std::vector<symbol> y, dy, x;
     for (symbolic_tensor const& t : outputs) y.push_back(local(t, r));
     for (symbolic_tensor const& t : seeds) dy.push_back(local(t, r));
     for (symbolic_tensor const& t : wrt) x.push_back(local(t, r));
-    return detail::table_of_gradients(*s_, y, std::move(dy), x, policy, r);
+    return detail::table_of_gradients(*s_, y, std::move(dy), x, options, r);
   }
 
   /// The gradient that was made last with respect to `t`, by symbols or by expressions, also one of a graph that was read

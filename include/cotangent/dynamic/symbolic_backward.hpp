@@ -222,7 +222,8 @@ inline void join_pieces(graph_state& s, gradient_table& table, std::vector<symbo
 }
 
 inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> dy,
-                                         std::vector<symbol> const& x, unreachable policy, request const& r) {
+                                         std::vector<symbol> const& x, gradient_options const& options,
+                                         request const& r) {
   builder& b = s.b;
   whole_undo back(s);
   bool scalars = dy.empty();
@@ -234,7 +235,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   std::int32_t const first = b.get().nodes.size();
-  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, {policy, {}}, r, true);
+  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, options, r, true);
   std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
   for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
     if (taken[static_cast<std::size_t>(dx[k])]) {

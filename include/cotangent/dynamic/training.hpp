@@ -99,14 +99,15 @@ training_step graph::steps(Optimiser const& optimiser, std::vector<any_expr> con
 
 template <class Optimiser>
 training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
-                              std::vector<any_expr> const& parameters, std::source_location where) {
+                              std::vector<any_expr> const& parameters, gradient_options const& options,
+                              std::source_location where) {
   std::unique_ptr<builder> const before =
       s_->b.get().regions.size() > 1 ? std::make_unique<builder>(s_->b) : nullptr;
   auto const asked = s_->gradients;
   detail::undo back(*s_, before.get());
   try {
     training_step step = apply_gradients(optimiser, parameters,
-                                         gradient({loss}, parameters, {}, unreachable::zeros, where), where);
+                                         gradient({loss}, parameters, {}, options, where), where);
     back.keep();
     return step;
   } catch (...) {
@@ -154,10 +155,11 @@ graph::apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> 
 
 template <class Optimiser>
 symbolic_step graph::minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
-                              std::vector<symbolic_tensor> const& parameters, std::source_location where) {
+                              std::vector<symbolic_tensor> const& parameters,
+                              gradient_options const& options, std::source_location where) {
   symbolic_graph const s = symbolic();
   detail::whole_undo back(*s_);
-  gradient_table const table = s.backward({loss}, parameters, {}, unreachable::zeros, where);
+  gradient_table const table = s.backward({loss}, parameters, {}, options, where);
   symbolic_step step = steps(optimiser, parameters, table.all(), where);
   back.keep();
   return step;
