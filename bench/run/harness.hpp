@@ -67,7 +67,7 @@ struct measurement {
 };
 
 struct options {
-  std::string filter, json, svg;
+  std::string filter, json, svg, curve;
   bool quick = false, list = false;
   int pairs = 51;
   double sample_seconds = 60e-6;
@@ -109,6 +109,7 @@ void print(measurement const& m);
 void print_summary(std::vector<measurement> const& all);
 bool write_json(std::string const& path, std::vector<measurement> const& all);
 bool write_svg(std::string const& path, std::vector<measurement> const& all);
+bool write_curve(std::string const& path, std::vector<measurement> const& all);
 
 } // namespace bench
 

@@ -15,10 +15,11 @@
 namespace {
 
 void usage() {
-  std::puts("bench-run [--filter NAME] [--quick] [--pairs N] [--core N] [--list] [--json FILE] [--svg FILE]\n"
+  std::puts("bench-run [--filter NAME] [--quick] [--pairs N] [--core N] [--list] [--json FILE] [--svg FILE] [--curve FILE]\n"
             "  --filter NAME  only what contains NAME; the whole name is case/element/size\n"
             "  --quick        fewer sizes\n"
             "  --pairs N      how often each contestant is timed (51; at least 30)\n"
+            "  --curve FILE   a picture of time over memory, of the cases in a budget\n"
             "  --core N       pin to this core (the one it starts on)");
 }
 
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
     if (word == "--filter") options.filter = value();
     else if (word == "--json") options.json = value();
     else if (word == "--svg") options.svg = value();
+    else if (word == "--curve") options.curve = value();
     else if (word == "--pairs") options.pairs = std::max(30, std::atoi(value()));
     else if (word == "--core") options.core = std::atoi(value());
     else if (word == "--quick") options.quick = true;
@@ -65,5 +67,6 @@ int main(int argc, char** argv) {
   bool written = true;
   if (!options.json.empty()) written = bench::write_json(options.json, suite.measurements()) && written;
   if (!options.svg.empty()) written = bench::write_svg(options.svg, suite.measurements()) && written;
+  if (!options.curve.empty()) written = bench::write_curve(options.curve, suite.measurements()) && written;
   return written ? 0 : 1;
 }

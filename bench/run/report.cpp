@@ -195,4 +195,65 @@ bool write_svg(std::string const& path, std::vector<measurement> const& all) {
   return static_cast<bool>(file);
 }
 
+// Of the cases in a budget: time over memory, both as parts of what it takes to keep all.
+bool write_curve(std::string const& path, std::vector<measurement> const& all) {
+  int const left = 70, width = 640, top = 84, height = 360, right = 30;
+  char const* const colours[]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1"};
+  double high = 1.3;
+  for (auto const& m : all)
+    if (m.size.back() == '%') high = std::max(high, m.ours.high * 1.05);
+  auto const x = [&](double part) { return left + width * (1 - part); };
+  auto const y = [&](double ratio) { return top + height * (high - ratio) / (high - 0.9); };
+
+  std::string drawn;
+  for (int k = 0; k <= 10; k += 2)
+    drawn += format("<line x1='%.1f' x2='%.1f' y1='%d' y2='%d' stroke='#ddd'/>"
+                    "<text x='%.1f' y='%d' text-anchor='middle'>%d %%</text>\n",
+                    x(k / 10.), x(k / 10.), top, top + height, x(k / 10.), top + height + 18, 10 * k);
+  for (double ratio = 1; ratio < high; ratio += high < 1.7 ? 0.1 : 0.25)
+    drawn += format("<line x1='%d' x2='%d' y1='%.1f' y2='%.1f' stroke='#ddd'/>"
+                    "<text x='%d' y='%.1f' text-anchor='end'>%.2f</text>\n",
+                    left, left + width, y(ratio), y(ratio), left - 8, y(ratio) + 4, ratio);
+  std::string group, line;
+  double whole = 0;
+  int groups = 0;
+  auto const end = [&] {
+    if (!line.empty()) drawn += "<path d='" + line + "' fill='none' stroke='" + colours[(groups - 1) % 4] + "' stroke-width='2'/>\n";
+    line.clear();
+  };
+  for (auto const& m : all) {
+    if (m.size.back() != '%' || m.ours.median <= 0) continue;
+    if (m.name != group) {
+      end();
+      group = m.name;
+      whole = static_cast<double>(m.n);
+      drawn += format("<rect x='%d' y='%d' width='12' height='12' fill='%s'/><text x='%d' y='%d'>%s: all kept %.0f KB, %s</text>\n",
+                      left + 14, top + 14 + 20 * groups, colours[groups % 4], left + 32, top + 25 + 20 * groups,
+                      group.c_str(), whole / 1024, duration(m.seconds_hand).c_str());
+      ++groups;
+    }
+    double const at = x(static_cast<double>(m.n) / whole);
+    line += format("%s%.1f %.1f ", line.empty() ? "M" : "L", at, y(m.ours.median));
+    drawn += format("<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f' stroke='%s'/><circle cx='%.1f' cy='%.1f' r='4' fill='%s'>"
+                    "<title>%ld bytes: %.3f [%.3f, %.3f]</title></circle>\n",
+                    at, at, y(m.ours.low), y(m.ours.high), colours[(groups - 1) % 4], at, y(m.ours.median),
+                    colours[(groups - 1) % 4], static_cast<long>(m.n), m.ours.median, m.ours.low, m.ours.high);
+  }
+  end();
+  std::ofstream file(path);
+  file << format("<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d'>\n",
+                 left + width + right, top + height + 60, left + width + right, top + height + 60)
+       << "<style>text{font:12px sans-serif;fill:#333}.title{font:bold 15px sans-serif}</style>\n"
+       << "<rect width='100%' height='100%' fill='white'/>\n"
+       << "<text x='14' y='24' class='title'>What less memory costs: time of a run, as a multiple of the one that keeps all</text>\n"
+       << "<text x='14' y='43'>" << processor() << ", " << compiler() << ", " << today() << "</text>\n"
+       << drawn
+       << format("<text x='%d' y='%d' text-anchor='middle'>workspace, as a part of what keeping all takes</text>\n",
+                 left + width / 2, top + height + 42)
+       << "</svg>\n";
+  file.close();
+  if (!file) std::fprintf(stderr, "bench: could not write %s\n", path.c_str());
+  return static_cast<bool>(file);
+}
+
 } // namespace bench
