@@ -5,6 +5,7 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/shape.hpp>
+#include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/movement.hpp>
 
@@ -74,78 +75,81 @@ template <class Op, class T> void reduce(box const& from, std::uint32_t mask, T 
 
 /// The position of the largest along an axis: the first of equals, the first NaN where there is one.
 template <class T> void arg_max(box const& from, int axis, T const* p, std::int64_t* q) {
-  box rest = from, to;
+  box rest = from;
   for (int k = axis; k + 1 < from.rank; ++k) {
     rest.size[k] = rest.size[k + 1];
     rest.stride[k] = rest.stride[k + 1];
   }
   --rest.rank;
-  to = rest;
+  box to = rest;
   to.make_dense();
-  std::int64_t const n = from.size[axis], step = from.stride[axis];
+  std::int64_t inner = 1, inner_step = 1;
+  if (rest.rank > 0) { // side by side
+    inner = rest.size[--rest.rank];
+    inner_step = rest.stride[rest.rank];
+    --to.rank;
+  }
   for_each_position(rest, to, [&](std::int64_t i, std::int64_t j) {
-    T const* const s = p + i;
-    std::int64_t best = 0;
-    for (std::int64_t k = 1; k < n; ++k)
-      if (kernels::detail::takes_over(s[k * step], s[best * step])) best = k;
-    q[j] = best;
+    kernels::arg_max(std::int64_t{1}, from.size[axis], inner, p + i, std::int64_t{0}, from.stride[axis],
+                     inner_step, q + j, std::int64_t{0}, std::int64_t{1});
   });
 }
 
-template <class Index> std::int64_t clamped(Index i, std::int64_t size, status& s) noexcept {
-  if (i >= 0 && i < size) return i;
-  s = status::index_out_of_range;
-  return i < 0 || size == 0 ? 0 : size - 1;
+/// The axes of x from the k-th on.
+inline box axes_from(box const& x, int k) noexcept {
+  box row;
+  for (; k < x.rank; ++k) {
+    row.size[row.rank] = x.size[k];
+    row.stride[row.rank++] = x.stride[k];
+  }
+  return row;
 }
+inline bool is_dense(box const& x) noexcept {
+  std::int64_t step = 1;
+  for (int k = x.rank; k-- > 0; step *= x.size[k])
+    if (x.size[k] != 1 && x.stride[k] != step) return false;
+  return true;
+}
+inline status status_of(bool fits) noexcept { return fits ? status::ok : status::index_out_of_range; }
 
 /// Row i of the dense result is row `indices[i]` of x.
 template <class T, class Index>
 status gather_rows(box const& x, box const& indices, T const* p, Index const* at, T* q) noexcept {
-  status s = status::ok;
-  box row = x, dense;
-  for (int k = 0; k + 1 < x.rank; ++k) {
-    row.size[k] = x.size[k + 1];
-    row.stride[k] = x.stride[k + 1];
-  }
-  --row.rank;
-  dense = row;
+  box const row = axes_from(x, 1);
+  std::int64_t const length = row.count(), rows = x.size[0];
+  if (rows <= 0 || (is_dense(row) && is_dense(indices)))
+    return status_of(kernels::gather_rows(indices.count(), at, rows, length, p, x.stride[0], q, length));
+  box dense = row;
   dense.make_dense();
-  std::int64_t const length = row.count();
-  std::int64_t i = 0;
+  bool fits = true;
   for_each_position(indices, indices, [&](std::int64_t j, std::int64_t) {
-    std::int64_t const r = clamped(at[j], x.size[0], s);
-    if (x.size[0] > 0) copy(row, p + r * x.stride[0], dense, q + i * length);
-    else
-      for (std::int64_t k = 0; k < length; ++k) q[i * length + k] = T{};
-    ++i;
+    copy(row, p + kernels::detail::clamp_index(at[j], rows, fits) * x.stride[0], dense, q);
+    q += length;
   });
-  return s;
+  return status_of(fits);
 }
 
 /// Zeros, to whose row `indices[i]` row i of x is added.
 template <class T, class Index>
-status scatter_rows(box const& result, box const& x, box const& indices, T const* p, Index const* at, T* q) noexcept {
-  status s = status::ok;
-  std::int64_t const length = result.size[0] == 0 ? 0 : result.count() / result.size[0];
+status scatter_rows(box const& result, box const& x, box const& indices, T const* p, Index const* at,
+                    T* q) noexcept {
+  std::int64_t const rows = result.size[0], length = rows == 0 ? 0 : result.count() / rows;
   for (std::int64_t k = 0; k < result.count(); ++k) q[k] = T{};
-  box row{result.rank - 1}, dense;
-  for (int k = 0; k < row.rank; ++k) {
-    row.size[k] = result.size[k + 1];
-    row.stride[k] = x.stride[x.rank - row.rank + k];
-  }
-  dense = row;
+  if (rows <= 0 || (is_dense(x) && is_dense(indices)))
+    return status_of(kernels::scatter_add_rows(indices.count(), at, rows, length, p, length, q, length));
+  box const row = axes_from(x, indices.rank);
+  box dense = row, lead = indices;
   dense.make_dense();
-  box lead = indices;
   for (int k = 0; k < lead.rank; ++k) lead.stride[k] = x.stride[k];
+  bool fits = true;
   for_each_position(indices, lead, [&](std::int64_t j, std::int64_t from) {
-    std::int64_t const r = clamped(at[j], result.size[0], s);
-    if (result.size[0] > 0)
-      for_each_position(row, dense, [&](std::int64_t a, std::int64_t b) { q[r * length + b] += p[from + a]; });
+    kernels::accumulate(row.rank, row.size, p + from, row.stride,
+                        q + kernels::detail::clamp_index(at[j], rows, fits) * length, dense.stride);
   });
-  return s;
+  return status_of(fits);
 }
 
-} // inline namespace COTANGENT_ABI
+} // namespace COTANGENT_ABI
 } // namespace cotangent::run
 
 #endif
