@@ -7,10 +7,13 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -90,6 +93,157 @@ TEST_CASE("tensors lie aligned, one after the other, behind a header of a multip
   REQUIRE(layout.tensors.size() == 3);
   for (auto const& p : layout.tensors) CHECK(p.first * 8 % static_cast<std::size_t>(p.stored->bits) == 0);
   CHECK(layout.tensors.back().last == layout.data.size());
+}
+
+namespace {
+
+/// What the published description of the format says, read by nothing of the library: eight bytes with the length of the
+/// header, the header, JSON of one object, which may be filled up with spaces, the elements without a gap.
+class plain_reader {
+  std::string const& bytes_;
+  std::size_t at_ = 8, end_ = 8;
+
+  char next() {
+    if (at_ >= end_) throw std::runtime_error("the header ends early");
+    return bytes_[at_++];
+  }
+  void expect(char c) {
+    if (char const found = next(); found != c) throw std::runtime_error(std::string("not ") + c + " but " + found);
+  }
+  bool take(char c) { return at_ < end_ && bytes_[at_] == c && ++at_ != 0; }
+  std::string text() {
+    std::string s;
+    expect('"');
+    for (char c = next(); c != '"'; c = next()) {
+      if (static_cast<unsigned char>(c) < 0x20) throw std::runtime_error("a bare control character");
+      if (c != '\\') s += c;
+      else if (char const what = next(); what == 'u') {
+        int code = 0;
+        for (int k = 0; k < 4; ++k) code = code * 16 + std::stoi(std::string(1, next()), nullptr, 16);
+        s += static_cast<char>(code); // below 128 in these tests
+      } else s += what == 'n' ? '\n' : what == 't' ? '\t' : what;
+    }
+    return s;
+  }
+  std::size_t number() {
+    if (at_ >= end_ || bytes_[at_] < '0' || bytes_[at_] > '9') throw std::runtime_error("no number");
+    std::size_t n = 0;
+    while (at_ < end_ && bytes_[at_] >= '0' && bytes_[at_] <= '9')
+      n = n * 10 + static_cast<std::size_t>(bytes_[at_++] - '0');
+    return n;
+  }
+  std::vector<std::size_t> list() {
+    std::vector<std::size_t> all;
+    expect('[');
+    if (take(']')) return all;
+    do all.push_back(number());
+    while (take(','));
+    expect(']');
+    return all;
+  }
+
+public:
+  struct tensor {
+    std::string type;
+    std::vector<std::size_t> shape, offsets;
+  };
+  std::map<std::string, tensor> tensors;
+  std::map<std::string, std::string> metadata;
+  std::string data;
+
+  explicit plain_reader(std::string const& bytes) : bytes_(bytes) {
+    std::size_t length = 0;
+    for (std::size_t k = 8; k-- > 0;) length = length * 256 + static_cast<unsigned char>(bytes[k]);
+    if (length % 8 != 0 || length > 100'000'000 || 8 + length > bytes.size())
+      throw std::runtime_error("the length of the header");
+    end_ = 8 + length;
+    expect('{');
+    do {
+      std::string const name = text();
+      expect(':');
+      if (name == "__metadata__") {
+        expect('{');
+        do {
+          std::string const key = text();
+          expect(':');
+          metadata[key] = text();
+        } while (take(','));
+        expect('}');
+        continue;
+      }
+      tensor t;
+      expect('{');
+      do {
+        std::string const key = text();
+        expect(':');
+        if (key == "dtype") t.type = text();
+        else if (key == "shape") t.shape = list();
+        else if (key == "data_offsets") t.offsets = list();
+        else throw std::runtime_error("an unknown key");
+      } while (take(','));
+      expect('}');
+      if (!tensors.emplace(name, t).second) throw std::runtime_error("a name twice");
+    } while (take(','));
+    expect('}');
+    while (at_ < end_) expect(' ');
+    data = bytes.substr(end_);
+    std::map<std::string, std::size_t> const sizes{{"F64", 8}, {"F32", 4}, {"I64", 8}, {"I32", 4}, {"BOOL", 1}};
+    std::map<std::size_t, std::size_t> parts;
+    for (auto const& [name, t] : tensors) {
+      std::size_t size = sizes.at(t.type);
+      for (std::size_t const n : t.shape) size *= n;
+      if (t.offsets.size() != 2 || t.offsets[1] - t.offsets[0] != size)
+        throw std::runtime_error("the offsets of " + name);
+      if (size != 0 && t.offsets[0] % sizes.at(t.type) != 0) throw std::runtime_error("unaligned " + name);
+      if (size != 0 && !parts.emplace(t.offsets[0], t.offsets[1]).second)
+        throw std::runtime_error("two in one place");
+    }
+    std::size_t end = 0;
+    for (auto const& [first, last] : parts) {
+      if (first != end) throw std::runtime_error("a gap, or two that overlap");
+      end = last;
+    }
+    if (end != data.size()) throw std::runtime_error("bytes of nobody");
+  }
+  template <class T> std::vector<T> elements(std::string const& name) const {
+    tensor const& t = tensors.at(name);
+    std::vector<T> all((t.offsets[1] - t.offsets[0]) / sizeof(T));
+    if (!all.empty()) std::memcpy(all.data(), data.data() + t.offsets[0], t.offsets[1] - t.offsets[0]);
+    return all;
+  }
+};
+
+} // namespace
+
+TEST_CASE("what is written is what the published format says, to a reader of its own", "[archive]") {
+  ct::archive::tensors t;
+  t.add("flags", std::array<bool, 3>{true, false, true});
+  t.add("weights \"w\"\n", ct::tensor<double, 2, 3>{{1, 2, 3}, {4, 5, 6.5}});
+  t.add("short", std::vector<float>{-1, .25f});
+  t.add("long", std::vector<std::int64_t>{-5'000'000'000, 7});
+  t.add("label", std::vector<std::int32_t>{-3});
+  t.add("nothing", std::vector<double>{});
+  t.add("number", 2.5);
+  t.texts["made \\ by"] = "a \"test\"\n";
+  std::string const bytes = t.composed().bytes();
+  plain_reader const r(bytes);
+  CHECK(r.tensors.size() == 7);
+  CHECK(r.metadata.at("made \\ by") == "a \"test\"\n");
+  CHECK(r.tensors.at("weights \"w\"\n").shape == std::vector<std::size_t>{2, 3});
+  CHECK(r.elements<double>("weights \"w\"\n") == std::vector<double>{1, 2, 3, 4, 5, 6.5});
+  CHECK(r.elements<float>("short") == std::vector<float>{-1, .25f});
+  CHECK(r.elements<std::int64_t>("long") == std::vector<std::int64_t>{-5'000'000'000, 7});
+  CHECK(r.elements<std::int32_t>("label")[0] == -3);
+  CHECK(r.elements<unsigned char>("flags") == std::vector<unsigned char>{1, 0, 1});
+  CHECK(r.tensors.at("nothing").shape == std::vector<std::size_t>{0});
+  CHECK(r.tensors.at("number").shape.empty());
+  CHECK(r.elements<double>("number")[0] == 2.5);
+  std::string gap = bytes; // and it sees what is wrong
+  gap += '\0';
+  CHECK_THROWS(plain_reader(gap));
+  std::string moved = bytes;
+  moved[8] = '[';
+  CHECK_THROWS(plain_reader(moved));
 }
 
 TEST_CASE("files of others are read: half precision, short integers, their own order of keys", "[archive]") {

@@ -264,8 +264,7 @@ public:
   /// The same for a graph by its symbols; parameters are tensors that no operation writes, and are given.
   template <class Optimiser>
   symbolic_step minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
-                         std::vector<symbolic_tensor> const& parameters,
-                         gradient_options const& options = {},
+                         std::vector<symbolic_tensor> const& parameters, gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
   template <class Optimiser>
   symbolic_step apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,

@@ -106,8 +106,8 @@ training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
   auto const asked = s_->gradients;
   detail::undo back(*s_, before.get());
   try {
-    training_step step = apply_gradients(optimiser, parameters,
-                                         gradient({loss}, parameters, {}, options, where), where);
+    training_step step =
+        apply_gradients(optimiser, parameters, gradient({loss}, parameters, {}, options, where), where);
     back.keep();
     return step;
   } catch (...) {
@@ -155,8 +155,8 @@ graph::apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> 
 
 template <class Optimiser>
 symbolic_step graph::minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
-                              std::vector<symbolic_tensor> const& parameters,
-                              gradient_options const& options, std::source_location where) {
+                              std::vector<symbolic_tensor> const& parameters, gradient_options const& options,
+                              std::source_location where) {
   symbolic_graph const s = symbolic();
   detail::whole_undo back(*s_);
   gradient_table const table = s.backward({loss}, parameters, {}, options, where);
