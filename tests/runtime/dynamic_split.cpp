@@ -201,6 +201,20 @@ TEST_CASE("loops, branches, views, dropout and constants of the graph split as t
   }
 }
 
+TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {16, 8}), w = g.input<double>("w", {8, 8});
+  auto const deep = [](auto z, auto v) {
+    for (int k = 0; k < 6; ++k) z = ct::tanh(ct::matmul(z, v));
+    return z;
+  };
+  std::int64_t const plain = check_split(g, {deep(x, w)}, {x, w});
+  CHECK(plain == 8 * (16 * 8 + 8 * 8 + 6 * 16 * 8));
+  graph h;
+  auto const y = h.input<double>("y", {16, 8}), v = h.input<double>("v", {8, 8});
+  CHECK(check_split(h, {ct::checkpoint(deep)(y, v)}, {y, v}) == 8 * (16 * 8 + 8 * 8 + 16 * 8));
+}
+
 TEST_CASE("what symbols made is split, too", "[dynamic]") {
   using ct::dynamic::command;
   graph g;

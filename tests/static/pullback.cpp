@@ -82,3 +82,17 @@ inline constexpr auto hessian_row = [](auto x) {
 static_assert(ct::compiled(hessian_row)(ct::tensor<double, 2>{1, 2})(0) == 6);
 static_assert(ct::vjp(ct::jvp(energy))(ct::tensor<double, 2>{1, 2}, ct::tensor<double, 2>{1, 1})
                   .second(std::pair(0.0, 1.0))(1) == 12);
+
+// What is marked to be computed again is not saved.
+inline constexpr auto two_layers = [](auto x, auto w) {
+  return ct::tanh(ct::matmul(ct::tanh(ct::matmul(x, w)), w));
+};
+inline constexpr auto marked = [](auto x, auto w) { return ct::checkpoint(two_layers)(x, w); };
+using square = ct::tensor<double, 2, 2>;
+using plain_back = decltype(ct::vjp<0, 1>(two_layers)(square(), square()))::second_type;
+using marked_back = decltype(ct::vjp<0, 1>(marked)(square(), square()))::second_type;
+static_assert(plain_back::saved_bytes == 4 * 32 && marked_back::saved_bytes == 3 * 32);
+static_assert(ct::vjp<0, 1>(two_layers)(square{{1, 2}, {3, 4}}, square{{.1, .2}, {.3, -.4}})
+                  .second(square{{1, 0}, {2, 3}}) ==
+              ct::vjp<0, 1>(marked)(square{{1, 2}, {3, 4}}, square{{.1, .2}, {.3, -.4}})
+                  .second(square{{1, 0}, {2, 3}}));

@@ -4,6 +4,7 @@
 
 #include <cotangent/dynamic/graph.hpp>
 #include <cotangent/dynamic/pullback.hpp>
+#include <cotangent/transform/checkpoint.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -159,7 +160,8 @@ inline split_program split_graph(graph_state& s, std::vector<symbol> y, std::vec
   ready.set_outputs(results.data(), static_cast<int>(results.size()));
   simplify_options rewriting;
   rewriting.rewrite = !options.exact;
-  cotangent::graph const simple = simplify(ready.get(), rewriting);
+  cotangent::graph simple = simplify(ready.get(), rewriting);
+  if (!simple.blocks.empty()) simple = recompute_blocks(simple, true);
   joint_graph const joint{simple, static_cast<int>(c.inputs.size()), static_cast<int>(seeds.size()),
                           static_cast<int>(y.size())};
   array<saved_value> const saved = choose_saved(joint, options.saving);

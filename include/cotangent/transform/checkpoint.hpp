@@ -86,13 +86,14 @@ constexpr double most_bytes(graph_view const& g) {
 /// The same graph, in which the gradients of blocks (`node::block`, made by `ct::checkpoint`) read values of these that are
 /// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
-/// A block whose copies would not lower the peak of memory is left as it is.
+/// A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a graph is split, what is
+/// kept is saved, whatever the peak.
 ///
 /// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
 ///
 /// Cost: linear in the nodes, times the number of blocks that are tried.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
-constexpr graph recompute_blocks(graph_view const& before) {
+constexpr graph recompute_blocks(graph_view const& before, bool always = false) {
   graph ordered;
   if (!in_order(before)) ordered = reordered(before, order_of(before));
   graph_view g = before;
@@ -112,7 +113,7 @@ constexpr graph recompute_blocks(graph_view const& before) {
   // (compilers bound what a constant evaluation may take)
   std::int64_t budget = 4000000;
   if (std::is_constant_evaluated()) budget = 0;
-  for (int k = 0; k < blocks.size() && (k == 0 || std::int64_t{k} * g.node_count < budget); ++k) {
+  for (int k = 0; !always && k < blocks.size() && (k == 0 || std::int64_t{k} * g.node_count < budget); ++k) {
     tree.dissolve(blocks[k]);
     detail::block_copies other(g, tree);
     bool const has_regions = other.has_regions();
