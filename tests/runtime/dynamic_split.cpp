@@ -201,6 +201,21 @@ TEST_CASE("loops, branches, views, dropout and constants of the graph split as t
   }
 }
 
+TEST_CASE("gradients with respect to intermediate values, and what was written over", "[dynamic]") { // G11
+  graph g;
+  auto const x = g.input<double>("x", {3});
+  auto y = x * x;
+  auto const before = y;
+  y *= y;
+  auto s = g.split({ct::sum(y)}, {before, x});
+  s.bind(x, {1.0, 2.0, -3.0});
+  auto back = s.run();
+  back.run();
+  CHECK((back.value(before)[1] == 8 && back.value(before)[2] == 18)); // 2 y
+  CHECK((back.value(x)[1] == 32 && back.value(x)[2] == -108));        // 4 x^3
+  CHECK(s.saved_bytes() == 24);                                       // x
+}
+
 TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {16, 8}), w = g.input<double>("w", {8, 8});

@@ -56,6 +56,11 @@ inline constexpr auto first_only = [](auto x, auto) { return 2 * x; };
 static_assert(ct::vjp<0, 1>(first_only)(3.0, 5.0).second(1.5) == std::tuple(3.0, 0.0));
 static_assert(decltype(ct::vjp<0, 1>(first_only)(3.0, 5.0))::second_type::saved_bytes == 0);
 
+// One element picked: nothing of the tensor is needed.
+inline constexpr auto pick = [](auto x) { return x(0); };
+static_assert(ct::vjp(pick)(ct::tensor<double, 2>{1, 2}).second(1.0) == ct::tensor<double, 2>{1, 0});
+static_assert(decltype(ct::vjp(pick)(ct::tensor<double, 2>{1, 2}))::second_type::saved_bytes == 0);
+
 // Inside a traced function it is traced, as often as it is called: d/dx (x^2 * 2x + 3 * 2x) = 6 x^2 + 6.
 inline constexpr auto twice = [](auto x) {
   auto [y, back] = ct::vjp([](auto z) { return z * z; })(x);
