@@ -66,21 +66,18 @@ template <class Simplified, class Executor> struct call_memory {
     return sum;
   }
 
-  /// Does nothing lie on anything else? A quick answer: where it says no, `look_closer` says what is so.
-  COTANGENT_INLINE bool lies_apart() const noexcept {
-    if constexpr (many_leaves || pairs > most_pairs) return false;
-    else if (is_any_missing(leaves{})) return false;
-    else if constexpr (Executor::is_straight) // everything is loaded before anything is stored
-      return stand_in_a_row(results{}) || !any_touches(results{});
-    else return !any_touches(results{});
-  }
-
-  /// The same exactly; copies arguments on which results lie into the workspace behind its first `used` bytes.
-  COTANGENT_INLINE status look_closer(workspace_memory const& workspace, std::size_t used) noexcept {
-    if constexpr (many_leaves) return make_room(workspace, used);
-    call_memory seen; // so that all here stays in registers
-    for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
-    return look_closer(seen, workspace, used, std::make_integer_sequence<int, input_count>{}, results{});
+  /// Finds what must not be; copies arguments on which results lie into the workspace behind its first `used` bytes.
+  COTANGENT_INLINE status settle(workspace_memory const& workspace, std::size_t used) noexcept {
+    if constexpr (many_leaves || pairs > most_pairs) return make_room(workspace, used);
+    else if constexpr (Executor::is_straight) { // loads everything before it stores anything; all sizes are numbers
+      if (is_any_missing(leaves{})) return status::null_argument;
+      return stand_in_a_row(results{}) || !any_touches(results{}) ? status::ok : status::overlap;
+    } else {
+      if (!is_any_missing(leaves{}) && !any_touches(results{})) return status::ok;
+      call_memory seen; // so that all here stays in registers
+      for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
+      return look_closer(seen, workspace, used, std::make_integer_sequence<int, input_count>{}, results{});
+    }
   }
 
 private:
@@ -111,7 +108,8 @@ private:
     return reinterpret_cast<std::intptr_t>(address<K>());
   }
   template <int... K> COTANGENT_INLINE bool is_any_missing(std::integer_sequence<int, K...>) const noexcept {
-    return (false || ... || (address<K>() == nullptr));
+    return (false || ... ||
+            (address<K>() == nullptr && (!Executor::is_straight || bytes<leaf<K>>(sizes) != 0)));
   }
   template <int K> static constexpr bool is_one_element = [] {
     dimensions const& d = g.shape(leaf<K>);
@@ -130,6 +128,7 @@ private:
     else {
       auto const own = static_cast<std::uintptr_t>(bytes<leaf<K>>(sizes)),
                  other = static_cast<std::uintptr_t>(bytes<leaf<J>>(sizes));
+      if (Executor::is_straight && (own == 0 || other == 0)) return false;
       auto const ahead = static_cast<std::uintptr_t>(at<K>() - at<J>());
       if constexpr (is_one_element<K> && element_bytes<K> <= element_bytes<J>) return ahead < other;
       else if constexpr (is_one_element<J> && element_bytes<J> <= element_bytes<K>) return 0 - ahead < own;

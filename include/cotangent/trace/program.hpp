@@ -162,8 +162,7 @@ public:
       if (!collect(m, arguments, results)) return status::size_mismatch;
       workspace_memory const w = memory_of_workspace(workspace);
       std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
-      if (!m.lies_apart())
-        if (status const s = m.look_closer(w, needed); s != status::ok) return s;
+      if (status const s = m.settle(w, needed); s != status::ok) return s;
       if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
         return status::workspace_too_small;
       return run_with(w.first, m.inputs, m.outputs, m.sizes);
