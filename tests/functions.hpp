@@ -163,6 +163,14 @@ inline constexpr std::tuple transformations{
                return ct::checkpoint(f)(x, y) * x;
              },
              [](dual x, dual y, dual) { return sin(exp(x * y)) * y * x; }},
+    function{"checkpoint_sequence",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto h, auto w) { return ct::sin(h * w); };
+               auto const g = [](auto h) { return ct::exp(h); };
+               auto const z = ct::checkpoint_sequence(f, {.segments = 2})(x, std::tuple(y, x, y));
+               return ct::checkpoint_sequence(std::tuple(g, g), {.segments = 0, .recursive = true})(z);
+             },
+             [](dual x, dual y, dual) { return exp(exp(sin(sin(sin(x * y) * x) * y))); }},
     function{"exact", [](auto x, auto, auto) { return ct::exact([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
 };

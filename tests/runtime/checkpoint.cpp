@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/dynamic/graph_access.hpp>
+#include <cotangent/dynamic/network.hpp>
 #include <cotangent/dynamic/random.hpp>
 #include <cotangent/transform/checkpoint.hpp>
 
@@ -255,6 +256,163 @@ TEST_CASE("random numbers in blocks are the same when they are computed again", 
       return ct::sum(mark(block)(mark(block)(mark(block)(x, w, v), w, v), w, v));
     };
   });
+}
+
+TEST_CASE("K4: at every length and number of segments less memory than the rule of thumb gives",
+          "[checkpoint]") {
+  for (int const length : {4, 8, 16, 32, 64})
+    for (int segment = 2; segment < length; segment *= 2) {
+      auto const chain = [&](expr<float> const& x, std::vector<expr<float>> const& weights) {
+        return ct::checkpoint_sequence(layer, {.segments = length / segment})(x, weights);
+      };
+      measured const with = dense(length, 64, 16, chain), without = dense(length, 64, 16, blocks_of(0));
+      CAPTURE(length, segment);
+      CHECK(with.bytes <= (length / segment + segment) * 4096 + length * 1024);
+      CHECK(with.products - without.products <= length / segment * (segment - 1));
+      CHECK(with.gradients == without.gradients);
+    }
+}
+
+/// The bytes and the products of a chain of equal layers with the gradient of x, and that gradient.
+measured equal_layers(int length, bool blocks, ct::sequence_options const& o = {}) {
+  ct::dynamic::graph g;
+  auto const x = g.input<float>("x", {64, 16}), w = g.input<float>("w", {16, 16});
+  std::vector<float> a = numbers(64 * 16, 1, 1), b = numbers(16 * 16, 2, 0.4);
+  std::vector<expr<float>> const weights(static_cast<std::size_t>(length), w);
+  expr<float> y = x;
+  if (blocks) y = ct::checkpoint_sequence(layer, o)(x, weights);
+  else
+    for (auto const& one : weights) y = layer(y, one);
+  std::vector<any_expr> const outputs{g.gradient({ct::sum(y)}, {x}).front()};
+  auto p = g.compile(outputs, {{x, a}, {w, b}}, own);
+  p.run();
+  auto const dx = p.value(outputs[0].as<float>());
+  return {p.value_bytes(), count(compiled(g, outputs), "matmul"), {dx.data(), dx.data() + dx.size()}};
+}
+
+TEST_CASE("chains of equal layers: the memory of a square root for one more run, of a logarithm for a few",
+          "[checkpoint]") {
+  for (int const length : {4, 9, 16, 36, 64}) {
+    measured const all = equal_layers(length, false), roots = equal_layers(length, true),
+                   halves = equal_layers(length, true, {.segments = 0, .recursive = true});
+    int const root = static_cast<int>(std::lround(std::sqrt(length))),
+              log = static_cast<int>(std::ceil(std::log2(length)));
+    CAPTURE(length, all.bytes, roots.bytes, halves.bytes, all.products, roots.products, halves.products);
+    CHECK(roots.bytes <= (2 * root + 2) * 4096);
+    CHECK(roots.products <= all.products + length);
+    CHECK(halves.bytes <= (log + 4) * 4096);
+    CHECK(halves.products <= all.products + length * log);
+    CHECK(all.gradients == roots.gradients);
+    CHECK(all.gradients == halves.gradients);
+  }
+}
+
+/// What a model gives after so many steps of descent on a share of the sum of squared errors, its matrices beginning as these.
+template <class Model>
+std::vector<double> trained(Model const& model, std::vector<double> const& x,
+                            std::vector<double> const& target, std::vector<ct::dynamic::sizes> const& shapes,
+                            std::vector<std::vector<double>> data, std::vector<bool> const& trains,
+                            double share, double rate, int steps) {
+  ct::dynamic::graph g;
+  auto const in = g.input<double>("x", {static_cast<int>(x.size()), 1});
+  auto const aim = g.input<double>("target", {static_cast<int>(target.size()), 1});
+  std::vector<expr<double>> weights;
+  std::vector<any_expr> learnt;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    weights.push_back(g.parameter<double>("w", shapes[k]));
+    if (trains[k]) learnt.push_back(weights.back());
+  }
+  auto const y = model(in, weights);
+  auto const step = g.minimise(ct::sum(ct::square(y - aim)) * share, ct::sgd{.rate = rate}, learnt);
+  auto p = g.compile({y}, {}, {.updates = step.updates});
+  p.bind(in, x);
+  p.bind(aim, target);
+  for (std::size_t k = 0; k < data.size(); ++k) p.bind(weights[k], data[k]);
+  for (int k = 0; k < steps; ++k) p.run();
+  auto const found = p.value(y);
+  return {found.data(), found.data() + found.size()};
+}
+std::vector<double> between(std::size_t count, int seed, double most) {
+  std::vector<float> const v = numbers(count, seed, most);
+  return {v.begin(), v.end()};
+}
+std::vector<double> identity(std::size_t n) {
+  std::vector<double> m(n * n);
+  for (std::size_t k = 0; k < n; ++k) m[k * (n + 1)] = 1;
+  return m;
+}
+/// W x + Up (Down x).
+auto const adapted = [](auto w, auto up, auto down, auto x) {
+  return ct::matmul(w, x) + ct::matmul(up, ct::matmul(down, x));
+};
+
+TEST_CASE("K1: an adapted layer, checkpointed as a whole, learns what it does without", "[checkpoint]") {
+  std::vector<double> x(10), target(10);
+  for (std::size_t k = 0; k < 10; ++k) x[k] = static_cast<double>(k), target[k] = 10 - x[k];
+  auto const run = [&](auto mark) {
+    return trained([mark](auto in, auto const& w) { return mark(adapted)(w[0], w[1], w[2], in); }, x, target,
+                   {{10, 10}, {10, 2}, {2, 10}}, {identity(10), std::vector<double>(20), between(20, 3, 0.4)},
+                   {false, true, true}, 0.1, 0.01, 11);
+  };
+  std::vector<double> const with = run(again), without = run(kept);
+  CHECK(with == without);
+  for (std::size_t k = 0; k < 10; ++k) CHECK(with[k] == Approx(target[k]).margin(1e-2));
+}
+
+TEST_CASE("K2: a gated network with adapted layers, checkpointed, learns what it does without",
+          "[checkpoint]") {
+  auto const gated = [](auto in, auto const& w) {
+    auto const one = [&](int k, auto at) {
+      auto const n = static_cast<std::size_t>(3 * k);
+      return adapted(w[n], w[n + 1], w[n + 2], at);
+    };
+    return one(2, one(0, in) * ct::gelu(one(1, in)));
+  };
+  std::vector<double> const x{1, 2, 3, 4, 5}, target{5, 4, 3, 2, 1};
+  std::vector<ct::dynamic::sizes> shapes;
+  std::vector<std::vector<double>> data;
+  std::vector<bool> trains;
+  for (int k = 0; k < 3; ++k) {
+    for (ct::dynamic::sizes const& s : {ct::dynamic::sizes{5, 5}, {5, 2}, {2, 5}}) shapes.push_back(s);
+    data.push_back(k == 2 ? identity(5) : between(25, k + 2, 0.5));
+    data.push_back(std::vector<double>(10));
+    data.push_back(between(10, k + 5, 0.75));
+    for (bool const yes : {false, true, true}) trains.push_back(yes);
+  }
+  auto const run = [&](auto mark) {
+    return trained(mark(gated), x, target, shapes, data, trains, 0.5, 0.001, 101);
+  };
+  std::vector<double> const with = run(again), without = run(kept);
+  CHECK(with == without);
+  for (std::size_t k = 0; k < 5; ++k) CHECK(with[k] == Approx(target[k]).margin(0.1));
+}
+
+TEST_CASE("arguments and results that are views, and results that are written through views",
+          "[checkpoint]") {
+  auto const run = [](auto mark) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {6, 4}), w = g.input<double>("w", {4, 4});
+    auto const part = g.view(x, {.offset = {1, 0}, .shape = {4, 4}});
+    auto const both = g.tensor<double>("both", {8, 4});
+    auto const block = mark([](auto a, auto b) { return two(two(a, b) * a, b); });
+    g.write(g.view(both, {.offset = {0, 0}, .shape = {4, 4}}), block(part, w));
+    g.write(g.view(both, {.offset = {4, 0}, .shape = {4, 4}}),
+            block(g.view(both, {.offset = {0, 0}, .shape = {4, 4}}), w));
+    auto const dx = g.gradient({ct::sum(ct::square(both))}, {x, w});
+    std::vector<double> const a = between(24, 1, 1), b = between(16, 2, 0.8);
+    auto p = g.compile({dx[0], dx[1]}, {{x, a}, {w, b}}, own);
+    p.run();
+    std::vector<double> all;
+    for (auto const& d : dx) {
+      auto const found = p.value(d);
+      all.insert(all.end(), found.data(), found.data() + found.size());
+    }
+    return all;
+  };
+  std::vector<double> const with = run(again), without = run(kept);
+  CHECK(with == without);
+  CHECK(with[0] == 0);
+  CHECK(with[5] != 0);
 }
 
 } // namespace

@@ -84,6 +84,13 @@ inline constexpr auto deep = [](auto x, auto a, auto b, auto c, auto d) {
 };
 // [/checkpoint]
 
+// [sequence]
+inline constexpr auto dense = [](auto x, auto w) { return ct::tanh(ct::matmul(x, w)); };
+inline constexpr auto deeper = [](auto x, auto weights) { // an array of matrices
+  return ct::sum(ct::checkpoint_sequence(dense)(x, weights));
+};
+// [/sequence]
+
 } // namespace tasks
 
 TEST_CASE("neighbours along an axis") {
@@ -151,4 +158,7 @@ TEST_CASE("blocks that are computed again") {
   x(1, 0) += 1e-6;
   CHECK((value() - before) / 1e-6 == Approx(dx(1, 0)).epsilon(1e-4));
   CHECK(da(0, 1) != 0);
+  std::array<ct::tensor<double, 2, 2>, 4> const weights{w, w, w, w};
+  CHECK(ct::compiled(tasks::deeper)(x, weights) == value());
+  CHECK(ct::grad<1>(tasks::deeper)(x, weights)[0](0, 1) == ct::grad<1>(tasks::deep)(x, w, w, w, w)(0, 1));
 }

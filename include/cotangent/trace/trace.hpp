@@ -5,6 +5,7 @@
 // Expressions, the functions of them, and what makes programs of functions.
 
 #include <cotangent/trace/checkpoint.hpp>
+#include <cotangent/trace/checkpoint_sequence.hpp>
 #include <cotangent/trace/expr.hpp>
 #include <cotangent/trace/function.hpp>
 #include <cotangent/trace/functions.hpp>
