@@ -169,4 +169,33 @@ TEST_CASE("loops, values written in pieces and updates in place stay what they a
   }
 }
 
+// ---- static programs
+
+inline constexpr auto deep = [](auto w, auto x) {
+  auto y = x;
+  for (int k = 0; k < 5; ++k) y = ct::tanh(ct::matmul(y, w) + 0.01 * k);
+  return ct::sum(y * y);
+};
+using weights = ct::tensor<float, 16, 16>;
+using batch = ct::tensor<float, 64, 16>;
+using whole_program = ct::program<decltype(ct::value_and_grad(deep)), weights, batch>;
+inline constexpr auto two_thirds = static_cast<std::int64_t>(whole_program::workspace_bytes) * 2 / 3;
+using fitted_program = ct::program<decltype(ct::fit<two_thirds>(ct::value_and_grad(deep))), weights, batch>;
+static_assert(fitted_program::workspace_bytes <= two_thirds);
+static_assert(fitted_program::predicted.bytes == static_cast<std::int64_t>(fitted_program::workspace_bytes));
+static_assert(fitted_program::predicted.again > 0);
+static_assert(fitted_program::predicted.again < 0.5 * fitted_program::predicted.seconds);
+
+TEST_CASE("a static program in a budget has equal bits", "[fit]") {
+  weights w;
+  batch x;
+  std::vector<float> const a = numbers(256, 1), b = numbers(1024, 2);
+  std::memcpy(w.data(), a.data(), 1024);
+  std::memcpy(x.data(), b.data(), 4096);
+  auto const [value, gradient] = ct::value_and_grad(deep)(w, x);
+  auto const [again, fitted] = ct::fit<two_thirds>(ct::value_and_grad(deep))(w, x);
+  CHECK(std::memcmp(&value, &again, 4) == 0);
+  CHECK(std::memcmp(gradient.data(), fitted.data(), 1024) == 0);
+}
+
 } // namespace

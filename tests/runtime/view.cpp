@@ -137,9 +137,9 @@ TEST_CASE("a user's type says how it is seen") {
 TEST_CASE("names are bound over several arguments, formulas compared when all are known") {
   ct::bindings known;
   std::int64_t const first[]{12, 3}, second[]{4}, third[]{5};
-  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::fit::nothing);
-  CHECK(ct::bind_axes(known, ct::shape_of<"n">, second).failed == ct::fit::nothing);
-  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first, true).failed == ct::fit::nothing);
+  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::axis_fit::nothing);
+  CHECK(ct::bind_axes(known, ct::shape_of<"n">, second).failed == ct::axis_fit::nothing);
+  CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first, true).failed == ct::axis_fit::nothing);
   CHECK(ct::bind_axes(known, ct::shape_of<"n">, third).wanted == 4);
   std::int64_t const wrong[]{13, 3};
   CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, wrong, true).wanted == 12);

@@ -12,7 +12,7 @@ using cotangent::bind_axes;
 using cotangent::bindings;
 using cotangent::broadcast_shapes;
 using cotangent::extent;
-using cotangent::fit;
+using cotangent::axis_fit;
 using cotangent::shape;
 using cotangent::shape_of;
 
@@ -75,19 +75,19 @@ static_assert(!broadcast_shapes(shape_of<"n">, shape_of<5>).is_valid());
 static_assert(!broadcast_shapes(shape_of<2, 3>, shape_of<3, 2>).is_valid());
 
 // Binding names to sizes.
-constexpr fit bound(shape const& s, std::int64_t a, std::int64_t b) {
+constexpr axis_fit bound(shape const& s, std::int64_t a, std::int64_t b) {
   bindings known;
   std::int64_t const sizes[]{a, b};
   return bind_axes(known, s, sizes);
 }
-static_assert(bound(shape_of<"n", "n">, 4, 4).failed == fit::nothing);
-static_assert(bound(shape_of<"n", "n">, 4, 5).failed == fit::name &&
+static_assert(bound(shape_of<"n", "n">, 4, 4).failed == axis_fit::nothing);
+static_assert(bound(shape_of<"n", "n">, 4, 5).failed == axis_fit::name &&
               bound(shape_of<"n", "n">, 4, 5).wanted == 4);
-static_assert(bound(shape_of<"n", 3>, 4, 5).failed == fit::number && bound(shape_of<"n", 3>, 4, 5).axis == 1);
-static_assert(bound(shape_of<"2*n", "n">, 8, 4).failed == fit::nothing);
-static_assert(bound(shape_of<"2*n", "n">, 9, 4).failed == fit::formula &&
+static_assert(bound(shape_of<"n", 3>, 4, 5).failed == axis_fit::number && bound(shape_of<"n", 3>, 4, 5).axis == 1);
+static_assert(bound(shape_of<"2*n", "n">, 8, 4).failed == axis_fit::nothing);
+static_assert(bound(shape_of<"2*n", "n">, 9, 4).failed == axis_fit::formula &&
               bound(shape_of<"2*n", "n">, 9, 4).wanted == 8);
-static_assert(bound(shape_of<"2*n", "m">, 9, 4).failed == fit::nothing); // n is not known
+static_assert(bound(shape_of<"2*n", "m">, 9, 4).failed == axis_fit::nothing); // n is not known
 static_assert(names_in(shape_of<"m*n", 3, "k">).count == 3 &&
               names_in(shape_of<"m*n", 3, "k">).find("k") == 2);
 

@@ -56,7 +56,7 @@ struct brace_misfit {
 constexpr brace_misfit find_misfit(shape const& extents, std::initializer_list<brace_sizes> rows) noexcept {
   bindings known;
   for (brace_sizes const& row : rows)
-    if (fit const f = bind_axes(known, extents, row.of); f.failed != fit::nothing)
+    if (axis_fit const f = bind_axes(known, extents, row.of); f.failed != axis_fit::nothing)
       return {row.of[f.axis], f.wanted};
   return {};
 }

@@ -130,12 +130,12 @@ constexpr message impossible_sizes(shape const& extents, std::int64_t const* siz
   return text.put("] must be less than 2^60; the extents are ").put(extents);
 }
 
-constexpr message misfit(fit const& f, shape const& extents, std::int64_t const* sizes, char const* subject) {
+constexpr message misfit(axis_fit const& f, shape const& extents, std::int64_t const* sizes, char const* subject) {
   message text("cotangent: ");
   text.put(subject).put(": the size ").put(sizes[f.axis]).put(" of axis ").put(f.axis).put(" must equal ");
-  if (f.failed == fit::number) text.put("the extent ").put(f.wanted);
+  if (f.failed == axis_fit::number) text.put("the extent ").put(f.wanted);
   else text.put("the extent ").put(extents.extents[f.axis]).put(", which is ").put(f.wanted);
-  if (f.failed == fit::too_many_names) text = message("cotangent: too many different names");
+  if (f.failed == axis_fit::too_many_names) text = message("cotangent: too many different names");
   return text.put("; the extents are ").put(extents);
 }
 
@@ -148,7 +148,7 @@ constexpr bool set_checked(Layout& to, std::int64_t const* sizes, char const* su
     return false;
   }
   bindings known;
-  if (fit const f = bind_axes(known, Layout::extents, sizes); f.failed != fit::nothing) {
+  if (axis_fit const f = bind_axes(known, Layout::extents, sizes); f.failed != axis_fit::nothing) {
     raise_if_offered<shape_error>(misfit(f, Layout::extents, sizes, subject));
     return false;
   }

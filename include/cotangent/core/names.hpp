@@ -59,7 +59,7 @@ constexpr bindings names_in(shape const& s) noexcept {
 }
 
 /// Whether the sizes that axes have are those that their extents allow.
-struct fit {
+struct axis_fit {
   enum failure : unsigned char { nothing, number, name, formula, too_many_names };
   failure failed = nothing;
   int axis = 0;
@@ -69,15 +69,15 @@ struct fit {
 
 /// Binds the names of `s` to the sizes of its axes, and compares. Formulas are compared where all of their
 /// names are known: `only_formulas` says that this is the second pass over arguments, when all names are.
-constexpr fit bind_axes(bindings& known, shape const& s, std::int64_t const* sizes,
+constexpr axis_fit bind_axes(bindings& known, shape const& s, std::int64_t const* sizes,
                         bool only_formulas = false) noexcept {
   for (int i = 0; i < s.rank && !only_formulas; ++i) {
     extent const& e = s.extents[i];
-    if (e.is_number() && e.number != sizes[i]) return {fit::number, i, e.number};
+    if (e.is_number() && e.number != sizes[i]) return {axis_fit::number, i, e.number};
     if (!is_name(e)) continue;
     switch (known.bind(e.text, sizes[i])) {
-    case bindings::conflicts: return {fit::name, i, known(e.text, 0)};
-    case bindings::full: return {fit::too_many_names, i, 0};
+    case bindings::conflicts: return {axis_fit::name, i, known(e.text, 0)};
+    case bindings::full: return {axis_fit::too_many_names, i, 0};
     default: break;
     }
   }
@@ -85,7 +85,7 @@ constexpr fit bind_axes(bindings& known, shape const& s, std::int64_t const* siz
     extent const& e = s.extents[i];
     if (e.is_number() || is_name(e)) continue;
     if (std::int64_t const wanted = evaluate(e, known); wanted >= 0 && wanted != sizes[i])
-      return {fit::formula, i, wanted};
+      return {axis_fit::formula, i, wanted};
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <cotangent/trace/checkpoint.hpp>
 #include <cotangent/trace/checkpoint_sequence.hpp>
 #include <cotangent/trace/expr.hpp>
+#include <cotangent/trace/fit.hpp>
 #include <cotangent/trace/function.hpp>
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/grad.hpp>

@@ -24,9 +24,10 @@ class evicting_schedule {
   array<char> there_;
   array<std::int32_t> pinned_; // by value: how often
   array<std::int32_t> stamp_, stack_, present_, place_;
-  std::int32_t stamp_now_ = 0, now_ = 0;
+  std::int32_t stamp_now_ = 0, now_ = 0, past_ = -1; // past: of the problem's order all to here has run
   static constexpr std::int32_t never = INT32_MAX;
   static constexpr int rules_end = 4;
+  bool constant_ = std::is_constant_evaluated(); // then only a few values are looked at, and what is near
 
 public:
   array<std::int32_t> steps;
@@ -48,7 +49,7 @@ public:
 
 private:
   constexpr void compute(std::int32_t v, int depth) {
-    if (depth > 2000 || steps.size() > 16 * p_.size() + 1000) fits = false;
+    if (depth > 2000 || steps.size() > 4 * p_.size() + 1000) fits = false;
     for (int k = p_.first[v]; k < p_.first[v + 1] && fits; ++k) {
       std::int32_t const x = p_.reads[k];
       ++pinned_[x];
@@ -58,18 +59,21 @@ private:
     }
     if (fits) make_room(p_.bytes[v]);
     if (!fits) return;
-    for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) --pinned_[p_.reads[k]];
+    if (v == now_) past_ = v;
     steps.push(v);
     there_[v] = 1;
-    place_[v] = present_.push(v);
+    place_[v] = p_.bytes[v] == 0 || p_.stays[v] ? none_ : present_.push(v);
     used_ += p_.bytes[v];
+    for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) --pinned_[p_.reads[k]];
   }
   constexpr void make_room(std::int64_t bytes) {
     while (used_ + bytes > limit_) {
       std::int32_t worst = none_;
       double least = 0;
-      for (std::int32_t const v : present_) {
-        if (pinned_[v] != 0 || p_.bytes[v] == 0 || p_.stays[v]) continue;
+      int const n = present_.size(), step = constant_ ? n / most_looked + 1 : 1;
+      for (int k = constant_ ? steps.size() % step : 0; k < n; k += step) {
+        std::int32_t const v = present_[k];
+        if (pinned_[v] != 0) continue;
         double const s = score(v);
         if (s == kept) continue;
         if (worst == none_ || s < least) {
@@ -85,14 +89,15 @@ private:
       give_up(worst);
     }
   }
+  static constexpr int most_looked = 16;
   static constexpr std::int32_t none_ = -1;
   static constexpr double kept = 1e300;
 
   /// The next value, in the order of the problem, that needs v: never where none does.
   constexpr std::int32_t need(std::int32_t v) {
-    while (next_[v] < first_use_[v + 1] && uses_[next_[v]] < now_) ++next_[v];
+    while (next_[v] < first_use_[v + 1] && uses_[next_[v]] <= past_) ++next_[v];
     std::int32_t const direct = next_[v] < first_use_[v + 1] ? uses_[next_[v]] : never;
-    return indirect_[v] >= now_ && indirect_[v] < direct ? indirect_[v] : direct;
+    return indirect_[v] > past_ && indirect_[v] < direct ? indirect_[v] : direct;
   }
   constexpr double score(std::int32_t v) {
     std::int32_t const needed = need(v);
@@ -112,7 +117,7 @@ private:
     ++stamp_now_;
     stack_.clear();
     stack_.push(v);
-    for (int visited = 0; !stack_.empty() && visited < 256; ++visited) {
+    for (int visited = 0; !stack_.empty() && visited < (constant_ ? 4 : 256); ++visited) {
       std::int32_t const x = stack_.pop();
       sum += p_.cost[x];
       for (int k = p_.first[x]; k < p_.first[x + 1]; ++k) {
@@ -129,10 +134,12 @@ private:
     std::int32_t const when = need(v);
     there_[v] = 0;
     used_ -= p_.bytes[v];
-    std::int32_t const moved = present_.back();
-    present_[place_[v]] = moved;
-    place_[moved] = place_[v];
-    (void)present_.pop();
+    if (place_[v] != none_) {
+      std::int32_t const moved = present_.back();
+      present_[place_[v]] = moved;
+      place_[moved] = place_[v];
+      (void)present_.pop();
+    }
     if (when == never) return;
     stack_.clear();
     stack_.push(v);
@@ -140,7 +147,7 @@ private:
       std::int32_t const x = stack_.pop();
       for (int k = p_.first[x]; k < p_.first[x + 1]; ++k) {
         std::int32_t const y = p_.reads[k];
-        if (indirect_[y] >= now_ && indirect_[y] <= when) continue;
+        if (indirect_[y] > past_ && indirect_[y] <= when) continue;
         indirect_[y] = when;
         if (there_[y] == 0) stack_.push(y);
       }
@@ -249,7 +256,8 @@ constexpr memory_schedule schedule_within(memory_problem const& p, std::int64_t 
   if (chain.length > 0 &&
       chain.links.size() <= (constant ? detail::most_chain_links_constant : detail::most_chain_links))
     if (detail::chain_schedule const found(p, chain, limit); !found.steps.empty()) consider(found.steps);
-  for (int rule = 0; rule < detail::evicting_schedule::rules; ++rule)
+  if (constant && best) return best;
+  for (int rule = 0; rule < (constant ? 1 : detail::evicting_schedule::rules); ++rule)
     if (detail::evicting_schedule const found(p, limit, rule); found.fits) consider(found.steps);
   return best;
 }

@@ -61,6 +61,7 @@ private:
     for (std::int32_t k = 0; k < g_.shape_count; ++k) to_.shapes.push(g_.shapes[k]);
     for (std::int32_t k = 0; k < g_.extent_count; ++k) to_.extents.push(g_.extents[k]);
     for (std::int32_t k = 0; k < g_.name_count; ++k) to_.names.push(g_.names[k]);
+    for (std::int32_t k = 0; k < g_.block_count; ++k) to_.blocks.push(g_.blocks[k]);
     to_.regions.clear();
     for (std::int32_t k = 0; k < g_.region_count; ++k) to_.regions.push(g_.regions[k]);
     late_.assign(g_.tensor_count, 0);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FIT_HPP
+#define COTANGENT_TRACE_FIT_HPP
+
+#include <cotangent/trace/program.hpp>
+#include <cotangent/transform/fit.hpp>
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+// Programs in a budget of memory. What is kept and what is computed again is chosen by constant evaluations, one for each
+// step of the search, and what was chosen is measured as it is laid out.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+template <class F, std::int64_t Bytes> struct fit_function : transformation<fit_function<F, Bytes>> {
+  using function = F;
+  [[no_unique_address]] F f;
+
+  constexpr fit_function() : f(remade<F>()) {}
+  constexpr explicit fit_function(F const& g) : f(g) {}
+
+  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class... Args> using refused_result = refused;
+  using refused_expressions = refused;
+};
+template <class F, std::int64_t Bytes> struct outermost<fit_function<F, Bytes>> : outermost<F> {};
+
+/// The schedule within a limit, as constants.
+template <class Before, std::int64_t Limit> struct fit_schedule {
+  static constexpr int most_steps = 4 * Before::view.node_count + 64;
+  struct found {
+    pool<std::int32_t, most_steps> steps;
+    int count = 0;
+    std::int64_t peak = -1;
+    double again = 0;
+  };
+  static constexpr found value = [] {
+    found f;
+    memory_values const values(Before::view, [](node const&) { return true; });
+    memory_schedule const s = schedule_within(values.problem, Limit);
+    if (!s || s.steps.size() > most_steps) return f;
+    fill(f.steps, s.steps.data(), s.steps.size());
+    f.count = s.steps.size();
+    f.peak = s.peak;
+    f.again = s.again;
+    return f;
+  }();
+};
+template <class Before, std::int64_t Limit> struct fit_stage {
+  static constexpr built make() {
+    using schedule = fit_schedule<Before, Limit>;
+    memory_values const values(Before::view, [](node const&) { return true; });
+    memory_schedule s;
+    for (int k = 0; k < schedule::value.count; ++k) s.steps.push(schedule::value.steps.data[k]);
+    return {recomputed(Before::view, values, s), {}};
+  }
+};
+/// What is known of a graph before it is made to fit.
+template <class Before> struct fit_sizes {
+  struct found {
+    std::int64_t least = 0, peak = 0;
+    double seconds = 0;
+  };
+  static constexpr found value = [] {
+    memory_values const values(Before::view, [](node const&) { return true; });
+    found f{memory_bound(values.problem), computed_once(values.problem).peak, 0};
+    for (double const c : values.problem.cost) f.seconds += c;
+    return f;
+  }();
+  static constexpr std::int64_t bytes = static_cast<std::int64_t>(run::executor<Before>::workspace_bytes);
+};
+
+/// What a search has found: a graph and what it takes, or the least that anything took.
+template <class Graph, bool Fits, std::int64_t Bytes> struct fit_found {
+  using type = Graph;
+  static constexpr bool fits = Fits;
+  static constexpr std::int64_t bytes = Bytes;
+  double again = 0;
+};
+
+/// Moves the limit of the model until what is laid out just fits.
+template <class Before, std::int64_t Budget> struct fit_search {
+  static constexpr auto const& plain = fit_sizes<Before>::value;
+  static constexpr std::int64_t within(std::int64_t limit, std::int64_t low, std::int64_t high) {
+    return limit < low ? low : limit >= high ? high - 1 : limit;
+  }
+
+  /// Models below `Low` have no schedule, and none from `High` on fits.
+  template <std::int64_t Low, std::int64_t High, std::int64_t Limit, int Left, class Best>
+  static consteval auto next(Best best) {
+    if constexpr (Left == 0 || Low >= High) return best;
+    else {
+      using schedule = fit_schedule<Before, Limit>;
+      if constexpr (schedule::value.peak < 0)
+        return next<Limit + 1, High, within(Limit + 1 + (High - Limit) / 2, Limit + 1, High), Left - 1>(best);
+      else {
+        using made = frozen<fit_stage<Before, Limit>, capacity::of(Before::view).widened()>;
+        constexpr auto bytes = static_cast<std::int64_t>(run::executor<made>::workspace_bytes);
+        if constexpr (bytes > Budget) {
+          constexpr std::int64_t high = schedule::value.peak < Limit ? schedule::value.peak : Limit;
+          constexpr std::int64_t limit = Left % 3 == 0 ? Low + (high - Low) / 2 : high - (bytes - Budget);
+          if constexpr (Best::fits || Best::bytes <= bytes)
+            return next<Low, high, within(limit, Low, high), Left - 1>(best);
+          else return next<Low, high, within(limit, Low, high), Left - 1>(fit_found<Before, false, bytes>{});
+        } else {
+          using better = fit_found<made, true, bytes>;
+          better now;
+          now.again = schedule::value.again;
+          if constexpr (bytes > Budget - Budget / 16) return now;
+          else
+            return next<Limit + 1, High, within(Limit + Budget - bytes, Limit + 1, High),
+                        (Left < 3 ? Left - 1 : 2)>(now);
+        }
+      }
+    }
+  }
+  static consteval auto find() {
+    using first = fit_found<Before, (fit_sizes<Before>::bytes <= Budget), fit_sizes<Before>::bytes>;
+    if constexpr (first::fits) return first{};
+    else
+      return next<plain.least, plain.peak,
+                  within(Budget - (fit_sizes<Before>::bytes - plain.peak), plain.least, plain.peak), 10>(
+          first{});
+  }
+  static constexpr auto found = find();
+};
+
+/// The graph of a program in a budget; as it is, where that was refused.
+template <class Before, std::int64_t Budget> struct fitted_program_graph {
+  static consteval auto find() {
+    if constexpr (!run::executor<Before>::is_static) {
+      refusals::fit_extents::report<Before>();
+      return std::type_identity<Before>{};
+    } else {
+      using search = fit_search<Before, Budget>;
+      using found = std::remove_cvref_t<decltype(search::found)>;
+      if constexpr (!found::fits)
+        refusals::fit_budget::report<extent::of(Budget), extent::of(found::bytes)>();
+      return std::type_identity<typename found::type>{};
+    }
+  }
+  using type = typename decltype(find())::type;
+  static constexpr run_prediction predicted = [] {
+    if constexpr (!run::executor<Before>::is_static) return run_prediction{};
+    else {
+      double const again = fit_search<Before, Budget>::found.again;
+      return run_prediction{static_cast<std::int64_t>(run::executor<type>::workspace_bytes),
+                            fit_sizes<Before>::value.seconds + again, again};
+    }
+  }();
+};
+template <std::int64_t Budget> struct fitted_program_graph<refused, Budget> {
+  using type = refused;
+  static constexpr run_prediction predicted{};
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+template <class F, std::int64_t Bytes, class... Args>
+struct program<detail::fit_function<F, Bytes>, Args...>
+    : detail::program_of<
+          detail::fit_function<F, Bytes>,
+          typename detail::fitted_program_graph<
+              typename detail::stages<detail::fit_function<F, Bytes>, Args...>::simplified, Bytes>::type,
+          Args...> {
+  /// What a run takes, by the model that chose what is computed again.
+  static constexpr run_prediction predicted = detail::fitted_program_graph<
+      typename detail::stages<detail::fit_function<F, Bytes>, Args...>::simplified, Bytes>::predicted;
+};
+template <class F, std::int64_t Bytes, class... Args>
+struct program<detail::compiled_function<detail::fit_function<F, Bytes>>, Args...>
+    : program<detail::fit_function<F, Bytes>, Args...> {};
+template <class F, std::int64_t Bytes, class... Args>
+struct program<detail::exact_function<detail::fit_function<F, Bytes>>, Args...>
+    : program<detail::fit_function<detail::exact_function<F>, Bytes>, Args...> {};
+
+/// The function as a program whose workspace is at most `Bytes`: `ct::fit<65536>(ct::value_and_grad(loss))`. What it need
+/// not keep it computes again when it is read, as little as possible, with the same bits. The budget is that of the
+/// outermost function; `ct::program<...>::predicted` says what it costs.
+///
+/// Refuses: a budget in which nothing fits that was found, with the least that something did; named extents.
+template <std::int64_t Bytes, class F> constexpr auto fit(F f) { return detail::fit_function<F, Bytes>(f); }
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif
