@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
+#include <array>
+
 // Static programs whose gradients compute again what they would have kept.
 
 namespace {
@@ -23,6 +25,23 @@ inline constexpr auto four_again = [](auto x, auto a, auto b, auto c, auto d) {
 using kept = ct::program<decltype(ct::grad<1, 2, 3, 4>(four_kept)), batch, square, square, square, square>;
 using again = ct::program<decltype(ct::grad<1, 2, 3, 4>(four_again)), batch, square, square, square, square>;
 static_assert(again::workspace_bytes + 256 * 64 * 4 <= kept::workspace_bytes);
+
+// sixteen layers, parameters in an array of structs
+template <template <class, ct::extent...> class Tensor> struct dense {
+  BOOST_HANA_DEFINE_STRUCT(dense, (Tensor<float, 64, 64>, weights), (Tensor<float, 64>, offsets));
+};
+inline constexpr auto affine = [](auto x, auto const& p) { return ct::tanh(ct::matmul(x, p.weights) + p.offsets); };
+inline constexpr auto deep_kept = [](auto x, auto const& all) {
+  auto h = x;
+  for (auto const& p : all) h = affine(h, p);
+  return ct::mean(ct::square(h));
+};
+inline constexpr auto deep_again = [](auto x, auto const& all) {
+  return ct::mean(ct::square(ct::checkpoint_sequence(affine, {.segments = 4})(x, all)));
+};
+using parameters = std::array<dense<ct::tensor>, 16>;
+static_assert(ct::program<decltype(ct::grad<1>(deep_again)), batch, parameters>::workspace_bytes * 10 <=
+              ct::program<decltype(ct::grad<1>(deep_kept)), batch, parameters>::workspace_bytes * 7);
 
 // in a constant evaluation
 inline constexpr auto waves = [](auto x) { return ct::sin(ct::exp(x * x)) * x; };
