@@ -81,6 +81,10 @@ public:
   /// Compares and times, unless the filter leaves it out. Terminates the program where results differ.
   void run(comparison const& c);
   bool quick() const { return options_.quick; }
+  /// Whether the filter leaves this name in, for what is measured elsewhere.
+  bool wanted(std::string const& name) const {
+    return !options_.list && name.find(options_.filter) != std::string::npos;
+  }
   /// The sizes to go through.
   std::vector<std::ptrdiff_t> sizes() const {
     return quick() ? std::vector<std::ptrdiff_t>{8, 100, 4096}
