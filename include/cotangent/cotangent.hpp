@@ -5,6 +5,8 @@
 // Everything that needs no foreign header beyond Boost.Hana. (Refusals first, each before what includes it: compilers say
 // in every error through which headers its line was included.)
 
+#include <cotangent/core/abi.hpp> // what it says of warnings holds for headers that are included later, too
+
 // g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the global namespace:
 // there a `g` of the user's seems to be shadowed.
 #if defined(__GNUC__) && !defined(__clang__)

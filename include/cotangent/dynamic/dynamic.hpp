@@ -5,6 +5,8 @@
 // Graphs that are built while the program runs: ct::dynamic. Their errors are exceptions, so with -fno-exceptions there is
 // nothing here.
 
+#include <cotangent/core/abi.hpp> // what it says of warnings holds for headers that are included later, too
+
 // g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the global namespace:
 // there a `g` of the user's seems to be shadowed.
 #if defined(__GNUC__) && !defined(__clang__)

@@ -213,8 +213,7 @@ public:
         bool const single = table.types[k] == element::float32;
         from.present[k] = true;
         from.elements[k] = single ? elements_in(&one_float) : elements_in(&one_double);
-        if (!std::is_constant_evaluated())
-          from.at[k] = single ? static_cast<void const*>(&one_float) : static_cast<void const*>(&one_double);
+        from.at[k] = one(single);
       }
       return pull(from);
     }
@@ -223,6 +222,11 @@ public:
 private:
   static constexpr float one_float = 1;
   static constexpr double one_double = 1;
+  /// Where a run finds the number 1. (A function of its own: without exceptions calls are consteval.)
+  static constexpr void const* one(bool single) {
+    if (std::is_constant_evaluated()) return nullptr;
+    return single ? static_cast<void const*>(&one_float) : static_cast<void const*>(&one_double);
+  }
 
   static constexpr std::int64_t count_with(kept_sizes<g.extent_count> const& sizes, dimensions const& d) {
     std::int64_t n = 1;
