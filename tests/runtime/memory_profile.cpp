@@ -115,6 +115,15 @@ constexpr auto loss = [](auto w1, auto w2, auto x) {
 using network = ct::program<decltype(ct::value_and_grad<0, 1>(loss)), ct::tensor<double, 16, 24>,
                             ct::tensor<double, 24, 8>, ct::tensor<double, 40, 16>>;
 
+constexpr auto layers = [](auto w1, auto w2, auto w3, auto x, auto labels) {
+  auto h = ct::tanh(ct::matmul(x, w1));
+  auto k = ct::tanh(ct::matmul(h, w2)) + h;
+  return ct::mean(ct::cross_entropy(ct::matmul(k, w3), labels));
+};
+using deep = ct::program<decltype(ct::value_and_grad<0, 1, 2>(layers)), ct::tensor<float, 64, 32>,
+                         ct::tensor<float, 32, 32>, ct::tensor<float, 32, 10>, ct::tensor<float, 50, 64>,
+                         ct::tensor<std::int32_t, 50>>;
+
 constexpr auto soft = [](auto w, auto x) {
   return ct::sum(ct::log(ct::sum(ct::exp(ct::matmul(x, w)), ct::axes<1>)));
 };
@@ -150,6 +159,17 @@ TEST_CASE("memory_profile: the pieces of a static program lie apart and end wher
   CHECK(p.peak <= p.bytes);
   CHECK(p.arguments == 8 * (16 * 24 + 24 * 8 + 40 * 16));
   CHECK(p.results == 8 * (1 + 16 * 24 + 24 * 8));
+}
+
+TEST_CASE("memory_profile: buffers of a static program lie where less than their slots is needed",
+          "[memory_profile]") {
+  ct::plan const p = ct::make_plan(deep::graph, COTANGENT_ABI_BYTES);
+  std::int64_t in_slots = 0;
+  for (ct::slot const& s : p.slots) in_slots += (s.count * s.bytes + 63) / 64 * 64;
+  CHECK(static_cast<std::int64_t>(deep::workspace_bytes) < in_slots);
+  ct::profile const m = ct::memory_profile<deep>();
+  CHECK(wrong(m) == "");
+  CHECK(end_of(m) == static_cast<std::int64_t>(deep::workspace_bytes));
 }
 
 TEST_CASE("documented: where memory goes", "[memory_profile]") {

@@ -5,6 +5,7 @@
 #include <cotangent/io/describe.hpp>
 #include <cotangent/io/profile.hpp>
 #include <cotangent/io/profile_picture.hpp>
+#include <cotangent/transform/packed_workspace.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +38,8 @@ class plan_profile {
 public:
   profile made;
 
-  plan_profile(graph_view const& g, plan const& p, std::int64_t bytes, std::int64_t const* extents)
+  /// `packs`: all sizes are numbers.
+  plan_profile(graph_view const& g, plan const& p, std::int64_t bytes, std::int64_t const* extents, bool packs)
       : g_(g), p_(p), sizes_(extents, extents + g.extent_count) {
     for (derived_size const& d : p.derived)
       sizes_.push_back(d.product ? value(d.a) * value(d.b) : value(d.a) + value(d.b));
@@ -55,12 +57,15 @@ public:
       offsets[k] = values;
       values += rounded(value(p.slots[k].count) * p.slots[k].bytes);
     }
+    packed_workspace packed;
+    if (packs) packed = pack_workspace(p.buffers.data(), p.buffers.size(), values);
+    if (!packed.offsets.empty()) values = packed.bytes;
     for (int b = 0; b < p.buffers.size(); ++b) {
       buffer const& at = p.buffers[b];
       if (at.where != residence::workspace || at.first_nest == none) continue;
       profile::piece piece;
       describe_buffer(b, piece);
-      piece.offset = offsets[at.index];
+      piece.offset = packed.offsets.empty() ? offsets[at.index] : packed.offsets[b];
       piece.bytes = rounded(value(at.count) * static_cast<std::int64_t>(size_of(at.type)));
       piece.first = at.first_nest;
       piece.last = at.last_nest < last ? at.last_nest : last;
@@ -163,7 +168,7 @@ profile memory_profile(Args const&... args) {
   }
   bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
   plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
-  profile made = detail::plan_profile(g, p, bytes, sizes.data()).made;
+  profile made = detail::plan_profile(g, p, bytes, sizes.data(), requires { P::workspace_bytes; }).made;
   if (straight) made.steps = {{"straight code, in registers", {}, 0, {}}};
   made.title = "program";
   return made;

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_EXECUTOR_HPP
 #define COTANGENT_RUN_EXECUTOR_HPP
 
+#include <cotangent/run/frozen_packing.hpp>
 #include <cotangent/run/kernels.hpp>
 #include <cotangent/run/loops.hpp>
 #include <cotangent/run/straight.hpp>
@@ -99,8 +100,8 @@ template <class Stage> struct nests {
   /// Bytes of the workspace where all sizes are numbers.
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
-    std::int64_t bytes = 0, scratch = nests::most_whole_scratch([](dimension d) { return d; });
-    for (int k = 0; k < P.size.slots; ++k) bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
+    std::int64_t bytes = packing<Stage, simd::bytes>::value.bytes;
+    std::int64_t scratch = nests::most_whole_scratch([](dimension d) { return d; });
     for (int k = 0; k < P.size.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
     return static_cast<std::size_t>(bytes + (scratch + 63) / 64 * 64);
@@ -135,10 +136,12 @@ private:
     dimension count;
     std::int64_t bytes; // of an element
   };
+  static constexpr bool is_packed = is_static && packing<Stage, simd::bytes>::value.packed;
   struct run_tables {
     detail::pool<derived_size, P.size.derived> derived;
     detail::pool<slot, P.size.slots> slots;
     detail::pool<place, P.size.buffers> buffers;
+    detail::pool<std::int64_t, P.size.buffers> offsets;
     detail::pool<output, P.size.results> outputs;
     detail::pool<product_sizes, P.size.nests> products;
     int product_count = 0;
@@ -146,6 +149,7 @@ private:
     consteval run_tables() {
       detail::fill(derived, P.derived.data, P.size.derived);
       detail::fill(slots, P.slots.data, P.size.slots);
+      if (is_packed) detail::fill(offsets, packing<Stage, simd::bytes>::value.offsets.data, P.size.buffers);
       for (int k = 0; k < P.size.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
       for (int k = 0; k < P.size.results; ++k) {
         std::int32_t const at = P.results.data[k];
@@ -166,15 +170,21 @@ private:
       x.size[P.known_sizes + k] = d.product ? a * b : a + b;
     }
     std::int64_t offset = 0;
-    char* first[P.size.slots > 0 ? P.size.slots : 1]{};
-    for (int k = 0; k < P.size.slots; ++k) {
-      slot const& s = T.slots.data[k];
-      first[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
-      offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
-    }
-    for (int k = 0; k < P.size.buffers; ++k) {
-      place const& b = T.buffers.data[k];
-      x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
+    if constexpr (is_packed) {
+      offset = packing<Stage, simd::bytes>::value.bytes;
+      for (int k = 0; k < P.size.buffers; ++k)
+        x.buffer[k] = workspace == nullptr || T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
+    } else {
+      char* first[P.size.slots > 0 ? P.size.slots : 1]{};
+      for (int k = 0; k < P.size.slots; ++k) {
+        slot const& s = T.slots.data[k];
+        first[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
+        offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
+      }
+      for (int k = 0; k < P.size.buffers; ++k) {
+        place const& b = T.buffers.data[k];
+        x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
+      }
     }
     x.scratch = workspace == nullptr ? nullptr : workspace + offset;
     std::int64_t scratch = most_whole_scratch([&](dimension d) { return x.value(d); });

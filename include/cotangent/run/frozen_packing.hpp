@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_FROZEN_PACKING_HPP
+#define COTANGENT_RUN_FROZEN_PACKING_HPP
+
+#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/transform/packed_workspace.hpp>
+
+#include <cstdint>
+
+namespace cotangent {
+
+/// Where the buffers of a plan lie, as a literal.
+template <int Buffers> struct frozen_packing {
+  detail::pool<std::int64_t, Buffers> offsets; // where they are packed
+  std::int64_t bytes = 0;                      // of all buffers
+  bool packed = false;                         // else they lie in the slots of the plan, one after the other
+};
+
+/// Where the buffers of the plan of `Stage` lie, if its sizes are numbers: a constant evaluation of its own.
+template <class Stage, int VectorBytes> struct packing {
+  static constexpr auto const& P = planned<Stage, VectorBytes>::value;
+  static constexpr auto value = [] {
+    frozen_packing<P.size.buffers> f;
+    for (int k = 0; k < P.size.slots; ++k) {
+      if (P.slots.data[k].count < 0) return f;
+      f.bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
+    }
+    packed_workspace const found = pack_workspace(P.buffers.data, P.size.buffers, f.bytes);
+    if (found.offsets.empty()) return f;
+    detail::fill(f.offsets, found.offsets.data(), P.size.buffers);
+    f.bytes = found.bytes;
+    f.packed = true;
+    return f;
+  }();
+};
+
+} // namespace cotangent
+
+#endif
