@@ -55,8 +55,8 @@ struct network {
     std::int64_t bytes = 0;
     ct::run_prediction predicted;
   };
-  outcome run(std::int64_t budget) const {
-    auto p = g.compile(results, {}, {.fit = budget});
+  outcome run(std::int64_t budget, bool (*mirror)(ct::node const&) = nullptr) const {
+    auto p = g.compile(results, {}, {.fit = budget, .mirror = mirror});
     std::vector<std::vector<float>> data;
     data.reserve(inputs.size());
     for (auto const& x : inputs) {
@@ -93,6 +93,16 @@ TEST_CASE("a program in a budget has equal bits, and fits", "[fit]") {
       CHECK(fitted.predicted.again > 0);
       CHECK(fitted.predicted.again <= (part == 2 ? 0.25 : 0.5) * fitted.predicted.seconds);
     }
+  }
+}
+
+TEST_CASE("mirroring computes again what is cheap, with equal bits, and never takes more", "[fit]") {
+  for (int const kind : {0, 1, 2}) {
+    network const n(8, 64, 16, kind);
+    network::outcome const whole = n.run(0), mirrored = n.run(0, &ct::is_cheap);
+    CHECK(equal(whole.bits, mirrored.bits));
+    CHECK(mirrored.bytes <= whole.bytes);
+    if (kind == 2) CHECK(mirrored.bytes < whole.bytes); // gelu keeps several values of a layer
   }
 }
 

@@ -276,6 +276,42 @@ TEST_CASE("G20: an operation that is not to be run twice is not, and costs its m
   }
 }
 
+// Mirroring: only what is cheap for its bytes may be computed again. Inputs and weights are the caller's, so they are no
+// values here, and are never counted as released.
+
+int runs_of(ct::memory_schedule const& s, std::int32_t v) {
+  return static_cast<int>(std::count(s.steps.begin(), s.steps.end(), v));
+}
+
+TEST_CASE("MR1: tanh of a sum of two products has nothing to gain", "[memory]") {
+  ct::memory_problem p;
+  std::int32_t const x = p.add(16384, 9, {}, true), y = p.add(16384, 9, {}, true);
+  std::int32_t const sum = p.add(16384, 1, {x, y}), z = p.add(16384, 1, {sum});
+  std::int32_t const dz = p.add(16384, 1, {z}, true), ds = p.add(16384, 1, {z, dz}, true);
+  (void)p.add(64, 9, {ds}, true, true);
+  ct::memory_schedule const s = ct::smallest_schedule(p);
+  CHECK(s.steps.size() == p.size()); // nothing is computed again
+  CHECK(s.peak == ct::computed_once(p).peak);
+}
+
+TEST_CASE("MR4: what stands between two convolutions is computed again from the first", "[memory]") {
+  for (std::int64_t const bytes : {100, 4096}) {
+    ct::memory_problem p;
+    std::int32_t const c = p.add(bytes, 99, {}, true), bn = p.add(bytes, 1, {c}),
+                       relu = p.add(bytes, 1, {bn});
+    std::int32_t const c2 = p.add(bytes, 99, {relu}, true), d = p.add(2 * bytes, 1, {c2}, true);
+    std::int32_t const loss = p.add(1, 1, {d}, true);
+    std::int32_t const d2 = p.add(bytes, 99, {loss, c2}, true), dr = p.add(bytes, 99, {d2, relu}, true);
+    std::int32_t const db = p.add(bytes, 1, {dr, relu, bn}, true);
+    (void)p.add(bytes, 99, {db, c}, true);
+    ct::memory_schedule const s = ct::smallest_schedule(p);
+    CHECK(s.peak < ct::computed_once(p).peak);
+    CHECK(runs_of(s, bn) + runs_of(s, relu) <= 4); // each of the two once more at most
+    CHECK(runs_of(s, c) == 1);
+    CHECK(runs_of(s, c2) == 1);
+  }
+}
+
 // The same in a constant evaluation.
 constexpr double again_of_chain(int links, int part) {
   ct::memory_problem p;

@@ -133,6 +133,10 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);
+  if (options.mirror != nullptr && options.fit == 0)
+    simple = mirrored(simple, options.mirror, [&](graph_view const& g) {
+      return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
+    });
   if (options.fit != 0) {
     fitted_graph fitted = fit_graph(simple, options.fit, [&](graph_view const& g) {
       return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
