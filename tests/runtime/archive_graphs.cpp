@@ -108,6 +108,26 @@ TEST_CASE("named extents and formulas over them come back", "[archive]") {
   CHECK(h.extents[1].hash == b.get().extents[1].hash);
 }
 
+TEST_CASE("blocks that are computed again for their gradients come back", "[archive]") {
+  builder b;
+  symbol const x = b.symbol_of(element::float64, 0);
+  (void)b.open_block();
+  term const inner = extend::apply<op::sin>({&b, x});
+  (void)b.open_block();
+  symbol const y = extend::apply<op::exp>(inner).id;
+  b.block = 0;
+  symbol dx = none;
+  gradient(b, {.outputs = &y, .output_count = 1, .wrt = &x, .wrt_count = 1}, &dx);
+  b.set_inputs(&x, 1);
+  b.set_outputs(&dx, 1);
+  graph const h = again(b.get());
+  check_same(b.get(), h);
+  CHECK(h.blocks == b.get().blocks);
+  REQUIRE(h.blocks.size() == 2);
+  for (int k = 0; k < h.nodes.size(); ++k) CHECK(h.nodes[k].block == b.get().nodes[k].block);
+  CHECK(h.nodes[1].block == 2);
+}
+
 TEST_CASE("a gather of too many axes is refused when it is made", "[archive]") {
   for (int const rank : {1, 4, 5, 8}) {
     builder b;
