@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/graph/graph.hpp>
+#include <cotangent/graph/hash_index.hpp>
 #include <cotangent/graph/operation.hpp>
 
 #include <cstdint>
@@ -32,85 +33,6 @@ struct inference {
   constexpr void result(element e, dimensions const& d) noexcept;
   template <class Refusal> constexpr void refuse(dimension a = 0, dimension b = 0) noexcept;
 };
-
-namespace detail {
-
-/// Open addressing over indices: 0 is free, i + 1 is the index i. Grows at half full, so a search stays short.
-class hash_index {
-  array<std::int32_t> slots_;
-  array<std::uint32_t> hashes_; // by index
-  int mask_ = -1;               // one less than there are slots
-
-public:
-  constexpr int size() const noexcept { return hashes_.size(); }
-  /// The index with this hash for which `same(index)` holds, or none.
-  template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
-    std::int32_t const* const slots = slots_.first_;
-    for (int p = static_cast<int>(hash >> 1) & mask_; mask_ > 0 && slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
-    return none;
-  }
-  /// The same, but what was not found is added: the next index then is its.
-  template <class Same> constexpr std::int32_t find_or_add(std::uint32_t hash, Same same) {
-    int const n = hashes_.push(hash) + 1;
-    if (2 * n > mask_) grow(n - 1);
-    std::int32_t* const slots = slots_.first_;
-    int p = static_cast<int>(hash >> 1) & mask_;
-    for (; slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) {
-        (void)hashes_.pop();
-        return slots[p] - 1;
-      }
-    slots[p] = n;
-    return none;
-  }
-  /// Adds the next index, `size()`; `listed` says whether a search may find it.
-  constexpr void add(std::uint32_t hash, bool listed = true) {
-    int const n = hashes_.push(listed ? hash : 0) + 1;
-    if (2 * n > mask_) grow(n);
-    else if (listed) insert(hash, n);
-  }
-  constexpr void reserve(int count) {
-    hashes_.reserve(count);
-    if (2 * count > mask_) grow(hashes_.size(), count);
-  }
-
-  /// Forgets the indices from `count` on. (What came last was met by no search since: its slot is simply free again.)
-  constexpr void take_back(int count) {
-    while (hashes_.size() > count) {
-      std::int32_t const n = hashes_.size();
-      if (std::uint32_t const hash = hashes_.pop(); hash != 0) {
-        int p = static_cast<int>(hash >> 1) & mask_;
-        while (slots_[p] != n) p = (p + 1) & mask_;
-        slots_[p] = 0;
-      }
-    }
-  }
-
-private:
-  constexpr void insert(std::uint32_t hash, std::int32_t value) {
-    std::int32_t* const slots = slots_.data();
-    int p = static_cast<int>(hash >> 1) & mask_;
-    while (slots[p] != 0) p = (p + 1) & mask_;
-    slots[p] = value;
-  }
-  constexpr void grow(int count, int wanted = 0) {
-    int n = mask_ < 0 ? 64 : 4 * (mask_ + 1);
-    while (n <= 2 * wanted) n *= 2;
-    slots_ = array<std::int32_t>(n);
-    mask_ = n - 1;
-    for (int k = 0; k < count; ++k)
-      if (hashes_[k] != 0) insert(hashes_[k], k + 1);
-  }
-};
-
-inline constexpr std::uint64_t odd_multiplier = 0x9E3779B97F4A7C15ull;
-constexpr std::uint32_t mix(std::uint32_t h, std::uint64_t v) noexcept {
-  std::uint64_t const x = (h ^ v) * odd_multiplier;
-  return static_cast<std::uint32_t>((x ^ (x >> 32)) * 0x85EBCA6Bu) ^ static_cast<std::uint32_t>(x >> 43);
-}
-
-} // namespace detail
 
 /// Fills a graph, merging nodes that are equal to one that stands already: the same operation on the same operands with
 /// the same attributes in the same region. The first mistake is kept in `failed()` and everything after it is ignored.
