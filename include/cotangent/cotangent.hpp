@@ -32,6 +32,7 @@
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/matmul.hpp>
 #include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/random.hpp>
 
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/trace/refusals.hpp>

@@ -81,7 +81,7 @@ TEST_CASE("WB3: copies of a program run in several threads, again and again, eac
   auto const n = g.input<std::int64_t>("n");
   auto const u = ct::for_loop(n, [&](auto, auto s) { return ct::log(s * y); }, x) * 0.22;
   auto const d = g.gradient({u}, {x, y});
-  auto const limited = g.gradient({u}, {x, y}, {}, {.tape = {.limit = 2000}});
+  auto const limited = g.gradient({u}, {x, y}, {}, {.tape = {.limit = 2400}});
   auto const program = g.compile({u, d[0], d[1], limited[0], limited[1]});
   auto const results = [&](std::int64_t times, int runs) {
     auto p = program;
