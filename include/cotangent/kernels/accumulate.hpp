@@ -157,24 +157,9 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
     if (axis[k].from == 1) other = k;
   detail::copy_axis const a = last > 0 ? axis[other] : detail::copy_axis{},
                           b = last >= 0 ? axis[last] : detail::copy_axis{};
-  detail::copy_axis outer[copy_rank];
-  std::int64_t index[copy_rank] = {};
-  int around = 0;
-  for (int k = 0; k < last; ++k)
-    if (k != other) outer[around++] = axis[k];
-  for (;;) {
-    detail::add_plane(a, b, apart, from, to);
-    int k = around - 1;
-    for (; k >= 0; --k) {
-      from += outer[k].from;
-      to += outer[k].to;
-      if (++index[k] < outer[k].extent) break;
-      index[k] = 0;
-      from -= outer[k].extent * outer[k].from;
-      to -= outer[k].extent * outer[k].to;
-    }
-    if (k < 0) return;
-  }
+  detail::for_planes(axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
+    detail::add_plane(a, b, apart, from_plane, to_plane);
+  });
 }
 
 /// Row i of `from` is added to row indices[i] of `to`, in the order of i. False where some index was out of

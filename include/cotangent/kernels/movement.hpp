@@ -74,6 +74,29 @@ COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
 }
 
+/// `do_plane(from, to)` for every index of the axes below `last` but `other`, the last one fastest.
+template <class T, class F>
+COTANGENT_INLINE void for_planes(copy_axis const* axis, int last, int other, T const* from, T* to, F const& do_plane) {
+  copy_axis outer[copy_rank];
+  std::int64_t index[copy_rank] = {};
+  int count = 0;
+  for (int k = 0; k < last; ++k)
+    if (k != other) outer[count++] = axis[k];
+  for (;;) {
+    do_plane(from, to);
+    int k = count - 1;
+    for (; k >= 0; --k) {
+      from += outer[k].from;
+      to += outer[k].to;
+      if (++index[k] < outer[k].extent) break;
+      index[k] = 0;
+      from -= outer[k].extent * outer[k].from;
+      to -= outer[k].extent * outer[k].to;
+    }
+    if (k < 0) return;
+  }
+}
+
 /// Two axes at once; b is the inner one where neither says more.
 template <class T>
 [[gnu::noinline]] void copy_plane(copy_axis a, copy_axis b, T const* from, T* to) {
@@ -112,24 +135,8 @@ void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t con
   for (int k = 0; k < last; ++k)
     if (axes.axis[k].from == 1) other = k;
   detail::copy_axis const a = last > 0 ? axes.axis[other] : detail::copy_axis{}, b = axes.axis[last];
-  detail::copy_axis outer[copy_rank];
-  std::int64_t index[copy_rank] = {};
-  int count = 0;
-  for (int k = 0; k < last; ++k)
-    if (k != other) outer[count++] = axes.axis[k];
-  for (;;) {
-    detail::copy_plane(a, b, from, to);
-    int k = count - 1;
-    for (; k >= 0; --k) {
-      from += outer[k].from;
-      to += outer[k].to;
-      if (++index[k] < outer[k].extent) break;
-      index[k] = 0;
-      from -= outer[k].extent * outer[k].from;
-      to -= outer[k].extent * outer[k].to;
-    }
-    if (k < 0) return;
-  }
+  detail::for_planes(axes.axis, last, other, from, to,
+                     [&](T const* from_plane, T* to_plane) { detail::copy_plane(a, b, from_plane, to_plane); });
 }
 
 namespace detail {

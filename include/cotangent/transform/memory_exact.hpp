@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_MEMORY_EXACT_HPP
 #define COTANGENT_TRANSFORM_MEMORY_EXACT_HPP
 
+#include <cotangent/core/heap.hpp>
 #include <cotangent/transform/memory_problem.hpp>
 
 #include <cstdint>
@@ -38,7 +39,7 @@ public:
       for (int k = p.first[v]; k < p.first[v + 1]; ++k) needs_[v] |= 1u << p.reads[k];
     reach(1, 0, 0, -1);
     while (!heap_.empty()) {
-      std::int32_t const state = pop();
+      std::int32_t const state = heap_pop(heap_, before).state;
       if (states_[state].done) continue;
       states_[state].done = true;
       int k = 0;
@@ -83,27 +84,10 @@ private:
     s.cost = cost;
     s.from = from;
     s.step = step;
-    int k = heap_.push({cost, state});
-    for (; k > 0 && before({cost, state}, heap_[(k - 1) / 2]); k = (k - 1) / 2) heap_[k] = heap_[(k - 1) / 2];
-    heap_[k] = {cost, state};
+    heap_push(heap_, waiting{cost, state}, before);
   }
   static constexpr bool before(waiting const& a, waiting const& b) {
     return a.cost != b.cost ? a.cost < b.cost : a.state > b.state; // of equal ones that which is further
-  }
-  constexpr std::int32_t pop() {
-    std::int32_t const top = heap_[0].state;
-    waiting const last = heap_.pop();
-    int const n = heap_.size();
-    if (n == 0) return top;
-    int k = 0;
-    for (int child = 1; child < n; child = 2 * k + 1) {
-      if (child + 1 < n && before(heap_[child + 1], heap_[child])) ++child;
-      if (!before(heap_[child], last)) break;
-      heap_[k] = heap_[child];
-      k = child;
-    }
-    heap_[k] = last;
-    return top;
   }
 };
 

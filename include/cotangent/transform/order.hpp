@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_ORDER_HPP
 #define COTANGENT_TRANSFORM_ORDER_HPP
 
+#include <cotangent/core/heap.hpp>
 #include <cotangent/graph/piece_writers.hpp>
 
 #include <cstdint>
@@ -84,15 +85,15 @@ public:
     ordering found;
     array<std::int32_t> ready, cells; // a heap, its smallest first; a stack
     for (std::int32_t i = 0; i < g_.node_count; ++i)
-      if (missing_[i] == 0) sift_up(ready, i);
+      if (missing_[i] == 0) heap_push(ready, i, before);
     while (!ready.empty()) {
-      cells.push(pop(ready));
+      cells.push(heap_pop(ready, before));
       found.nodes.push(cells.back());
       while (!cells.empty())
         for (std::int32_t e = head_[cells.pop()]; e != none; e = next_[e]) {
           std::int32_t const after = target_[e];
           if (--missing_[after] != 0) continue;
-          if (after < g_.node_count) sift_up(ready, after);
+          if (after < g_.node_count) heap_push(ready, after, before);
           else cells.push(after);
         }
     }
@@ -119,25 +120,7 @@ private:
     for (int steps = 0; steps < head_.size() || at >= g_.node_count; ++steps) at = waits_for[at];
     return at;
   }
-  static constexpr void sift_up(array<std::int32_t>& heap, std::int32_t x) {
-    int at = heap.push(x);
-    for (; at > 0 && heap[(at - 1) / 2] > x; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
-    heap[at] = x;
-  }
-  static constexpr std::int32_t pop(array<std::int32_t>& heap) {
-    std::int32_t const top = heap[0], x = heap.pop();
-    int const n = heap.size();
-    if (n == 0) return top;
-    int at = 0;
-    for (int child = 1; child < n; child = 2 * at + 1) {
-      if (child + 1 < n && heap[child + 1] < heap[child]) ++child;
-      if (heap[child] >= x) break;
-      heap[at] = heap[child];
-      at = child;
-    }
-    heap[at] = x;
-    return top;
-  }
+  static constexpr bool before(std::int32_t a, std::int32_t b) { return a < b; }
 };
 
 } // namespace detail

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_PEAK_EXACT_HPP
 #define COTANGENT_TRANSFORM_PEAK_EXACT_HPP
 
+#include <cotangent/core/heap.hpp>
 #include <cotangent/graph/builder.hpp>
 
 #include <bit>
@@ -134,23 +135,10 @@ private:
       peaks_.push(s.peak);
     } else if (peaks_[known] <= s.peak) return;
     else peaks_[known] = s.peak;
-    int k = heap_.push(states_.push(s));
-    std::int32_t const x = heap_[k];
-    for (; k > 0 && before(x, heap_[(k - 1) / 2]); k = (k - 1) / 2) heap_[k] = heap_[(k - 1) / 2];
-    heap_[k] = x;
+    heap_push(heap_, states_.push(s), [&](std::int32_t a, std::int32_t b) { return before(a, b); });
   }
   constexpr std::int32_t pop() {
-    std::int32_t const found = heap_[0], x = heap_.pop();
-    int const n = heap_.size();
-    if (n == 0) return found;
-    int k = 0;
-    for (int child = 1; child < n; k = child, child = 2 * k + 1) {
-      if (child + 1 < n && before(heap_[child + 1], heap_[child])) ++child;
-      if (!before(heap_[child], x)) break;
-      heap_[k] = heap_[child];
-    }
-    heap_[k] = x;
-    return found;
+    return heap_pop(heap_, [&](std::int32_t a, std::int32_t b) { return before(a, b); });
   }
 };
 

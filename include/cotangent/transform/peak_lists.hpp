@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_PEAK_LISTS_HPP
 #define COTANGENT_TRANSFORM_PEAK_LISTS_HPP
 
+#include <cotangent/core/heap.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/peak_exact.hpp>
 
@@ -188,7 +189,7 @@ public:
     for (int s = 0; s < p.steps; ++s)
       if (waits_[s] == 0) push(s);
     while (order.size() < p.steps) {
-      entry const next = pop();
+      entry const next = heap_pop(heap_, before);
       if (next.adds == adds_[next.step] && waits_[next.step] == 0)
         run(next.step); // else it stands there again
     }
@@ -233,27 +234,11 @@ private:
     if (waits_[s] == 0) push(s);
   }
 
-  constexpr bool before(entry const& a, entry const& b) const {
+  static constexpr bool before(entry const& a, entry const& b) {
     return a.adds != b.adds ? a.adds < b.adds : a.rank != b.rank ? a.rank < b.rank : a.step < b.step;
   }
   constexpr void push(std::int32_t s) {
-    entry const x{adds_[s], rank_[s], s};
-    int k = heap_.push(x);
-    for (; k > 0 && before(x, heap_[(k - 1) / 2]); k = (k - 1) / 2) heap_[k] = heap_[(k - 1) / 2];
-    heap_[k] = x;
-  }
-  constexpr entry pop() {
-    entry const found = heap_[0], x = heap_.pop();
-    int const n = heap_.size();
-    if (n == 0) return found;
-    int k = 0;
-    for (int child = 1; child < n; k = child, child = 2 * k + 1) {
-      if (child + 1 < n && before(heap_[child + 1], heap_[child])) ++child;
-      if (!before(heap_[child], x)) break;
-      heap_[k] = heap_[child];
-    }
-    heap_[k] = x;
-    return found;
+    heap_push(heap_, entry{adds_[s], rank_[s], s}, before);
   }
 };
 
