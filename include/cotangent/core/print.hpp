@@ -5,27 +5,42 @@
 #include <cotangent/core/view.hpp>
 
 #include <cstdint>
-#include <ostream>
+#include <iosfwd>
 #include <type_traits>
 
-// Output to streams, in the nested brackets of NumPy. The only header that knows of streams.
+// Output to streams, in the nested brackets of NumPy. Templates over the stream, which has to be known where something is
+// written to it: who writes to none does not pay for <ostream>, a seventh of what all headers take a compiler.
 
 namespace cotangent {
 
-inline std::ostream& operator<<(std::ostream& out, element e) { return out << name_of(e); }
-inline std::ostream& operator<<(std::ostream& out, extent const& e) { return out << message().put(e).text(); }
-inline std::ostream& operator<<(std::ostream& out, shape const& s) { return out << message().put(s).text(); }
-inline std::ostream& operator<<(std::ostream& out, message const& m) { return out << m.text(); }
-inline std::ostream& operator<<(std::ostream& out, status s) { return out << text_of(s); }
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                                     element e) {
+  return out << name_of(e);
+}
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                                     extent const& e) {
+  return out << message().put(e).text();
+}
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                                     shape const& s) {
+  return out << message().put(s).text();
+}
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                                     message const& m) {
+  return out << m.text();
+}
+template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                                                     status s) {
+  return out << text_of(s);
+}
 
 namespace detail {
 
 inline constexpr std::int64_t printed_in_full = 1000; // elements; of more, the edges are printed
 inline constexpr std::int64_t printed_edge = 3;
 
-template <class Element>
-void print_axis(std::ostream& out, Element const* at, std::int64_t const* sizes, int axis, int rank,
-                bool in_full) {
+template <class Stream, class Element>
+void print_axis(Stream& out, Element const* at, std::int64_t const* sizes, int axis, int rank, bool in_full) {
   if (axis == rank) {
     if constexpr (std::is_same_v<std::remove_const_t<Element>, bool>) out << (*at ? "true" : "false");
     else out << *at;
@@ -49,10 +64,13 @@ void print_axis(std::ostream& out, Element const* at, std::int64_t const* sizes,
   out << ']';
 }
 
-template <class Derived, class Element, extent... Extents>
-std::ostream& print(std::ostream& out, accessible<Derived, Element, Extents...> const& values) {
+template <class Stream, class Derived, class Element, extent... Extents>
+Stream& print(Stream& out, accessible<Derived, Element, Extents...> const& values) {
   constexpr int rank = sizeof...(Extents);
-  if (values.begin() == nullptr && values.size() != 0) return out << "(nothing)";
+  if (values.begin() == nullptr && values.size() != 0) {
+    out << "(nothing)";
+    return out;
+  }
   std::int64_t sizes[rank + 1]{};
   for (int i = 0; i < rank; ++i) sizes[i] = values.extent(i);
   print_axis(out, values.begin(), sizes, 0, rank, values.size() <= printed_in_full);
@@ -61,12 +79,14 @@ std::ostream& print(std::ostream& out, accessible<Derived, Element, Extents...> 
 
 } // namespace detail
 
-template <class Element, extent... Extents>
-std::ostream& operator<<(std::ostream& out, tensor<Element, Extents...> const& values) {
+template <class Traits, class Element, extent... Extents>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             tensor<Element, Extents...> const& values) {
   return detail::print(out, values);
 }
-template <class Element, extent... Extents>
-std::ostream& operator<<(std::ostream& out, view<Element, Extents...> const& values) {
+template <class Traits, class Element, extent... Extents>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             view<Element, Extents...> const& values) {
   return detail::print(out, values);
 }
 
