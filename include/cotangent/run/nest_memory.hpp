@@ -47,6 +47,11 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
   template <class T> COTANGENT_INLINE T* base(std::int32_t own) const noexcept {
     return reinterpret_cast<T*>(x.buffer[own]);
   }
+  // g++ warns that a loop over the rows of a block could run until an address overflows. It ends with the block.
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic push
+#  pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
+#endif
   /// Where the access of instance `I` is in this row; rows of a block follow each other along axis 0.
   template <int I, class T> COTANGENT_INLINE T* pointer(std::int64_t in_block) const noexcept {
     constexpr access a = P.accesses.data[at(I).access];
@@ -57,6 +62,9 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
       for (int k = 0; k < N.split; ++k) offset += index[k] * x.value(a.stride[k]);
     return base<T>(shape::C.own.data[at(I).access]) + offset;
   }
+#if defined(__GNUC__) && !defined(__clang__)
+#  pragma GCC diagnostic pop
+#endif
   template <int I> static constexpr dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
