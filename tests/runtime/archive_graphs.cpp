@@ -124,8 +124,13 @@ TEST_CASE("blocks that are computed again for their gradients come back", "[arch
   check_same(b.get(), h);
   CHECK(h.blocks == b.get().blocks);
   REQUIRE(h.blocks.size() == 2);
-  for (int k = 0; k < h.nodes.size(); ++k) CHECK(h.nodes[k].block == b.get().nodes[k].block);
+  for (int k = 0; k < h.nodes.size(); ++k) {
+    CHECK(h.nodes[k].block == b.get().nodes[k].block);
+    CHECK(h.nodes[k].of_gradient == b.get().nodes[k].of_gradient);
+  }
   CHECK(h.nodes[1].block == 2);
+  CHECK_FALSE(h.nodes[1].of_gradient);
+  CHECK(h.nodes[h.tensors[dx].producer].of_gradient);
 }
 
 TEST_CASE("a gather of too many axes is refused when it is made", "[archive]") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/transform/memory_search.hpp>
+#include <cotangent/transform/mirror.hpp>
 
 #include "catch.hpp"
 
@@ -276,40 +277,292 @@ TEST_CASE("G20: an operation that is not to be run twice is not, and costs its m
   }
 }
 
-// Mirroring: only what is cheap for its bytes may be computed again. Inputs and weights are the caller's, so they are no
-// values here, and are never counted as released.
+// Mirroring: the rule decides by bytes that go and come, and what is chosen computes no more again than it says.
 
-int runs_of(ct::memory_schedule const& s, std::int32_t v) {
-  return static_cast<int>(std::count(s.steps.begin(), s.steps.end(), v));
+using set = std::vector<std::int32_t>;
+set again_in(ct::mirror_problem const& m) {
+  set found;
+  auto const copied = ct::mirrored_values(m);
+  for (std::int32_t v = 0; v < copied.size(); ++v)
+    if (copied[v] != 0) found.push_back(v);
+  return found;
 }
+std::int32_t given(ct::mirror_problem& m, std::int64_t bytes) { return m.given.push(bytes); }
 
-TEST_CASE("MR1: tanh of a sum of two products has nothing to gain", "[memory]") {
-  ct::memory_problem p;
-  std::int32_t const x = p.add(16384, 9, {}, true), y = p.add(16384, 9, {}, true);
-  std::int32_t const sum = p.add(16384, 1, {x, y}), z = p.add(16384, 1, {sum});
-  std::int32_t const dz = p.add(16384, 1, {z}, true), ds = p.add(16384, 1, {z, dz}, true);
-  (void)p.add(64, 9, {ds}, true, true);
-  ct::memory_schedule const s = ct::smallest_schedule(p);
-  CHECK(s.steps.size() == p.size()); // nothing is computed again
-  CHECK(s.peak == ct::computed_once(p).peak);
-}
-
-TEST_CASE("MR4: what stands between two convolutions is computed again from the first", "[memory]") {
-  for (std::int64_t const bytes : {100, 4096}) {
-    ct::memory_problem p;
-    std::int32_t const c = p.add(bytes, 99, {}, true), bn = p.add(bytes, 1, {c}),
-                       relu = p.add(bytes, 1, {bn});
-    std::int32_t const c2 = p.add(bytes, 99, {relu}, true), d = p.add(2 * bytes, 1, {c2}, true);
-    std::int32_t const loss = p.add(1, 1, {d}, true);
-    std::int32_t const d2 = p.add(bytes, 99, {loss, c2}, true), dr = p.add(bytes, 99, {d2, relu}, true);
-    std::int32_t const db = p.add(bytes, 1, {dr, relu, bn}, true);
-    (void)p.add(bytes, 99, {db, c}, true);
-    ct::memory_schedule const s = ct::smallest_schedule(p);
-    CHECK(s.peak < ct::computed_once(p).peak);
-    CHECK(runs_of(s, bn) + runs_of(s, relu) <= 4); // each of the two once more at most
-    CHECK(runs_of(s, c) == 1);
-    CHECK(runs_of(s, c2) == 1);
+TEST_CASE("MR1: tanh of a sum of two products has nothing to gain", "[mirror]") {
+  for (std::int64_t const bytes : {16384, 400}) {
+    ct::mirror_problem m;
+    std::int32_t const x = m.add(bytes, 9, {}, {}, true), y = m.add(bytes, 9, {}, {}, true);
+    std::int32_t const sum = m.add(bytes, 1, {x, y}), z = m.add(bytes, 1, {sum});
+    std::int32_t const top = m.add(bytes, 9, {z}, {}, true);
+    std::int32_t const dz = m.add_late(bytes, 9, {top}), ds = m.add_late(bytes, 1, {z, dz});
+    (void)m.add_late(64, 9, {ds});
+    CHECK(again_in(m).empty());
+    ct::detail::mirror_choices const all(m);
+    CHECK(all.lowest.steps.empty()); // nothing is computed again
   }
+}
+
+/// A dense layer with tanh, and another: nobody wants the first operand's gradient.
+ct::mirror_problem dense_layers(std::int64_t bytes, int layers) {
+  ct::mirror_problem m;
+  std::int32_t const x = given(m, bytes);
+  set tanh;
+  for (int k = 0; k < layers; ++k) {
+    std::int32_t const w = given(m, bytes / 4);
+    std::int32_t const fc =
+        k == 0 ? m.add(bytes, 50, {}, {x, w}, true) : m.add(bytes, 50, {tanh.back()}, {w}, true);
+    tanh.push_back(m.add(bytes, 1, {fc}));
+  }
+  std::int32_t d = m.add_late(bytes, 1, {tanh.back()});
+  for (int k = layers; k-- > 0;) {
+    d = m.add_late(bytes, 1, {d, tanh[static_cast<std::size_t>(k)]});
+    if (k > 0)
+      (void)m.add_late(0, 50, {d, tanh[static_cast<std::size_t>(k - 1)]}); // dw, in the caller's memory
+    if (k > 0) d = m.add_late(bytes, 50, {d}, {k * 1 + 1});
+    else (void)m.add_late(0, 50, {d}, {x});
+  }
+  return m;
+}
+
+TEST_CASE("MR2, of this kind: an activation that takes the place of a product is kept", "[mirror]") {
+  for (int const layers : {1, 2, 5})
+    for (std::int64_t const bytes : {16384, 1000}) {
+      ct::mirror_problem const m = dense_layers(bytes, layers);
+      CHECK(again_in(m).empty());
+      CHECK(ct::detail::mirror_choices(m).lowest.steps.empty());
+    }
+}
+
+TEST_CASE("MR3: of two activations in a row the second is computed again, and the product reads the copy",
+          "[mirror]") {
+  for (std::int64_t const bytes : {16384, 64, 5000}) {
+    ct::mirror_problem m;
+    std::int32_t const x = given(m, bytes), w = given(m, bytes / 4);
+    std::int32_t const y = m.add(bytes, 1, {}, {x}), z = m.add(bytes, 1, {y});
+    std::int32_t const fc = m.add(bytes, 50, {z}, {w}, true);
+    std::int32_t const large = m.add(4 * bytes, 50, {fc}, {}, true); // what follows needs more
+    std::int32_t const top = m.add_late(bytes, 1, {large});
+    (void)m.add_late(0, 50, {top, z});
+    std::int32_t const dz = m.add_late(bytes, 50, {top}, {w}), dy = m.add_late(bytes, 1, {dz, z});
+    (void)m.add_late(0, 1, {dy, y});
+    CHECK(again_in(m) == set{z}); // x counts as what goes with y, though it is the caller's
+    ct::detail::mirror_choices const all(m);
+    CHECK(all.rule.again == 1);
+    CHECK(all.rule.peak == ct::computed_once(m.values).peak - bytes);
+    CHECK(all.lowest.again <= 1);
+    CHECK(all.lowest.peak <= all.rule.peak);
+    auto const& steps =
+        all.rule.steps; // the copy stands before the first that reads it, after what is known by then
+    CHECK(std::count(steps.begin(), steps.end(), z) == 2);
+    CHECK(*(std::find(std::find(steps.begin(), steps.end(), z) + 1, steps.end(), z) + 1) == top + 1);
+  }
+}
+
+TEST_CASE("MR3 behind something larger: what lowers no peak is not computed again", "[mirror]") {
+  ct::mirror_problem m;
+  std::int32_t const x = given(m, 16384);
+  std::int32_t const large = m.add(200000, 50, {}, {x}, true), small = m.add(16384, 50, {large}, {}, true);
+  std::int32_t const y = m.add(16384, 1, {small}), z = m.add(16384, 1, {y});
+  std::int32_t const fc = m.add(64, 50, {z}, {}, true), top = m.add_late(64, 1, {fc});
+  (void)m.add_late(0, 50, {top, z});
+  std::int32_t const dz = m.add_late(16384, 50, {top}), dy = m.add_late(16384, 1, {dz, z});
+  (void)m.add_late(0, 1, {dy, y});
+  CHECK(again_in(m) == set{z});
+  ct::detail::mirror_choices const all(m);
+  CHECK(all.rule.again == 1);
+  CHECK(all.rule.peak == ct::computed_once(m.values).peak);
+  CHECK(all.lowest.peak == all.rule.peak);
+  CHECK(all.lowest.again == 0);
+}
+
+TEST_CASE("MR4: what stands between two convolutions is computed again from the first", "[mirror]") {
+  for (std::int64_t const bytes : {100, 4096}) {
+    ct::mirror_problem m;
+    std::int32_t const image = given(m, bytes), scale = given(m, 1);
+    std::int32_t const c = m.add(bytes, 99, {}, {image}, true);
+    std::int32_t const bn = m.add(bytes, 1, {c}, {scale}), relu = m.add(bytes, 1, {bn});
+    std::int32_t const c2 = m.add(bytes, 99, {relu}, {}, true), d = m.add(2 * bytes, 99, {c2}, {}, true);
+    std::int32_t const d2 = m.add_late(bytes, 99, {d, c2}), dr = m.add_late(bytes, 99, {d2, relu});
+    std::int32_t const db = m.add_late(bytes, 1, {dr, relu});
+    (void)m.add_late(1, 1, {db, c}, {scale});
+    (void)m.add_late(bytes, 99, {db, c});
+    CHECK(again_in(m) == set{bn, relu});
+    ct::detail::mirror_choices const all(m);
+    CHECK(all.rule.peak < ct::computed_once(m.values).peak);
+    CHECK(all.lowest.peak <= all.rule.peak);
+    CHECK(all.lowest.again <= all.rule.again);
+    CHECK(std::count(all.lowest.steps.begin(), all.lowest.steps.end(), c) == 1);
+  }
+}
+
+TEST_CASE("MR5, of this kind: those that read the same are decided about together", "[mirror]") {
+  for (bool const both : {true, false}) { // one of them alone does not free what both read
+    ct::mirror_problem m;
+    std::int32_t const c = m.add(1000, 99, {}, {}, true);
+    std::int32_t const s = m.add(400, 1, {c}), t = m.add(500, 1, {c}, {}, !both);
+    std::int32_t const top = m.add(3000, 99, {s, t}, {}, true);
+    std::int32_t const d = m.add_late(64, 1, {top});
+    (void)m.add_late(0, 1, {d, s, t});
+    CHECK(again_in(m) == (both ? set{} : set{s})); // 1000 go, 900 come; 0 go, 1400 come
+  }
+}
+
+TEST_CASE("MR6: the product of two products is computed again from both", "[mirror]") {
+  for (std::int64_t const bytes : {16384, 48}) {
+    ct::mirror_problem m;
+    std::int32_t const a = m.add(bytes, 50, {}, {}, true), b = m.add(bytes, 50, {}, {}, true);
+    std::int32_t const ab = m.add(bytes, 1, {a, b}), fc = m.add(bytes, 50, {ab}, {}, true);
+    std::int32_t const top = m.add(4 * bytes, 50, {fc}, {}, true), d = m.add_late(bytes, 1, {top});
+    (void)m.add_late(0, 50, {d, ab});
+    std::int32_t const dab = m.add_late(bytes, 50, {d});
+    (void)m.add_late(0, 50, {dab, a, b});
+    CHECK(again_in(m) == set{ab});
+    ct::detail::mirror_choices const all(m);
+    CHECK(all.lowest.again == 1);
+    CHECK(all.lowest.peak == ct::computed_once(m.values).peak - bytes);
+  }
+}
+
+/// The rule once more, with sets of names and nothing clever.
+std::vector<bool> by_the_rule(ct::mirror_problem const& m) {
+  auto const& p = m.values;
+  int const n = p.size(), entries = n + m.given.size();
+  std::vector<set> reads(static_cast<std::size_t>(n));
+  std::vector<bool> again(static_cast<std::size_t>(n));
+  for (std::int32_t v = 0; v < n; ++v) {
+    auto& r = reads[static_cast<std::size_t>(v)];
+    for (int k = p.first[v]; k < p.first[v + 1]; ++k) r.push_back(p.reads[k]);
+    for (int k = m.first_given[v]; k < m.first_given[v + 1]; ++k) r.push_back(n + m.given_reads[k]);
+    again[static_cast<std::size_t>(v)] = m.late[v] == 0 && !p.once[v] && !p.stays[v];
+  }
+  auto const does_read = [&](std::int32_t v, std::int32_t e) {
+    auto const& r = reads[static_cast<std::size_t>(v)];
+    return std::find(r.begin(), r.end(), e) != r.end();
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::vector<bool> frontier(static_cast<std::size_t>(n));
+    std::vector<int> group(static_cast<std::size_t>(n), -1);
+    for (std::int32_t v = 0; v < n; ++v) {
+      bool ready = again[static_cast<std::size_t>(v)];
+      for (std::int32_t const e : reads[static_cast<std::size_t>(v)])
+        ready = ready && (e >= n || !again[static_cast<std::size_t>(e)]);
+      frontier[static_cast<std::size_t>(v)] = ready;
+      if (ready) group[static_cast<std::size_t>(v)] = v;
+    }
+    for (int round = 0; round < n; ++round)
+      for (std::int32_t e = 0; e < entries; ++e) {
+        int least = n;
+        for (std::int32_t v = 0; v < n; ++v)
+          if (frontier[static_cast<std::size_t>(v)] && does_read(v, e))
+            least = std::min(least, group[static_cast<std::size_t>(v)]);
+        for (std::int32_t v = 0; v < n; ++v)
+          if (frontier[static_cast<std::size_t>(v)] && does_read(v, e))
+            group[static_cast<std::size_t>(v)] = least;
+      }
+    for (int g = 0; g < n; ++g) {
+      std::int64_t allocated = 0, released = 0;
+      bool any = false;
+      for (std::int32_t v = 0; v < n; ++v) {
+        if (group[static_cast<std::size_t>(v)] != g) continue;
+        any = true;
+        bool used = false;
+        for (std::int32_t r = 0; r < n; ++r) used = used || does_read(r, v);
+        if (used) allocated += p.bytes[v];
+      }
+      for (std::int32_t e = 0; e < entries && any; ++e) {
+        bool read = false, outside = e < n && p.stays[e];
+        for (std::int32_t v = 0; v < n; ++v) {
+          if (!does_read(v, e)) continue;
+          read = read || group[static_cast<std::size_t>(v)] == g;
+          outside = outside || !frontier[static_cast<std::size_t>(v)];
+        }
+        if (read) (outside ? allocated : released) += e < n ? p.bytes[e] : m.given[e - n];
+      }
+      if (!any || released < allocated) continue;
+      changed = true;
+      for (std::int32_t v = 0; v < n; ++v)
+        if (group[static_cast<std::size_t>(v)] == g) again[static_cast<std::size_t>(v)] = false;
+    }
+  }
+  // Of those, what a gradient reads, or what that is computed from.
+  std::vector<bool> copied(static_cast<std::size_t>(n));
+  for (std::int32_t v = n; v-- > 0;)
+    for (std::int32_t r = 0; r < n; ++r)
+      if (again[static_cast<std::size_t>(v)] && does_read(r, v) &&
+          (m.late[r] != 0 || copied[static_cast<std::size_t>(r)]))
+        copied[static_cast<std::size_t>(v)] = true;
+  return copied;
+}
+
+ct::mirror_problem random_mirror_problem(std::mt19937& dice, int forward) {
+  ct::mirror_problem m;
+  for (int k = 0; k < 3; ++k) (void)given(m, 1 + below(dice, 12));
+  for (int v = 0; v < 2 * forward; ++v) {
+    set reads, of_given;
+    bool const late = v >= forward;
+    auto const read = [&](set& from, std::int32_t e) {
+      if (std::find(from.begin(), from.end(), e) == from.end()) from.push_back(e);
+    };
+    if (v > 0) read(reads, v - 1 - (v > 1 && below(dice, 3) == 0 ? 1 : 0));
+    if (!late && v > 1 && below(dice, 3) == 0) read(reads, below(dice, v));
+    if (late) read(reads, 2 * forward - 1 - v);
+    if (late && below(dice, 3) == 0) read(reads, below(dice, forward));
+    if (v == 0 || below(dice, 4) == 0) read(of_given, below(dice, 3));
+    m.values.add(1 + below(dice, 9), 1 + below(dice, 9), reads.data(), static_cast<int>(reads.size()),
+                 late || below(dice, 4) == 0, below(dice, 12) == 0);
+    for (std::int32_t const e : of_given) m.given_reads.push(e);
+    m.first_given.push(m.given_reads.size());
+    (void)m.late.push(late);
+  }
+  return m;
+}
+
+TEST_CASE("MR: the rule decides as it does with sets of names, on random graphs and their gradients",
+          "[mirror]") {
+  std::mt19937 dice(19);
+  int again = 0, kept = 0;
+  for (int round = 0; round < 400; ++round) {
+    ct::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, 20));
+    auto const copied = ct::mirrored_values(m);
+    std::vector<bool> const expected = by_the_rule(m);
+    for (std::int32_t v = 0; v < copied.size(); ++v) {
+      INFO("round " << round << ", value " << v);
+      REQUIRE((copied[v] != 0) == expected[static_cast<std::size_t>(v)]);
+      (copied[v] != 0 ? again : kept) += m.late[v] == 0;
+    }
+  }
+  CHECK(again > 300); // both happen
+  CHECK(kept > 300);
+}
+
+TEST_CASE("MR: what is chosen has no higher peak than the rule, for no more work, and the lowest there is "
+          "for few values",
+          "[mirror]") {
+  std::mt19937 dice(23);
+  int lower = 0;
+  for (int round = 0; round < 120; ++round) {
+    ct::mirror_problem const m = random_mirror_problem(dice, 3 + below(dice, round < 40 ? 2 : 14));
+    ct::detail::mirror_choices const all(m);
+    ct::memory_schedule const plain = ct::computed_once(m.values);
+    if (all.lowest.steps.empty()) continue;
+    INFO("round " << round);
+    for (ct::memory_schedule const* const s : {&all.reduced, &all.lowest}) {
+      CHECK(s->peak <= all.rule.peak);
+      CHECK(s->again <= all.rule.again);
+      CHECK(s->steps.size() <= all.rule.steps.size());
+      CHECK((s->again == 0 || s->peak < plain.peak)); // and nothing is done for nothing
+    }
+    lower += all.lowest.peak < plain.peak;
+    if (m.values.size() > 10) continue;
+    for (std::int64_t limit = ct::memory_bound(m.values); limit < all.lowest.peak; ++limit) {
+      double const best = by_trying_all(m.values, limit);
+      CHECK((best < 0 || best > all.rule.again ||
+             ct::schedule_within(m.values, limit).steps.size() > all.rule.steps.size()));
+    }
+  }
+  CHECK(lower > 20);
 }
 
 // The same in a constant evaluation.

@@ -8,6 +8,7 @@
 
 #include <cotangent/graph/window_index.hpp>
 #include <cotangent/transform/checkpoint.hpp>
+#include <cotangent/transform/mirror.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/simplify.hpp>
 
@@ -133,14 +134,12 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);
-  if (options.mirror != nullptr && options.fit == 0)
-    simple = mirrored(simple, options.mirror, [&](graph_view const& g) {
-      return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
-    });
-  if (options.fit != 0) {
-    fitted_graph fitted = fit_graph(simple, options.fit, [&](graph_view const& g) {
-      return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
-    });
+  auto const bytes_of = [&](graph_view const& g) {
+    return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
+  };
+  if (options.fit != 0 || options.mirror != nullptr) {
+    fitted_graph fitted =
+        options.fit != 0 ? fit_graph(simple, options.fit, bytes_of) : mirrored(simple, options.mirror, bytes_of);
     if (!fitted.fits)
       raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes), none, r.where}, r);
     code->predicted = fitted.predicted;

@@ -114,7 +114,8 @@ struct compile_options {
   /// The bytes that `program::workspace_bytes` may be, 0 where it may be any. Where that is less than what all values take,
   /// some are computed again when they are read, with the same bits; `program::predicted` says at which cost.
   std::int64_t fit = 0;
-  /// Without a budget: which nodes may be computed again where that lowers the peak, `&ct::is_cheap` say; null: none.
+  /// Without a budget: which nodes may be computed again for gradients where that lowers the peak, `&ct::is_cheap` say; null:
+  /// none. Which of them are is decided by the bytes that come and go with them; `program::predicted` says at which cost.
   bool (*mirror)(node const&) = nullptr;
 };
 

@@ -46,6 +46,7 @@ public:
   bool exact = false;               // whether nodes are to be kept as they are pushed
   bool repeated = false;            // whether nodes may be run again in a copy
   std::int32_t block = 0;           // of the nodes that are pushed, see `node::block`
+  bool of_gradient = false;         // whether a gradient makes them
   std::source_location place{};     // what in the user's source makes them
 
   constexpr builder() { (void)shape(dimensions{}); }
@@ -221,7 +222,7 @@ public:
     }
     symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size_, none, none, region, none});
     g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
-                   where, exact, repeated, block});
+                   where, exact, repeated, block, of_gradient});
     return y;
   }
 
@@ -231,7 +232,7 @@ public:
                                 std::source_location where = {}) {
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, false, where, exact, repeated, block});
+                                           attribute_count, region, false, where, exact, repeated, block, of_gradient});
     for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
     for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
     for (int k = 0; k < result_count; ++k) {
@@ -312,15 +313,19 @@ private:
   }
 };
 
-/// Whatever happens, nodes belong to the block of before in the end.
+/// Whatever happens, nodes belong to the block of before in the end, and to a gradient where they did before.
 class kept_block {
   builder& b_;
   std::int32_t const block_;
+  bool const of_gradient_;
 
 public:
-  constexpr explicit kept_block(builder& b) : b_(b), block_(b.block) {}
+  constexpr explicit kept_block(builder& b) : b_(b), block_(b.block), of_gradient_(b.of_gradient) {}
   constexpr kept_block(kept_block const&) = delete;
-  constexpr ~kept_block() { b_.block = block_; }
+  constexpr ~kept_block() {
+    b_.block = block_;
+    b_.of_gradient = of_gradient_;
+  }
   constexpr std::int32_t operator()() const noexcept { return block_; }
 };
 

@@ -66,6 +66,7 @@ struct node {
   bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
   bool repeated = false; // true: it may be run again in a copy, so no rewrite may depend on who reads its result
   std::int32_t block = 0; // of the function that is computed again for its gradient; -k: of the gradient of block k
+  bool of_gradient = false; // true: a gradient has made it
 };
 
 /// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,

@@ -193,6 +193,7 @@ public:
     bool const outer_exact = b_.exact;
     kept_block const outer_block(b_);
     outer_block_ = outer_block();
+    b_.of_gradient = true;
     array<symbol> given(widest_);
     array<bool> wanted(widest_);
     for (int p = count_; p-- > 0;) {

@@ -2,7 +2,6 @@
 #ifndef COTANGENT_TRANSFORM_FIT_HPP
 #define COTANGENT_TRANSFORM_FIT_HPP
 
-#include <cotangent/ops/random.hpp>
 #include <cotangent/transform/memory_search.hpp>
 #include <cotangent/transform/recompute.hpp>
 
@@ -107,26 +106,6 @@ private:
 };
 
 } // namespace detail
-
-/// Whether mirroring computes it again where nothing else is said: what is computed position by position, but no random
-/// numbers.
-constexpr bool is_cheap(node const& n) noexcept {
-  for (operation const* const random : {info_of<op::random24>(), info_of<op::random53>(),
-                                        info_of<op::second_random24>(), info_of<op::second_random53>()})
-    if (n.op == random) return false;
-  return n.op->kind == operation_kind::elementwise;
-}
-
-/// The graph with the smallest peak that was found where only nodes of which `may(node)` holds are computed again, and
-/// nothing where that lowers no peak; as it is, where `measure` finds that no smaller program comes of it.
-template <class Measure>
-constexpr graph mirrored(graph_view const& g, bool (*may)(node const&), Measure measure) {
-  detail::memory_values const values(g, may);
-  memory_schedule const s = smallest_schedule(values.problem);
-  if (s && s.steps.size() > values.problem.size())
-    if (graph made = recomputed(g, values, s); measure(made) < measure(g)) return made;
-  return builder(g).get();
-}
 
 /// The cheapest program found that takes at most `budget` bytes, as `measure` finds them for a graph: what is kept and what
 /// is computed again is chosen in a model, and the model's limit moved until what is laid out fits. The graph is one that

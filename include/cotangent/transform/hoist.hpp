@@ -60,6 +60,7 @@ private:
     b_.edit().nodes[at].merges = n.merges;
     b_.edit().nodes[at].repeated = n.repeated;
     b_.edit().nodes[at].block = n.block;
+    b_.edit().nodes[at].of_gradient = n.of_gradient;
     b_.exact = false;
   }
 
@@ -240,6 +241,7 @@ private:
     std::int32_t const owner = loop.finish(n.where);
     if (owner == none) return;
     b_.edit().nodes[owner].block = n.block;
+    b_.edit().nodes[owner].of_gradient = n.of_gradient;
     for (int k = 0; k < at.carried; ++k) name_result(n, k, owner, loop.last(k));
     for (int k = 0; k < at.stacked; ++k) name_result(n, at.stack(k), owner, loop.stack(k));
     name_result(n, at.trips(), owner, loop.trips());
@@ -279,6 +281,7 @@ private:
     std::int32_t const owner = choice.finish(bypass.data(), n.where);
     if (owner == none) return;
     b_.edit().nodes[owner].block = n.block;
+    b_.edit().nodes[owner].of_gradient = n.of_gradient;
     for (int k = 0; k < at.results; ++k) name_result(n, k, owner, choice.result(k));
   }
   /// The branch that is known comes here.

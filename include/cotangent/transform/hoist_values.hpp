@@ -249,10 +249,12 @@ private:
     b_.exact = n.exact;
     b_.repeated = values_[v].repeated;
     b_.block = n.block;
+    b_.of_gradient = n.of_gradient;
     symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
                              g_.tensors[old].type, shape_of(old), n.where);
     b_.exact = b_.repeated = false;
     b_.block = 0;
+    b_.of_gradient = false;
     b_.region = region;
     if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
     put(v, depth, y);

@@ -92,6 +92,7 @@ private:
     b_.edit().nodes[at].merges = n.merges;
     b_.edit().nodes[at].repeated = true;
     b_.edit().nodes[at].block = n.block;
+    b_.edit().nodes[at].of_gradient = n.of_gradient;
     for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
   }
 };

@@ -95,6 +95,7 @@ private:
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
     b.block = n.block;
+    b.of_gradient = n.of_gradient;
     if (rare || n.operand_count > 4 || !n.merges || n.exact || n.repeated || !rewrite_)
       return visit_rare(i, rare);
     b.region = n.region;

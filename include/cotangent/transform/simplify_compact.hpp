@@ -288,7 +288,7 @@ private:
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
                          symbol to = none) {
     t.producer = node_count_;
-    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where, false, false, like.block};
+    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where, false, false, like.block, like.of_gradient};
     for (int k = 0; k < count; ++k) ids_[id_count_++] = x[k];
     ids_[id_count_++] = to != none ? to : tensor_count_;
     if (to != none) {

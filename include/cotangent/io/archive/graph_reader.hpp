@@ -199,7 +199,7 @@ private:
   }
 
   void node_at(json const& j) {
-    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "block", "place"});
+    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "block", "gradient", "place"});
     node n;
     std::string const& name = graph_parts::text(graph_parts::member(j, "op"));
     n.op = known_.find(name);
@@ -221,6 +221,7 @@ private:
     if (json const* const b = graph_parts::member_if(j, "merges")) n.merges = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "exact")) n.exact = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "repeated")) n.repeated = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "gradient")) n.of_gradient = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "block"))
       n.block = index(*b, g_.blocks.size() + std::int64_t{1}, -g_.blocks.size());
     if (json const* const p = graph_parts::member_if(j, "place"))

@@ -44,7 +44,7 @@ private:
     [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names, blocks] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;
     [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, merges,
-                                  where, exact, repeated, block] = n;
+                                  where, exact, repeated, block, of_gradient] = n;
     [[maybe_unused]] auto const& [first_input, inputs, first_output, outputs, owner, parent] = r;
   }
   template <class T> static json list(T const* first, int count) {
@@ -81,6 +81,7 @@ private:
     if (n.exact) j["exact"] = true;
     if (n.repeated) j["repeated"] = true;
     if (n.block != 0) j["block"] = n.block;
+    if (n.of_gradient) j["gradient"] = true;
     if (n.where.line() != 0) j["place"] = place(n.where);
     return j;
   }
