@@ -152,6 +152,47 @@ TEST_CASE("with a tape limit loops in loops and in branches, and second gradient
   }
 }
 
+TEST_CASE("second gradients of nests with a tape limit grow no faster than the nest", "[tape_limit]") {
+  struct grown {
+    std::vector<double> values;
+    int nodes = 0;
+  };
+  auto const twice = [](int depth, int times, tape_options const& first, tape_options const& second) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {width}), w = g.input<double>("w", {width});
+    auto const layer = [&](auto const& self, int left, expr<double> const& v) -> expr<double> {
+      if (left == 0) return ct::sin(v * w) + 0.1 * v;
+      return ct::for_loop(times, [&](auto, auto u) { return self(self, left - 1, u) + 0.01 * u; }, v);
+    };
+    auto const d = g.gradient({ct::sum(layer(layer, depth, x))}, {x, w}, {}, {.tape = first});
+    auto const e = g.gradient({ct::sum(d[0] * d[0]) + ct::sum(d[1])}, {x, w}, {}, {.tape = second});
+    grown r;
+    r.nodes = g.get().nodes.size();
+    auto p = g.compile({e[0], e[1]});
+    auto const at_x = numbers(width, 5), at_w = numbers(width, 6);
+    p.bind(x, at_x);
+    p.bind(w, at_w);
+    r.values = run(p, e[0], e[1]).all;
+    return r;
+  };
+  for (auto const schedule : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial}) {
+    for (int depth = 1; depth <= 4; ++depth) {
+      CAPTURE(depth, static_cast<int>(schedule));
+      grown const whole = twice(depth, 4, {}, {});
+      grown const again =
+          twice(depth, 4, {.limit = 20000, .schedule = schedule}, {.limit = 40000, .schedule = schedule});
+      CHECK(again.nodes <= 600 * depth);
+      REQUIRE(whole.values.size() == again.values.size());
+      for (std::size_t k = 0; k < whole.values.size(); ++k)
+        CHECK(again.values[k] == Approx(whole.values[k]).epsilon(1e-9).margin(1e-9));
+    }
+    // room for many places makes no more nodes
+    CHECK(
+        twice(1, 30, {.limit = 30000, .schedule = schedule}, {.limit = 60000, .schedule = schedule}).nodes <=
+        600);
+  }
+}
+
 TEST_CASE("a tape limit that holds no iteration is refused with what it takes", "[tape_limit]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {100});
@@ -214,7 +255,9 @@ TEST_CASE("random nests of loops and branches have the same gradients with a tap
   }
 }
 
-TEST_CASE("places and segments are chosen for the fewest runs that the bytes allow", "[tape_limit]") {
+TEST_CASE(
+    "places and segments are chosen for little work, and the fewest places for it, that the bytes allow",
+    "[tape_limit]") {
   using namespace ct::detail;
   for (int places = 1; places <= 4; ++places) { // by search: where the next place stands, and both parts
     std::vector<std::vector<double>> least(std::size_t(places) + 1, std::vector<double>(61, 0));
@@ -243,11 +286,25 @@ TEST_CASE("places and segments are chosen for the fewest runs that the bytes all
     REQUIRE(s.by == tape_schedule::binomial);
     CHECK(s.segment * bytes.record + s.places * bytes.place + bytes.state + bytes.fixed <= kib * 1024);
     CHECK(runs(s) <= before);
-    for (int places = 1; places <= most_places; ++places) // none other that fits needs fewer
+    double const all = 3 * 10000; // recorded and reversed
+    for (int places = 1; places <= most_places; ++places)
       if (std::int64_t const left = kib * 1024 - bytes.fixed - bytes.state - places * bytes.place;
-          left >= bytes.record)
-        CHECK(runs(s) <= runs({tape_schedule::binomial, left / bytes.record, places, 0}));
-    before = runs(s);
+          left >= bytes.record) {
+        double const other = runs({tape_schedule::binomial, left / bytes.record, places, 0});
+        CHECK(runs(s) + all <= work_for_fewer_places * (other + all));
+        if (places < s.places) { // each place saves work
+          bool needed = false;
+          for (int more = places + 1; more <= most_places; ++more)
+            if (std::int64_t const rest = kib * 1024 - bytes.fixed - bytes.state - more * bytes.place;
+                rest >= bytes.record)
+              needed =
+                  needed ||
+                  other + all > work_for_fewer_places *
+                                    (runs({tape_schedule::binomial, rest / bytes.record, more, 0}) + all);
+          CHECK(needed);
+        }
+      }
+    before = runs(s) * work_for_fewer_places + (work_for_fewer_places - 1) * all;
   }
   CHECK(runs(chosen(128)) < 30 * 10000);
   CHECK(chosen(128, -1).places == chosen(128, 4096).places); // nobody knows how often

@@ -27,6 +27,12 @@ struct loop_layout {
     reverse = 2,    // the count runs from limit - 1 down to the start; needs a limit, has no condition
     starts = 4,     // there is a start; needs a limit, has no condition
   };
+  /// Above the flags: the most iterations that there will be, 0 where nobody knows. Only how much is recorded depends on it.
+  static constexpr int flag_bits = 8;
+  static constexpr std::int64_t at_most(std::int64_t n) noexcept {
+    return n <= 0 || n >= std::int64_t{1} << 40 ? 0 : n << flag_bits;
+  }
+  constexpr std::int64_t most() const noexcept { return flags >> flag_bits; }
   static constexpr int attribute_count = 7;
 
   int carried = 0, captured = 0, scanned = 0, stacked = 0;
@@ -149,7 +155,8 @@ struct loop : extend::primitive<operation_kind::control, -1> {
       if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count)
         return "a loop has a negative or absurd count";
     loop_layout const at = loop_layout::of(g, n);
-    if (at.flags < 0 || at.flags > 7) return "a loop has an unknown flag";
+    if (at.flags < 0 || (at.flags & ((1 << loop_layout::flag_bits) - 1)) > 7)
+      return "a loop has an unknown flag";
     if (n.operand_count != at.all_operands() || n.result_count != at.result_count())
       return "a loop has other operands or results than its attributes say";
     if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;

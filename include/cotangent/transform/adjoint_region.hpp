@@ -67,6 +67,17 @@ public:
   }
 };
 
+/// What the reverse of one part needs: symbols of the region in which it is made, but for those of the adjoint's region.
+struct reverse_parts {
+  std::int32_t at = none; // the loop
+  adjoint_region* adjoint = nullptr;
+  symbol count = none;
+  array<symbol> carried = {}, carried_in = {};   // cotangents of carried values, then sums
+  array<symbol> captured = {}, captured_in = {}; // positions among the operands of the loop
+  array<symbol> scanned = {}, scanned_in = {};   // sequences of cotangents
+  array<symbol> saved = {}, saved_in = {};       // of the body
+};
+
 } // namespace cotangent::detail
 
 #endif

@@ -14,17 +14,6 @@
 
 namespace cotangent::detail {
 
-/// What the reverse of one part needs: symbols of the region in which it is made, but for those of the adjoint's region.
-struct reverse_parts {
-  std::int32_t at = none; // the loop
-  adjoint_region* adjoint = nullptr;
-  symbol count = none;
-  array<symbol> carried = {}, carried_in = {};   // cotangents of carried values, then sums
-  array<symbol> captured = {}, captured_in = {}; // positions among the operands of the loop
-  array<symbol> scanned = {}, scanned_in = {};   // sequences of cotangents
-  array<symbol> saved = {}, saved_in = {};       // of the body
-};
-
 class checkpointed_adjoint {
   /// What all levels pass on to the ones inside.
   struct values {
@@ -41,6 +30,7 @@ class checkpointed_adjoint {
   region_copier copies_;
   tape_schedule plan_;
   tape_sizes size_;
+  std::int64_t uses_ = 0; // of one place, at most; 0 where nobody knows
 
   constexpr symbol operand(int k) const { return b_.get().ids[loop_.first + k]; }
   constexpr symbol result(int k) const { return b_.get().ids[loop_.first + loop_.operand_count + k]; }
@@ -52,6 +42,11 @@ class checkpointed_adjoint {
     std::int64_t const limit = known(operand(0)),
                        start = layout_.has_start() ? known(operand(layout_.start())) : 0;
     return limit == INT64_MIN || start == INT64_MIN ? -1 : limit < start ? 0 : limit - start;
+  }
+  /// The same, or the most that there will be.
+  constexpr std::int64_t most_trips() const {
+    std::int64_t const trips = known_trips();
+    return trips < 0 && layout_.most() > 0 ? layout_.most() : trips;
   }
   constexpr std::int64_t known(symbol t) const {
     node const* const p = b_.producer(t);
@@ -74,14 +69,21 @@ public:
         size_.record = capped_sum(size_.record, bytes(t));
         size_.fixed += sequence_bytes;
       }
-    plan_ = schedule_of(s.tape->options, size_, known_trips(), can_be_cut());
+    tape_options options = s.tape->options;
+    // a loop that another gradient has made is short, and stands in others, which record what it records
+    if (layout_.most() > 0) options.schedule = checkpoints::automatic;
+    plan_ = schedule_of(options, size_, most_trips(), can_be_cut(), layout_.most() > 0 ? 8 : 1);
+    if (plan_.by != tape_schedule::binomial) return;
+    std::int64_t const trips = most_trips(), all = trips >= 0 ? trips : most_trips_of_unknown_loops;
+    uses_ = most_uses((all - 1) / plan_.segment + 1, plan_.places);
+    if (trips < 0 && uses_ > trips_of_unknown_loops) uses_ = 0;
   }
 
   /// Whether a full record does.
   constexpr bool whole() const noexcept { return plan_.by == tape_schedule::whole; }
   /// What an iteration of the record takes.
   constexpr std::int64_t record_bytes() const {
-    std::int64_t const trips = known_trips();
+    std::int64_t const trips = most_trips();
     return trips < 0 ? 8 : capped_product(trips, size_.record);
   }
 
@@ -102,12 +104,16 @@ public:
     symbol const start = layout_.has_start() ? s_.value(operand(layout_.start())) : number(0).id;
     symbol const limit = layout_.condition == none ? s_.value(operand(0)) : none;
     v.from = layout_.is_reverse() ? limit : start;
-    symbol const trips = limit == none ? s_.value(result(layout_.trips())) : (of(limit) - of(start)).id;
+    symbol const trips = known_trips() >= 0 ? number(known_trips()).id
+                         : limit == none    ? s_.value(result(layout_.trips()))
+                                            : (of(limit) - of(start)).id;
     if (plan_.by == tape_schedule::binomial)
       return level(plan_.places, v, number(0).id, trips, parts_.carried);
     symbol const segment =
         plan_.segment > 0 ? number(plan_.segment).id : spacing(of(trips), size_.state, size_.record).id;
-    symbol const count = parts_of(trips, segment);
+    symbol const count = known_trips() >= 0 && plan_.segment > 0
+                             ? number((known_trips() + plan_.segment - 1) / plan_.segment).id
+                             : parts_of(trips, segment);
     if (cut)
       for (symbol& t : places) t = s_.value(t);
     else places = stacked_states(v, trips, segment, count);
@@ -135,9 +141,10 @@ private:
 
   // ---- parts of the loop, from iteration `low` to `high`
 
-  /// A node of the loop for these iterations alone; `region` becomes its body. Its last values, then what it stacks.
-  constexpr array<symbol> part(values const& v, symbol low, symbol high, std::int32_t region,
-                               symbol const* next, array<symbol> const& entries) {
+  /// A node of the loop for these iterations alone, `most` at most; `region` becomes its body. Its last values, then what
+  /// it stacks.
+  constexpr array<symbol> part(values const& v, symbol low, symbol high, std::int64_t most,
+                               std::int32_t region, symbol const* next, array<symbol> const& entries) {
     array<symbol> operands, results, outputs;
     bool const back = layout_.is_reverse();
     operands.push(back ? (of(v.from) - of(low)).id : (of(v.from) + of(high)).id);
@@ -155,7 +162,7 @@ private:
     results.push(b_.symbol_of(element::int64, b_.shape(dimensions{})));
     loop_layout at = layout_;
     at.stacked = entries.size();
-    at.flags = loop_layout::starts | (back ? loop_layout::reverse : std::int64_t{0});
+    at.flags = (back ? loop_layout::starts | loop_layout::reverse : loop_layout::starts) | loop_layout::at_most(most);
     at.condition = none;
     at.body = region;
     std::int64_t attributes[loop_layout::attribute_count]{};
@@ -167,12 +174,13 @@ private:
     (void)results.pop();
     return results;
   }
-  constexpr array<symbol> part_again(values const& v, symbol low, symbol high, array<symbol> const& entries) {
+  constexpr array<symbol> part_again(values const& v, symbol low, symbol high, std::int64_t most,
+                                     array<symbol> const& entries) {
     std::int32_t const body = copies_.copy(layout_.body);
     array<symbol> next, stacked;
     for (int k = 0; k < layout_.carried; ++k) next.push(copies_(region_output(b_, layout_.body, k)));
     for (symbol const t : entries) stacked.push(copies_(t));
-    return part(v, low, high, body, next.data(), stacked);
+    return part(v, low, high, most, body, next.data(), stacked);
   }
 
   /// Records these iterations and reverses them.
@@ -184,7 +192,7 @@ private:
       if (scanned >= 0) sequences[k] = v.scanned[scanned];
       else at.push(k), entries.push(parts_.saved[k]);
     }
-    array<symbol> const made = part_again(v, low, high, entries);
+    array<symbol> const made = part_again(v, low, high, plan_.segment, entries);
     for (int k = 0; k < at.size(); ++k) sequences[at[k]] = made[layout_.carried + k];
 
     std::int32_t const region = parts_.adjoint->region;
@@ -207,7 +215,9 @@ private:
     loop_layout const reversed{.carried = dy.size(),
                                .captured = parts_.captured.size(),
                                .scanned = v.cotangents.size() + sequences.size(),
-                               .flags = loop_layout::starts | (back ? std::int64_t{0} : loop_layout::reverse),
+                               .flags = loop_layout::starts |
+                                        (back ? std::int64_t{0} : loop_layout::reverse) |
+                                        loop_layout::at_most(plan_.segment),
                                .body = region};
     std::int64_t attributes[loop_layout::attribute_count]{};
     reversed.write(attributes);
@@ -240,7 +250,8 @@ private:
     array<symbol> first;
     first.push(high);
     for (symbol const t : dy) first.push(t);
-    loop_builder back(b_, {.inits = first.data(), .carried = first.size()});
+    loop_builder back(b_,
+                      {.inits = first.data(), .carried = first.size(), .flags = loop_layout::at_most(uses_)});
     symbol const* in = back.open_condition();
     symbol const end = in[1];
     back.close_condition((of(back.capture(low)) < of(end)).id);
@@ -258,7 +269,7 @@ private:
         element::int64);
     symbol const middle = (of(low_in) + units_ahead(units, places) * number(segment)).id;
     values later = now;
-    later.state = part_again(now, low_in, middle, {});
+    later.state = part_again(now, low_in, middle, most_trips(), {});
     next.push(middle);
     for (symbol const t : level(places - 1, later, middle, high_in, dy_in)) next.push(t);
     back.close_body(next.data(), next.size());
@@ -295,13 +306,13 @@ private:
     symbol const high = lesser(low + here(segment, plan_.segment), here(trips, known_trips())).id;
     array<symbol> next;
     if (trips != none) {
-      next = part_again(now, low.id, high, {});
+      next = part_again(now, low.id, high, plan_.segment, {});
     } else {
       std::int32_t const own = layout_.body;
       b_.edit().regions[own].parent = b_.region;
       array<symbol> outputs;
       for (int k = 0; k < layout_.carried; ++k) outputs.push(region_output(b_, own, k));
-      next = part(now, low.id, high, own, outputs.data(), {});
+      next = part(now, low.id, high, plan_.segment, own, outputs.data(), {});
     }
     parts.close_body(next.data(), next.size(), state.data(), state.size());
     (void)parts.finish(loop_.where);

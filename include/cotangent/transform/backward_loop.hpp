@@ -223,7 +223,8 @@ private:
                            .scanned = scans + saved.size(),
                            .stacked = stacked.size(),
                            .flags = (layout_.is_reverse() ? std::int64_t{0} : loop_layout::reverse) |
-                                    (layout_.has_start() ? loop_layout::starts : std::int64_t{0}),
+                                    (layout_.has_start() ? loop_layout::starts : std::int64_t{0}) |
+                                    loop_layout::at_most(layout_.most()),
                            .body = adjoint.region};
     std::int64_t attributes[loop_layout::attribute_count]{};
     made.write(attributes);

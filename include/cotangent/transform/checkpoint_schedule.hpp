@@ -25,8 +25,12 @@ struct tape_schedule {
 /// Loops nest as deep as there are places, and each level has the body once more.
 inline constexpr int most_places = 12;
 
+/// How much more work is done where fewer places do; an iteration that is recorded and reversed is work of three.
+inline constexpr double work_for_fewer_places = 1.125;
+
 /// Where nobody knows how often a loop runs, a schedule is chosen that is good at this number.
 inline constexpr std::int64_t trips_of_unknown_loops = 4096;
+inline constexpr std::int64_t most_trips_of_unknown_loops = std::int64_t{1} << 31;
 
 /// How often units are run ahead, in all, until the last of them was reversed: at least, with so many places.
 ///
@@ -43,6 +47,19 @@ constexpr double fewest_runs(std::int64_t units, int places) noexcept {
     reach = reach * (r + places) / r;
   }
   return r * u - beyond;
+}
+
+/// How often the outermost place, or one inside of it, is used until so many units are reversed: at most.
+///
+/// Source: as above; what is left when a place is used again needs one run of its units less.
+constexpr std::int64_t most_uses(std::int64_t units, int places) noexcept {
+  if (places == 1) return units;
+  double r = 0, reach = 1;
+  while (reach < static_cast<double>(units)) {
+    r += 1;
+    reach = reach * (r + places) / r;
+  }
+  return static_cast<std::int64_t>(r) + 1;
 }
 
 /// The smallest n with n n >= x.
@@ -65,16 +82,18 @@ struct tape_sizes {
   std::int64_t fixed = 0;  // of any record
 };
 
-/// `trips`: -1 where nobody knows; `once`: whether the loop can be cut where it stands.
+/// `trips`: -1 where nobody knows; `once`: whether the loop can be cut where it stands; `share`: a full record may take
+/// the limit divided by it.
 constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& bytes, std::int64_t trips,
-                                    bool once) {
+                                    bool once, int share = 1) {
   std::int64_t const limit = o.limit - bytes.fixed, record = bytes.record, state = bytes.state;
   tape_schedule s;
   if (record <= 0) return s; // nothing to save
   auto const fits = [&](std::int64_t segments, std::int64_t of) {
     return capped_sum(capped_product(segments, state), capped_product(of, record)) <= limit;
   };
-  if (o.schedule == checkpoints::automatic && trips >= 0 && fits(0, trips)) return s;
+  if (o.schedule == checkpoints::automatic && trips >= 0 && capped_product(trips, record) <= limit / share)
+    return s;
   if (o.schedule == checkpoints::equally_spaced && trips < 0) {
     s.by = tape_schedule::spaced;
     s.segment = 0;
@@ -94,21 +113,23 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
   std::int64_t const least = capped_sum(capped_sum(bytes.place, record), state);
   if (least > limit) return {tape_schedule::impossible, 1, 0, capped_sum(bytes.fixed, least)};
   s.by = tape_schedule::binomial;
-  // what one more place takes is taken from the segment: whichever number of them needs the fewest runs
+  // what one more place takes is taken from the segment; a place is a loop more, so it must save work worth it
   std::int64_t const counted = trips >= 0 ? trips : trips_of_unknown_loops;
-  double fewest = 0;
-  for (int places = 1; places <= most_places; ++places) {
-    std::int64_t const left = room - capped_product(places, bytes.place);
-    if (left < record) break;
-    std::int64_t segment = left / record;
-    if (trips >= 0 && segment > trips) segment = trips < 1 ? 1 : trips;
-    std::int64_t const units = counted / segment + (counted % segment != 0 ? 1 : 0);
-    double const runs = static_cast<double>(segment) * fewest_runs(units, places);
-    if (s.places > 0 && runs >= fewest) continue;
-    fewest = runs;
-    s.segment = segment;
-    s.places = places;
+  double work[most_places + 1]{}, fewest = 0;
+  auto const segment_with = [&](int places) {
+    std::int64_t const segment = (room - capped_product(places, bytes.place)) / record;
+    return trips >= 0 && segment > trips ? trips < 1 ? 1 : trips : segment;
+  };
+  int most = 0;
+  for (int places = 1; places <= most_places && segment_with(places) > 0; ++places, ++most) {
+    std::int64_t const segment = segment_with(places),
+                       units = counted / segment + (counted % segment != 0 ? 1 : 0);
+    work[places] =
+        static_cast<double>(segment) * fewest_runs(units, places) + 3 * static_cast<double>(counted);
+    if (places == 1 || work[places] < fewest) fewest = work[places];
   }
+  for (s.places = 1; s.places < most && work[s.places] > fewest * work_for_fewer_places;) ++s.places;
+  s.segment = segment_with(s.places);
   return s;
 }
 
