@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <tuple>
+#include <type_traits>
 
 namespace ct = cotangent;
 
@@ -22,9 +23,14 @@ std::tuple<Leaf...> into(Leaf&&... leaf) {
   return std::tuple<Leaf...>(leaf...);
 }
 
-/// A function of the library as a contestant, on arguments and results that are views of memory or numbers.
+template <class T>
+using held = std::conditional_t<std::is_arithmetic_v<T>, T const&, T>;
+
+/// A function of the library as a contestant, on arguments and results that are views of memory, and arguments that are
+/// numbers. These stay where they are, as they do for those by hand.
 template <class F, class... Results, class... Args>
-contestant ours(F, std::tuple<Results...> results, Args... args) {
+contestant ours(F, std::tuple<Results...> results, Args const&... args) {
+  auto const arguments = std::tuple<held<Args>...>(args...);
   using program = ct::program<F, Args...>;
   std::size_t const bytes = [&] {
     if constexpr (requires { program::workspace_bytes; }) return program::workspace_bytes;
@@ -32,8 +38,8 @@ contestant ours(F, std::tuple<Results...> results, Args... args) {
   }();
   auto const workspace = std::make_shared<buffer<unsigned char>>(static_cast<std::ptrdiff_t>(bytes + 64));
   std::span<unsigned char> const memory(workspace->data(), bytes);
-  return named("ours", [workspace, memory, results, args...] {
-    static_cast<void>(program::run(memory, std::tie(args...), results));
+  return named("ours", [workspace, memory, results, arguments] {
+    static_cast<void>(program::run(memory, arguments, results));
   });
 }
 

@@ -87,6 +87,44 @@ TEST_CASE("results must not overlap each other, wherever they lie") {
   CHECK(refused > 100);
 }
 
+TEST_CASE("what a program of loops reads and writes must be apart or one, wherever it lies and however wide it is") {
+  using row = ct::view<float const, "n">;
+  using P = ct::program<decltype(ct::compiled([](auto v, auto s) { return std::tuple(v * 2.0, ct::sum(v), s * 3.0); })), row, double>;
+  static_assert(P::may_be_in_place_of(0, 0) && P::graph.extent_count == 1);
+  alignas(64) unsigned char room[256];
+  int refused = 0, taken = 0;
+  for (std::int64_t n = 0; n < 4; ++n)
+    for (int number = 0; number < 4; ++number)
+      for (int row_at = 0; row_at < 8; ++row_at)
+        for (int sum_at = 0; sum_at < 8; ++sum_at)
+          for (int product_at = 0; product_at < 4; ++product_at) {
+            alignas(8) float at[12] = {1, 2, 3, 4, 5, 6, 7, 8};
+            struct bytes {
+              std::int64_t from, count;
+              bool is_argument;
+            } const leaf[]{{8, 4 * n, true}, {8 * number, 8, true}, {4 * row_at, 4 * n, false}, {4 * sum_at, 4, false}, {8 * product_at, 8, false}};
+            bool good = true;
+            for (int k = 2; k < 5; ++k)
+              for (int j = 0; j < k; ++j) {
+                bytes const &a = leaf[j], &b = leaf[k];
+                bool const same = a.is_argument && a.from == b.from && a.count == b.count;
+                good &= a.count == 0 || b.count == 0 || same || a.from + a.count <= b.from || b.from + b.count <= a.from;
+              }
+            auto const as_double = [&](int k) { return reinterpret_cast<double*>(&at[2 * k]); };
+            ct::status const s =
+                P::run(room, std::tuple<row, double const&>(row(&at[2], n), *as_double(number)),
+                       std::tuple<ct::view<float, "n">, float&, double&>(ct::view<float, "n">(&at[row_at], n), at[sum_at], *as_double(product_at)));
+            if (s != (good ? ct::status::ok : ct::status::overlap)) FAIL_CHECK(n << " " << number << " " << row_at << " " << sum_at << " " << product_at);
+            (good ? taken : refused) += 1;
+          }
+  CHECK((refused > 1000 && taken > 200));
+  double number = 1;
+  float sum = 0;
+  float const x[2] = {1, 2};
+  CHECK(P::run(room, std::tuple<row, double&>(row(x, 2), number), std::tuple<ct::view<float, "n">, float&, double&>(ct::view<float, "n">(static_cast<float*>(nullptr), 2), sum, number)) ==
+        ct::status::null_argument);
+}
+
 namespace {
 inline constexpr auto of_few = [](auto const& p) { return ct::sum(p[0][0] * p[0][1] + p[3][7] * p[19][19]); };
 template <template <class, ct::extent...> class T> using square_of = std::array<std::array<T<double, 2>, 20>, 20>;

@@ -110,13 +110,13 @@ template <class Stage> struct nests {
   /// The same for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic extent.
   static std::size_t workspace_for(std::int64_t const* known) noexcept {
     context_type x;
-    return set_up(x, nullptr, known);
+    return set_up<false>(x, nullptr, known);
   }
 
   /// Runs on 64-byte aligned `workspace` of as many bytes as the functions above say.
   static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) noexcept {
     context_type x;
-    set_up(x, static_cast<char*>(workspace), known);
+    set_up<true>(x, static_cast<char*>(workspace), known);
     set_arguments(x, inputs, outputs);
     status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
     copy_results(x, outputs);
@@ -162,7 +162,9 @@ private:
   };
   static constexpr run_tables T{};
 
-  COTANGENT_INLINE static std::size_t set_up(context_type& x, char* workspace, std::int64_t const* known) noexcept {
+  /// The bytes of the workspace; where it `Runs`, the addresses in it, too.
+  template <bool Runs>
+  COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
     for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
     for (int k = 0; k < P.size.derived; ++k) {
       derived_size const& d = T.derived.data[k];
@@ -172,21 +174,21 @@ private:
     std::int64_t offset = 0;
     if constexpr (is_packed) {
       offset = packing<Stage, simd::bytes>::value.bytes;
-      for (int k = 0; k < P.size.buffers; ++k)
-        x.buffer[k] = workspace == nullptr || T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
+      if constexpr (Runs)
+        for (int k = 0; k < P.size.buffers; ++k) x.buffer[k] = T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
     } else {
       char* first[P.size.slots > 0 ? P.size.slots : 1]{};
       for (int k = 0; k < P.size.slots; ++k) {
         slot const& s = T.slots.data[k];
-        first[k] = workspace == nullptr ? nullptr : workspace + offset; // sizes only are asked for
+        if constexpr (Runs) first[k] = workspace + offset;
         offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
       }
-      for (int k = 0; k < P.size.buffers; ++k) {
+      for (int k = 0; Runs && k < P.size.buffers; ++k) {
         place const& b = T.buffers.data[k];
         x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
       }
     }
-    x.scratch = workspace == nullptr ? nullptr : workspace + offset;
+    if constexpr (Runs) x.scratch = workspace + offset;
     std::int64_t scratch = most_whole_scratch([&](dimension d) { return x.value(d); });
     for (int k = 0; k < T.product_count; ++k) {
       product_sizes const& s = T.products.data[k];

@@ -67,13 +67,15 @@ template <class Simplified, class Executor> struct call_memory {
   }
 
   /// Finds what must not be; copies arguments on which results lie into the workspace behind its first `used` bytes.
-  COTANGENT_INLINE status settle(workspace_memory const& workspace, std::size_t used) noexcept {
+  COTANGENT_INLINE status settle(workspace_memory workspace, std::size_t used) noexcept {
     if constexpr (many_leaves || pairs > most_pairs) return make_room(workspace, used);
     else if constexpr (Executor::is_straight) { // loads everything before it stores anything; all sizes are numbers
       if (is_any_missing(leaves{})) return status::null_argument;
       return stand_in_a_row(results{}) || !any_touches(results{}) ? status::ok : status::overlap;
     } else {
-      if (!is_any_missing(leaves{}) && !any_touches(results{})) return status::ok;
+      if constexpr (pairs <= most_gathered) {
+        if ((there(leaves{}) & all_apart(results{})) < 0) return status::ok;
+      } else if (!is_any_missing(leaves{}) && !any_touches(results{})) return status::ok;
       call_memory seen; // so that all here stays in registers
       for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
       return look_closer(seen, workspace, used, std::make_integer_sequence<int, input_count>{}, results{});
@@ -98,7 +100,7 @@ private:
   // nanoseconds, and so may no more be spent on looking at its arguments.
   static constexpr int pairs =
       output_count * (output_count - 1) / 2 + (Executor::is_straight ? 0 : output_count * input_count);
-  static constexpr int most_pairs = 120;
+  static constexpr int most_pairs = 120, most_gathered = 10;
 
   template <int K> COTANGENT_INLINE void const* address() const noexcept {
     if constexpr (K < input_count) return inputs[K];
@@ -135,6 +137,33 @@ private:
       else return ahead + own - 1 < own + other - 1;
     }
   }
+  /// The same as a sign: negative where the two are apart. Of few leaves signs are gathered without a branch, and so
+  /// computed once before a loop in which the call stands; of many, g++ would keep them in vector registers. What lies in
+  /// the upper half of all addresses is looked at closer.
+  template <int K, int J> COTANGENT_INLINE std::uintptr_t apart() const noexcept {
+    if constexpr (J >= K) return ~std::uintptr_t{};
+    else {
+      auto const ahead = static_cast<std::uintptr_t>(at<K>() - at<J>());
+      auto const own = static_cast<std::uintptr_t>(bytes<leaf<K>>(sizes)),
+                 other = static_cast<std::uintptr_t>(bytes<leaf<J>>(sizes));
+      if constexpr (is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
+        return ahead | (0 - ahead);
+      else if constexpr (is_one_element<K> && element_bytes<K> <= element_bytes<J>) return ahead | (other - 1 - ahead);
+      else if constexpr (is_one_element<J> && element_bytes<J> <= element_bytes<K>) return (0 - ahead) | (own - 1 + ahead);
+      else return (ahead + (own - 1)) | (other - 1 - ahead);
+    }
+  }
+  template <int K, int... J>
+  COTANGENT_INLINE std::uintptr_t apart_from(std::integer_sequence<int, J...>) const noexcept {
+    return (~std::uintptr_t{} & ... & apart<K, J>());
+  }
+  template <int... R> COTANGENT_INLINE std::intptr_t all_apart(std::integer_sequence<int, R...>) const noexcept {
+    return static_cast<std::intptr_t>((~std::uintptr_t{} & ... & apart_from<input_count + R>(leaves{})));
+  }
+  /// Negative where there is no null address.
+  template <int... K> COTANGENT_INLINE std::intptr_t there(std::integer_sequence<int, K...>) const noexcept {
+    return ~static_cast<std::intptr_t>((std::uintptr_t{} | ... | (static_cast<std::uintptr_t>(at<K>()) - 1)));
+  }
   template <int K, int... J> COTANGENT_INLINE bool
   touches_any(std::integer_sequence<int, J...>) const noexcept {
     return (false || ... || touches<K, J>());
@@ -157,7 +186,7 @@ private:
     return static_cast<std::size_t>((bytes + 63) / 64 * 64);
   }
   template <int... I, int... R>
-  COTANGENT_INLINE status look_closer(call_memory& seen, workspace_memory const& workspace, std::size_t used,
+  COTANGENT_INLINE status look_closer(call_memory& seen, workspace_memory workspace, std::size_t used,
                                       std::integer_sequence<int, I...>,
                                       std::integer_sequence<int, R...>) noexcept {
     static_cast<void>(std::initializer_list<int>{0, (seen.inputs[I] = inputs[I], 0)...});
@@ -166,7 +195,7 @@ private:
     static_cast<void>(std::initializer_list<int>{0, (inputs[I] = seen.inputs[I], 0)...});
     return s;
   }
-  [[gnu::noinline]] status make_room(workspace_memory const& workspace, std::size_t used) noexcept {
+  [[gnu::noinline]] status make_room(workspace_memory workspace, std::size_t used) noexcept {
     byte_range range[leaf_count + 1];
     for (int k = 0; k < leaf_count; ++k) {
       void const* const first = k < input_count ? inputs[k] : outputs[k - input_count];

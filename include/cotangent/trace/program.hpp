@@ -200,17 +200,17 @@ private:
     }
   }
 
-  template <int K> COTANGENT_INLINE static bool fits(std::int64_t const* of_leaves,
-                                                     std::int64_t const* sizes) noexcept {
+  template <int K> COTANGENT_INLINE static std::int64_t misfit(std::int64_t const* of_leaves,
+                                                               std::int64_t const* sizes) noexcept {
     constexpr dimensions d = g.shape(memory::template leaf<K>);
-    bool fit = true;
-    for (int a = 0; a < d.rank; ++a) fit &= of_leaves[K * max_rank + a] == size(d.size[a], sizes);
-    return fit;
+    std::int64_t off = 0;
+    for (int a = 0; a < d.rank; ++a) off |= of_leaves[K * max_rank + a] ^ size(d.size[a], sizes);
+    return off;
   }
   template <int... K>
   COTANGENT_INLINE static bool all_fit(std::int64_t const* of_leaves, std::int64_t const* sizes,
                                        std::integer_sequence<int, K...>) noexcept {
-    return (true & ... & fits<K>(of_leaves, sizes));
+    return (std::int64_t{} | ... | misfit<K>(of_leaves, sizes)) == 0;
   }
   template <class Arguments, class Results> static consteval bool sizes_are_known() {
     constexpr kinds_of_leaves<Arguments> in{};

@@ -18,7 +18,7 @@ template <auto const& Binding> struct quick_binding {
   /// `of_leaves` has `max_rank` sizes for each leaf; `sizes` gets one for each extent of the graph.
   COTANGENT_INLINE static bool bind(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
     return set_sizes(of_leaves, sizes, std::make_integer_sequence<int, Binding.extent_count>{}) &&
-           all_agree(of_leaves, std::make_integer_sequence<int, Binding.axis_count>{});
+           disagreement(of_leaves, std::make_integer_sequence<int, Binding.axis_count>{}) == 0;
   }
 
 private:
@@ -43,15 +43,16 @@ private:
                                                std::make_integer_sequence<int, Formula.terms[T].degree>{}));
     return fits && (size >= 0);
   }
-  template <int A> COTANGENT_INLINE static bool agrees(std::int64_t const* of_leaves) noexcept {
+  /// Zero where the axis is as it must be. (Differences are gathered for one branch.)
+  template <int A> COTANGENT_INLINE static std::int64_t difference(std::int64_t const* of_leaves) noexcept {
     constexpr int first = Binding.axes[A].first;
-    if constexpr (first != A) return size_of<A>(of_leaves) == size_of<first>(of_leaves);
-    else if constexpr (Binding.of_axis[A].kind != axis_formula::kept) return true;
+    if constexpr (first != A) return size_of<A>(of_leaves) ^ size_of<first>(of_leaves);
+    else if constexpr (Binding.of_axis[A].kind != axis_formula::kept) return 0;
     else {
       std::int64_t wanted = 0; // what is no size is compared with nothing
-      return !compute<Binding.of_axis[A]>(of_leaves, wanted,
-                                          std::make_integer_sequence<int, Binding.of_axis[A].count>{}) ||
-             (wanted == size_of<A>(of_leaves));
+      bool const fits = compute<Binding.of_axis[A]>(of_leaves, wanted,
+                                                    std::make_integer_sequence<int, Binding.of_axis[A].count>{});
+      return fits ? wanted ^ size_of<A>(of_leaves) : 0;
     }
   }
   template <int E> COTANGENT_INLINE static bool set_size(std::int64_t const* of_leaves,
@@ -70,9 +71,9 @@ private:
     return (true && ... && set_size<E>(of_leaves, sizes));
   }
   template <int... A>
-  COTANGENT_INLINE static bool all_agree([[maybe_unused]] std::int64_t const* of_leaves,
-                                         std::integer_sequence<int, A...>) noexcept {
-    return (true && ... && agrees<A>(of_leaves));
+  COTANGENT_INLINE static std::int64_t disagreement([[maybe_unused]] std::int64_t const* of_leaves,
+                                                    std::integer_sequence<int, A...>) noexcept {
+    return (std::int64_t{} | ... | difference<A>(of_leaves));
   }
 };
 
