@@ -158,4 +158,11 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
 } // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
 
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template program compiled_as<program>(graph_state const&, lowering const&, std::vector<binding> const&,
+                                             compile_options const&, request const&);
+} // namespace cotangent::dynamic::detail
+#endif
+
 #endif

@@ -121,7 +121,7 @@ inline single_kernel single_kernel_of(graph_view const& g) {
 }
 
 /// Prepares the program of a graph that stands, with its inputs and outputs. What is refused is returned.
-inline failure prepare(eager_code& c) {
+template <class = void> failure prepare(eager_code& c) {
   cotangent::graph const simple = simplify(c.g);
   graph_view const view = simple;
   c.same_as.clear();
@@ -235,5 +235,11 @@ inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen cons
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template failure prepare(eager_code&);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

@@ -101,8 +101,9 @@ namespace detail {
 inline namespace COTANGENT_ABI {
 
 /// The two programs of a graph, which is a copy that may be changed.
-inline split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<symbol> const& x,
-                                 split_options const& options, request const& r) {
+template <class = void>
+split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<symbol> const& x,
+                          split_options const& options, request const& r) {
   auto shared = std::make_shared<split_code>();
   split_code& c = *shared;
   std::vector<symbol> floating, seeds, unique;
@@ -238,5 +239,12 @@ inline split_program graph::split(std::vector<any_expr> const& outputs, std::vec
 }
 
 } // namespace cotangent::dynamic
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template split_program split_graph(graph_state&, std::vector<symbol>, std::vector<symbol> const&, split_options const&,
+                                           request const&);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

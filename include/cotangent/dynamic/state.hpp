@@ -39,7 +39,7 @@ inline shape shape_of(builder const& b, symbol t) {
   return s;
 }
 
-inline message words_of(builder const& b, failure const& f, request const& r) {
+template <class = void> message words_of(builder const& b, failure const& f, request const& r) {
   message text(f.why->text);
   if (!(f.left == extent{}) || !(f.right == extent{})) {
     text.put(" (").put(f.left);
@@ -205,5 +205,11 @@ public:
 };
 
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template message words_of(builder const&, failure const&, request const&);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

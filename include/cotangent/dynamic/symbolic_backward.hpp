@@ -20,7 +20,7 @@ namespace cotangent::dynamic {
 namespace detail {
 
 /// What a graph was, to go back to where more is changed than added.
-inline void restore(graph_state& s, graph_state& was) {
+template <class = void> void restore(graph_state& s, graph_state& was) {
   std::shared_ptr<symbolic_hooks> hooks = std::move(s.symbolic.hooks);
   s.b = std::move(was.b);
   s.inputs = std::move(was.inputs);
@@ -79,9 +79,10 @@ inline void find_peers(graph_state& s, std::int32_t first_node) {
 
 /// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
 /// caller goes back to where a graph of symbols was.
-inline std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y,
-                                            std::vector<symbol> const& dy, std::vector<symbol> const& x,
-                                            gradient_options const& options, request r, bool undone = false) {
+template <class = void>
+std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& dy,
+                                     std::vector<symbol> const& x, gradient_options const& options, request r,
+                                     bool undone = false) {
   builder& b = s.b;
   std::unique_ptr<whole_undo> all;
   std::unique_ptr<builder> before;
@@ -260,5 +261,13 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
 
 } // namespace detail
 } // namespace cotangent::dynamic
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template void restore(graph_state&, graph_state&);
+extern template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&,
+                                                     std::vector<symbol> const&, gradient_options const&, request, bool);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

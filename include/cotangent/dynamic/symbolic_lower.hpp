@@ -71,7 +71,7 @@ inline void give_part(graph_state& s, symbol t, std::vector<symbol> const& bound
   l.stands_for.emplace_back(t, in);
 }
 
-inline lowered lower(graph_state& s, lowering const& to, request const& r) {
+template <class = void> lowered lower(graph_state& s, lowering const& to, request const& r) {
   lowered l;
   keep_in_step(s);
   std::vector<symbol> wanted = to.outputs;
@@ -144,5 +144,11 @@ inline lowered lower(graph_state& s, lowering const& to, request const& r) {
 }
 
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template lowered lower(graph_state&, lowering const&, request const&);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

@@ -115,7 +115,7 @@ inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32
   return edges_of(shadow);
 }
 
-inline exec_order order_in(graph_state const& s, std::int32_t region) {
+template <class = void> exec_order order_in(graph_state const& s, std::int32_t region) {
   exec_order o;
   bool noops = false;
   for (std::int32_t const e : graph_at(s, region).execs) {
@@ -208,5 +208,11 @@ inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
 }
 
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template exec_order order_in(graph_state const&, std::int32_t);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

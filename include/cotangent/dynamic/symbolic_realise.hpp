@@ -246,7 +246,7 @@ inline void realise_operation(graph_state& s, command const& c, std::vector<symb
 
 /// Makes the nodes of an operation; where a shape is not known yet, they wait. After an exception nodes may stand that
 /// belong to nobody: the caller takes them back.
-inline void realise(graph_state& s, std::int32_t e, bool wait = true) {
+template <class = void> void realise(graph_state& s, std::int32_t e, bool wait = true) {
   exec_record const x = exec_at(s, e); // a copy: functions may do what they like
   std::vector<symbol> all;
   for (symbol const t : x.in)
@@ -304,5 +304,11 @@ inline void realise(graph_state& s, std::int32_t e, bool wait = true) {
 }
 
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template void realise(graph_state&, std::int32_t, bool);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

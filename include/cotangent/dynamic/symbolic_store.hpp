@@ -69,7 +69,7 @@ inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
 }
 
 /// Takes up what expressions and gradients have made since.
-inline void keep_in_step(graph_state& s) {
+template <class = void> void keep_in_step(graph_state& s) {
   graph const& g = s.b.get();
   symbolic_record& all = s.symbolic;
   while (all.graphs.size() < static_cast<std::size_t>(g.regions.size())) {
@@ -224,5 +224,11 @@ public:
 };
 
 } // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template void keep_in_step(graph_state&);
+} // namespace cotangent::dynamic::detail
+#endif
 
 #endif

@@ -397,4 +397,10 @@ private:
 } // namespace COTANGENT_ABI
 } // namespace cotangent
 
+#ifdef COTANGENT_SEPARATE
+namespace cotangent {
+extern template interpreter::interpreter(graph_view const&, std::int64_t const*, operations<>, interpreter_memory const&);
+} // namespace cotangent
+#endif
+
 #endif

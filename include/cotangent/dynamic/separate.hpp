@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SEPARATE_HPP
+#define COTANGENT_DYNAMIC_SEPARATE_HPP
+
+// What graphs of run time take a compiler longest for: the interpreter with its kernels, and the passes that prepare a
+// graph for it. A program whose units are compiled with -DCOTANGENT_SEPARATE leaves all this to one of them, which includes
+// this header. (With other flags of the instruction set or of the arithmetic the linker does not find it, since
+// COTANGENT_ABI differs: code for one processor never runs in place of code for another.)
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/run/interpreter.hpp>
+
+namespace cotangent {
+
+template interpreter::interpreter(graph_view const&, std::int64_t const*, operations<>, interpreter_memory const&);
+
+#if COTANGENT_EXCEPTIONS
+namespace dynamic::detail {
+template message words_of(builder const&, failure const&, request const&);
+template void keep_in_step(graph_state&);
+template exec_order order_in(graph_state const&, std::int32_t);
+template void realise(graph_state&, std::int32_t, bool);
+template lowered lower(graph_state&, lowering const&, request const&);
+template void restore(graph_state&, graph_state&);
+template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&,
+                                              std::vector<symbol> const&, gradient_options const&, request, bool);
+template program compiled_as<program>(graph_state const&, lowering const&, std::vector<binding> const&,
+                                      compile_options const&, request const&);
+template split_program split_graph(graph_state&, std::vector<symbol>, std::vector<symbol> const&, split_options const&,
+                                   request const&);
+template failure prepare(eager_code&);
+} // namespace dynamic::detail
+#endif
+} // namespace cotangent
+
+#endif
