@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 // Elements that are added to those of another tensor: a block seen through strides to a window, rows to rows that
 // indices choose.
@@ -60,13 +61,89 @@ template <class T> COTANGENT_INLINE void add_one_element(std::int64_t count, T x
       [&](std::int64_t) { return x; });
 }
 
+/// Part `K` of the S that a pack becomes when its elements stand S apart; lanes between them hold anything.
+template <int S, int K, class V, int... I>
+COTANGENT_INLINE V set_apart(V const& v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, ((K * simd::lanes<V> + I) / S)...);
+}
+template <int S, int K, class M, int... I>
+COTANGENT_INLINE constexpr M every(std::integer_sequence<int, I...>) {
+  return M{((K * simd::lanes<M> + I) % S == 0 ? simd::lane_t<M>(-1) : simd::lane_t<M>(0))...};
+}
+
+/// Whether elements that stand S apart are added by packs: elsewhere that is no faster than one by one.
+template <class T, int S>
+inline constexpr bool packs_apart = simd::width<T> > 2 * S ||
+                                    (simd::width<T> == 2 * S && simd::width<T> == 4 && sizeof(T) == 4);
+
+/// to[S i] += from(i), for as many as packs hold; how many that were. What stands between is read, and written as it was.
+/// `from`: a pack as it is to be added, by its first element, its part, and how many lanes of the row there are.
+template <int S, class T, class From>
+COTANGENT_INLINE std::int64_t add_apart(std::int64_t count, T* to, From from) {
+  constexpr int w = simd::width<T>;
+  using V = simd::pack<T, w>;
+  using M = simd::mask_t<V>;
+  constexpr std::make_integer_sequence<int, w> all{};
+  constexpr std::make_integer_sequence<int, S> parts{};
+  auto const sum = [&](V const& x, V const& y, auto k) {
+    return math::select(detail::every<S, decltype(k)::value, M>(all), x + y, x);
+  };
+  std::int64_t i = 0;
+  for (; i + w < count; i += w) // the last element of a block stands before the end of the last pack
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      auto const part = [&](auto k) {
+        T* const p = to + S * i + k * w;
+        simd::store(p, sum(simd::load<V>(p), from(i, k, std::int64_t{w}), k));
+      };
+      (part(std::integral_constant<int, K>{}), ...);
+    }(parts);
+  if constexpr (simd::detail::masked_memory<V>) {
+    std::int64_t const lanes = (count - i - 1) * S + 1;
+    [&]<int... K>(std::integer_sequence<int, K...>) {
+      auto const part = [&](auto k) {
+        T* const p = to + S * i + k * w;
+        std::int64_t const n = lanes - k * w;
+        if (n > 0) simd::store(p, sum(simd::load<V>(p, n), from(i, k, n), k), n);
+      };
+      (part(std::integral_constant<int, K>{}), ...);
+    }(parts);
+    return count;
+  }
+  return i;
+}
+/// The same for a row at this distance; 0 where its distance is another one.
+template <int S, class T>
+COTANGENT_INLINE std::int64_t add_row_apart(std::int64_t count, T const* from, std::int64_t from_step,
+                                            T* to) {
+  constexpr int w = simd::width<T>;
+  using V = simd::pack<T, w>;
+  if (from_step == 1)
+    return detail::add_apart<S>(count, to, [&](std::int64_t i, auto k, std::int64_t) {
+      V const v = i + w < count ? simd::load<V>(from + i) : simd::load<V>(from + i, count - i);
+      return detail::set_apart<S, decltype(k)::value>(v, std::make_integer_sequence<int, w>{});
+    });
+  if (from_step == S)
+    return detail::add_apart<S>(count, to, [&](std::int64_t i, auto k, std::int64_t lanes) {
+      T const* const p = from + S * i + k * w;
+      return lanes >= w ? simd::load<V>(p) : simd::load<V>(p, lanes);
+    });
+  return 0;
+}
+
 /// A row, its elements in their order.
 template <class T>
 COTANGENT_INLINE void add_row(std::int64_t count, T const* from, std::int64_t from_step, T* to,
                               std::int64_t to_step) {
   if (to_step == 1 && from_step == 1) return detail::add_elements(count, from, to);
   if (to_step == 1 && from_step == 0) return detail::add_one_element(count, *from, to);
-  for (std::int64_t i = 0; i < count; ++i)
+  std::int64_t done = 0;
+  if constexpr (detail::packs_apart<T, 2>)
+    if (to_step == 2) done = detail::add_row_apart<2>(count, from, from_step, to);
+  if constexpr (detail::packs_apart<T, 3>)
+    if (to_step == 3) done = detail::add_row_apart<3>(count, from, from_step, to);
+  if constexpr (detail::packs_apart<T, 4>)
+    if (to_step == 4) done = detail::add_row_apart<4>(count, from, from_step, to);
+  for (std::int64_t i = done; i < count; ++i)
     to[i * to_step] = detail::wrapping_sum(to[i * to_step], from[i * from_step]);
 }
 
@@ -120,8 +197,9 @@ inline bool stand_apart(int count, copy_axis const* axis) {
 
 /// to[i . to_strides] += from[i . from_strides] for every index i below `extents`. Strides count elements; all may be
 /// negative or zero, so that elements of `to` may be met at several positions: what they get is added in row-major
-/// order of the index. Rank: at most copy_rank. The two must not overlap. Integers wrap.
-/// Cost: rows by packs; where rows of `to` are columns of `from`, squares are turned in registers.
+/// order of the index. Rank: at most copy_rank. The two must not overlap. Integers wrap. What stands between elements of a
+/// row may be read, and written as it was.
+/// Cost: rows by packs, also of every second element (third and fourth, where packs are wide); where rows of `to` are columns of `from`, squares are turned in registers.
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class T>
 void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
