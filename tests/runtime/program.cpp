@@ -5,14 +5,17 @@
 
 #include <cotangent/cotangent.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <random>
 #include <span>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace ct = cotangent;
@@ -123,6 +126,34 @@ TEST_CASE("what a program of loops reads and writes must be apart or one, wherev
   float const x[2] = {1, 2};
   CHECK(P::run(room, std::tuple<row, double&>(row(x, 2), number), std::tuple<ct::view<float, "n">, float&, double&>(ct::view<float, "n">(static_cast<float*>(nullptr), 2), sum, number)) ==
         ct::status::null_argument);
+}
+
+namespace {
+template <class T> void find_nan_anywhere() {
+  using row = ct::view<T const, "n">;
+  using P = ct::program<decltype(ct::compiled([](auto v) { return std::tuple(ct::max(v), ct::min(v)); })), row>;
+  T largest{}, smallest{};
+  for (std::int64_t n = 1; n < 140; n += n < 70 ? 1 : 23) {
+    std::vector<T> x(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 7 % x.size()) - 3;
+    auto const run = [&] { return P::run(nullptr, std::tuple<row>(row(x.data(), n)), std::tie(largest, smallest)); };
+    REQUIRE(run() == ct::status::ok);
+    CHECK((largest == *std::max_element(x.begin(), x.end()) && smallest == *std::min_element(x.begin(), x.end())));
+    int missed = 0;
+    for (T& here : x) {
+      T const before = std::exchange(here, std::numeric_limits<T>::quiet_NaN());
+      REQUIRE(run() == ct::status::ok);
+      missed += !ct::math::is_nan(largest) + !ct::math::is_nan(smallest);
+      here = before;
+    }
+    CHECK(missed == 0);
+  }
+}
+} // namespace
+
+TEST_CASE("a NaN anywhere in a row is its maximum and its minimum") {
+  find_nan_anywhere<float>();
+  find_nan_anywhere<double>();
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_LOOPS_HPP
 #define COTANGENT_RUN_LOOPS_HPP
 
+#include <cotangent/ops/reduction.hpp>
 #include <cotangent/run/nest_plain.hpp>
 
 #include <initializer_list>
@@ -112,6 +113,8 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   }
   template <class Op, class V> COTANGENT_INLINE static auto across(V const& v) noexcept {
     if constexpr (!math::is_vector<V>) return v;
+    else if constexpr (std::is_same_v<Op, op::reduce_max>) return simd::max(v);
+    else if constexpr (std::is_same_v<Op, op::reduce_min>) return simd::min(v);
     else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
   }
 
@@ -183,6 +186,15 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   COTANGENT_INLINE void start_sums(Sums* sums, List list, std::index_sequence<U...>) const noexcept {
     static_cast<void>(std::initializer_list<int>{(start_each<S>(sums[U], list), 0)...});
   }
+  /// Of a row that is not there; and nothing but its sums, or the compiler would call a function that clears memory.
+  template <int I, int S, class Sums> COTANGENT_INLINE void clear_sum(Sums& sums) const noexcept {
+    constexpr element E = at(I).type;
+    sums.template at<E>(memory::template sum_index<I, S>) = lane_value<E>{};
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void clear_each([[maybe_unused]] Sums& sums, std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (clear_sum<static_cast<int>(I), S>(sums), 0)...});
+  }
   template <int S, int U, class Sums, std::size_t... I>
   COTANGENT_INLINE void finish_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
     static_cast<void>(std::initializer_list<int>{0, (finish_sum<static_cast<int>(I), S, U>(sums), 0)...});
@@ -246,7 +258,7 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
           for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
         for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
         if constexpr (folds) {
-          for (; k < B; ++k) sums[k] = {};
+          for (; k < B; ++k) clear_each<S>(sums[k], reduced);
           fold_sums<S>(sums, reduced);
         }
       }

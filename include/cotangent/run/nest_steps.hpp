@@ -133,8 +133,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
           all = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
                           this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
-        } else
-          all = Op::combine(sum, this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits));
+        } else // (of a maximum, what is new is asked for NaN, so that the chain does not wait for the answer)
+          all = Op::combine(V(this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits)), sum);
         if constexpr (Full) sum = all;
         else sum = simd::first_or(all, count, sum); // one masked instruction
       }
