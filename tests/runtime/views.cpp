@@ -419,6 +419,69 @@ TEST_CASE("elements that a view holds several times add up") {
   CHECK(t.number(d[1], 4) == 8 + 5);
 }
 
+TEST_CASE("windows that slide over a tensor give each element all of its terms, in few slices or in many") {
+  using namespace cotangent::detail;
+  auto const fewest = [](std::vector<std::int64_t> const& size, std::vector<std::int64_t> const& stride) {
+    tensor_window w;
+    w.rank = static_cast<std::int32_t>(size.size());
+    for (int k = 0; k < w.rank; ++k) w.size[k] = size[std::size_t(k)], w.stride[k] = stride[std::size_t(k)];
+    std::uint32_t along = 0;
+    return slices_apart(w, along);
+  };
+  CHECK(fewest({100, 3}, {1, 1}) == 3);
+  CHECK(fewest({3, 100}, {1, 1}) == 3);
+  CHECK(fewest({100, 3}, {2, 1}) == 3);
+  CHECK(fewest({30, 30, 3, 3}, {32, 1, 32, 1}) == 9);
+  CHECK(fewest({30, 30}, {-30, 1}) == 1);
+  CHECK(fewest({30, 40}, {30, 1}) == 30);
+  struct placed {
+    std::vector<std::int64_t> shape, stride;
+    std::int64_t offset;
+  };
+  for (placed const& p : {placed{{38, 3}, {1, 1}, 0},
+                          {{18, 4}, {2, 1}, 1},
+                          {{3, 38}, {-1, 1}, 2},
+                          {{20, 20}, {1, 1}, 0},
+                          {{5, 4, 2, 3}, {7, 1, 7, 1}, 0},
+                          {{2, 3, 2}, {3, 1, 0}, 4}}) {
+    bench t;
+    std::vector<double> at;
+    for (int k = 0; k < 42; ++k) at.push_back(0.1 * k - 2);
+    term const x = t.input({42}, at);
+    dimensions shape;
+    for (std::int64_t const n : p.shape) shape.size[shape.rank++] = static_cast<dimension>(n);
+    term const v{&t.b, strided_view(t.b, x.id, p.offset, p.stride.data(), shape)};
+    term const y = extend::sum(v * v * v, (1u << p.shape.size()) - 1);
+    auto const d = t.gradients({y.id}, {x.id});
+    auto const seed = extend::sum(term{&t.b, d[0]} * term{&t.b, d[0]}, 1);
+    auto const e = t.gradients({seed.id}, {x.id});
+    std::vector<double> first(42), second(42);
+    std::vector<std::int64_t> met(42);
+    std::vector<std::int64_t> i(p.shape.size());
+    for (bool more = true; more;) {
+      std::int64_t n = p.offset;
+      for (std::size_t k = 0; k < i.size(); ++k) n += i[k] * p.stride[k];
+      ++met[std::size_t(n)];
+      more = false;
+      for (std::size_t k = i.size(); k-- > 0 && !more;) {
+        more = ++i[k] < p.shape[k];
+        if (!more) i[k] = 0;
+      }
+    }
+    for (std::size_t k = 0; k < 42; ++k) {
+      auto const m = static_cast<double>(met[k]);
+      first[k] = 3 * m * at[k] * at[k];
+      second[k] = 2 * first[k] * 6 * m * at[k];
+    }
+    auto const got = t.value(d[0]), again = t.value(e[0]);
+    for (std::size_t k = 0; k < 42; ++k) {
+      CAPTURE(p.shape.size(), p.shape[0], k);
+      CHECK(got[k] == Approx(first[k]).margin(1e-12));
+      CHECK(again[k] == Approx(second[k]).margin(1e-12));
+    }
+  }
+}
+
 TEST_CASE("a graph whose nodes stand in any order is differentiated") {
   bench t;
   term const x = t.input({2}, {.5, .25});

@@ -43,8 +43,76 @@ constexpr symbol spread(builder& b, tensor_window w, symbol value) {
   return w.root;
 }
 
+/// The fewest slices of a window in each of which no element stands twice: along the axes that get a bit in `along`.
+constexpr std::int64_t slices_apart(tensor_window const& w, std::uint32_t& along) {
+  constexpr auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
+  std::int64_t fewest = INT64_MAX;
+  int order[max_rank]{};
+  for (int k = 0; k < w.rank; ++k) {
+    int at = k;
+    for (; at > 0 && magnitude(w.stride[order[at - 1]]) > magnitude(w.stride[k]); --at)
+      order[at] = order[at - 1];
+    order[at] = k;
+  }
+  for (std::uint32_t cut = 0; cut < 1u << w.rank; ++cut) {
+    std::int64_t slices = 1, reach = 0;
+    bool apart = true;
+    for (int j = 0; j < w.rank && apart && slices < fewest; ++j) {
+      int const k = order[j];
+      if ((cut >> k & 1u) != 0) {
+        if (__builtin_mul_overflow(slices, w.size[k], &slices)) slices = INT64_MAX;
+        continue;
+      }
+      apart = w.size[k] == 1 || magnitude(w.stride[k]) > reach;
+      reach += (w.size[k] - 1) * magnitude(w.stride[k]);
+    }
+    if (!apart || slices >= fewest) continue;
+    fewest = slices;
+    along = cut;
+  }
+  return fewest;
+}
+
+/// More slices of a window than these are added up by their places.
+inline constexpr std::int64_t most_slices = 16;
+
+/// The sum of the slices of a cotangent along these axes, each where it belongs; those that begin last come first, so that
+/// elements get their terms in the order of the rows.
+constexpr symbol summed_slices(builder& b, tensor_window const& w, symbol value, std::uint32_t along) {
+  tensor_window const from = cotangent::window_of(b.get(), value);
+  std::int64_t index[max_rank]{};
+  for (int k = 0; k < w.rank; ++k)
+    if ((along >> k & 1u) != 0) index[k] = w.size[k] - 1;
+  symbol total = none;
+  for (bool more = true; more;) {
+    tensor_window to = w, part = from;
+    to.rank = part.rank = 0;
+    for (int k = 0; k < w.rank; ++k) {
+      to.offset += index[k] * w.stride[k];
+      part.offset += index[k] * from.stride[k];
+      if ((along >> k & 1u) != 0) continue;
+      to.size[to.rank] = part.size[to.rank] = w.size[k];
+      to.stride[to.rank] = w.stride[k];
+      part.stride[to.rank++] = from.stride[k];
+      ++part.rank;
+    }
+    for (int k = to.rank; k < max_rank; ++k) to.size[k] = to.stride[k] = part.size[k] = part.stride[k] = 0;
+    symbol const one = spread(b, to, push_view(b, part, sizes_of(part)));
+    total = total == none ? one : cotangent_sum(b, total, one);
+    more = false;
+    for (int k = w.rank; k-- > 0 && !more;)
+      if ((along >> k & 1u) != 0) {
+        more = index[k] > 0;
+        index[k] = more ? index[k] - 1 : w.size[k] - 1;
+      }
+  }
+  return total;
+}
+
 /// The same where elements stand at several positions: they add up.
 constexpr symbol scattered(builder& b, tensor_window const& w, symbol value) {
+  std::uint32_t cut = 0;
+  if (slices_apart(w, cut) <= most_slices) return summed_slices(b, w, value, cut);
   std::int32_t const shape = b.shape(sizes_of(w));
   term places = extend::constant(b, element::int64, shape, static_cast<double>(w.offset));
   for (int k = 0; k < w.rank; ++k) {
