@@ -141,7 +141,7 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     } else if constexpr (once_made) {
       for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
     } else if constexpr (shape::stage_clips(S)) {
-      // where all windows overlap nothing is masked; both ends apart
+      // where all windows overlap nothing is masked; the ends apart
       std::int64_t low = 0, high = lanes;
       narrow_all(low, high, typename shape::template clipped_in<S>{});
       while (c < lanes) {
@@ -169,7 +169,8 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
   }
   template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
     constexpr window w = shape::P.windows.data[at(I).detail];
-    if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
+    if constexpr (at(I).what != action::shift) // before its window there is what was at hand before the row: zero
+      if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
     if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
   }
   template <std::size_t... I>

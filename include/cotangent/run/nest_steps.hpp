@@ -226,7 +226,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       return left < 0 ? 0 : left < count ? left : count;
     }
   }
-  /// The operand's lanes of some positions before: these come out of the vectors that were at hand in the last steps.
+  /// The operand's lanes of some positions before: these come out of the vectors that were at hand in the last steps, zeros
+  /// before the first one.
   template <int I, int S, bool Full, class V, class Registers, class Before>
   COTANGENT_INLINE V shifted(Registers& r, Before* before, std::int64_t c) const noexcept {
     constexpr window w = P.windows.data[at(I).detail];
@@ -243,10 +244,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     if constexpr (far > 0) before[0].template at<E>(k) = now;
     if constexpr (Full) return y;
     else {
-      std::int64_t const low = far - c, left = x.value(w.high[lane_axis]) - c;
+      std::int64_t const left = x.value(w.high[lane_axis]) - c;
       using M = math::mask_t<V>;
-      if constexpr (W == 1) return low <= 0 && left > 0 ? y : V{};
-      else return math::select(simd::first<M>(left < 0 ? 0 : left) & ~simd::first<M>(low < 0 ? 0 : low), y, V{});
+      if constexpr (W == 1) return left > 0 ? y : V{};
+      else return math::select(simd::first<M>(left < 0 ? 0 : left), y, V{});
     }
   }
   /// Loads inside the window, zero outside.
