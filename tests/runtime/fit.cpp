@@ -310,6 +310,46 @@ TEST_CASE("loops, values written in pieces and updates in place stay what they a
 
 // ---- static programs
 
+/// A chain with sizes and costs of all kinds and its gradient, as the stages of static programs take it.
+template <int Links> struct made_chain {
+  struct constants {
+    int values = 2 * Links;
+    ct::detail::pool<std::int32_t, 2 * Links + 1> first_node;
+  };
+  static constexpr constants value{};
+  static constexpr ct::memory_problem problem() {
+    ct::memory_problem p;
+    unsigned seed = 5;
+    auto const below = [&](unsigned n) { return (seed = seed * 1664525u + 1013904223u) >> 8 & (n - 1); };
+    for (int k = 0; k < Links; ++k) {
+      std::int32_t const before = k - 1;
+      unsigned const bytes = below(1024), cost = below(128);
+      (void)p.add(1 + bytes, 1 + cost, &before, k == 0 ? 0 : 1);
+    }
+    for (int k = Links; k-- > 0;) {
+      std::int32_t const reads[]{k, p.size() - 1};
+      (void)p.add(1 + below(1024), 1, reads, k == Links - 1 ? 1 : 2, true);
+    }
+    return p;
+  }
+  static constexpr std::int64_t limit = [] {
+    ct::memory_problem p = problem();
+    return (2 * ct::memory_bound(p) + ct::computed_once(p).peak) / 3;
+  }();
+};
+template <class Chain> void check_constants() {
+  constexpr auto const& found = ct::detail::schedule_stage<Chain, Chain::limit>::value;
+  ct::memory_schedule const best = ct::schedule_within(Chain::problem(), Chain::limit);
+  REQUIRE(best);
+  CHECK(found.again == best.again);
+  CHECK(found.peak <= Chain::limit);
+}
+
+TEST_CASE("constant evaluations find the schedule that a run finds: 12 values, a chain of 22 links", "[fit]") {
+  check_constants<made_chain<6>>();
+  check_constants<made_chain<22>>();
+}
+
 inline constexpr auto deep = [](auto w, auto x) {
   auto y = x;
   for (int k = 0; k < 5; ++k) y = ct::tanh(ct::matmul(y, w) + 0.01 * k);

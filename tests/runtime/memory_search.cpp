@@ -192,6 +192,26 @@ TEST_CASE("chains with sizes and costs by dice: no table over parts and bytes fi
     }
 }
 
+TEST_CASE("a chain that is solved in parts is solved as it is at once", "[memory]") {
+  std::mt19937 dice(17);
+  for (int const n : {9, 24, 40}) {
+    ct::memory_problem const p = gradient_of(random_chain(dice, n, n == 24 ? 1 : 50));
+    ct::detail::memory_chain const c(p);
+    std::int64_t const limit = (ct::memory_bound(p) + ct::computed_once(p).peak) / 2;
+    ct::detail::chain_schedule const whole(p, c, limit);
+    ct::detail::chain_schedule::progress known;
+    int parts = 0;
+    for (bool finished = false; !finished; ++parts) {
+      ct::detail::chain_schedule const part(p, c, limit, 100, known);
+      known = part.known();
+      finished = part.finished;
+      if (finished) CHECK(part.steps == whole.steps);
+    }
+    REQUIRE_FALSE(whole.steps.empty());
+    CHECK(parts > 2);
+  }
+}
+
 TEST_CASE("equal layers: at most one forward more in 2 sqrt(L) values, and far less memory for a little more",
           "[memory]") {
   for (int const n : {16, 36, 64}) {

@@ -2,8 +2,8 @@
 #ifndef COTANGENT_TRACE_FIT_HPP
 #define COTANGENT_TRACE_FIT_HPP
 
+#include <cotangent/trace/fit_stages.hpp>
 #include <cotangent/trace/program.hpp>
-#include <cotangent/transform/fit.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -31,51 +31,6 @@ template <class F, std::int64_t Bytes> struct fit_function : transformation<fit_
 };
 template <class F, std::int64_t Bytes> struct outermost<fit_function<F, Bytes>> : outermost<F> {};
 
-/// The schedule within a limit, as constants.
-template <class Before, std::int64_t Limit> struct fit_schedule {
-  static constexpr int most_steps = 4 * Before::view.node_count + 64;
-  struct found {
-    pool<std::int32_t, most_steps> steps;
-    int count = 0;
-    std::int64_t peak = -1;
-    double again = 0;
-  };
-  static constexpr found value = [] {
-    found f;
-    memory_values const values(Before::view, [](node const&) { return true; });
-    memory_schedule const s = schedule_within(values.problem, Limit);
-    if (!s || s.steps.size() > most_steps) return f;
-    fill(f.steps, s.steps.data(), s.steps.size());
-    f.count = s.steps.size();
-    f.peak = s.peak;
-    f.again = s.again;
-    return f;
-  }();
-};
-template <class Before, std::int64_t Limit> struct fit_stage {
-  static constexpr built make() {
-    using schedule = fit_schedule<Before, Limit>;
-    memory_values const values(Before::view, [](node const&) { return true; });
-    memory_schedule s;
-    for (int k = 0; k < schedule::value.count; ++k) s.steps.push(schedule::value.steps.data[k]);
-    return {recomputed(Before::view, values, s), {}};
-  }
-};
-/// What is known of a graph before it is made to fit.
-template <class Before> struct fit_sizes {
-  struct found {
-    std::int64_t least = 0, peak = 0;
-    double seconds = 0;
-  };
-  static constexpr found value = [] {
-    memory_values const values(Before::view, [](node const&) { return true; });
-    found f{memory_bound(values.problem), computed_once(values.problem).peak, 0};
-    for (double const c : values.problem.cost) f.seconds += c;
-    return f;
-  }();
-  static constexpr std::int64_t bytes = static_cast<std::int64_t>(run::executor<Before>::workspace_bytes);
-};
-
 /// What a search has found: a graph and what it takes, or the least that anything took.
 template <class Graph, bool Fits, std::int64_t Bytes> struct fit_found {
   using type = Graph;
@@ -86,7 +41,9 @@ template <class Graph, bool Fits, std::int64_t Bytes> struct fit_found {
 
 /// Moves the limit of the model until what is laid out just fits.
 template <class Before, std::int64_t Budget> struct fit_search {
-  static constexpr auto const& plain = fit_sizes<Before>::value;
+  using problem = frozen_problem<Before, any_again>;
+  static constexpr auto const& plain = problem::value;
+  static constexpr auto bytes_before = static_cast<std::int64_t>(run::executor<Before>::workspace_bytes);
   static constexpr std::int64_t within(std::int64_t limit, std::int64_t low, std::int64_t high) {
     return limit < low ? low : limit >= high ? high - 1 : limit;
   }
@@ -96,14 +53,14 @@ template <class Before, std::int64_t Budget> struct fit_search {
   static consteval auto next(Best best) {
     if constexpr (Left == 0 || Low >= High) return best;
     else {
-      using schedule = fit_schedule<Before, Limit>;
-      if constexpr (schedule::value.peak < 0)
+      constexpr auto const& schedule = schedule_stage<problem, Limit>::value;
+      if constexpr (schedule.peak < 0)
         return next<Limit + 1, High, within(Limit + 1 + (High - Limit) / 2, Limit + 1, High), Left - 1>(best);
       else {
-        using made = frozen<fit_stage<Before, Limit>, capacity::of(Before::view).widened()>;
+        using made = typename scheduled_stage<Before, problem, Limit>::type;
         constexpr auto bytes = static_cast<std::int64_t>(run::executor<made>::workspace_bytes);
         if constexpr (bytes > Budget) {
-          constexpr std::int64_t high = schedule::value.peak < Limit ? schedule::value.peak : Limit;
+          constexpr std::int64_t high = schedule.peak < Limit ? schedule.peak : Limit;
           constexpr std::int64_t limit = Left % 3 == 0 ? Low + (high - Low) / 2 : high - (bytes - Budget);
           if constexpr (Best::fits || Best::bytes <= bytes)
             return next<Low, high, within(limit, Low, high), Left - 1>(best);
@@ -111,7 +68,7 @@ template <class Before, std::int64_t Budget> struct fit_search {
         } else {
           using better = fit_found<made, true, bytes>;
           better now;
-          now.again = schedule::value.again;
+          now.again = schedule.again;
           if constexpr (bytes > Budget - Budget / 16) return now;
           else
             return next<Limit + 1, High, within(Limit + Budget - bytes, Limit + 1, High),
@@ -121,11 +78,11 @@ template <class Before, std::int64_t Budget> struct fit_search {
     }
   }
   static consteval auto find() {
-    using first = fit_found<Before, (fit_sizes<Before>::bytes <= Budget), fit_sizes<Before>::bytes>;
+    using first = fit_found<Before, (bytes_before <= Budget), bytes_before>;
     if constexpr (first::fits) return first{};
     else
       return next<plain.least, plain.peak,
-                  within(Budget - (fit_sizes<Before>::bytes - plain.peak), plain.least, plain.peak), 10>(
+                  within(Budget - (bytes_before - plain.peak), plain.least, plain.peak), 10>(
           first{});
   }
   static constexpr auto found = find();
@@ -151,7 +108,7 @@ template <class Before, std::int64_t Budget> struct fitted_program_graph {
     else {
       double const again = fit_search<Before, Budget>::found.again;
       return run_prediction{static_cast<std::int64_t>(run::executor<type>::workspace_bytes),
-                            fit_sizes<Before>::value.seconds + again, again};
+                            frozen_problem<Before, any_again>::value.seconds + again, again};
     }
   }();
 };

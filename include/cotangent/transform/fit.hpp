@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_FIT_HPP
 
 #include <cotangent/transform/memory_search.hpp>
+#include <cotangent/transform/memory_values.hpp>
 #include <cotangent/transform/recompute.hpp>
 
 #include <cstdint>

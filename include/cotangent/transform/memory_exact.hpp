@@ -28,43 +28,47 @@ class exact_schedule {
   array<visited> states_;
   array<waiting> heap_;
   array<std::uint32_t> needs_; // by value: a bit for each that it reads
+  std::uint32_t gone_ = 0;     // those that need not stay
 
 public:
   array<std::int32_t> steps; // none where nothing fits
+  int ways = 0;
+  bool finished = false;
 
-  constexpr exact_schedule(memory_problem const& p, std::int64_t limit)
+  /// Not finished where more than about `most_ways` ways from one set of values to another have to be looked at.
+  constexpr exact_schedule(memory_problem const& p, std::int64_t limit, int most_ways = 1 << 30)
       : p_(p), limit_(limit), states_(1 << (p.size() + 1)), needs_(p.size()) {
     int const n = p.size();
+    for (int v = 0; v < n; ++v) gone_ |= p.stays[v] ? 0u : 1u << v;
     for (int v = 0; v < n; ++v)
       for (int k = p.first[v]; k < p.first[v + 1]; ++k) needs_[v] |= 1u << p.reads[k];
     reach(1, 0, 0, -1);
     while (!heap_.empty()) {
       std::int32_t const state = heap_pop(heap_, before).state;
       if (states_[state].done) continue;
+      if (ways > most_ways) return;
       states_[state].done = true;
-      int k = 0;
-      while (state >> (k + 1) != 0) ++k;
+      int const k = 31 - __builtin_clz(static_cast<std::uint32_t>(state));
       if (k == n) {
         trace_back(state);
-        return;
+        break;
       }
       visit(state, k);
     }
+    finished = true;
   }
 
 private:
   constexpr void visit(std::int32_t state, int k) {
     double const cost = states_[state].cost;
     auto const there = static_cast<std::uint32_t>(state) ^ 1u << k;
-    std::int64_t bytes = 0;
-    for (int v = 0; v < k; ++v)
-      if ((there >> v & 1u) != 0) bytes += p_.bytes[v];
-    for (int v = 0; v <= k; ++v) {
-      if ((there >> v & 1u) != 0) {
-        if (!p_.stays[v]) reach(state ^ 1 << v, cost, state, -1);
-        continue;
-      }
-      if ((needs_[v] & ~there) != 0 || bytes + p_.bytes[v] > limit_ || (v < k && p_.once[v])) continue;
+    std::int64_t bytes = limit_;
+    for (std::uint32_t rest = there; rest != 0; rest &= rest - 1) bytes -= p_.bytes[__builtin_ctz(rest)];
+    for (std::uint32_t rest = there & gone_; rest != 0; rest &= rest - 1)
+      reach(state ^ static_cast<std::int32_t>(rest & -rest), cost, state, -1);
+    for (std::uint32_t rest = ((2u << k) - 1) & ~there; rest != 0; rest &= rest - 1) {
+      int const v = __builtin_ctz(rest);
+      if ((needs_[v] & ~there) != 0 || p_.bytes[v] > bytes || (v < k && p_.once[v])) continue;
       if (v < k) reach(state | 1 << v, cost + p_.cost[v], state, v);
       else reach(static_cast<std::int32_t>(there | 1u << k | 2u << k), cost, state, v);
     }
@@ -79,6 +83,7 @@ private:
     }
   }
   constexpr void reach(std::int32_t state, double cost, std::int32_t from, std::int32_t step) {
+    ++ways;
     visited& s = states_[state];
     if (s.done || (s.cost >= 0 && s.cost <= cost)) return;
     s.cost = cost;

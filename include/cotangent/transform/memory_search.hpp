@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_MEMORY_SEARCH_HPP
 #define COTANGENT_TRANSFORM_MEMORY_SEARCH_HPP
 
-#include <cotangent/transform/memory_chain.hpp>
+#include <cotangent/transform/chain_schedule.hpp>
 #include <cotangent/transform/memory_exact.hpp>
 #include <cotangent/transform/memory_problem.hpp>
 
@@ -226,14 +226,19 @@ private:
 
 /// How many values are solved exactly, and how many links of a chain.
 inline constexpr int most_exact_values = 14, most_chain_links = 96;
-inline constexpr int most_exact_values_constant = 8, most_chain_links_constant = 16;
+/// Of that what one constant evaluation takes, and of how many of them a chain may have in a program that is made at compile
+/// time (trace/fit_stages.hpp).
+inline constexpr int most_exact_values_constant = 12, most_exact_ways_constant = 9000, most_chain_links_constant = 16,
+                     most_chain_stages = 8;
+inline constexpr std::int64_t chain_work_constant = 10000;
 
 } // namespace detail
 
 /// The cheapest schedule found whose peak is at most `limit`, none where none was found. Exact for chains to 96 links (of
-/// schedules that hold a value until what reads it has run) and for 14 values, in a constant evaluation for 16 and 8;
-/// greater problems are solved by several greedy rules of which the best is kept, without what it does needlessly.
-/// Nothing is computed again where the limit does not ask for it.
+/// schedules that hold a value until what reads it has run) and for 14 values; one constant evaluation stops at 16 and 12.
+/// (A static program has several of them: for 64 equal links, or 28 of all sizes.) Greater problems are solved by several
+/// greedy rules of which the best is kept, without what it does needlessly. Nothing is computed again where the limit does
+/// not ask for it.
 ///
 /// Cost: chains n^3, few values 2^n n^2; else n times the number of values that are there at one time.
 /// Checked: tests/runtime/memory_search.cpp.
@@ -243,10 +248,10 @@ constexpr memory_schedule schedule_within(memory_problem const& p, std::int64_t 
   best = {};
   if (memory_bound(p) > limit) return best;
   bool constant = std::is_constant_evaluated(); // (of a `const` one g++ would ask before it runs)
-  if (p.size() <= (constant ? detail::most_exact_values_constant : detail::most_exact_values)) {
-    detail::exact_schedule const found(p, limit);
-    return found.steps.empty() ? best : measured(p, found.steps);
-  }
+  if (p.size() <= (constant ? detail::most_exact_values_constant : detail::most_exact_values))
+    if (detail::exact_schedule const found(p, limit, constant ? detail::most_exact_ways_constant : 1 << 30);
+        found.finished)
+      return found.steps.empty() ? best : measured(p, found.steps);
   auto const consider = [&](array<std::int32_t> const& steps) {
     memory_schedule found = measured(p, detail::needless_steps(p, steps, limit).steps);
     if (found && found.peak <= limit && (!best || found.again < best.again))

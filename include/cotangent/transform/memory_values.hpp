@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_MEMORY_VALUES_HPP
 #define COTANGENT_TRANSFORM_MEMORY_VALUES_HPP
 
-#include <cotangent/ops/control.hpp>
+#include <cotangent/transform/memory_nodes.hpp>
 #include <cotangent/transform/memory_problem.hpp>
 #include <cotangent/transform/order.hpp>
 
@@ -21,10 +21,7 @@ namespace detail {
 
 /// The nodes of a graph as values of a memory problem: elementwise nodes that run together with the one that reads them are
 /// one value, and what costs nothing (constants, other views of a value) is none.
-class memory_values {
-  graph_view const& g_;
-  array<std::int64_t> sizes_;
-  array<char> is_base_;         // by symbol: views of it are written
+class memory_values : public memory_nodes {
   array<std::int32_t> readers_; // by symbol: how many of what is needed
   array<std::int32_t> reader_;  // by symbol: the last of them
   array<std::int32_t> stage_;   // by node
@@ -33,37 +30,18 @@ class memory_values {
 
 public:
   memory_problem problem;
-  array<std::int32_t> first, nodes; // by value: its nodes, in their order
-  array<std::int32_t> value_of;     // by node: none for what is no value, or not needed
+  array<std::int32_t> value_of; // by node: none for what is no value, or not needed
 
   /// `again(node)`: whether it may be computed again.
   template <class Again>
   constexpr memory_values(graph_view const& g, Again again, cost_model const& model = {})
-      : g_(g), is_base_(g.tensor_count), readers_(g.tensor_count), reader_(g.tensor_count, none),
-        stage_(g.node_count), needed_(g.tensor_count), value_of(g.node_count, none) {
-    for (std::int32_t t = 0; t < g.tensor_count; ++t)
-      if (g.tensors[t].base != none) is_base_[g.tensors[t].base] = 1;
+      : memory_nodes(g), readers_(g.tensor_count), reader_(g.tensor_count, none), stage_(g.node_count),
+        needed_(g.tensor_count), value_of(g.node_count, none) {
     mark_needed();
     find_groups();
     describe(again, model);
   }
 
-  /// Constants, and other views of a value.
-  constexpr bool is_free(std::int32_t i) const {
-    node const& n = g_.nodes[i];
-    if (n.result_count != 1 || is_written(g_.result(n))) return false;
-    switch (n.op->kind) {
-    case operation_kind::constant:
-    case operation_kind::iota:
-    case operation_kind::size:
-    case operation_kind::broadcast:
-    case operation_kind::reshape:
-    case operation_kind::permute:
-    case operation_kind::slice:
-    case operation_kind::identity: return true;
-    default: return false;
-    }
-  }
   constexpr bool is_needed(std::int32_t i) const {
     node const& n = g_.nodes[i];
     if (n.result_count == 0) return true;
@@ -74,9 +52,6 @@ public:
     }
     return false;
   }
-  /// A part of a tensor that is written in pieces, or the whole of one.
-  constexpr bool is_written(symbol t) const { return g_.tensors[t].base != none || is_base_[t] != 0; }
-
   /// Calls `visit(node)` for the nodes, those that are no views, that make operand t.
   template <class Visit> constexpr void each_source(symbol t, Visit visit) const {
     for (;;) {
@@ -278,17 +253,6 @@ private:
       }
       (void)problem.add(bytes, cost, reads.data(), reads.size(), once || !orders, asked[last] != 0);
     }
-  }
-
-public:
-  /// Whether what reads this can be told to wait: not where it is made of constants.
-  constexpr bool is_ordered(symbol t) const {
-    for (; t != none; t = g_.operand(g_.nodes[g_.tensors[t].producer], 0)) {
-      std::int32_t const i = g_.tensors[t].producer;
-      if (i == none || !is_free(i)) return true;
-      if (g_.nodes[i].operand_count == 0) return false;
-    }
-    return false;
   }
 };
 

@@ -3,7 +3,7 @@
 #define COTANGENT_TRANSFORM_RECOMPUTE_HPP
 
 #include <cotangent/ops/compare.hpp>
-#include <cotangent/transform/memory_values.hpp>
+#include <cotangent/transform/memory_nodes.hpp>
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ namespace detail {
 /// original.
 class recomputing {
   graph_view const& g_;
-  memory_values const& values_;
+  memory_nodes const& values_;
   graph to_;
   struct standing {
     symbol now = none;     // what a symbol of the graph is at this time
@@ -33,10 +33,10 @@ class recomputing {
   array<std::int32_t> first_inside_, inside_; // by node: those of its regions
 
 public:
-  constexpr recomputing(graph_view const& g, memory_values const& values, array<std::int32_t> const& steps)
+  constexpr recomputing(graph_view const& g, memory_nodes const& values, array<std::int32_t> const& steps)
       : g_(g), values_(values), now_(g.tensor_count), place_(g.node_count, none) {
     start();
-    array<char> known(values.problem.size());
+    array<char> known(values.size());
     for (std::int32_t const v : steps) {
       run(v, known[v] != 0);
       known[v] = 1;
@@ -203,7 +203,7 @@ private:
 
 /// The graph whose values are computed in the order of a schedule, some of them again: as late as the schedule has it, and
 /// with equal bits.
-constexpr graph recomputed(graph_view const& g, detail::memory_values const& values,
+constexpr graph recomputed(graph_view const& g, detail::memory_nodes const& values,
                            memory_schedule const& s) {
   return static_cast<graph&&>(detail::recomputing(g, values, s.steps).result());
 }
