@@ -288,6 +288,16 @@ TEST_CASE("a graph by its symbols comes back: names, edges by hand, loops, what 
   });
   CHECK(names == std::vector<std::string>{"second", "first", "third"});
   CHECK(before_first == 1); // made by hand: nobody writes x
+  std::string adjoints; // which operations have one, by name
+  t.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (auto const f = t.forward_of(n.exec); f.present()) adjoints += t.name_of(f) + " ";
+  });
+  std::string expected;
+  s.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (auto const f = s.forward_of(n.exec); f.present()) expected += s.name_of(f) + " ";
+  });
+  CHECK(expected.find("third") != std::string::npos);
+  CHECK(adjoints == expected);
   auto p = c.graph.compile({c.find("z"), c.find("dx"), c.find("half")}, c.binds());
   p.run();
   CHECK(p.value(c.find<double>("z"))(1) == Approx(2 * std::exp(2)));

@@ -156,10 +156,92 @@ TEST_CASE("R10: whatever backward makes is walked over and run after what was th
   p.run();
   CHECK(double(p.value<double>(d)) == Approx(2 * .84 - 1 / .84));
   CHECK(double(p.value<double>(dd)) == Approx(2 + 1 / (.84 * .84)));
-  s.concat(sum, s.exec(ct::dynamic::noop, {d}, {}, "ready")); // who wants the order has an edge
+  s.concat(sum, s.exec(ct::dynamic::noop, {d}, {}, "ready"));
   s.visit([&](ct::dynamic::symbolic_node const& n) {
     if (n.name == "ready") CHECK(n.edges_in == 2);
   });
+}
+
+TEST_CASE(
+    "R10: there is an edge from an operation to each part of its adjoint, which orders and needs nothing",
+    "[symbolic]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
+  auto const x = t("x"), w = t("w"), u = t("u"), v = t("v"), z = t("z"), seed = t("seed"), other = t("other");
+  auto const sum = s.exec(add, {w, v, other}, {z}, "sum");
+  auto const log = s.exec(log_of, {u}, {v}, "log");
+  auto const product = s.exec(mul, {x, x}, {w}, "product"),
+             quotient = s.exec(div, {absent, x}, {u}, "quotient");
+  s.set_flags(log, {.exact = true});
+  auto const d = s.backward({z}, {x}, {seed}).gradient_of(x);
+  std::vector<symbolic_exec> const all{sum, log, product, quotient};
+  auto const edges = [&](symbolic_graph const& of) { // from each of the four, and how many lead to the sums
+    std::vector<int> found(5);
+    of.visit([&](ct::dynamic::symbolic_node const& n) {
+      auto const f = of.forward_of(n.exec);
+      if (!f.present()) return void(found[4] += n.name.empty());
+      CHECK(of.reaches({f}, n.exec) == std::vector<bool>{true});
+      CHECK(n.edges_in >= 1);
+      for (std::size_t k = 0; k < 4; ++k) found[k] += of.same(all[k]) == f;
+    });
+    return found;
+  };
+  std::vector<int> const made = edges(s);
+  CHECK(made[0] == 0); // the adjoint of a sum is the cotangent itself
+  CHECK(made[1] == 1);
+  CHECK(made[2] >= 1);
+  CHECK(made[3] >= 1);
+  CHECK(made[4] >= 1); // the sum of the contributions
+  CHECK_FALSE(s.forward_of(sum).present());
+  CHECK(edges(g.duplicate().symbolic()) == made);
+  symbolic_exec of_log;
+  s.visit([&](ct::dynamic::symbolic_node const& n) {
+    if (s.forward_of(n.exec) == log) of_log = n.exec;
+  });
+  // what is not read is not computed for its adjoint's sake: the value alone needs `other`
+  auto const gradient = [&](bool value) {
+    auto p = value ? s.compile({.outputs = {d, z}}) : s.compile({.outputs = {d}});
+    p.bind(x, .84);
+    p.bind(seed, 1.);
+    p.run();
+    return double(p.value<double>(d));
+  };
+  CHECK(gradient(false) == Approx(2 * .84 - 1 / .84));
+  CHECK_THROWS_AS(gradient(true), ct::graph_error);
+  // an edge as any other
+  int const ends = static_cast<int>(s.destinations().size());
+  s.autogen();
+  CHECK(static_cast<int>(s.destinations().size()) == ends);
+  CHECK(edges(s) == made);
+  CHECK(gradient(false) == Approx(2 * .84 - 1 / .84));
+  s.disjoin(log, of_log);
+  CHECK_FALSE(s.forward_of(of_log).present());
+  s.free(quotient); // (then u is given)
+  CHECK(edges(s)[3] == 0);
+  CHECK_THROWS_AS(s.forward_of(quotient), ct::graph_error);
+}
+
+TEST_CASE("G4: an adjoint is as exact as its operation", "[symbolic]") {
+  for (bool const exact : {true, false})
+    for (command const& what : {command::of<ct::op::matmul>({0, 0}), command::of<ct::op::multiply>()}) {
+      ct::dynamic::graph g;
+      auto const s = g.symbolic();
+      auto const x = s.tensor<double>({3, 3}, "x"), w = s.tensor<double>({3, 3}, "w"),
+                 y = s.tensor<double>({3, 3}, "y"), z = s.tensor<double>({3, 3}, "z"),
+                 seed = s.tensor<double>({3, 3}, "seed");
+      auto const first = s.exec(what, {x, w}, {y}, "first");
+      s.exec(command::of<ct::op::tanh>(), {y}, {z}, "second");
+      s.set_flags(first, {.exact = exact});
+      (void)s.backward({z}, {x, w}, {seed});
+      int marked = 0;
+      s.visit([&](ct::dynamic::symbolic_node const& n) {
+        auto const f = s.forward_of(n.exec);
+        if (f.present()) CHECK(s.flags_of(n.exec).exact == (exact && f == first));
+        marked += f == first;
+      });
+      CHECK(marked == 2);
+    }
 }
 
 TEST_CASE("an operation that does nothing lets others wait, and is waited for", "[symbolic]") {

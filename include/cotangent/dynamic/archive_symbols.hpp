@@ -49,12 +49,15 @@ public:
   archived::json beside() const {
     using archived::json;
     json j{{"edges", json::array()}, {"names", json::array()}, {"hints", json::array()},
-           {"peers", json::array()}, {"taped", json::array()}, {"dead", json::array()}};
+           {"peers", json::array()}, {"taped", json::array()}, {"dead", json::array()}, {"adjoints", json::array()}};
     for (dependency const& d : low_.extra) j["edges"].push_back({d.before, d.after});
     for (exec_record const& e : s_->symbolic.execs)
       if (!e.dead && !e.nodes.empty() && is_node(e.nodes.back())) {
         if (!e.name.empty()) j["names"].push_back({e.nodes.back(), e.name});
         if (!e.hint.empty()) j["hints"].push_back({e.nodes.back(), e.hint});
+        std::int32_t const f = forward_of(*s_, static_cast<std::int32_t>(&e - s_->symbolic.execs.data()));
+        if (f != none && !exec_at(*s_, f).nodes.empty() && is_node(exec_at(*s_, f).nodes.back()))
+          j["adjoints"].push_back({exec_at(*s_, f).nodes.back(), e.nodes.back()});
       }
     for (symbol t = 0; t < s_->b.get().tensors.size(); ++t) {
       tensor_record const& at = look(*s_, t);
@@ -92,11 +95,14 @@ private:
   }
 };
 
-inline array<dependency> edges_in(archived::json const& j, std::int64_t nodes) {
+/// By hand and, `adjoints`, from operations to their adjoints.
+inline array<dependency> edges_in(archived::json const& j, std::int64_t nodes, bool adjoints) {
   using parts = archived::graph_parts;
   array<dependency> all;
-  parts::object(j, {"edges", "names", "hints", "peers", "taped", "dead"});
-  for (archived::json const& pair : parts::list(parts::member(j, "edges"))) {
+  parts::object(j, {"edges", "names", "hints", "peers", "taped", "dead", "adjoints"});
+  archived::json const* const pairs = adjoints ? parts::member_if(j, "adjoints") : &parts::member(j, "edges");
+  if (pairs == nullptr) return all;
+  for (archived::json const& pair : parts::list(*pairs)) {
     parts::list(pair, 2);
     all.push({static_cast<std::int32_t>(parts::integer(pair[0], 0, nodes - 1)),
               static_cast<std::int32_t>(parts::integer(pair[1], 0, nodes - 1))});
@@ -141,11 +147,17 @@ inline void read_symbols(archived::json const& j, graph_state& s) {
   auto const add = [](std::vector<std::int32_t>& to, std::int32_t e) {
     if (std::find(to.begin(), to.end(), e) == to.end()) to.push_back(e);
   };
-  for (dependency const& d : edges_in(j, g.nodes.size())) {
+  for (dependency const& d : edges_in(j, g.nodes.size(), false)) {
     if (g.nodes[d.before].region != g.nodes[d.after].region)
       archived::refuse_graph("an edge leads from one sub-graph to another");
     add(exec_at(s, exec(d.before)).after, exec(d.after));
     add(exec_at(s, exec(d.after)).before, exec(d.before));
+  }
+  for (dependency const& d : edges_in(j, g.nodes.size(), true)) {
+    if (g.nodes[d.before].region != g.nodes[d.after].region || exec(d.before) == exec(d.after))
+      archived::refuse_graph("an edge leads from one sub-graph to another");
+    exec_at(s, exec(d.after)).forward = exec(d.before);
+    exec_at(s, exec(d.after)).forward_generation = exec_at(s, exec(d.before)).generation;
   }
   auto const texts = [&](archived::json const& all, std::string exec_record::* which) {
     for (archived::json const& pair : parts::list(all)) {

@@ -19,7 +19,7 @@ template interpreter::interpreter(graph_view const&, std::int64_t const*, operat
 namespace dynamic::detail {
 template message words_of(builder const&, failure const&, request const&);
 template void keep_in_step(graph_state&);
-template exec_order order_in(graph_state const&, std::int32_t);
+template exec_order order_in(graph_state const&, std::int32_t, bool);
 template void realise(graph_state&, std::int32_t, bool);
 template lowered lower(graph_state&, lowering const&, request const&);
 template void restore(graph_state&, graph_state&);

@@ -23,6 +23,8 @@ struct symbolic_compile {
   std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
   std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
   bool exact = false, own_memory = false;                             // see `compile_options`
+  std::int64_t fit = 0;
+  bool (*mirror)(node const&) = nullptr;
 };
 
 /// A `ct::dynamic::graph`, or a sub-graph of it, by its symbols: a small value that refers to it.
@@ -306,7 +308,12 @@ public:
                                          .sources = sources.empty() ? nullptr : &sources,
                                          .destinations = destinations.empty() ? nullptr : &destinations,
                                          .all = false},
-                                        what.binds, {.exact = what.exact, .own_memory = what.own_memory}, r);
+                                        what.binds,
+                                        {.exact = what.exact,
+                                         .own_memory = what.own_memory,
+                                         .fit = what.fit,
+                                         .mirror = what.mirror},
+                                        r);
   }
 
   /// Lets each command of this graph and of its sub-graphs be what `to` makes of it.

@@ -77,6 +77,20 @@ inline void find_peers(graph_state& s, std::int32_t first_node) {
   }
 }
 
+/// Lets each operation from node `first` on run after the one whose adjoint it is a part of, and be as exact as that.
+inline void follow_forward(graph_state& s, std::int32_t first, array<std::int32_t> const& made_for) {
+  std::vector<std::int32_t> const& execs = s.symbolic.node_exec;
+  for (std::int32_t i = first; i < made_for.size(); ++i) {
+    std::int32_t const e = execs[static_cast<std::size_t>(i)];
+    if (e == none || made_for[i] == none) continue;
+    std::int32_t const f = execs[static_cast<std::size_t>(made_for[i])];
+    if (f == none || f == e || exec_at(s, e).graph != exec_at(s, f).graph) continue;
+    exec_at(s, e).forward = f;
+    exec_at(s, e).forward_generation = exec_at(s, f).generation;
+    exec_at(s, e).flags.exact = exec_at(s, f).flags.exact;
+  }
+}
+
 /// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
 /// caller goes back to where a graph of symbols was.
 template <class = void>
@@ -110,10 +124,12 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   symbol const first_symbol = b.get().tensors.size();
   tape_options tape = options.tape;
   tape.in_place = !s.symbolic.used; // whose operations are known by where they stand
+  array<std::int32_t> made_for;
+  for (std::int32_t i = 0; s.symbolic.used && i < first; ++i) made_for.push(none);
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
                        static_cast<int>(x.size()), options.policy, inputs.data(),
-                       static_cast<int>(inputs.size()), tape},
+                       static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr},
                       dx.data());
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
     r.operands = x.data() + f.left.number;
@@ -126,6 +142,7 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   if (s.symbolic.used) {
     keep_in_step(s);
     find_peers(s, first);
+    follow_forward(s, first, made_for);
   }
   if (all != nullptr) all->keep();
   dx.pop_back();
@@ -177,7 +194,7 @@ namespace detail {
 inline std::vector<bool> depending(graph_state const& s, std::vector<symbol> const& y,
                                    std::vector<symbol> const& x) {
   graph const& g = s.b.get();
-  exec_order const order = order_in(s, 0);
+  exec_order const order = order_in(s, 0, false);
   std::vector<std::int32_t> readers;
   auto const meet = [&](symbol t, std::vector<symbol> const& all, auto found) {
     for (std::size_t k = 0; k < all.size(); ++k)

@@ -47,7 +47,9 @@ public:
                std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("disjoin", where);
     std::int32_t const a = here(before, r), b = here(after, r);
-    if (std::erase(detail::exec_at(*s_, a).after, b) == 0)
+    bool const adjoint = detail::forward_of(*s_, b) == a;
+    if (adjoint) detail::exec_at(*s_, b).forward = none;
+    if (std::erase(detail::exec_at(*s_, a).after, b) == 0 && !adjoint)
       detail::raise_graph<refusals::symbolic_no_edge>(s_->b, r);
     std::erase(detail::exec_at(*s_, b).before, a);
   }
@@ -59,7 +61,7 @@ public:
                std::source_location where = std::source_location::current()) const {
     (void)changing("autogen", where);
     if (what != autogen_of::ends) {
-      detail::exec_order const order = detail::order_in(*s_, region_);
+      detail::exec_order const order = detail::order_in(*s_, region_, false);
       for (std::size_t k = 0; k < order.execs.size(); ++k) {
         detail::exec_at(*s_, order.execs[k]).after.clear();
         detail::exec_at(*s_, order.execs[k]).before.clear();
@@ -75,11 +77,22 @@ public:
     detail::graph_record& g = detail::graph_at(*s_, region_);
     g.sources.clear();
     g.destinations.clear();
+    std::vector<bool> has_adjoint(s_->symbolic.execs.size());
+    for (std::int32_t const e : g.execs)
+      if (std::int32_t const f = detail::forward_of(*s_, e); f != none) has_adjoint[static_cast<std::size_t>(f)] = true;
     for (std::int32_t const e : g.execs) {
-      if (detail::exec_at(*s_, e).before.empty()) g.sources.push_back(e);
-      if (detail::exec_at(*s_, e).after.empty()) g.destinations.push_back(e);
+      if (detail::exec_at(*s_, e).before.empty() && detail::forward_of(*s_, e) == none) g.sources.push_back(e);
+      if (detail::exec_at(*s_, e).after.empty() && !has_adjoint[static_cast<std::size_t>(e)])
+        g.destinations.push_back(e);
     }
     g.sources_set = g.destinations_set = true;
+  }
+
+  /// The operation whose adjoint this is a part of, as `backward` made it, and which it runs after: there is an edge, until
+  /// `disjoin` takes it away. Absent for sums of cotangents, and for what no gradient made.
+  symbolic_exec forward_of(symbolic_exec const& e,
+                           std::source_location where = std::source_location::current()) const {
+    return detail::exec_handle(*s_, detail::forward_of(*s_, detail::checked(*s_, e, asking("forward_of", where))));
   }
 
   /// Where a walk begins: what was set or generated, else what nothing runs before.

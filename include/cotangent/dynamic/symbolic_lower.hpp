@@ -85,7 +85,7 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
   std::vector<symbol> may_be_given; // also what nobody reads may be bound
   for (symbol const t : graph_at(s, 0).tensors)
     if (s.b.tensor(t).base == none && !is_unknown(s, t) && !gets_written(s, t)) may_be_given.push_back(t);
-  exec_order const order = order_in(s, 0);
+  exec_order const order = order_in(s, 0, false);
   (void)sorted(s, order, r); // edges that lead round are refused
   std::vector<bool> runs = between(order, to.sources, to.destinations);
   if (!to.all) {

@@ -60,6 +60,22 @@ inline exec_io io_of(graph_state const& s, std::int32_t e) {
   return io;
 }
 
+/// What its nodes make on the way to its outputs, where they are several: gradients may read it.
+inline std::vector<symbol> inside_of(graph_state const& s, std::int32_t e) {
+  exec_record const& x = exec_at(s, e);
+  std::vector<symbol> found;
+  if (x.kind != exec_kind::operation || x.nodes.size() < 2) return found;
+  graph const& g = s.b.get();
+  for (std::int32_t const i : x.nodes)
+    for (int k = 0; k < g.nodes[i].result_count; ++k) {
+      symbol const y = g.ids[g.nodes[i].first + g.nodes[i].operand_count + k];
+      bool known = y == none || g.tensors[y].producer != i;
+      for (symbol const t : x.out) known = known || t == y;
+      if (!known) found.push_back(y);
+    }
+  return found;
+}
+
 /// The operations of one graph, and who follows whom, by their place in `execs`.
 struct exec_order {
   std::vector<std::int32_t> execs;
@@ -104,18 +120,27 @@ inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32
         ++n.operand_count;
       }
     n.result_count = 0;
-    for (symbol const t : io.out)
-      if (t != none && noop == noops) {
-        shadow.ids.push(t);
-        ++n.result_count;
-        shadow.tensors[t].producer = static_cast<std::int32_t>(k);
-      }
+    auto const writes = [&](symbol t) {
+      if (t == none || noop != noops) return;
+      shadow.ids.push(t);
+      ++n.result_count;
+      shadow.tensors[t].producer = static_cast<std::int32_t>(k);
+    };
+    for (symbol const t : io.out) writes(t);
+    for (symbol const t : inside_of(s, execs[k])) writes(t);
     shadow.nodes.push(n);
   }
   return edges_of(shadow);
 }
 
-template <class = void> exec_order order_in(graph_state const& s, std::int32_t region) {
+/// The operation whose adjoint this is a part of; none where there is none any more.
+inline std::int32_t forward_of(graph_state const& s, std::int32_t e) {
+  std::int32_t const f = exec_at(s, e).forward;
+  return f == none || exec_at(s, f).dead || exec_at(s, f).generation != exec_at(s, e).forward_generation ? none : f;
+}
+
+/// `adjoints`: with the edges from operations to their adjoints. They only order: what is not needed is not run for them.
+template <class = void> exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = true) {
   exec_order o;
   bool noops = false;
   for (std::int32_t const e : graph_at(s, region).execs) {
@@ -129,6 +154,10 @@ template <class = void> exec_order order_in(graph_state const& s, std::int32_t r
   for (int pass = 0; pass < (noops ? 2 : 1); ++pass)
     for (dependency const& d : data_edges(s, o.execs, pass == 1))
       if (d.before != d.after) o.after[static_cast<std::size_t>(d.before)].push_back(d.after);
+  for (std::size_t k = 0; adjoints && k < o.execs.size(); ++k)
+    if (std::int32_t const f = forward_of(s, o.execs[k]); f != none)
+      if (auto const at = o.place.find(f); at != o.place.end())
+        o.after[static_cast<std::size_t>(at->second)].push_back(static_cast<std::int32_t>(k));
   std::vector<std::int32_t> told(o.execs.size(), none); // by place: by whom last
   for (std::size_t k = 0; k < o.execs.size(); ++k) {
     auto const at = static_cast<std::int32_t>(k);
@@ -200,7 +229,9 @@ inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
   std::vector<std::int32_t> writers;
   for (std::size_t k = 0; k < o.execs.size(); ++k) {
     bool writes = false;
-    for (symbol const t : io_of(s, o.execs[k]).out)
+    std::vector<symbol> out = io_of(s, o.execs[k]).out;
+    for (symbol const t : inside_of(s, o.execs[k])) out.push_back(t);
+    for (symbol const t : out)
       writes = writes || (t != none && is_wanted[static_cast<std::size_t>(root_of(s, t))]);
     if (writes) writers.push_back(static_cast<std::int32_t>(k));
   }
@@ -211,7 +242,7 @@ inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template exec_order order_in(graph_state const&, std::int32_t);
+extern template exec_order order_in(graph_state const&, std::int32_t, bool);
 } // namespace cotangent::dynamic::detail
 #endif
 

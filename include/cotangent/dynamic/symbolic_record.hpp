@@ -92,6 +92,8 @@ struct exec_record {
   bool dead = false;
   bool pending = false; // its nodes wait for shapes, or for the rest of its sub-graphs
   bool foreign = false; // an expression or a gradient made it
+  std::int32_t forward = none; // the operation whose adjoint it is a part of, and runs after
+  std::uint32_t forward_generation = 0;
   exec_flags flags;
 };
 

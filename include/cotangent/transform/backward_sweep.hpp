@@ -32,6 +32,7 @@ struct gradient_request {
   symbol const* inputs = nullptr; // of the graph, as far as `set_inputs` has not been told of them yet
   int input_count = 0;
   tape_options tape = {};
+  array<std::int32_t>* made_for = nullptr; // gets, by node, whose adjoint it is a part of; none for sums, and before
 };
 
 namespace detail {
@@ -202,7 +203,7 @@ public:
       node n = b_.get().nodes[i]; // a copy: rules append nodes
       symbol const* const ids = b_.get().ids.data() + n.first;
       if (n.result_count != 1 || n.op->kind == operation_kind::control) {
-        if (!rare(i, dy)) return false;
+        if (!rare(i, dy, r)) return false;
         continue;
       }
       symbol const y = ids[n.operand_count];
@@ -219,6 +220,7 @@ public:
       b_.block = block_of_adjoint(n);
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
+      note(r, none);
       std::int32_t const from = n.first;
       if (n.op == info_of<op::log>() && !n.exact &&
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
@@ -229,6 +231,7 @@ public:
       }
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
+      note(r, i);
       for (int k = 0; k < n.operand_count; ++k)
         if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
     }
@@ -239,6 +242,11 @@ public:
   }
 
 private:
+  /// What was made since is a part of the adjoint of node i.
+  constexpr void note(gradient_request const& r, std::int32_t i) const {
+    if (r.made_for == nullptr) return;
+    while (r.made_for->size() < b_.get().nodes.size()) r.made_for->push(i);
+  }
   /// A gradient inside of a block is a part of it.
   constexpr std::int32_t block_of_adjoint(node const& n) const noexcept {
     return outer_block_ > 0 ? outer_block_ : n.block > 0 ? -n.block : n.block;
@@ -323,7 +331,7 @@ private:
   }
 
   /// Loops, branches, and what has several results.
-  constexpr bool rare(std::int32_t i, cotangents& dy) {
+  constexpr bool rare(std::int32_t i, cotangents& dy, gradient_request const& r) {
     node n = b_.get().nodes[i];
     array<symbol> total(n.result_count, none), given(n.operand_count, none);
     array<bool> wanted(n.operand_count);
@@ -343,6 +351,7 @@ private:
       return refuse(i, n);
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const y = b_.get().ids[n.first + n.operand_count + k]; dy.any(y)) total[k] = dy.sum(y);
+    note(r, none);
     std::int32_t const from = n.first;
     if (control) {
       s_.control(s_, i, total.data(), wanted.data(), given.data());
@@ -351,6 +360,7 @@ private:
       adjoint_rule rule{{b_, n}, total.data(), wanted.data(), given.data()};
       n.op->adjoint(rule);
     }
+    note(r, i);
     for (int k = 0; k < n.operand_count; ++k)
       if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
     return b_.failed().why == nullptr;
