@@ -98,6 +98,9 @@ template <class Make, capacity C> struct frozen_with {
 
 /// The graph that `Make::make()` builds (a `built`), frozen: evaluated once where `Guess` has room for it, else once
 /// more with exactly the room it needs.
+///
+/// What `make` hands to a pass must be a variable of its own, also where it is a constant: a call of which all
+/// arguments are constants is evaluated by g++ already when `make` is instantiated, up to three times, for nothing.
 template <class Make, capacity Guess = capacity{}> struct frozen {
   static constexpr auto const& value = []() -> auto const& {
     if constexpr (Guess.holds(detail::frozen_with<Make, Guess>::value.size))

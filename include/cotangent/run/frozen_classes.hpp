@@ -96,7 +96,8 @@ private:
   }
   static constexpr symbols levelled = [] {
     symbols s;
-    fuser const done(Stage::view, thawed(classified.at), false);
+    graph_view g = Stage::view; // a variable, see frozen
+    fuser const done(g, thawed(classified.at), false);
     fill(s, done.at, Stage::view.tensor_count);
     return s;
   }();

@@ -41,7 +41,7 @@ struct plan_capacity {
   static constexpr plan_capacity laid_out(plan_capacity c) noexcept {
     c.buffers += c.row_slots;
     c.slots = c.buffers;
-    c.lists = 12 * c.nests + 32;
+    c.lists = 4 * c.nests + 2 * c.instances; // two for each stage, of which no nest has more than instances
     c.derived += 8;
     return c;
   }
@@ -122,11 +122,17 @@ template <class Make, plan_capacity Guess> struct frozen_plan_of {
 /// The plan of the graph that `Stage::view` is. Four constant evaluations, so that each stays within a compiler's limit.
 template <class Stage, int VectorBytes> struct planned {
   struct schedule {
-    static constexpr plan make() { return make_schedule(Stage::view, detail::classes_of<Stage>::fused()); }
+    static constexpr plan make() {
+      graph_view g = Stage::view; // a variable, see frozen
+      return make_schedule(g, detail::classes_of<Stage>::fused());
+    }
   };
   using scheduled = detail::frozen_plan_of<schedule, plan_capacity::guess(Stage::view)>;
   struct layout {
-    static constexpr plan make() { return make_plan(Stage::view, detail::thaw_schedule(scheduled::value), VectorBytes); }
+    static constexpr plan make() {
+      graph_view g = Stage::view;
+      return make_plan(g, detail::thaw_schedule(scheduled::value), VectorBytes);
+    }
   };
   static constexpr auto const& value =
       detail::frozen_plan_of<layout, plan_capacity::laid_out(scheduled::value.size)>::value;

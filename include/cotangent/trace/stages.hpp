@@ -77,14 +77,23 @@ template <class Before, bool Rewrite> struct rewrite_stage {
     o.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
     return o;
   }();
-  static constexpr built make() { return {rewritten(Before::view, options), {}}; }
+  static constexpr built make() {
+    graph_view g = Before::view; // a variable, see frozen
+    return {rewritten(g, options), {}};
+  }
 };
 template <class Rewriting, class Rewritten> struct compact_stage {
-  static constexpr built make() { return {compacted(Rewritten::view, Rewriting::options), {}}; }
+  static constexpr built make() {
+    graph_view g = Rewritten::view;
+    return {compacted(g, Rewriting::options), {}};
+  }
 };
 /// Lets blocks be computed again for their gradients.
 template <class Compact> struct recompute_stage {
-  static constexpr built make() { return {recompute_blocks(Compact::view), {}}; }
+  static constexpr built make() {
+    graph_view g = Compact::view;
+    return {recompute_blocks(g), {}};
+  }
 };
 template <class Compact, bool Blocks> struct recomputed_from {
   using type = Compact;
@@ -118,7 +127,7 @@ template <class F, bool WithValue, int... I> struct outermost<gradient_function<
   template <class Traced, int... FirstAndCount, class... Args>
   struct differentiated_from<Traced, std::integer_sequence<int, FirstAndCount...>, Args...> {
     using type =
-        frozen<gradient_stage<Traced, WithValue, FirstAndCount...>, capacity::of(Traced::view).grown(3)>;
+        frozen<gradient_stage<Traced, WithValue, FirstAndCount...>, capacity::of(Traced::view).grown(4)>;
   };
   template <class... Sequence> struct joined;
   template <int... K> struct joined<std::integer_sequence<int, K...>> {

@@ -52,7 +52,10 @@ template <class Traced, int... FirstAndCount> struct joint_stage {
 
 /// What is marked to be computed again is, whether or not that would lower the peak of one program.
 template <class Compact> struct again_stage {
-  static constexpr built make() { return {recompute_blocks(Compact::view, true), {}}; }
+  static constexpr built make() {
+    graph_view g = Compact::view;
+    return {recompute_blocks(g, true), {}};
+  }
 };
 template <class Compact, bool Blocks> struct again_from {
   using type = Compact;
@@ -103,7 +106,7 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
 
   template <class Ranges> struct joint_from;
   template <int... FirstAndCount> struct joint_from<std::integer_sequence<int, FirstAndCount...>> {
-    using type = frozen<joint_stage<traced, FirstAndCount...>, capacity::of(traced::view).grown(3)>;
+    using type = frozen<joint_stage<traced, FirstAndCount...>, capacity::of(traced::view).grown(4)>;
   };
   using joint = typename joint_from<typename outermost<gradient_function<F, false, I...>>::template joined<
       std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type>::
