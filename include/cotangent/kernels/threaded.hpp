@@ -35,10 +35,12 @@ using threaded_kernel = void (*)(threaded_step const* s, char* const* memory, bl
                                  block_register, block_register, block_register, block_register,
                                  block_register, block_register);
 
-/// One operation, and which entries of `memory` it takes, and writes its result to.
+/// One operation, and which entries of `memory` it takes, and writes its result to; where its kernel has many forms, which
+/// one of them, counted from one.
 struct threaded_step {
   threaded_kernel run = nullptr;
   std::int16_t x = 0, y = 0, to = 0;
+  std::uint16_t code = 0;
 };
 
 namespace detail {

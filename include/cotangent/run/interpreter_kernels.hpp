@@ -6,6 +6,7 @@
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
+#include <cotangent/run/interpreter_forms.hpp>
 #include <cotangent/run/whole.hpp>
 
 #include <cstdint>
@@ -57,6 +58,7 @@ struct kernel_table {
       conversions[element_count]{}; // by the element it comes from, then that it goes to
 
   kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{}; // one element or not; float or double
+  block_kernels blocks;
 
   kernel_set const* find(operation const* op) const noexcept {
     for (int t = 0; t < 2; ++t)
@@ -99,10 +101,6 @@ using cheap = operations<op::add, op::subtract, op::multiply, op::divide, op::ne
 template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
   return (std::is_same_v<Op, Ops> || ...);
 }
-
-/// Whether the first two operands may change places without changing a bit. (The larger of 0 and -0 is the second.)
-template <class Op> inline constexpr bool exchanges =
-    Op::commutative && !std::is_same_v<Op, op::max> && !std::is_same_v<Op, op::min>;
 
 /// What is stored most often: sums and products.
 template <class Op> inline constexpr bool stores =
@@ -188,6 +186,17 @@ template <class T, class> struct later {
   using type = T;
 };
 
+/// Nothing where a compiler does not optimise: each operand of each form would have its own place on the stack.
+template <class List> block_kernels blocks_of() noexcept {
+#ifdef __OPTIMIZE__
+  using all = typename later<forms::all, List>::type;
+  using table = form_table<all>;
+  return {table::all, all::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
+#else
+  return {};
+#endif
+}
+
 /// The kernels of the library and of the user's operations.
 template <class List> kernel_table table_of() noexcept {
   using own = kernels_of_list<typename later<library, List>::type>;
@@ -202,7 +211,8 @@ template <class List> kernel_table table_of() noexcept {
            conversions_from<typename later<bool, List>::type>::to},
           {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
           {&kernels::threaded_load_mask<typename later<float, List>::type>, &kernels::threaded_load_mask<double>},
-          {&kernels::threaded_store_mask<typename later<float, List>::type>, &kernels::threaded_store_mask<double>}};
+          {&kernels::threaded_store_mask<typename later<float, List>::type>, &kernels::threaded_store_mask<double>},
+          blocks_of<List>()};
 }
 
 // ---- operations without kernels

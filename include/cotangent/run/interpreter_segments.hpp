@@ -2,20 +2,27 @@
 #ifndef COTANGENT_RUN_INTERPRETER_SEGMENTS_HPP
 #define COTANGENT_RUN_INTERPRETER_SEGMENTS_HPP
 
-#include <cotangent/run/interpreter_tile_units.hpp>
+#include <cotangent/run/interpreter_blocks.hpp>
 
 #include <cstdint>
 
 // Units that cost less than their loads and stores become segments: the result of one is the block that the next one
-// takes, and is stored only where another one reads it later.
+// takes, and is stored only where another one reads it later. Where there are kernels on three blocks, a value that is
+// read soon waits in one of them.
 
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Build> class segment_emit {
+template <class Build> class segment_emit : block_emit<Build> {
+  using parts = segment_parts<Build>;
+  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_,
+      parts::free_, parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
+      parts::push, parts::result_of, parts::stamp_, parts::staging_bytes_, parts::stands_at, parts::still_, parts::t_, parts::type_,
+      parts::unplaced;
+
 public:
-  explicit segment_emit(tile_units<Build>& units) : t_(units) {}
+  explicit segment_emit(tile_units<Build>& units) : block_emit<Build>(units) {}
 
   /// The end of the units from u on that one segment can hold; u where it has no threaded kernel.
   int end_of(int u) const {
@@ -51,8 +58,11 @@ public:
     segment s;
     s.steps.first = t_.program.threaded.size();
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
-    find_stored();
-    for (int u = first; u < end; ++u) emit_unit(u, whole);
+    if (t_.b.kernels.blocks.count > 0) this->emit_in_blocks(whole);
+    else {
+      find_stored();
+      for (int u = first; u < end; ++u) emit_unit(u, whole);
+    }
     push(&kernels::threaded_end);
     s.steps.count = t_.program.threaded.size() - s.steps.first;
     for (int k = s.steps.first; k < t_.program.threaded.size(); ++k) {
@@ -85,40 +95,13 @@ public:
   }
 
 private:
-  static constexpr std::int32_t unplaced = -1;
-  /// Which entry a value is, in the segment of that stamp.
-  struct known {
-    std::int32_t stamp = 0, entry = 0;
-  };
-
-  tile_units<Build>& t_;
-  int first_ = 0, end_ = 0;
-  std::int32_t type_ = 0, stamp_ = 0;
-  array<segment_entry> moving_,
-      still_; // an entry is its place among the moving ones, or -1 - that among the others
-  array<known> of_outer_, of_unit_;
   array<std::int32_t> read_until_; // by unit of the segment: the last one that reads it from memory, none
-  array<std::int32_t> free_;       // entries of blocks that nobody reads any more
-  std::int32_t blocks_ = 0;
-  std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
 
-  unit const& at(int u) const { return t_.units[u]; }
-  bool is_read_outside(int u) const {
-    return t_.p.roots[at(u).root].outside || at(u).drain >= 0 || at(u).sum >= 0;
-  }
   /// Whether unit u takes the result of the one before.
   bool previous(int u, int first) const {
     for (int k = 0; u > first && k < at(u).count; ++k)
       if (t_.source(u, k) == u - 1) return true;
     return false;
-  }
-  /// A mask that stands in memory as bools.
-  bool is_bytes(int u, int k) const {
-    return t_.p.operand(at(u), k).type == element::boolean && t_.source(u, k) < first_;
-  }
-  bool is_fixed(int u, int k) const {
-    std::int32_t const from = t_.source(u, k);
-    return from < 0 && t_.outers[-1 - from].fixed;
   }
 
   /// The operand of unit u that the block is.
@@ -140,42 +123,6 @@ private:
         if (std::int32_t const from = t_.source(u, k); from >= first_ && !(k == block && from == u - 1))
           read_until_[from - first_] = u;
     }
-  }
-
-  void push(kernels::threaded_kernel run, std::int32_t x = 0, std::int32_t y = 0, std::int32_t to = 0) {
-    t_.program.threaded.push(
-        {run, static_cast<std::int16_t>(x), static_cast<std::int16_t>(y), static_cast<std::int16_t>(to)});
-  }
-
-  std::int32_t add(tile_operand const& where, element e, bool reads, bool writes) {
-    return moving_.push({where, static_cast<std::int32_t>(size_of(e)), reads, writes});
-  }
-  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, false, false}); }
-  /// A block of memory for a value of this segment.
-  std::int32_t block_of_memory() {
-    if (!free_.empty()) return free_.pop();
-    std::int64_t used = 0;
-    for (segment_entry const& e : still_) used += e.at.base == unplaced ? kernels::block_bytes : 0;
-    if (line_bytes_ < used + kernels::block_bytes) line_bytes_ = used + kernels::block_bytes;
-    return add_still({unplaced, 0, used});
-  }
-
-  std::int32_t entry_of(int u, int k) {
-    std::int32_t const from = t_.source(u, k);
-    array<known>& list = from < 0 ? of_outer_ : of_unit_;
-    std::int32_t const which = from < 0 ? -1 - from : from;
-    if (list.size() <= which) list.resize(which + 1);
-    if (list[which].stamp == stamp_) return list[which].entry;
-    element const e = t_.p.operand(at(u), k).type;
-    std::int32_t const made = from >= 0                ? add(t_.results[from], e, true, false)
-                              : t_.outers[which].fixed ? add_still(t_.outers[which].operand)
-                                                       : add(t_.outers[which].operand, e, true, false);
-    list[which] = {stamp_, made};
-    return made;
-  }
-  void stands_at(int u, std::int32_t entry) {
-    if (of_unit_.size() <= u) of_unit_.resize(u + 1);
-    of_unit_[u] = {stamp_, entry};
   }
 
   void emit_unit(int u, bool whole) {
@@ -204,37 +151,6 @@ private:
     if (far && mask) push(t_.b.kernels.store_mask[type_], 0, 0, far_entry);
     if ((near || (far && !mask)) && !stored)
       push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
-  }
-
-  /// The kernels of unit u around the block, and which operands they take besides.
-  threaded_pair kernels_of(int u, int block, int* others) const {
-    threaded_set const& s = *t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
-    int count = 0;
-    for (int k = 0; k < at(u).count; ++k)
-      if (k != block) others[count++] = k;
-    bool const chooses = t_.p.operand(at(u), 0).type == element::boolean;
-    // the second factor, like the first operand of what exchanges, stands where the other one would
-    int const place = s.at[block][0].run == nullptr ? 0 : block;
-    if (count == 2 && place == 2 && !chooses && is_fixed(u, others[1]) && !is_fixed(u, others[0])) {
-      int const first = others[0];
-      others[0] = others[1];
-      others[1] = first;
-    }
-    unsigned fixed = 0;
-    for (int k = 0; k < count; ++k) fixed |= is_fixed(u, others[k]) ? 1u << k : 0;
-    return s.at[place][fixed];
-  }
-
-  /// An entry for what is read outside of the segment.
-  std::int32_t result_of(int u, bool whole) {
-    memory_root const& r = t_.p.roots[at(u).root];
-    element const e = t_.type_of(at(u));
-    bool const stands = r.outside && (whole || r.kind == home::workspace);
-    if (!stands) t_.slots[u] = t_.take();
-    address const a = stands ? address_of(t_.b, r) : address{};
-    t_.results[u] =
-        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(e)), a.offset} : t_.slot(t_.slots[u]);
-    return add(t_.results[u], e, false, true);
   }
 
   /// What stands in slots of the tile is no longer needed when the segment has run: elements of other sizes would not

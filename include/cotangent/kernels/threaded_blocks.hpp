@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_KERNELS_THREADED_BLOCKS_HPP
+#define COTANGENT_KERNELS_THREADED_BLOCKS_HPP
+
+#include <cotangent/kernels/threaded.hpp>
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+// Threaded code on three blocks of registers instead of one. Where a step jumps to the next one, eight registers are
+// all that a call can pass. Within one function there are as many as the processor has, so this function takes steps
+// itself, for as long as there are some that it knows: a value that is read again soon waits in a second or third
+// block, not in memory, which takes in one register while two results are computed.
+
+namespace cotangent::kernels {
+inline namespace COTANGENT_ABI {
+
+/// Where an operand of a step is: in a block of registers, as many registers of memory, one element there that fills
+/// a register.
+enum class spot : std::int8_t { a, b, c, memory, fixed, none };
+
+/// A step: To = Op(X, Y, Z). What is in memory stands in the entries x and y of the step, in this order.
+template <class Op, spot X, spot Y = spot::none, spot Z = spot::none, spot To = spot::a> struct block_form {
+  using op = Op;
+  static constexpr spot operands[3]{X, Y, Z};
+  static constexpr spot to = To;
+};
+
+template <class... Forms> struct block_forms {
+  static constexpr int count = static_cast<int>(sizeof...(Forms));
+};
+
+/// As an operation: what it takes.
+struct unchanged {
+  static constexpr int arity = 1;
+  static constexpr bool condition_first = false;
+  template <class V> COTANGENT_INLINE static V apply(V const& x) { return x; }
+};
+
+namespace detail {
+
+constexpr bool in_memory(spot p) { return p == spot::memory || p == spot::fixed; }
+
+template <class... L> struct joined_forms;
+template <class... F> struct joined_forms<block_forms<F...>> {
+  using type = block_forms<F...>;
+};
+template <class... F, class... G, class... L>
+struct joined_forms<block_forms<F...>, block_forms<G...>, L...> : joined_forms<block_forms<F..., G...>, L...> {};
+
+template <int N, class F> struct numbered_form {};
+template <class N, class... F> struct numbered_forms;
+template <int... N, class... F>
+struct numbered_forms<std::integer_sequence<int, N...>, F...> : numbered_form<N, F>... {};
+template <int N, class F> F form_at(numbered_form<N, F> const&);
+template <class... F>
+numbered_forms<std::make_integer_sequence<int, static_cast<int>(sizeof...(F))>, F...> numbered(block_forms<F...>*);
+
+struct blocks {
+  block_register a[block_registers], b[block_registers], c[block_registers];
+
+  template <spot P> COTANGENT_INLINE block_register& at(int k) {
+    if constexpr (P == spot::a) return a[k];
+    else if constexpr (P == spot::b) return b[k];
+    else return c[k];
+  }
+};
+
+template <spot P> struct block_operand {
+  char const* from = nullptr;
+  block_register one{};
+  COTANGENT_INLINE explicit block_operand(char const* p) : from(p) {
+    if constexpr (P == spot::fixed) one = detail::from_memory<block_register>(p);
+  }
+  COTANGENT_INLINE block_register get(blocks& r, int k) const {
+    if constexpr (P == spot::fixed) return one;
+    else if constexpr (P == spot::memory) return detail::from_memory<block_register>(from + k * simd::bytes);
+    else return r.at<P>(k);
+  }
+};
+template <> struct block_operand<spot::none> {
+  COTANGENT_INLINE explicit block_operand(char const*) {}
+  COTANGENT_INLINE block_register get(blocks& r, int k) const { return r.a[k]; }
+};
+
+template <class Op, class T>
+COTANGENT_INLINE block_register block_value(block_register const& x, block_register const& y,
+                                            block_register const& z) {
+  using V = simd::pack<T, simd::width<T>>;
+  using M = math::mask_t<V>;
+  auto const v = [](block_register const& r) __attribute__((always_inline)) { return math::bit_cast<V>(r); };
+  if constexpr (Op::arity == 1) return detail::in_block(Op::apply(v(x)));
+  else if constexpr (Op::arity == 2) return detail::in_block(Op::apply(v(x), v(y)));
+  else if constexpr (Op::condition_first) return detail::in_block(Op::apply(math::bit_cast<M>(x), v(y), v(z)));
+  else return detail::in_block(Op::apply(v(x), v(y), v(z)));
+}
+
+template <class T, class Op, spot X, spot Y, spot Z, spot To, int... K>
+COTANGENT_INLINE void block_step(block_form<Op, X, Y, Z, To>, blocks& r, threaded_step const* s,
+                                 char* const* memory, std::integer_sequence<int, K...>) {
+  constexpr bool x_there = detail::in_memory(X), y_there = detail::in_memory(Y), z_there = detail::in_memory(Z);
+  static_assert(x_there + y_there + z_there <= 2);
+  block_operand<X> const x(x_there ? memory[s->x] : nullptr);
+  block_operand<Y> const y(y_there ? memory[x_there ? s->y : s->x] : nullptr);
+  block_operand<Z> const z(z_there ? memory[x_there || y_there ? s->y : s->x] : nullptr);
+  if constexpr (To == spot::memory) detail::put_in_memory(memory[s->to], x.get(r, K)...);
+  else ((r.at<To>(K) = detail::block_value<Op, T>(x.get(r, K), y.get(r, K), z.get(r, K))), ...);
+}
+
+} // namespace detail
+
+template <class... Lists> using joined_block_forms = typename detail::joined_forms<Lists...>::type;
+
+/// Steps from `s` on, each by the form of its code, counted from one; to the next kernel where there is none. The blocks b
+/// and c begin with anything.
+template <class T, class Forms>
+void threaded_blocks(threaded_step const* s, char* const* memory, block_register a, block_register b,
+                     block_register c, block_register d, block_register e, block_register f, block_register g,
+                     block_register h) {
+  detail::blocks r{{a, b, c, d, e, f, g, h}, {a, b, c, d, e, f, g, h}, {a, b, c, d, e, f, g, h}};
+  using all = decltype(detail::numbered(static_cast<Forms*>(nullptr)));
+  auto const step = [&]<int N>(std::integral_constant<int, N>) __attribute__((always_inline)) {
+    if constexpr (N < Forms::count)
+      detail::block_step<T>(decltype(detail::form_at<N>(std::declval<all>())){}, r, s, memory,
+                            std::make_integer_sequence<int, block_registers>{});
+  };
+  static_assert(Forms::count <= 180);
+  for (;; ++s) switch (s->code) {
+    case 0: return s->run(s, memory, r.a[0], r.a[1], r.a[2], r.a[3], r.a[4], r.a[5], r.a[6], r.a[7]);
+#define COTANGENT_CASE(n) \
+  case n + 1: step(std::integral_constant<int, n>{}); break;
+#define COTANGENT_CASES(n) \
+  COTANGENT_CASE(n) COTANGENT_CASE(n + 1) COTANGENT_CASE(n + 2) COTANGENT_CASE(n + 3) COTANGENT_CASE(n + 4) \
+  COTANGENT_CASE(n + 5) COTANGENT_CASE(n + 6) COTANGENT_CASE(n + 7) COTANGENT_CASE(n + 8) COTANGENT_CASE(n + 9)
+      COTANGENT_CASES(0)
+      COTANGENT_CASES(10)
+      COTANGENT_CASES(20)
+      COTANGENT_CASES(30)
+      COTANGENT_CASES(40)
+      COTANGENT_CASES(50)
+      COTANGENT_CASES(60)
+      COTANGENT_CASES(70)
+      COTANGENT_CASES(80)
+      COTANGENT_CASES(90)
+      COTANGENT_CASES(100)
+      COTANGENT_CASES(110)
+      COTANGENT_CASES(120)
+      COTANGENT_CASES(130)
+      COTANGENT_CASES(140)
+      COTANGENT_CASES(150)
+      COTANGENT_CASES(160)
+      COTANGENT_CASES(170)
+#undef COTANGENT_CASES
+#undef COTANGENT_CASE
+    default: __builtin_unreachable();
+    }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::kernels
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_BLOCKS_HPP
+#define COTANGENT_RUN_INTERPRETER_BLOCKS_HPP
+
+#include <cotangent/run/interpreter_segment_parts.hpp>
+#include <cotangent/run/interpreter_uses.hpp>
+
+#include <cstdint>
+#include <limits>
+
+// Segments for the kernels on three blocks: a value that is read soon waits in one of them.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+template <class Build> class block_emit : protected segment_parts<Build> {
+protected:
+  using parts = segment_parts<Build>;
+  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_,
+      parts::free_, parts::is_bytes, parts::is_fixed, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
+      parts::push, parts::result_of, parts::stamp_, parts::stands_at, parts::t_, parts::type_;
+
+  explicit block_emit(tile_units<Build>& units) : parts(units), uses_(units) {}
+
+  void emit_in_blocks(bool whole) {
+    uses_.find(first_, end_, [this](int u) { return is_read_outside(u); });
+    for (std::int32_t& h : holds_) h = nothing;
+    for (std::int32_t const u : uses_.order) {
+      uses_.pass(u);
+      spot to = spot::a;
+      if (!takes_form(u, to)) emit_leaving(u);
+      for (int k = 0; k < at(u).count; ++k) free_block(t_.source(u, k));
+      holds_[static_cast<int>(to)] = u;
+      put_outside(u, to, whole);
+    }
+  }
+
+private:
+  using spot = kernels::spot;
+
+  static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
+  segment_uses<Build> uses_;
+  std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
+
+  bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
+  bool is_in_memory(std::int32_t v) const {
+    return v < first_ || (v < of_unit_.size() && of_unit_[v].stamp == stamp_);
+  }
+  spot place_of(int u, int k) const {
+    std::int32_t const v = t_.source(u, k);
+    for (int r = 0; r < 3; ++r)
+      if (holds_[r] == v) return static_cast<spot>(r);
+    return is_fixed(u, k) ? spot::fixed : spot::memory;
+  }
+  void push_form(operation const* op, spot const* p, spot to, std::int32_t x, std::int32_t y, std::int32_t target) {
+    block_kernels const& b = t_.b.kernels.blocks;
+    push(b.run[type_], x, y, target);
+    t_.program.threaded.back().code = static_cast<std::uint16_t>(b.find(op, p[0], p[1], p[2], to));
+  }
+  void move(spot from, spot to, std::int32_t entry = 0) {
+    spot const p[3]{from, spot::none, spot::none};
+    push_form(nullptr, p, to, entry, 0, entry);
+  }
+  void store(spot r) {
+    std::int32_t const v = holds_[static_cast<int>(r)], entry = block_of_memory();
+    move(r, spot::memory, entry);
+    stands_at(v, entry);
+  }
+  /// A block of memory that nobody reads again.
+  void free_block(std::int32_t v) {
+    if (v < first_ || is_live(v) || !is_in_memory(v) || of_unit_[v].entry >= 0) return;
+    free_.push(of_unit_[v].entry);
+    of_unit_[v].stamp = 0;
+  }
+
+  /// Before another value takes its spot, what the block a holds goes to a block whose value is read later, else to
+  /// memory. `busy`: the blocks that the next step reads.
+  void keep(unsigned busy) {
+    std::int32_t const v = holds_[0];
+    if (!is_live(v) || holds_[1] == v || holds_[2] == v) return;
+    int best = 0;
+    for (int r = 1; r < 3; ++r) {
+      std::int32_t const w = holds_[r];
+      if ((busy >> r & 1u) != 0 || (is_live(w) && is_in_memory(v) && !is_in_memory(w))) continue;
+      if (next_of(w) > next_of(holds_[best])) best = r;
+    }
+    if (best == 0) {
+      if (!is_in_memory(v)) store(spot::a);
+      return;
+    }
+    if (is_live(holds_[best]) && !is_in_memory(holds_[best])) store(static_cast<spot>(best));
+    move(spot::a, static_cast<spot>(best));
+    holds_[best] = v;
+  }
+  std::int32_t next_of(std::int32_t v) const { return v == nothing ? uses_.never : uses_.next(v); }
+
+  /// Unit u as a step of the kernels on three blocks, its result in `to`; false where it has no form.
+  bool takes_form(int u, spot& to) {
+    operation const* const op = t_.node_of(at(u)).op;
+    if (is_bytes(u, 0) || !t_.b.kernels.blocks.knows(op)) return false;
+    int order[3]{0, 1, 2};
+    spot p[3];
+    std::int32_t const v = holds_[0];
+    bool found = false;
+    if (is_live(v) && holds_[1] != v && holds_[2] != v) // a stays, where an operand is read for the last time
+      for (int r = 1; r < 3 && !found; ++r)
+        if (holds_[r] != nothing && !is_live(holds_[r])) {
+          to = static_cast<spot>(r);
+          found = find_form(u, op, to, order, p);
+        }
+    if (!found) {
+      to = spot::a;
+      found = find_form(u, op, to, order, p);
+      if (!found && !bring(u, op, order, p)) return false;
+      keep(busy(p));
+    }
+    std::int32_t entry[2]{0, 0};
+    int entries = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
+    push_form(op, p, to, entry[0], entry[1], 0);
+    return true;
+  }
+  static unsigned busy(spot const* p) {
+    unsigned b = 0;
+    for (int k = 0; k < 3; ++k)
+      if (p[k] <= spot::c) b |= 1u << static_cast<int>(p[k]);
+    return b;
+  }
+  /// The form for where the operands are, which may stand in another order.
+  bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
+    threaded_set const& s = *t_.b.kernels.find(op)->threaded[type_];
+    int const n = at(u).count;
+    bool const exchanges = n == 2 ? s.at[1][0].run == nullptr : n == 3 && s.at[1][0].run == nullptr;
+    for (int turn = 0; turn < (exchanges ? 2 : 1); ++turn) {
+      order[0] = turn, order[1] = 1 - turn, order[2] = 2;
+      for (int k = 0; k < 3; ++k) p[k] = k < n ? place_of(u, order[k]) : spot::none;
+      if (t_.b.kernels.blocks.find(op, p[0], p[1], p[2], to) != 0) return true;
+    }
+    return false;
+  }
+  /// An operand into the block a, which holds none: one that is in a block already, or in memory.
+  bool bring(int u, operation const* op, int* order, spot* p) {
+    int which = -1;
+    for (int k = 0; k < at(u).count; ++k) {
+      spot const is = place_of(u, k);
+      if (is == spot::a) return false;
+      if (which < 0 || is < place_of(u, which)) which = k;
+    }
+    unsigned taken = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (spot const is = place_of(u, k); is <= spot::c) taken |= 1u << static_cast<int>(is);
+    keep(taken);
+    spot const from = place_of(u, which);
+    move(from, spot::a, from <= spot::c ? 0 : entry_of(u, which));
+    std::int32_t const v = t_.source(u, which);
+    holds_[0] = v;
+    return find_form(u, op, spot::a, order, p);
+  }
+
+  /// Unit u by a kernel that takes the block a alone: what else is read stands in memory, as does what is read later.
+  void emit_leaving(int u) {
+    int const block = operand_to_leave_with(u);
+    bool const bytes = is_bytes(u, block);
+    for (int r = 0; r < 3; ++r) {
+      std::int32_t const w = holds_[r];
+      bool read = is_live(w);
+      for (int k = 0; k < at(u).count; ++k) read = read || (k != block && t_.source(u, k) == w);
+      if (w != nothing && read && !is_in_memory(w)) store(static_cast<spot>(r));
+    }
+    spot const is = place_of(u, block);
+    if (bytes) push(t_.b.kernels.load_mask[type_], entry_of(u, block));
+    else if (is != spot::a) move(is, spot::a, is <= spot::c ? 0 : entry_of(u, block));
+    int others[2]{-1, -1};
+    threaded_pair const run = kernels_of(u, block, others);
+    std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
+                       y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
+    push(run.run, x, y);
+    for (std::int32_t& h : holds_) h = nothing;
+  }
+  int operand_to_leave_with(int u) const {
+    if (is_bytes(u, 0)) return 0;
+    int which = 0;
+    for (int k = 1; k < at(u).count; ++k)
+      if (place_of(u, k) < place_of(u, which)) which = k;
+    return which;
+  }
+
+  /// To where it is read outside of the segment.
+  void put_outside(int u, spot from, bool whole) {
+    if (t_.last[u] < end_ && !is_read_outside(u)) return;
+    t_.slots[u] = none;
+    std::int32_t const entry = result_of(u, whole);
+    if (t_.type_of(at(u)) != element::boolean) {
+      move(from, spot::memory, entry);
+      return stands_at(u, entry);
+    }
+    for (int r = 0; r < 3; ++r)
+      if (is_live(holds_[r]) && !is_in_memory(holds_[r])) store(static_cast<spot>(r));
+    if (from != spot::a) move(from, spot::a);
+    push(t_.b.kernels.store_mask[type_], 0, 0, entry);
+    for (std::int32_t& h : holds_) h = nothing;
+    holds_[0] = u;
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif
