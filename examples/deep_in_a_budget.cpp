@@ -41,7 +41,7 @@ public:
     // [network]
     auto h = x_;
     for (int k = 0; k < layers; ++k) {
-      weights_.push_back(g_.parameter<float>("w" + std::to_string(k), {width, width}));
+      weights_.push_back(g_.parameter<float>(std::string("w").append(std::to_string(k)), {width, width}));
       h = h + .1f * ct::tanh(ct::matmul(h, weights_.back()));
     }
     loss_ = ct::mean(ct::square(h - y_));

@@ -24,7 +24,7 @@ int main() {
   std::vector<ct::dynamic::any_expr> weights;
   for (std::int64_t k = 0; k < layers; ++k) {
     std::int64_t const so_far = first + k * growth;
-    auto const w = g.parameter<double>("w" + std::to_string(k), {so_far, growth});
+    auto const w = g.parameter<double>(std::string("w").append(std::to_string(k)), {so_far, growth});
     auto const before = g.view(features, {.shape = {samples, so_far}});
     g.write(g.view(features, {.offset = {0, so_far}, .shape = {samples, growth}}),
             ct::tanh(ct::matmul(before, w)));

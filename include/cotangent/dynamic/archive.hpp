@@ -129,8 +129,8 @@ struct archive_access {
     std::vector<archived::piece> pieces;
     std::map<std::string, symbol> taken; // names of tensors in the file
     auto const called = [&](std::string const& wish, char const* otherwise, symbol t) {
-      std::string name = wish.empty() ? otherwise + std::to_string(t) : wish;
-      while (name == "__metadata__" || taken.find(name) != taken.end()) name += "." + std::to_string(t);
+      std::string name = wish.empty() ? std::string(otherwise).append(std::to_string(t)) : wish;
+      while (name == "__metadata__" || taken.find(name) != taken.end()) name.append(1, '.').append(std::to_string(t));
       taken.emplace(name, t);
       return name;
     };

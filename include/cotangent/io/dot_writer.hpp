@@ -85,7 +85,7 @@ private:
       out << "  c" << k << " [shape=plaintext, style=\"\", label=\"";
       dots::constant(out, g, g.output(k));
       out << "\"];\n  c" << k << " -> o" << k << ";\n";
-    } else edge(g.output(k), "o" + std::to_string(k));
+    } else edge(g.output(k), dots::numbered("o", k));
   }
 
   /// Of a symbol, in the long form.
@@ -105,9 +105,9 @@ private:
   }
   std::string id_of(symbol t) const {
     t = m.stands_for[t];
-    if (g.tensors[t].base != none) return "v" + std::to_string(t);
-    if (std::int32_t const p = g.tensors[t].producer; p != none) return "n" + std::to_string(m.box[p]);
-    return "t" + std::to_string(t);
+    if (g.tensors[t].base != none) return dots::numbered("v", t);
+    if (std::int32_t const p = g.tensors[t].producer; p != none) return dots::numbered("n", m.box[p]);
+    return dots::numbered("t", t);
   }
   void edge(symbol from, std::string const& to, std::string const& looks = "") const {
     if (from == none || dots::is_constant(g, from)) return;
@@ -151,7 +151,7 @@ private:
     out << indent << "v" << t << " [shape=box, style=dashed, label=\"" << dots::window_of_view(g, t);
     details_of(out, t);
     out << "\"];\n";
-    std::string const self = "v" + std::to_string(t);
+    std::string const self = dots::numbered("v", t);
     if (s.producer == none) edge(s.base, self, "arrowhead=none");
     else link(self, id_of(s.base));
   }
@@ -180,14 +180,14 @@ private:
       from_nodes += g.operand(n, k) != none && !dots::is_constant(g, g.operand(n, k));
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const t = g.operand(n, k); t != none && !dots::is_constant(g, t))
-        edge(t, "n" + std::to_string(i),
+        edge(t, dots::numbered("n", i),
              n.op->commutative || from_nodes < 2
                  ? ""
-                 : "headlabel=\"" + std::to_string(++place) +
+                 : dots::numbered("headlabel=\"", ++place) +
                        "\", fontsize=8, fontcolor=\"#7a7a7a\", labeldistance=1.3");
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const y = g.result(n, k); g.tensors[y].base != none)
-        link("n" + std::to_string(i), "v" + std::to_string(y));
+        link(dots::numbered("n", i), dots::numbered("v", y));
   }
 
   template <class Stream>
@@ -212,7 +212,7 @@ private:
     }
     details_of(out, in);
     out << "\"];\n";
-    edge(from, "t" + std::to_string(in), word == "captured" ? "style=dashed" : "");
+    edge(from, dots::numbered("t", in), word == "captured" ? "style=dashed" : "");
   }
   /// The box from which the results of a loop or of branches go on.
   template <class Stream>
@@ -233,7 +233,7 @@ private:
   template <class Stream> void loop(Stream& out, std::int32_t i, std::string const& indent) const {
     node const& n = g.nodes[i];
     loop_layout const at = loop_layout::of(g, n);
-    std::string const self = "n" + std::to_string(i), inner = indent + "  ";
+    std::string const self = dots::numbered("n", i), inner = indent + "  ";
     symbol const limit = g.operand(n, 0);
     std::string label = "loop";
     if (dots::is_constant(g, limit))
@@ -253,7 +253,7 @@ private:
     for (int k = 0; k < at.scanned; ++k)
       given(out, g.input(at.scan(k), at.body), g.operand(n, at.scan(k)), "kept (t)", inner);
     if (at.condition != none) {
-      std::string const asks = "r" + std::to_string(at.condition);
+      std::string const asks = dots::numbered("r", at.condition);
       open(out, asks, "condition", i, inner, false);
       region(out, at.condition, inner + "  ");
       out << inner << "  " << asks
@@ -269,7 +269,7 @@ private:
       symbol const next = g.output(k, at.body), in = g.input(at.init(k), at.body);
       if (m.used[g.result(n, k)]) edge(next, self);
       if (m.used[in] && id_of(next) != id_of(in))
-        edge(next, "t" + std::to_string(in),
+        edge(next, dots::numbered("t", in),
              "style=dotted, penwidth=1.5, color=\"#3d77b0\", constraint=false");
     }
     for (int k = 0; k < at.stacked; ++k)
@@ -281,11 +281,11 @@ private:
   template <class Stream> void branches(Stream& out, std::int32_t i, std::string const& indent) const {
     node const& n = g.nodes[i];
     case_layout const at = case_layout::of(g, n);
-    std::string const self = "n" + std::to_string(i), inner = indent + "  ";
+    std::string const self = dots::numbered("n", i), inner = indent + "  ";
     open(out, self, "one of", i, indent);
     for (int j = 0; j < at.branches; ++j) {
       std::int32_t const r = at.branch(j);
-      open(out, "r" + std::to_string(r), "branch " + std::to_string(j), i, inner, false);
+      open(out, dots::numbered("r", r), dots::numbered("branch ", j), i, inner, false);
       for (int k = 0; k < at.values; ++k)
         given(out, g.input(k, r), g.operand(n, at.value(k)), "given", inner + "  ");
       region(out, r, inner + "  ");

@@ -61,7 +61,7 @@ public:
     auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
     for (int tries = 0; out_ == nullptr && tries < 100; ++tries) {
       beside_ = target;
-      beside_ += "." + std::to_string(now) + "-" + std::to_string(++count) + ".part";
+      beside_ += std::string(".").append(std::to_string(now)).append("-").append(std::to_string(++count)).append(".part");
       out_ = std::fopen(beside_.string().c_str(), "wbx");
       if (out_ == nullptr && errno != EEXIST) break;
     }

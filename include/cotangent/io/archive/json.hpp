@@ -66,7 +66,7 @@ template <class Refusal> struct parts {
         (j.is_number_unsigned() && j.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)))
       refuse<Refusal>("a number is none, or too large");
     std::int64_t const n = j.get<std::int64_t>();
-    if (n < low || n > high) refuse<Refusal>("the number " + std::to_string(n) + " is out of range");
+    if (n < low || n > high) refuse<Refusal>(std::string("the number ").append(std::to_string(n)).append(" is out of range"));
     return n;
   }
   static bool truth(json const& j) {
