@@ -72,6 +72,36 @@ TEST_CASE("a tensor is zeroed only where something is read that nobody assigns")
   CHECK(covered(b.get(), range(b, y, {0, 5}, {1, 0}))); // nothing is all there
 }
 
+TEST_CASE("L9: boxes that make tens of thousands of cells cover a tensor, and so do pieces of other strides") {
+  for (int const side : {40, 137, 320}) // each row is cut in two, somewhere else in each
+    for (bool const gap : {false, true}) {
+      builder b;
+      symbol const x = tensor(b, {side, side}), y = tensor(b, {side, side}), z = tensor(b, {side, side});
+      b.set_inputs(&x, 1);
+      for (int i = 0; i < side; ++i) {
+        int const at = 1 + 7 * i % (side - 1), from = gap && i == side / 2 ? at + 1 : at;
+        write(b, info_of<op::exp>(), {range(b, x, {i, 0}, {1, at})}, range(b, y, {i, 0}, {1, at}));
+        if (from < side)
+          write(b, info_of<op::exp>(), {range(b, x, {i, from}, {1, side - from})},
+                range(b, y, {i, from}, {1, side - from}));
+      }
+      for (int k = 0; k < (gap ? 2 : 3); ++k) { // every third column
+        dimensions of;
+        of.rank = 2;
+        of.size[0] = side;
+        of.size[1] = (side - k + 2) / 3;
+        std::int64_t const start[]{0, k}, step[]{1, 3};
+        symbol const to = range_view(b, z, start, step, of);
+        write(b, info_of<op::exp>(), {range(b, x, {0, 0}, {side, static_cast<int>(of.size[1])})}, to);
+      }
+      symbol const out[]{b.push(info_of<op::exp>(), {y}), b.push(info_of<op::exp>(), {z})};
+      b.set_outputs(out, 2);
+      CAPTURE(side, gap);
+      CHECK(zero_filled(b.get(), y) == (gap && 1 + 7 * (side / 2) % (side - 1) < side));
+      CHECK(zero_filled(b.get(), z) == gap);
+    }
+}
+
 TEST_CASE("coverage is what counting elements says") {
   reference::dice d(3);
   int yes = 0, no = 0;

@@ -316,6 +316,159 @@ TEST_CASE("L21: what one shape needs of an operation says nothing about another"
       }
 }
 
+TEST_CASE("rule 18: what was freed is refused by every function, and its place is used again",
+          "[elsewhere]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const t = [&](char const* name) { return s.tensor<double>({2}, name); };
+  auto const x = t("x"), y = t("y"), z = t("z"), gone = t("gone"), out = t("out");
+  auto const index = s.tensor<std::int64_t>({}, "index");
+  auto const first = s.exec(exp_of, {x}, {y}, "first"), dead = s.exec(exp_of, {gone}, {out}, "dead");
+  auto const choice = s.case_of(index);
+  auto const body = s.sub_graph("body");
+  auto const inner = body.tensor<double>({2}, "inner");
+  s.free(dead);
+  s.free(gone);
+  s.free(out);
+  CHECK_FALSE(s.is_alive(gone));
+  CHECK_FALSE(s.is_alive(dead));
+  CHECK(s.size() == 2);
+  auto const table = s.backward({y}, {x}, {z});
+  auto const fresh = t("fresh"); // in the place of one that is gone
+  CHECK((fresh.id == gone.id || fresh.id == out.id));
+  CHECK_FALSE(s.is_alive(gone));
+  int const size = s.size();
+  int refused = 0;
+  for (auto const& use : std::vector<std::function<void()>>{
+           [&] { s.alias(gone, {.shape = {1}}); },
+           [&] { s.exec(exp_of, {gone}, {fresh}); },
+           [&] { s.exec(exp_of, {x}, {gone}); },
+           [&] { s.set_io(first, {gone}, {y}); },
+           [&] { s.set_shape(gone, {2}); },
+           [&] { s.set_flags(gone, ct::dynamic::unwritten::zeros); },
+           [&] { s.free(gone); },
+           [&] { (void)s.shape_of(gone); },
+           [&] { (void)s.base_of(gone); },
+           [&] { (void)s.window_of(gone); },
+           [&] { (void)s.flags_of(gone); },
+           [&] { (void)s.name_of(gone); },
+           [&] { (void)s.is_taped(gone); },
+           [&] { (void)s.peer_of(gone); },
+           [&] { s.set_peer(gone, x); },
+           [&] { (void)s.resolve(gone); },
+           [&] { body.hookup(inner, gone); },
+           [&] { body.carry(gone, inner); },
+           [&] { s.bypass(choice, gone, z); },
+           [&] { s.case_of(gone); },
+           [&] { s.while_(body, gone); },
+           [&] { s.backward({gone}, {x}, {z}); },
+           [&] { s.backward({y}, {gone}, {z}); },
+           [&] { s.backward({y}, {x}, {gone}); },
+           [&] { (void)s.gradient_of(gone); },
+           [&] { (void)s.expression<double>(gone); },
+           [&] { s.compile({.outputs = {gone}}); },
+           [&] { s.compile({.outputs = {y}, .updates = {{gone, y}}}); },
+           [&] { s.compile({.outputs = {y}, .sources = {dead}}); },
+           [&] { s.set_command(dead, exp_of); },
+           [&] { s.set_params(dead, {}); },
+           [&] { s.set_hint(dead, "hint"); },
+           [&] { s.set_flags(dead, {.keep = true}); },
+           [&] { s.set_io(dead, {x}, {z}); },
+           [&] { s.concat(first, dead); },
+           [&] { s.disjoin(dead, first); },
+           [&] { s.set_sources({dead}); },
+           [&] { s.set_destinations({dead}); },
+           [&] { (void)s.reaches({dead}, first); },
+           [&] { (void)s.reaches({first}, dead); },
+           [&] { (void)s.forward_of(dead); },
+           [&] { (void)s.inputs_of(dead); },
+           [&] { (void)s.outputs_of(dead); },
+           [&] { (void)s.command_of(dead); },
+           [&] { (void)s.flags_of(dead); },
+           [&] { (void)s.hint_of(dead); },
+           [&] { (void)s.name_of(dead); },
+           [&] { s.branch(dead); },
+           [&] { s.bypass(dead, x, z); },
+           [&] { s.free(dead); },
+       }) {
+    INFO("use " << refused);
+    CHECK_THROWS_AS(use(), ct::graph_error);
+    CHECK(s.size() == size);
+    ++refused;
+  }
+  auto p = s.compile({.outputs = {y, table.gradient_of(x)}});
+  p.bind(x, {0., 1.});
+  p.bind(z, {1., 2.});
+  p.run();
+  CHECK(p.value<double>(table.gradient_of(x))[1] == Approx(2 * std::exp(1.)));
+}
+
+TEST_CASE("rules 3, 6, 17, 18, R4: an input is an output, results overwrite, compiling changes nothing and "
+          "is repeatable",
+          "[elsewhere]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3}), w = g.input<double>("w", {3}),
+             seed = g.input<double>("seed", {3});
+  auto const self = g.gradient({x}, {x}, {seed}).front();
+  auto const y = ct::tanh(x) * x;
+  auto const d = g.gradient({y}, {x, w}, {seed});
+  auto const nodes = g.get().nodes.size(), ids = g.get().ids.size();
+  CHECK(self.id() == seed.id()); // the seed itself
+  std::vector<double> b(3, 7.), c(3, 7.);
+  auto p = g.compile({y, self, d[0], d[1]}), q = g.compile({y, self, d[0], d[1]});
+  CHECK(g.get().nodes.size() == nodes);
+  CHECK(g.get().ids.size() == ids);
+  CHECK(p.workspace_bytes() == q.workspace_bytes());
+  CHECK(p.step_count() == q.step_count());
+  for (auto* one : {&p, &q}) {
+    one->bind(x, {.5, 1., 2.});
+    one->bind(seed, {1., -2., 3.});
+  }
+  p.bind(d[0], b);
+  p.bind(d[1], c);
+  for (int k = 0; k < 2; ++k) {
+    p.run();
+    CHECK(p.value(self)(1) == -2);
+    CHECK(b[1] == Approx(-2 * (std::tanh(1.) + 1 - std::tanh(1.) * std::tanh(1.))));
+    CHECK(c == std::vector<double>(3, 0.)); // zero, not added to what is there
+  }
+  q.run();
+  for (std::int64_t k = 0; k < 3; ++k) CHECK(q.value(d[0])(k) == b[static_cast<std::size_t>(k)]);
+
+  auto const s = g.symbolic(); // the cotangent that was given stands for that of an output
+  auto const u = s.tensor<double>({}, "u"), v = s.tensor<double>({}, "v"), dv = s.tensor<double>({}, "dv");
+  s.exec(exp_of, {u}, {v});
+  auto const table = s.backward({v}, {u}, {dv});
+  CHECK(table.gradient_of(v) == dv);
+  CHECK(table.producer_of(table.gradient_of(u)).present());
+  CHECK_FALSE(table.producer_of(dv).present()); // it is given
+}
+
+TEST_CASE("rule 8: contributions are summed once, those that are zero are none, and the same graph has the "
+          "same bits",
+          "[elsewhere]") {
+  std::vector<double> bits[2];
+  int nodes[2]{};
+  for (int const with_zeros : {0, 1, 0}) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {5});
+    auto y = ct::sum(ct::sin(x) * x) + ct::sum(ct::exp(x)) + ct::sum(x / (x * x + 1.0));
+    if (with_zeros != 0) y = y + ct::sum(ct::floor(x)) + ct::sum(ct::stop_gradient(x) * 2.0);
+    int const before = g.get().nodes.size();
+    auto const d = g.gradient({y}, {x}).front();
+    nodes[with_zeros] = g.get().nodes.size() - before;
+    auto p = g.compile({d});
+    p.bind(x, {.1, -.7, 1.3, 2.9, -4.1});
+    p.run();
+    auto const v = p.value(d);
+    std::vector<double> const now(v.data(), v.data() + 5);
+    if (!bits[with_zeros].empty()) CHECK(std::memcmp(now.data(), bits[with_zeros].data(), 40) == 0);
+    bits[with_zeros] = now;
+  }
+  CHECK(nodes[1] == nodes[0]);
+  CHECK(std::memcmp(bits[0].data(), bits[1].data(), 40) == 0);
+}
+
 // ---- memory
 
 struct outcome {
