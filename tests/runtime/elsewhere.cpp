@@ -469,6 +469,42 @@ TEST_CASE("rule 8: contributions are summed once, those that are zero are none, 
   CHECK(std::memcmp(bits[0].data(), bits[1].data(), 40) == 0);
 }
 
+TEST_CASE(
+    "F3, R14: absent outputs are not there, absent inputs have no gradient, and a noop's adjoint only orders",
+    "[elsewhere]") {
+  ct::dynamic::graph g;
+  auto const s = g.symbolic();
+  auto const t = [&](char const* name) { return s.tensor<double>({2}, name); };
+  auto const x = t("x"), y = t("y"), z = t("z"), c = s.tensor<double>({4}, "c"),
+             seed = s.tensor<double>({4}, "seed");
+  command const both(
+      "both", [](std::vector<ct::term> const& v) { return std::vector<ct::term>{v[0] * v[0], v[0] * 3.0}; });
+  auto const first = s.exec(both, {x}, {ct::dynamic::absent, y}, "second only");
+  CHECK(s.outputs_of(first) == tensors{ct::dynamic::absent, y});
+  auto const quotient = s.exec(command::of<ct::op::divide>(), {ct::dynamic::absent, y}, {z}, "1 / y");
+  CHECK_FALSE(s.inputs_of(quotient)[0].present());
+  auto const low = s.alias(c, {.shape = {2}}), high = s.alias(c, {.offset = {2}, .shape = {2}});
+  s.exec(exp_of, {z}, {low});
+  s.exec(exp_of, {y}, {high});
+  s.exec(ct::dynamic::noop, {low, high}, {c}, "joined");
+  int const before = s.size();
+  auto const dx = s.backward({c}, {x}, {seed}).gradient_of(x);
+  CHECK(s.size() > before);
+  auto p = s.compile({.outputs = {c, dx}});
+  p.bind(x, {.5, -1.});
+  p.bind(seed, {1., 2., 3., 4.});
+  p.run();
+  double const data[]{.5, -1};
+  for (std::size_t k = 0; k < 2; ++k) {
+    double const v = 3 * data[k], e = std::exp(1 / v);
+    CHECK(p.value<double>(c)[static_cast<std::int64_t>(k)] == Approx(e));
+    CHECK(p.value<double>(dx)[static_cast<std::int64_t>(k)] ==
+          Approx(3 * (-(1. + double(k)) * e / (v * v) + (3. + double(k)) * std::exp(v))));
+  }
+  CHECK_THROWS_AS(s.set_io(first, {x}, {z, ct::dynamic::absent}), ct::graph_error); // z has a writer
+  CHECK(s.outputs_of(first)[1] == y);
+}
+
 // ---- memory
 
 struct outcome {
