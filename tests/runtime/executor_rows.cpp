@@ -64,8 +64,35 @@ template <element E, element Label> struct picks {
   }
 };
 
+/// The same of sizes that are numbers, with a maximum of each row and sums of each column: blocks of rows are full and
+/// known to be, or not; short rows go into the lanes.
+template <element E, element Label, dimension N, dimension C> struct counted {
+  static constexpr array<argument> arguments(builder&) {
+    array<argument> a;
+    a.push({E, {2, {N, C}}});
+    a.push({Label, {1, {N}}});
+    return a;
+  }
+  static constexpr outputs_of of(builder& b, term const* x) {
+    term const loss = extend::sum(extend::cross_entropy(x[0], x[1]), 1);
+    symbol dx = none;
+    gradient(b, {&loss.id, nullptr, 1, &x[0].id, 1}, &dx);
+    outputs_of out{loss, extend::max(x[0], 2), extend::sum(x[0] * x[0], 1), extend::sum(extend::sum(x[0], 2) * 2, 1)};
+    out.ids.push(dx);
+    return out;
+  }
+};
+
 } // namespace
 
+TEST_CASE("Rows whose number is known, in full blocks and others, short and long, with labels beside the last column") {
+  check<graph_of<counted<element::float64, element::int32, 16, 3>>>(-2, 5, 1e-11);
+  check<graph_of<counted<element::float64, element::int64, 64, 10>>>(-2, 12, 1e-11);
+  check<graph_of<counted<element::float64, element::int32, 24, 33>>>(-2, 3, 1e-11);
+  check<graph_of<counted<element::float32, element::int32, 16, 3>>>(-2, 5, 1e-4);
+  check<graph_of<counted<element::float32, element::int32, 32, 10>>>(-2, 12, 1e-4);
+  check<graph_of<counted<element::float32, element::int64, 19, 7>>>(-2, 8, 1e-4);
+}
 TEST_CASE("Labels pick their element of every row, and nothing where they lie outside") {
   for (std::int64_t n : {0, 1, 2, 7, 8, 19})
     for (std::int64_t m : {1, 2, 3, 9, 33}) {

@@ -247,7 +247,8 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
         start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::unroll(S))>{});
         lane_loop<S, 1>(sums, all);
         finish_sums<S, shape::unroll(S)>(sums, reduced);
-      } else {
+      } else if constexpr (shape::takes_whole_blocks(S) && shape::whole_blocks) whole_block<S>(all);
+      else {
         constexpr int R = shape::rows_at_once(S);
         constexpr bool folds = shape::folds(S);
         if constexpr (shape::takes_whole_blocks(S))
@@ -335,11 +336,11 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     once_steps(std::make_index_sequence<shape::size(0)>{});
     static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I)>(), 0)...});
     for (row = 0; row < rows; row += B) {
-      if constexpr (B > 1) {
+      if constexpr (!shape::whole_blocks) {
         active = rows - row < B ? rows - row : B;
         if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
       }
-      if constexpr (B > 1 && !turned)
+      if constexpr (!shape::whole_blocks && !turned)
         if (active < B) row_values = {}; // what no row computes could be denormal, and slow
       if constexpr (N.split > 1) {
         std::int64_t rest = row;

@@ -14,8 +14,14 @@ inline namespace COTANGENT_ABI {
 /// Where an operand comes from.
 enum class operand_source : unsigned char { constant, once, row, lane };
 
-template <class Stage, int K, class Context> struct nest_memory : nest_shape<Stage, K> {
+/// Rows in the block at hand: a number where all blocks are full, so that nothing asks for it.
+template <bool Whole, int Rows> struct block_rows { static constexpr std::int64_t active = Rows; };
+template <int Rows> struct block_rows<false, Rows> { std::int64_t active = 1; };
+
+template <class Stage, int K, class Context>
+struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whole_blocks, nest_shape<Stage, K>::B> {
   using shape = nest_shape<Stage, K>;
+  using block_rows<shape::whole_blocks, shape::B>::active;
   using shape::at, shape::B, shape::first, shape::N, shape::P, shape::turned, shape::W;
   using wide = typename shape::wide;
 
@@ -26,7 +32,7 @@ template <class Stage, int K, class Context> struct nest_memory : nest_shape<Sta
   Context const x;
   std::int64_t lanes = 1;          // positions along the lane axis
   std::int64_t rows = 1, row = 0;  // of all rows: the first of the block
-  std::int64_t active = 1, sub = 0; // rows in the block, the row in the block
+  std::int64_t sub = 0;            // the row in the block
   std::int64_t index[max_rank]{};  // of the row along each axis, where rows have several
   registers<1, wide, shape::once_count> once;
   registers<B, wide, shape::row_count> row_values;

@@ -34,6 +34,8 @@ template <class Stage, int K> struct nest_shape {
     return w;
   }();
   static constexpr int B = N.block;
+  /// Is every block of rows full, and known to be?
+  static constexpr bool whole_blocks = B == 1 || (N.split == 1 && N.size[0] >= 0 && N.size[0] % B == 0);
   /// All lanes of a row fit one vector: reductions need no accumulator.
   static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
 
@@ -124,15 +126,23 @@ template <class Stage, int K> struct nest_shape {
     return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
   }
 
+  static constexpr bool is_same_memory(access const& a, access const& c) {
+    return c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1];
+  }
   /// The first instance that reads or writes the same memory through a tile.
   static constexpr int tile_owner(int i) {
-    access const& a = P.accesses.data[at(i).access];
     for (int k = first; k < i; ++k)
-      if (has_tile(k) && at(k).what == action::load && at(i).what == action::load) {
-        access const& c = P.accesses.data[at(k).access];
-        if (c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1]) return k;
-      }
+      if (has_tile(k) && at(k).what == action::load && at(i).what == action::load &&
+          is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+        return k;
     return i;
+  }
+  /// The load whose tile holds what a pick takes one element of, if any.
+  static constexpr int tile_of_pick(int i) {
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (has_tile(k) && at(k).what == action::load && is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+        return tile_owner(k);
+    return none;
   }
   static constexpr bool has_tile(int i) {
     instance const& v = at(i);

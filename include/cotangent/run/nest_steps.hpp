@@ -4,6 +4,7 @@
 
 #include <cotangent/run/nest_memory.hpp>
 
+#include <limits>
 #include <utility>
 
 
@@ -63,7 +64,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       V& total = row_totals.template at<v.type>(memory::template total_index<I>);
       constexpr auto const& u = operand(I, 0);
       V y = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
-      if constexpr (B > 1)
+      if constexpr (!shape::whole_blocks)
         y = math::select(simd::first<math::mask_t<V>>(active), y, math::broadcast<V>(Op::template neutral<T>()));
       total = Op::combine(total, y);
     } else {
@@ -83,16 +84,27 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   template <int I, class V, class T> COTANGENT_INLINE V picked() const noexcept {
     constexpr auto const& u = operand(I, 0);
     auto const label = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
-    T const* const p = this->template pointer<I, T const>(0);
-    std::int64_t const stride = x.value(memory::template lane_stride<I>()), across = x.value(shape::stride(at(I), 0));
-    auto const one = [&](std::int64_t k, std::int64_t i) {
-      return i >= 0 && i < lanes ? static_cast<T>(p[k * across + i * stride] + T{}) : T{};
-    };
-    if constexpr (B == 1) return one(0, label);
+    if constexpr (constexpr int load = shape::tile_of_pick(I); load != none) { // its columns are at hand, one after another
+      using L = std::remove_cvref_t<decltype(label)>;
+      T const* const tile = reinterpret_cast<T const*>(tiles + memory::template tile_at<load>);
+      V y{};
+      for (int c = 0; c < shape::columns; ++c)
+        y = math::select(math::mask_cast<math::mask_t<V>>(label == math::broadcast<L>(static_cast<math::lane_t<L>>(c))),
+                         load_value<V>(tile + c * W), y);
+      return y + V{};
+    } else if constexpr (T const* const p = this->template pointer<I, T const>(0); B == 1)
+      return label >= 0 && label < lanes ? static_cast<T>(p[label * x.value(memory::template lane_stride<I>())] + T{}) : T{};
     else {
+      std::int64_t const stride = x.value(memory::template lane_stride<I>()), across = x.value(shape::stride(at(I), 0));
+      using L = std::remove_cvref_t<decltype(label)>;
+      constexpr std::int64_t most = std::numeric_limits<math::lane_t<L>>::max();
+      if (lanes <= 0) return V{};
+      auto const last = static_cast<math::lane_t<L>>(lanes - 1 < most ? lanes - 1 : most);
+      auto const there = (label >= L{}) & (label <= math::broadcast<L>(last));
+      L const from = math::select(there, label, L{}); // no question in the loop
       T lane[B]{};
-      for (std::int64_t k = 0; k < active; ++k) lane[k] = one(k, label[k]);
-      return load_value<V>(static_cast<T const*>(lane));
+      for (std::int64_t k = 0; k < active; ++k) lane[k] = p[k * across + static_cast<std::int64_t>(from[k]) * stride];
+      return math::select(math::mask_cast<math::mask_t<V>>(there), load_value<V>(static_cast<T const*>(lane)) + V{}, V{});
     }
   }
   template <int I, class V, class T> COTANGENT_INLINE V load_rows() const noexcept {
@@ -142,10 +154,10 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       using Op = described_by<v.op>;
       if constexpr (shape::is_total(v)) {
         V& total = lane_totals.template at<v.type>(memory::template total_index<I>);
-        total = Op::combine(total, counted<I, Full && !turned, V, T, Op>(r, turned ? active : count));
+        total = Op::combine(total, counted<I, turned ? shape::whole_blocks : Full, V, T, Op>(r, turned ? active : count));
       } else if constexpr (turned) {
         V& total = column_totals[c].template at<v.type>(memory::template total_index<I>);
-        total = Op::combine(total, counted<I, false, V, T, Op>(r, active));
+        total = Op::combine(total, counted<I, shape::whole_blocks, V, T, Op>(r, active));
       } else {
         V& total = into.template at<v.type>(memory::template total_index<I>);
         constexpr auto const& u = operand(I, 0);
