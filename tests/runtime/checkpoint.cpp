@@ -307,6 +307,21 @@ TEST_CASE("chains of equal layers: the memory of a square root for one more run,
   }
 }
 
+TEST_CASE("with so many values held between layers no more layers run again than the binomial schedule runs",
+          "[checkpoint]") {
+  for (int const length : {5, 10, 21, 36}) {
+    measured const all = equal_layers(length, false);
+    for (int const places : {1, 2, 3, 5}) {
+      if (places == 1 && length > 10) continue;
+      measured const some = equal_layers(length, true, {.places = places});
+      CAPTURE(length, places, all.bytes, some.bytes, all.products, some.products);
+      CHECK(some.products - all.products <= ct::detail::fewest_runs(length, places));
+      CHECK(some.bytes <= (places + 3) * 4096);
+      CHECK(all.gradients == some.gradients);
+    }
+  }
+}
+
 /// What a model gives after so many steps of descent on a share of the sum of squared errors, its matrices beginning as these.
 template <class Model>
 std::vector<double> trained(Model const& model, std::vector<double> const& x,

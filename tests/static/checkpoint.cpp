@@ -52,4 +52,24 @@ inline constexpr auto slope = [](auto x) { return ct::grad(waves)(x); };
 inline constexpr auto slope_again = [](auto x) { return ct::grad(ct::checkpoint(waves_again))(x); };
 static_assert(ct::grad(slope)(0.5) == ct::grad(slope_again)(0.5));
 
+// so many layers with so many places: what lies before the next place, with all of them, and what lies behind, with one less
+constexpr double runs(std::int64_t units, int places) {
+  if (units <= 1) return 0;
+  std::int64_t const ahead = ct::detail::units_ahead(units, places);
+  return static_cast<double>(ahead) + runs(ahead, places) + (places > 1 ? runs(units - ahead, places - 1) : 0);
+}
+constexpr bool are_fewest(int most) {
+  for (int places = 1; places <= 6; ++places)
+    for (int units = 1; units <= most; ++units)
+      if (runs(units, places) != ct::detail::fewest_runs(units, places)) return false;
+  return true;
+}
+static_assert(are_fewest(12));
+static_assert(runs(64, 4) == ct::detail::fewest_runs(64, 4) && ct::detail::fewest_runs(64, 4) == 64. * 4 - 56);
+inline constexpr auto deep_in_places = [](auto x, auto const& all) {
+  return ct::mean(ct::square(ct::checkpoint_sequence(affine, {.places = 3})(x, all)));
+};
+static_assert(ct::program<decltype(ct::grad<1>(deep_in_places)), batch, parameters>::workspace_bytes * 10 <
+              ct::program<decltype(ct::grad<1>(deep_again)), batch, parameters>::workspace_bytes * 9);
+
 } // namespace

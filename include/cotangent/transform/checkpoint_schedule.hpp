@@ -62,6 +62,24 @@ constexpr std::int64_t most_uses(std::int64_t units, int places) noexcept {
   return static_cast<std::int64_t>(r) + 1;
 }
 
+/// Of several units that are still to be reversed: how many to run before the next place is used, where the value that they
+/// begin with has one of the places. With one alone, all but the last.
+///
+/// Source: as above: C(s + r - 2, s) of them at least, and no more than leave C(s + r - 1, s - 1) for the other places.
+constexpr std::int64_t units_ahead(std::int64_t units, int places) noexcept {
+  auto const u = static_cast<double>(units);
+  if (places <= 1) return units - 1;
+  double r = 0, before = 0, last = 0, reach = 1; // C(s + r - 2, s), C(s + r - 1, s), C(s + r, s)
+  while (reach < u) {
+    r += 1;
+    before = last;
+    last = reach;
+    reach = reach * (r + places) / r;
+  }
+  double const most = u - (reach - last), ahead = before > most ? before : most;
+  return ahead < 1 ? 1 : ahead > u - 1 ? units - 1 : static_cast<std::int64_t>(ahead);
+}
+
 /// The smallest n with n n >= x.
 constexpr std::int64_t root_above(std::int64_t x) noexcept {
   std::int64_t low = 0, high = std::int64_t{1} << 31;
