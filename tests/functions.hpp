@@ -173,6 +173,8 @@ inline constexpr std::tuple transformations{
              [](dual x, dual y, dual) { return exp(exp(sin(sin(sin(x * y) * x) * y))); }},
     function{"fit", [](auto x, auto, auto) { return ct::fit<4096>([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
+    function{"mirror", [](auto x, auto, auto) { return ct::mirror<>([](auto z) { return z * z; })(x); },
+             [](dual x, dual, dual) { return x * x; }},
     function{"exact", [](auto x, auto, auto) { return ct::exact([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
 };

@@ -377,4 +377,37 @@ TEST_CASE("a static program in a budget has equal bits", "[fit]") {
   CHECK(std::memcmp(gradient.data(), fitted.data(), 1024) == 0);
 }
 
+inline constexpr auto gated = [](auto w, auto x) {
+  auto y = x;
+  for (int k = 0; k < 3; ++k) {
+    auto const z = ct::matmul(y, w);
+    y = z / (1.0f + ct::exp(-z)) + ct::tanh(z); // keeps several values of a layer
+  }
+  return ct::sum(y * y);
+};
+constexpr bool only_exponentials(ct::node const& n) { return n.op == ct::info_of<ct::op::exp>(); }
+constexpr bool nothing(ct::node const&) { return false; }
+template <bool (*May)(ct::node const&)>
+using mirrored_program = ct::program<decltype(ct::mirror<May>(ct::value_and_grad(gated))), weights, batch>;
+using kept_program = ct::program<decltype(ct::value_and_grad(gated)), weights, batch>;
+static_assert(2 * mirrored_program<&ct::is_cheap>::workspace_bytes <= kept_program::workspace_bytes);
+static_assert(mirrored_program<&ct::is_cheap>::predicted.bytes ==
+              static_cast<std::int64_t>(mirrored_program<&ct::is_cheap>::workspace_bytes));
+static_assert(mirrored_program<&ct::is_cheap>::predicted.again > 0);
+static_assert(mirrored_program<&only_exponentials>::workspace_bytes <= kept_program::workspace_bytes);
+static_assert(mirrored_program<&nothing>::workspace_bytes == kept_program::workspace_bytes);
+static_assert(mirrored_program<&nothing>::predicted.again == 0);
+
+TEST_CASE("a static program mirrors what a predicate allows, with equal bits", "[mirror]") {
+  weights w;
+  batch x;
+  std::vector<float> const a = numbers(256, 1), b = numbers(1024, 2);
+  std::memcpy(w.data(), a.data(), 1024);
+  std::memcpy(x.data(), b.data(), 4096);
+  auto const [value, gradient] = ct::value_and_grad(gated)(w, x);
+  auto const [again, mirrored] = ct::mirror<>(ct::value_and_grad(gated))(w, x);
+  CHECK(std::memcmp(&value, &again, 4) == 0);
+  CHECK(std::memcmp(gradient.data(), mirrored.data(), 1024) == 0);
+}
+
 } // namespace

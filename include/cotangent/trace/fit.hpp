@@ -57,7 +57,7 @@ template <class Before, std::int64_t Budget> struct fit_search {
       if constexpr (schedule.peak < 0)
         return next<Limit + 1, High, within(Limit + 1 + (High - Limit) / 2, Limit + 1, High), Left - 1>(best);
       else {
-        using made = typename scheduled_stage<Before, problem, Limit>::type;
+        using made = typename scheduled_stage<Before, problem, schedule_stage<problem, Limit>>::type;
         constexpr auto bytes = static_cast<std::int64_t>(run::executor<made>::workspace_bytes);
         if constexpr (bytes > Budget) {
           constexpr std::int64_t high = schedule.peak < Limit ? schedule.peak : Limit;

@@ -195,9 +195,9 @@ template <class Problem, std::int64_t Limit> struct schedule_stage {
   }();
 };
 
-/// The graph that runs in that order.
-template <class Before, class Problem, std::int64_t Limit> struct scheduled_stage {
-  static constexpr auto const& schedule = schedule_stage<Problem, Limit>::value;
+/// The graph that runs in the order of a schedule.
+template <class Before, class Problem, class Schedule> struct scheduled_stage {
+  static constexpr auto const& schedule = Schedule::value;
   static constexpr built make() {
     memory_nodes nodes = Problem::nodes();
     memory_schedule s;

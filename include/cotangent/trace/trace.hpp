@@ -12,6 +12,7 @@
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/grad.hpp>
 #include <cotangent/trace/indexing.hpp>
+#include <cotangent/trace/mirror.hpp>
 #include <cotangent/trace/movement.hpp>
 #include <cotangent/trace/optimisers.hpp>
 #include <cotangent/trace/plain.hpp>

@@ -8,6 +8,7 @@
 #include <cotangent/transform/recompute.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // Mirroring: which of the values that are cheap are computed again for the gradient, where nobody names a budget.
 
@@ -52,6 +53,15 @@ class mirror_rule {
   array<char> ready_; // by value: all operands are kept
   array<char> seen_;  // by value, then by what is given
 
+  // (Before the constructor: clang knows only what stands before it while it evaluates a constant.)
+  template <class Visit> constexpr void each_read_of(std::int32_t v, Visit visit) const {
+    for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) visit(p_.reads[k]);
+    for (int k = m_.first_given[v]; k < m_.first_given[v + 1]; ++k) visit(p_.size() + m_.given_reads[k]);
+  }
+  template <class Visit> constexpr void each_read(Visit visit) const {
+    for (int v = 0; v < p_.size(); ++v) each_read_of(v, [&](std::int32_t e) { visit(v, e); });
+  }
+
 public:
   array<char> again; // by value
 
@@ -78,13 +88,6 @@ public:
   }
 
 private:
-  template <class Visit> constexpr void each_read_of(std::int32_t v, Visit visit) const {
-    for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) visit(p_.reads[k]);
-    for (int k = m_.first_given[v]; k < m_.first_given[v + 1]; ++k) visit(p_.size() + m_.given_reads[k]);
-  }
-  template <class Visit> constexpr void each_read(Visit visit) const {
-    for (int v = 0; v < p_.size(); ++v) each_read_of(v, [&](std::int32_t e) { visit(v, e); });
-  }
   constexpr void join(std::int32_t v) {
     if (again[v] == 0 || waits_[v] != 0 || ready_[v] != 0) return;
     ready_[v] = 1;
@@ -194,7 +197,7 @@ constexpr std::int64_t again_count(memory_schedule const& s, memory_problem cons
 }
 
 /// The schedules that mirroring chooses among: what the rule says; that without what lowers no peak; and the one with the
-/// lowest peak that was found among those that compute no more again.
+/// lowest peak that was found among those that compute no more again, which a constant evaluation does not look for.
 struct mirror_choices {
   memory_schedule rule, reduced, lowest;
 
@@ -206,7 +209,8 @@ struct mirror_choices {
     if (count == 0) return;
     rule = measured(p, mirror_schedule(m, copied).steps);
     reduced = rule;
-    if (count * p.size() < most_tried_)
+    bool constant = std::is_constant_evaluated();
+    if (count * p.size() < (constant ? most_tried_constant_ : most_tried_))
       for (std::int32_t v = p.size(); v-- > 0;) {
         if (copied[v] == 0) continue;
         copied[v] = 0;
@@ -217,7 +221,7 @@ struct mirror_choices {
     lowest = reduced;
     if (std::int64_t const plain = computed_once(p).peak; plain <= lowest.peak) lowest = computed_once(p);
     std::int64_t low = memory_bound(p);
-    for (int tries = 0; tries < 20 && low < lowest.peak; ++tries) {
+    for (int tries = 0; tries < 20 && low < lowest.peak && !constant; ++tries) {
       std::int64_t const limit = low + (lowest.peak - low) / 2;
       memory_schedule found = schedule_within(p, limit);
       if (found && found.again <= rule.again && again_count(found, p) <= count)
@@ -227,7 +231,7 @@ struct mirror_choices {
   }
 
 private:
-  static constexpr std::int64_t most_tried_ = 20000000;
+  static constexpr std::int64_t most_tried_ = 20000000, most_tried_constant_ = 1000;
 };
 
 /// The problem of a graph; `may(node)`: whether it may be computed again.

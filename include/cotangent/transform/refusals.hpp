@@ -16,6 +16,7 @@ COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: g
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL(fit_budget, at_least, bytes_given, bytes_needed, "cotangent: fit: the budget must hold the smallest program that computes this")
 COTANGENT_REFUSAL_OF(fit_extents, allowed, "cotangent: fit: every extent must be a number, so that the size of the program is known when it is compiled")
+COTANGENT_REFUSAL_OF(mirror_extents, allowed, "cotangent: mirror: every extent must be a number, so that the size of the program is known when it is compiled")
 COTANGENT_REFUSAL_OF(order_cycle, allowed, "cotangent: graph: a node must not wait for itself; what it reads is made from what it writes")
 
 // clang-format on

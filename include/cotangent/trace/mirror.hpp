@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_MIRROR_HPP
+#define COTANGENT_TRACE_MIRROR_HPP
+
+#include <cotangent/trace/fit_stages.hpp>
+#include <cotangent/trace/program.hpp>
+#include <cotangent/transform/mirror.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+// Programs that compute again for their gradients what is cheap.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+template <class F, bool (*May)(node const&)> struct mirror_function
+    : transformation<mirror_function<F, May>> {
+  using function = F;
+  [[no_unique_address]] F f;
+
+  constexpr mirror_function() : f(remade<F>()) {}
+  constexpr explicit mirror_function(F const& g) : f(g) {}
+
+  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class... Args> using refused_result = refused;
+  using refused_expressions = refused;
+};
+template <class F, bool (*May)(node const&)>
+struct outermost<mirror_function<F, May>> : outermost<F> {};
+
+/// What the rule of mirroring decides, and that without what lowers no peak: the one with the smaller workspace, where that
+/// is less than it was.
+template <class Before, bool (*May)(node const&)> struct mirrored_program_graph {
+private:
+  using problem = frozen_problem<Before, May>;
+  struct decisions {
+    frozen_schedule<problem> rule{{}}, reduced{{}};
+  };
+  template <class> struct decided {
+    static constexpr decisions value = [] {
+      memory_values values(Before::view, May);
+      mirror_choices choices(mirror_problem_of(Before::view, values));
+      decisions d;
+      d.rule = frozen_schedule<problem>(choices.rule);
+      d.reduced = frozen_schedule<problem>(choices.reduced);
+      return d;
+    }();
+  };
+  struct rule {
+    static constexpr auto const& value = decided<problem>::value.rule;
+  };
+  struct reduced {
+    static constexpr auto const& value = decided<problem>::value.reduced;
+  };
+  template <class Graph, class Schedule> struct choice {
+    using type = Graph;
+    static constexpr auto bytes = static_cast<std::int64_t>(run::executor<Graph>::workspace_bytes);
+    static constexpr double again = [] {
+      if constexpr (std::is_void_v<Schedule>) return 0.;
+      else return Schedule::value.again;
+    }();
+  };
+  template <class Schedule, class Best> static consteval auto better(Best best) {
+    if constexpr (Schedule::value.copies == 0 || Schedule::value.again == Best::again) return best;
+    else {
+      using made = choice<typename scheduled_stage<Before, problem, Schedule>::type, Schedule>;
+      if constexpr (made::bytes < Best::bytes) return made{};
+      else return best;
+    }
+  }
+  static consteval auto find() {
+    if constexpr (!run::executor<Before>::is_static) {
+      refusals::mirror_extents::report<Before>();
+      return std::type_identity<Before>{};
+    } else return better<rule>(better<reduced>(choice<Before, void>{}));
+  }
+  using found = decltype(find());
+
+public:
+  using type = typename found::type;
+  static constexpr run_prediction predicted = [] {
+    if constexpr (!run::executor<Before>::is_static) return run_prediction{};
+    else return run_prediction{found::bytes, problem::value.seconds + found::again, found::again};
+  }();
+};
+template <bool (*May)(node const&)> struct mirrored_program_graph<refused, May> {
+  using type = refused;
+  static constexpr run_prediction predicted{};
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+template <class F, bool (*May)(node const&), class... Args>
+struct program<detail::mirror_function<F, May>, Args...>
+    : detail::program_of<
+          detail::mirror_function<F, May>,
+          typename detail::mirrored_program_graph<
+              typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::type,
+          Args...> {
+  /// What a run takes, by the model that compares what is computed again.
+  static constexpr run_prediction predicted = detail::mirrored_program_graph<
+      typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::predicted;
+};
+template <class F, bool (*May)(node const&), class... Args>
+struct program<detail::compiled_function<detail::mirror_function<F, May>>, Args...>
+    : program<detail::mirror_function<F, May>, Args...> {};
+template <class F, bool (*May)(node const&), class... Args>
+struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
+    : program<detail::mirror_function<detail::exact_function<F>, May>, Args...> {};
+
+/// The function as a program whose gradients compute again what is cheap, where that makes its workspace smaller:
+/// `ct::mirror<>(ct::value_and_grad(loss))`. `May(node)` says which operations may be computed again, and the rule of
+/// mirroring which of those are, with the same bits. The predicate is that of the outermost function;
+/// `ct::program<...>::predicted` says what it costs.
+///
+/// Refuses: named extents.
+/// Source: the rule is that of MXNet's gradient pass.
+/// Checked: tests/runtime/fit.cpp.
+template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
+  return detail::mirror_function<F, May>(f);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif
