@@ -235,6 +235,33 @@ TEST_CASE("X12: random numbers are never drawn again by mirroring", "[mirror]") 
     if (std::string_view(at.op->name).find("random") == 0) CHECK_FALSE(ct::is_cheap(at));
 }
 
+TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[fit]") {
+  bool (*const none)(ct::node const&) = [](ct::node const&) { return false; };
+  for (int const layers : {6, 12}) {
+    network const n(layers, 64, 16, 2);
+    ct::graph const whole = simplified(n.g, n.results);
+    std::int64_t const bytes = workspace(whole);
+    ct::fitted_graph const all = ct::fit_graph(whole, bytes * 3 / 4, &workspace),
+                           cheap = ct::fit_graph(whole, bytes * 3 / 4, &workspace, &ct::is_cheap),
+                           not_one = ct::fit_graph(whole, bytes * 3 / 4, &workspace, none),
+                           small = ct::fit_graph(whole, bytes / 5, &workspace),
+                           small_cheap = ct::fit_graph(whole, bytes / 5, &workspace, &ct::is_cheap);
+    REQUIRE(all.fits);
+    CAPTURE(bytes, cheap.predicted.bytes);
+    REQUIRE(cheap.fits);
+    CHECK(cheap.predicted.bytes <= bytes * 3 / 4);
+    CHECK(count(cheap.made, "matmul") == count(whole, "matmul"));
+    CHECK(count(cheap.made, "random") == count(whole, "random"));
+    CHECK_FALSE(not_one.fits);
+    CHECK(not_one.predicted.bytes == bytes);
+    if (small.fits && !small_cheap.fits) CHECK(count(small.made, "matmul") > count(whole, "matmul"));
+    CHECK(small_cheap.predicted.bytes >= small.predicted.bytes);
+    auto const p = n.g.compile(n.results, {}, {.fit = bytes * 3 / 4, .mirror = &ct::is_cheap});
+    CHECK(p.workspace_bytes() <= bytes * 3 / 4);
+    CHECK_THROWS_AS(n.g.compile(n.results, {}, {.fit = bytes * 3 / 4, .mirror = none}), ct::graph_error);
+  }
+}
+
 TEST_CASE("a budget that nothing fits in names the least that something does", "[fit]") {
   network const n(12, 64, 16);
   try {
@@ -345,7 +372,8 @@ template <class Chain> void check_constants() {
   CHECK(found.peak <= Chain::limit);
 }
 
-TEST_CASE("constant evaluations find the schedule that a run finds: 12 values, a chain of 22 links", "[fit]") {
+TEST_CASE("constant evaluations find the schedule that a run finds: 12 values, a chain of 22 links",
+          "[fit]") {
   check_constants<made_chain<6>>();
   check_constants<made_chain<22>>();
 }

@@ -139,7 +139,8 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   };
   if (options.fit != 0 || options.mirror != nullptr) {
     fitted_graph fitted =
-        options.fit != 0 ? fit_graph(simple, options.fit, bytes_of) : mirrored(simple, options.mirror, bytes_of);
+        options.fit != 0 ? fit_graph(simple, options.fit, bytes_of, options.mirror)
+                         : mirrored(simple, options.mirror, bytes_of);
     if (!fitted.fits)
       raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes), none, r.where}, r);
     code->predicted = fitted.predicted;

@@ -114,8 +114,9 @@ struct compile_options {
   /// The bytes that `program::workspace_bytes` may be, 0 where it may be any. Where that is less than what all values take,
   /// some are computed again when they are read, with the same bits; `program::predicted` says at which cost.
   std::int64_t fit = 0;
-  /// Without a budget: which nodes may be computed again for gradients where that lowers the peak, `&ct::is_cheap` say; null:
-  /// none. Which of them are is decided by the bytes that come and go with them; `program::predicted` says at which cost.
+  /// Which nodes may be computed again, `&ct::is_cheap` say. With a budget: the others never are; null: all may. Without one:
+  /// those are, for gradients, where that lowers the peak, as is decided by the bytes that come and go with them; null: none.
+  /// `program::predicted` says at which cost.
   bool (*mirror)(node const&) = nullptr;
 };
 

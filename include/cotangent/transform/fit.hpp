@@ -38,8 +38,9 @@ template <class Measure> class fitting {
 public:
   fitted_graph best;
 
-  constexpr fitting(graph_view const& g, std::int64_t budget, Measure measure)
-      : g_(g), budget_(budget), measure_(measure), values_(g, [](node const&) { return true; }) {
+  constexpr fitting(graph_view const& g, std::int64_t budget, Measure measure, bool (*may)(node const&))
+      : g_(g), budget_(budget), measure_(measure),
+        values_(g, [may](node const& n) { return may == nullptr || may(n); }) {
     double once = 0;
     for (double const c : values_.problem.cost) once += c;
     best.predicted.seconds = once;
@@ -110,14 +111,15 @@ private:
 
 /// The cheapest program found that takes at most `budget` bytes, as `measure` finds them for a graph: what is kept and what
 /// is computed again is chosen in a model, and the model's limit moved until what is laid out fits. The graph is one that
-/// nothing will rewrite any more.
+/// nothing will rewrite any more. `may(node)`: whether it may be computed again; null: all may.
 ///
 /// Value: the same bits.
 /// Cost: that of a dozen calls of `schedule_within` and `measure`.
 /// Checked: tests/runtime/fit.cpp.
-template <class Measure> constexpr fitted_graph fit_graph(graph_view const& g, std::int64_t budget,
-                                                          Measure measure) {
-  return static_cast<fitted_graph&&>(detail::fitting<Measure>(g, budget, measure).best);
+template <class Measure>
+constexpr fitted_graph fit_graph(graph_view const& g, std::int64_t budget, Measure measure,
+                                 bool (*may)(node const&) = nullptr) {
+  return static_cast<fitted_graph&&>(detail::fitting<Measure>(g, budget, measure, may).best);
 }
 
 } // namespace cotangent
