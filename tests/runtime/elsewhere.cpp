@@ -505,6 +505,88 @@ TEST_CASE(
   CHECK(s.outputs_of(first)[1] == y);
 }
 
+TEST_CASE("G5, G16: of an operation of several results one has a gradient; where none has, nothing goes back",
+          "[elsewhere]") {
+  for (bool const running : {true, false}) { // five inputs, or three
+    ct::dynamic::graph g;
+    auto const s = g.symbolic();
+    auto const x = s.tensor<double>({6, 2}, "x"), y = s.tensor<double>({6, 2}, "y"),
+               dy = s.tensor<double>({6, 2}, "dy"), z = s.tensor<double>({6, 2}, "z");
+    tensors in{x}, out;
+    for (int k = 0; k < (running ? 4 : 2); ++k) in.push_back(s.tensor<double>({2}));
+    for (int k = 0; k < 2; ++k) out.push_back(s.tensor<double>({2}));
+    out.push_back(y);
+    s.exec(command("normalise",
+                   [running](std::vector<ct::term> const& v) {
+                     auto const m = ct::extend::mean(v[0], 1u), c = v[0] - m,
+                                var = ct::extend::mean(c * c, 1u);
+                     auto const n = c / ct::extend::apply<ct::op::sqrt>(var + 1e-5) * v[1] + v[2];
+                     if (!running) return std::vector<ct::term>{m, var, n};
+                     return std::vector<ct::term>{v[3] * .9 + m * .1, v[4] * .9 + var * .1, n};
+                   }),
+           in, out);
+    s.exec(mul, {y, y}, {z});
+    auto const d = s.backward({z}, in, {dy}).all();
+    int const before = s.size();
+    auto const nothing = s.backward({dy}, {x}, {y}).gradient_of(x);
+    CHECK(s.size() == before + 1); // the zeros
+    tensors all = d;
+    all.push_back(nothing);
+    all.push_back(z);
+    auto p = s.compile({.outputs = all});
+    std::vector<double> data(12), seeds(12);
+    std::vector<std::vector<double>> rest(4, {1.5, -.5});
+    auto const value = [&] {
+      p.bind(x, data);
+      p.bind(dy, seeds);
+      for (std::size_t k = 1; k < in.size(); ++k) p.bind(in[k], rest[k - 1]);
+      p.run();
+      double sum = 0;
+      for (std::size_t k = 0; k < 12; ++k) sum += p.value<double>(z).data()[k] * seeds[k];
+      return sum;
+    };
+    for (std::size_t k = 0; k < 12; ++k) {
+      data[k] = std::sin(double(3 * k));
+      seeds[k] = std::cos(double(k));
+    }
+    (void)value();
+    std::vector<double> found;
+    for (auto const& t : d)
+      found.insert(found.end(), p.value<double>(t).data(),
+                   p.value<double>(t).data() + p.value<double>(t).size());
+    for (std::size_t k = 0; k < 12; ++k) CHECK(p.value<double>(nothing).data()[k] == 0);
+    for (std::size_t k = 0; k < 16; ++k) {
+      double& e = k < 12 ? data[k] : rest[(k - 12) / 2][k % 2];
+      double const was = e;
+      CHECK(found[k] == Approx(slope(
+                                   [&](double v) {
+                                     e = v;
+                                     return value();
+                                   },
+                                   was))
+                            .epsilon(1e-6)
+                            .margin(1e-8));
+      e = was;
+    }
+    for (std::size_t k = 16; k < found.size(); ++k) CHECK(found[k] == 0); // of what was running
+  }
+}
+
+TEST_CASE("G9: a condition for a whole tensor keeps all of its gradient, or none", "[elsewhere]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 3});
+  auto const kept = g.input<bool>("kept");
+  auto const y = ct::sum(ct::select(kept, x * 2.0, g.full({2, 3}, 0.0)));
+  auto const dx = g.gradient({y}, {x}).front();
+  auto p = g.compile({dx});
+  for (bool const on : {true, false}) {
+    p.bind(kept, bool{on});
+    p.bind(x, std::vector<double>(6, std::nan("")));
+    p.run();
+    for (std::int64_t k = 0; k < 6; ++k) CHECK(p.value(dx)[k] == (on ? 2 : 0));
+  }
+}
+
 // ---- memory
 
 struct outcome {
