@@ -38,6 +38,10 @@ struct unchanged {
   template <class V> COTANGENT_INLINE static V apply(V const& x) { return x; }
 };
 
+/// Two moves in one step: To = a, a = X; and memory = X, X = a.
+struct set_aside {};
+struct replaced {};
+
 namespace detail {
 
 constexpr bool in_memory(spot p) { return p == spot::memory || p == spot::fixed; }
@@ -47,7 +51,8 @@ template <class... F> struct joined_forms<block_forms<F...>> {
   using type = block_forms<F...>;
 };
 template <class... F, class... G, class... L>
-struct joined_forms<block_forms<F...>, block_forms<G...>, L...> : joined_forms<block_forms<F..., G...>, L...> {};
+struct joined_forms<block_forms<F...>, block_forms<G...>, L...>
+    : joined_forms<block_forms<F..., G...>, L...> {};
 
 template <int N, class F> struct numbered_form {};
 template <class N, class... F> struct numbered_forms;
@@ -55,7 +60,8 @@ template <int... N, class... F>
 struct numbered_forms<std::integer_sequence<int, N...>, F...> : numbered_form<N, F>... {};
 template <int N, class F> F form_at(numbered_form<N, F> const&);
 template <class... F>
-numbered_forms<std::make_integer_sequence<int, static_cast<int>(sizeof...(F))>, F...> numbered(block_forms<F...>*);
+numbered_forms<std::make_integer_sequence<int, static_cast<int>(sizeof...(F))>, F...>
+numbered(block_forms<F...>*);
 
 struct blocks {
   block_register a[block_registers], b[block_registers], c[block_registers];
@@ -92,19 +98,28 @@ COTANGENT_INLINE block_register block_value(block_register const& x, block_regis
   auto const v = [](block_register const& r) __attribute__((always_inline)) { return math::bit_cast<V>(r); };
   if constexpr (Op::arity == 1) return detail::in_block(Op::apply(v(x)));
   else if constexpr (Op::arity == 2) return detail::in_block(Op::apply(v(x), v(y)));
-  else if constexpr (Op::condition_first) return detail::in_block(Op::apply(math::bit_cast<M>(x), v(y), v(z)));
+  else if constexpr (Op::condition_first)
+    return detail::in_block(Op::apply(math::bit_cast<M>(x), v(y), v(z)));
   else return detail::in_block(Op::apply(v(x), v(y), v(z)));
 }
 
 template <class T, class Op, spot X, spot Y, spot Z, spot To, int... K>
 COTANGENT_INLINE void block_step(block_form<Op, X, Y, Z, To>, blocks& r, threaded_step const* s,
                                  char* const* memory, std::integer_sequence<int, K...>) {
-  constexpr bool x_there = detail::in_memory(X), y_there = detail::in_memory(Y), z_there = detail::in_memory(Z);
+  constexpr bool x_there = detail::in_memory(X), y_there = detail::in_memory(Y),
+                 z_there = detail::in_memory(Z);
   static_assert(x_there + y_there + z_there <= 2);
   block_operand<X> const x(x_there ? memory[s->x] : nullptr);
   block_operand<Y> const y(y_there ? memory[x_there ? s->y : s->x] : nullptr);
   block_operand<Z> const z(z_there ? memory[x_there || y_there ? s->y : s->x] : nullptr);
-  if constexpr (To == spot::memory) detail::put_in_memory(memory[s->to], x.get(r, K)...);
+  if constexpr (std::is_same_v<Op, set_aside>) {
+    if constexpr (To == spot::memory) detail::put_in_memory(memory[s->to], r.a[K]...);
+    else ((r.at<To>(K) = r.a[K]), ...);
+    ((r.a[K] = x.get(r, K)), ...);
+  } else if constexpr (std::is_same_v<Op, replaced>) {
+    detail::put_in_memory(memory[s->to], x.get(r, K)...);
+    ((r.at<X>(K) = r.a[K]), ...);
+  } else if constexpr (To == spot::memory) detail::put_in_memory(memory[s->to], x.get(r, K)...);
   else ((r.at<To>(K) = detail::block_value<Op, T>(x.get(r, K), y.get(r, K), z.get(r, K))), ...);
 }
 
@@ -128,11 +143,13 @@ void threaded_blocks(threaded_step const* s, char* const* memory, block_register
   static_assert(Forms::count <= 180);
   for (;; ++s) switch (s->code) {
     case 0: return s->run(s, memory, r.a[0], r.a[1], r.a[2], r.a[3], r.a[4], r.a[5], r.a[6], r.a[7]);
-#define COTANGENT_CASE(n) \
-  case n + 1: step(std::integral_constant<int, n>{}); break;
-#define COTANGENT_CASES(n) \
-  COTANGENT_CASE(n) COTANGENT_CASE(n + 1) COTANGENT_CASE(n + 2) COTANGENT_CASE(n + 3) COTANGENT_CASE(n + 4) \
-  COTANGENT_CASE(n + 5) COTANGENT_CASE(n + 6) COTANGENT_CASE(n + 7) COTANGENT_CASE(n + 8) COTANGENT_CASE(n + 9)
+#define COTANGENT_CASE(n)                                                                                    \
+case n + 1: step(std::integral_constant<int, n>{}); break;
+#define COTANGENT_CASES(n)                                                                                   \
+  COTANGENT_CASE(n)                                                                                          \
+  COTANGENT_CASE(n + 1) COTANGENT_CASE(n + 2) COTANGENT_CASE(n + 3) COTANGENT_CASE(n + 4)                    \
+      COTANGENT_CASE(n + 5) COTANGENT_CASE(n + 6) COTANGENT_CASE(n + 7) COTANGENT_CASE(n + 8)                \
+          COTANGENT_CASE(n + 9)
       COTANGENT_CASES(0)
       COTANGENT_CASES(10)
       COTANGENT_CASES(20)

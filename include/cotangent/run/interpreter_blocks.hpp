@@ -17,8 +17,8 @@ inline namespace COTANGENT_ABI {
 template <class Build> class block_emit : protected segment_parts<Build> {
 protected:
   using parts = segment_parts<Build>;
-  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_,
-      parts::free_, parts::is_bytes, parts::is_fixed, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
+  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
+      parts::is_bytes, parts::is_fixed, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
       parts::push, parts::result_of, parts::stamp_, parts::stands_at, parts::t_, parts::type_;
 
   explicit block_emit(tile_units<Build>& units) : parts(units), uses_(units) {}
@@ -26,10 +26,13 @@ protected:
   void emit_in_blocks(bool whole) {
     uses_.find(first_, end_, [this](int u) { return is_read_outside(u); });
     for (std::int32_t& h : holds_) h = nothing;
+    now_ = 0;
+    moved_from_ = kernels::spot::none;
     for (std::int32_t const u : uses_.order) {
       uses_.pass(u);
       spot to = spot::a;
       if (!takes_form(u, to)) emit_leaving(u);
+      ++now_;
       for (int k = 0; k < at(u).count; ++k) free_block(t_.source(u, k));
       holds_[static_cast<int>(to)] = u;
       put_outside(u, to, whole);
@@ -41,7 +44,9 @@ private:
 
   static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
   segment_uses<Build> uses_;
-  std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
+  std::int32_t holds_[3]{nothing, nothing, nothing};     // the values in the blocks a, b, c
+  std::int32_t now_ = 0;                                 // the place in the order
+  spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
 
   bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
   bool is_in_memory(std::int32_t v) const {
@@ -53,14 +58,28 @@ private:
       if (holds_[r] == v) return static_cast<spot>(r);
     return is_fixed(u, k) ? spot::fixed : spot::memory;
   }
-  void push_form(operation const* op, spot const* p, spot to, std::int32_t x, std::int32_t y, std::int32_t target) {
-    block_kernels const& b = t_.b.kernels.blocks;
-    push(b.run[type_], x, y, target);
-    t_.program.threaded.back().code = static_cast<std::uint16_t>(b.find(op, p[0], p[1], p[2], to));
-  }
+  /// One value to where another reads it. Two moves that follow each other are one step, where there is one.
   void move(spot from, spot to, std::int32_t entry = 0) {
-    spot const p[3]{from, spot::none, spot::none};
-    push_form(nullptr, p, to, entry, 0, entry);
+    block_kernels const& b = t_.b.kernels.blocks;
+    auto& steps = t_.program.threaded;
+    bool const loads = from == spot::memory || from == spot::fixed;
+    if (moved_from_ != spot::none) {
+      int const code = moved_from_ == spot::a && to == spot::a
+                           ? b.find(known_form::sets_aside, from, moved_to_)
+                       : from == spot::a && moved_to_ == spot::memory && moved_from_ == to
+                           ? b.find(known_form::replaces, to, spot::memory)
+                           : 0;
+      moved_from_ = spot::none;
+      if (code != 0) {
+        steps.back().code = static_cast<std::uint16_t>(code);
+        if (loads) steps.back().x = static_cast<std::int16_t>(entry);
+        return;
+      }
+    }
+    push(b.run[type_], loads ? entry : 0, 0, loads ? 0 : entry);
+    steps.back().code = static_cast<std::uint16_t>(b.find(known_form::is_move, from, to));
+    moved_from_ = from;
+    moved_to_ = to;
   }
   void store(spot r) {
     std::int32_t const v = holds_[static_cast<int>(r)], entry = block_of_memory();
@@ -74,24 +93,34 @@ private:
     of_unit_[v].stamp = 0;
   }
 
-  /// Before another value takes its spot, what the block a holds goes to a block whose value is read later, else to
-  /// memory. `busy`: the blocks that the next step reads.
-  void keep(unsigned busy) {
+  /// The block whose value is read later than that of the block a, for which it is given up; a itself if there is none.
+  /// `busy`: the blocks that the next step reads.
+  spot given_up(unsigned busy) const {
     std::int32_t const v = holds_[0];
-    if (!is_live(v) || holds_[1] == v || holds_[2] == v) return;
     int best = 0;
     for (int r = 1; r < 3; ++r) {
       std::int32_t const w = holds_[r];
-      if ((busy >> r & 1u) != 0 || (is_live(w) && is_in_memory(v) && !is_in_memory(w))) continue;
+      bool const stores =
+          is_live(w) && !is_in_memory(w); // one of the two: worth a move where it waits much longer
+      if ((busy >> r & 1u) != 0 || (stores && is_in_memory(v))) continue;
+      if (stores && next_of(w) - now_ < 2 * (next_of(v) - now_)) continue;
       if (next_of(w) > next_of(holds_[best])) best = r;
     }
-    if (best == 0) {
-      if (!is_in_memory(v)) store(spot::a);
-      return;
-    }
-    if (is_live(holds_[best]) && !is_in_memory(holds_[best])) store(static_cast<spot>(best));
-    move(spot::a, static_cast<spot>(best));
-    holds_[best] = v;
+    return static_cast<spot>(best);
+  }
+  void save(spot r) {
+    if (std::int32_t const v = holds_[static_cast<int>(r)]; is_live(v) && !is_in_memory(v)) store(r);
+  }
+  /// Whether the block a alone holds a value that is read later.
+  bool is_needed() const { return is_live(holds_[0]) && holds_[1] != holds_[0] && holds_[2] != holds_[0]; }
+  /// Before another value takes its place, what the block a holds goes to another block, or to memory.
+  void keep(unsigned busy) {
+    if (!is_needed()) return;
+    spot const r = given_up(busy);
+    save(r);
+    if (r == spot::a) return;
+    move(spot::a, r);
+    holds_[static_cast<int>(r)] = holds_[0];
   }
   std::int32_t next_of(std::int32_t v) const { return v == nothing ? uses_.never : uses_.next(v); }
 
@@ -101,32 +130,40 @@ private:
     if (is_bytes(u, 0) || !t_.b.kernels.blocks.knows(op)) return false;
     int order[3]{0, 1, 2};
     spot p[3];
-    std::int32_t const v = holds_[0];
     bool found = false;
-    if (is_live(v) && holds_[1] != v && holds_[2] != v) // a stays, where an operand is read for the last time
+    if (is_needed()) { // and stays, where the result has another place
       for (int r = 1; r < 3 && !found; ++r)
-        if (holds_[r] != nothing && !is_live(holds_[r])) {
+        if (!is_live(holds_[r])) {
           to = static_cast<spot>(r);
           found = find_form(u, op, to, order, p);
         }
+      if (!found && (to = given_up(read_by(u))) != spot::a && find_form(u, op, to, order, p)) {
+        found = true;
+        save(to);
+      }
+    }
     if (!found) {
       to = spot::a;
       found = find_form(u, op, to, order, p);
       if (!found && !bring(u, op, order, p)) return false;
-      keep(busy(p));
+      keep(read_by(u));
     }
     std::int32_t entry[2]{0, 0};
     int entries = 0;
     for (int k = 0; k < at(u).count; ++k)
       if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
-    push_form(op, p, to, entry[0], entry[1], 0);
+    block_kernels const& b = t_.b.kernels.blocks;
+    push(b.run[type_], entry[0], entry[1]);
+    t_.program.threaded.back().code = static_cast<std::uint16_t>(b.find(op, p[0], p[1], p[2], to));
+    moved_from_ = spot::none;
     return true;
   }
-  static unsigned busy(spot const* p) {
-    unsigned b = 0;
-    for (int k = 0; k < 3; ++k)
-      if (p[k] <= spot::c) b |= 1u << static_cast<int>(p[k]);
-    return b;
+  /// The blocks that unit u reads.
+  unsigned read_by(int u) const {
+    unsigned r = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (spot const is = place_of(u, k); is <= spot::c) r |= 1u << static_cast<int>(is);
+    return r;
   }
   /// The form for where the operands are, which may stand in another order.
   bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
@@ -148,10 +185,7 @@ private:
       if (is == spot::a) return false;
       if (which < 0 || is < place_of(u, which)) which = k;
     }
-    unsigned taken = 0;
-    for (int k = 0; k < at(u).count; ++k)
-      if (spot const is = place_of(u, k); is <= spot::c) taken |= 1u << static_cast<int>(is);
-    keep(taken);
+    keep(read_by(u));
     spot const from = place_of(u, which);
     move(from, spot::a, from <= spot::c ? 0 : entry_of(u, which));
     std::int32_t const v = t_.source(u, which);
@@ -177,6 +211,7 @@ private:
     std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
                        y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
     push(run.run, x, y);
+    moved_from_ = spot::none;
     for (std::int32_t& h : holds_) h = nothing;
   }
   int operand_to_leave_with(int u) const {
@@ -196,10 +231,10 @@ private:
       move(from, spot::memory, entry);
       return stands_at(u, entry);
     }
-    for (int r = 0; r < 3; ++r)
-      if (is_live(holds_[r]) && !is_in_memory(holds_[r])) store(static_cast<spot>(r));
+    for (int r = 0; r < 3; ++r) save(static_cast<spot>(r));
     if (from != spot::a) move(from, spot::a);
     push(t_.b.kernels.store_mask[type_], 0, 0, entry);
+    moved_from_ = spot::none;
     for (std::int32_t& h : holds_) h = nothing;
     holds_[0] = u;
   }

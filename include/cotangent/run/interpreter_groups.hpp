@@ -47,6 +47,10 @@ inline bool is_in_place(segment_entry const* e, char* const* memory, int moving)
   return false;
 }
 
+inline void fetch_ahead(char const* from, std::int64_t bytes) noexcept {
+  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at);
+}
+
 inline void run_segment(program_data const& p, segment const& s, run_context const& c, std::int64_t start,
                         std::int64_t count) noexcept {
   segment_entry const* const e = p.entries.data() + s.entries.first;
@@ -58,6 +62,9 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   };
   std::int64_t left = count;
   for (; left >= s.block; left -= s.block) {
+    // read at once and written at once: what is not in the scratch memory is fetched a block ahead, where there is time
+    for (int k = 0; k < s.moving && s.steps.count > 8; ++k)
+      if (e[k].at.base != 0) fetch_ahead(memory[k] + s.block * e[k].bytes, s.block * e[k].bytes);
     run_block(p, s, memory);
     move(s.block);
   }

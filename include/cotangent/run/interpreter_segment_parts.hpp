@@ -27,7 +27,7 @@ protected:
   array<segment_entry> moving_,
       still_; // an entry is its place among the moving ones, or -1 - that among the others
   array<known> of_outer_, of_unit_;
-  array<std::int32_t> free_;       // entries of blocks that nobody reads any more
+  array<std::int32_t> free_; // entries of blocks that nobody reads any more
   std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
 
   unit const& at(int u) const { return t_.units[u]; }
@@ -55,7 +55,8 @@ protected:
   /// A block of memory for a value of this segment.
   std::int32_t block_of_memory() {
     if (!free_.empty()) return free_.pop();
-    std::int64_t used = 0; // with a line between two: stores to equal distances from a page wait for each other
+    std::int64_t used =
+        0; // with a line between two: stores to equal distances from a page wait for each other
     for (segment_entry const& e : still_) used += e.at.base == unplaced ? kernels::block_bytes + 64 : 0;
     if (line_bytes_ < used + kernels::block_bytes) line_bytes_ = used + kernels::block_bytes;
     return add_still({unplaced, 0, used});

@@ -16,10 +16,10 @@ inline namespace COTANGENT_ABI {
 
 template <class Build> class segment_emit : block_emit<Build> {
   using parts = segment_parts<Build>;
-  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_,
-      parts::free_, parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
-      parts::push, parts::result_of, parts::stamp_, parts::staging_bytes_, parts::stands_at, parts::still_, parts::t_, parts::type_,
-      parts::unplaced;
+  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
+      parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_, parts::is_read_outside,
+      parts::kernels_of, parts::of_unit_, parts::push, parts::result_of, parts::stamp_, parts::staging_bytes_,
+      parts::stands_at, parts::still_, parts::t_, parts::type_, parts::unplaced;
 
 public:
   explicit segment_emit(tile_units<Build>& units) : block_emit<Build>(units) {}
@@ -58,7 +58,7 @@ public:
     segment s;
     s.steps.first = t_.program.threaded.size();
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
-    if (t_.b.kernels.blocks.count > 0) this->emit_in_blocks(whole);
+    if (t_.b.kernels.blocks.count > 0 && end - first > 2) this->emit_in_blocks(whole);
     else {
       find_stored();
       for (int u = first; u < end; ++u) emit_unit(u, whole);

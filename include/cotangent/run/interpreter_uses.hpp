@@ -81,7 +81,8 @@ private:
     for (int k = 0; k < n; ++k) first_reader_[k + 1] += first_reader_[k];
     readers_.resize(first_reader_[n]);
     array<std::int32_t> at = first_reader_;
-    for (int u = first_; u < end_; ++u) each_inside(u, [&](std::int32_t v) { readers_[at[v]++] = u - first_; });
+    for (int u = first_; u < end_; ++u)
+      each_inside(u, [&](std::int32_t v) { readers_[at[v]++] = u - first_; });
     for (int k = 0; k < n; ++k)
       if (waits_[k] == 0) ready_.push(k);
     while (!ready_.empty()) {
