@@ -120,11 +120,17 @@ private:
     return true;
   }();
   template <int K> static constexpr std::size_t element_bytes = size_of(g.tensors[leaf<K>].type);
+  /// Result K and leaf J are one number each, and may be the same: then they may lie where they want.
+  template <int K, int J> static constexpr bool always_fit = [] {
+    if constexpr (J < input_count && is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
+      return is_in_place(J, K - input_count);
+    else return false;
+  }();
 
   /// Does result K begin less than its length before, or less than the length of leaf J behind, the beginning of J?
   /// (Elements are aligned: one of them is inside of larger ones, or not at all.)
   template <int K, int J> COTANGENT_INLINE bool touches() const noexcept {
-    if constexpr (J >= K || (Executor::is_straight && J < input_count)) return false;
+    if constexpr (J >= K || (Executor::is_straight && J < input_count) || always_fit<K, J>) return false;
     else if constexpr (is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
       return at<K>() == at<J>();
     else {
@@ -141,7 +147,7 @@ private:
   /// computed once before a loop in which the call stands; of many, g++ would keep them in vector registers. What lies in
   /// the upper half of all addresses is looked at closer.
   template <int K, int J> COTANGENT_INLINE std::uintptr_t apart() const noexcept {
-    if constexpr (J >= K) return ~std::uintptr_t{};
+    if constexpr (J >= K || always_fit<K, J>) return ~std::uintptr_t{};
     else {
       auto const ahead = static_cast<std::uintptr_t>(at<K>() - at<J>());
       auto const own = static_cast<std::uintptr_t>(bytes<leaf<K>>(sizes)),
