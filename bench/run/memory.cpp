@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // What less memory costs: networks in a budget (ours) against the same program without one (by hand: all is kept). Their
 // results are compared before they are timed; `n` is the bytes of the workspace.
+#include "../../examples/digits/reader.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "ours.hpp"
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,24 +19,48 @@ namespace {
 
 constexpr std::int64_t outputs = 10;
 
-/// The digits network, deepened: dense layers of tanh with a way around each, a loss, and the gradients of all weights.
+/// The images of examples/digits, so many of them.
+struct some_digits {
+  bench::buffer<float> pixels;
+  bench::buffer<std::int32_t> labels;
+  explicit some_digits(std::ptrdiff_t rows) : pixels(rows * 64), labels(rows) {
+    auto const path = std::string(COTANGENT_BENCH_FOLDER) + "/../../examples/data/digits.csv";
+    digits::reading const all = digits::read(path);
+    if (all.problem.empty() && std::ptrdiff_t(all.images.size()) < rows)
+      throw std::runtime_error(path + " holds too few images");
+    if (!all.problem.empty()) throw std::runtime_error(all.problem);
+    for (std::ptrdiff_t k = 0; k < rows * 64; ++k) pixels.data()[k] = all.images.pixels[std::size_t(k)];
+    for (std::ptrdiff_t k = 0; k < rows; ++k) labels.data()[k] = all.images.labels[std::size_t(k)];
+  }
+};
+
+/// The digits network of so many layers, 64 pixels to 32 units, on to 32 units, then to 10 digits: tanh behind each but the
+/// last, with a way around those between; the mean cross-entropy of its reading and its gradients in all weights and offsets.
 struct deep_digits {
   ct::dynamic::graph g;
-  std::vector<ct::dynamic::expr<float>> inputs;
+  std::vector<ct::dynamic::expr<float>> inputs; // the pixels and what is learnt
+  ct::dynamic::expr<std::int32_t> labels;
   std::vector<ct::dynamic::any_expr> results;
   std::vector<bench::buffer<float>> data, gradients;
+  some_digits images;
   float loss = 0;
 
-  deep_digits(int layers, std::int64_t rows) {
-    auto const in = [&](std::int64_t m, std::int64_t n, float size) {
-      inputs.push_back(g.input<float>("x", {m, n}));
-      data.emplace_back(m * n);
+  deep_digits(int layers, std::int64_t rows) : labels(g.input<std::int32_t>("labels", {rows})), images(rows) {
+    auto const in = [&](ct::dynamic::sizes const& shape, float size) {
+      inputs.push_back(g.input<float>("p", shape));
+      data.emplace_back(inputs.back().shape().size().number);
       bench::numbers().fill(data.back(), -size, size);
       return inputs.back();
     };
-    auto h = ct::matmul(in(rows, 64, 1), in(64, 32, .2f));
-    for (int k = 0; k < layers; ++k) h = h + ct::tanh(ct::matmul(h, in(32, 32, .1f)));
-    auto const y = ct::mean(ct::square(ct::matmul(h, in(32, outputs, .2f))));
+    auto const affine = [&](ct::dynamic::expr<float> const& x, std::int64_t from, std::int64_t to,
+                            float size) {
+      auto const w = in({from, to}, size);
+      return ct::matmul(x, w) + in({to}, .1f);
+    };
+    auto h = ct::tanh(affine(in({rows, 64}, 0), 64, 32, .25f));
+    for (int k = 0; k < layers - 2; ++k) h = h + ct::tanh(affine(h, 32, 32, .1f));
+    auto const y = ct::mean(ct::cross_entropy(affine(h, 32, outputs, .35f), labels));
+    for (std::ptrdiff_t k = 0; k < images.pixels.size(); ++k) data[0].data()[k] = images.pixels.data()[k];
     std::vector<ct::dynamic::any_expr> const wrt(inputs.begin() + 1, inputs.end());
     results.push_back(y);
     for (auto const& d : g.gradient({y}, wrt)) {
@@ -47,6 +73,7 @@ struct deep_digits {
     options.fit = bytes;
     auto p = g.compile(results, {}, options);
     for (std::size_t k = 0; k < inputs.size(); ++k) p.bind(inputs[k], flat(data[k]));
+    p.bind(labels, ct::view<std::int32_t, "n">(images.labels.data(), images.labels.size()));
     p.bind(results[0].as<float>(), ct::view<float, "n">(&loss, 1));
     for (std::size_t k = 0; k < gradients.size(); ++k) p.bind(results[k + 1].as<float>(), flat(gradients[k]));
     return p;
