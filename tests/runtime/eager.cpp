@@ -252,6 +252,134 @@ TEST_CASE("a view keeps alive what it is a view of", "[eager]") {
   CHECK(e.live() == decltype(e.live()){});
 }
 
+// ---- tensors written in pieces
+
+TEST_CASE("a tensor is written in pieces, and its gradient goes to what was written", "[eager]") {
+  eager e;
+  auto x = e.parameter(numbers{1, 2, 3}), w = e.parameter(0.5);
+  auto y = e.tensor<double>({2, 4}, "y");
+  CHECK_FALSE(y.tracked());
+  auto const top = e.view(y, {.shape = {1, 3}}),
+             odd = e.view(y, {.offset = {1, 0}, .shape = {1, 2}, .stride = {4, 2}});
+  e.write(top, x * w);
+  e.write(odd, 7.0);
+  CHECK(elements(y) == numbers{.5, 1, 1.5, 0, 7, 0, 7, 0});
+  CHECK(elements(odd) == numbers{7, 7});
+  CHECK(y.tracked());
+  CHECK(top.tracked());
+  auto const before = ct::sum(y * y); // its adjoint reads what y is now
+  e.write(e.view(y, {.offset = {0, 3}, .shape = {2, 1}}), ct::square(w));
+  CHECK(elements(y) == numbers{.5, 1, 1.5, .25, 7, 0, 7, .25});
+  CHECK(before.item() == Approx(.25 + 1 + 2.25 + 98));
+  auto const after = ct::sum(y * y * y);
+  auto const d = e.gradient({before}, {w, x}), f = e.gradient({after}, {w, x});
+  CHECK(d[0].item() == Approx(2 * .5 * 14)); // sum of (x w)^2
+  CHECK(elements(d[1]) == numbers{.5, 1, 1.5});
+  CHECK(f[0].item() == Approx(3 * .25 * 36 + 2 * 6 * std::pow(.5, 5)));
+  CHECK(elements(f[1]) == numbers{.375, 1.5, 3.375});
+  CHECK(elements(e.gradient({after}, {y}).front()) == numbers{.75, 3, 6.75, .1875, 147, 0, 147, .1875});
+  CHECK(elements(e.gradient({after}, {odd}).front()) == numbers{147, 147});
+  e.backward(after);
+  CHECK(w.gradient().item() == f[0].item());
+}
+
+TEST_CASE("layers that read what stands and write beside it have the gradients of concatenated ones",
+          "[eager]") {
+  eager e;
+  auto x = e.parameter(numbers{.1, -.3, .2, .7, .5, -.9}, {2, 3});
+  std::vector<variable<double>> w;
+  for (int k = 0; k < 3; ++k) {
+    numbers at;
+    for (int i = 0; i < 3 + k; ++i) at.push_back(.3 * i - .2 * k - .1);
+    w.push_back(e.parameter(at, {3 + k, 1}));
+  }
+  auto y = e.tensor<double>({2, 6});
+  e.write(e.view(y, {.shape = {2, 3}}), x);
+  variable<double> joined = x;
+  for (int k = 0; k < 3; ++k) {
+    auto const& wk = w[std::size_t(k)];
+    e.write(e.view(y, {.offset = {0, 3 + k}, .shape = {2, 1}}),
+            ct::tanh(ct::matmul(e.view(y, {.shape = {2, 3 + k}}), wk)));
+    joined = ct::concatenate<1>(joined, ct::tanh(ct::matmul(joined, wk)));
+  }
+  auto const a = ct::sum(ct::square(y)), b = ct::sum(ct::square(joined));
+  CHECK(a.item() == Approx(b.item()));
+  std::vector<any_variable> wrt{x, w[0], w[1], w[2]};
+  auto const compare = [&](any_variable const& f, any_variable const& g) {
+    auto const df = e.gradient({f}, wrt), dg = e.gradient({g}, wrt);
+    for (std::size_t k = 0; k < wrt.size(); ++k) {
+      numbers u, v;
+      for (auto const* to : {&u, &v}) {
+        any_variable const& from = to == &u ? df[k] : dg[k];
+        ++from.value_held()->users;
+        *const_cast<numbers*>(to) = elements(variable<double>(from.value_held()));
+      }
+      REQUIRE(u.size() == v.size());
+      for (std::size_t i = 0; i < u.size(); ++i) CHECK(u[i] == Approx(v[i]).margin(1e-14));
+    }
+  };
+  compare(a, b);
+  auto const squared = [&](variable<double> const& f) { // gradients of gradients
+    auto const d = e.gradient({f}, {w[0]}, {}, {.record = true}).front();
+    return ct::sum(ct::square(d));
+  };
+  auto const da = squared(a), db = squared(b);
+  compare(da, db);
+}
+
+TEST_CASE("what must not be written is refused, and stays as it was", "[eager]") {
+  eager e;
+  {
+    auto x = e.parameter(numbers{1, 2, 3, 4});
+    auto y = e.tensor<double>({4}, "y");
+    auto const refused = [&](auto const& act, char const* words) {
+      try {
+        act();
+        FAIL("was not refused");
+      } catch (ct::error const& what) {
+        std::string const said = what.what();
+        CAPTURE(said);
+        CHECK(said.find(words) != std::string::npos);
+        CHECK(said.find("eager.cpp") != std::string::npos);
+      }
+    };
+    char const *const place = "must be a tensor of e.tensor, or a view of one", *const twice =
+                                                                                    "written at most once";
+    refused([&] { e.write(x, 1.0); }, place);
+    refused([&] { e.write(e.view(x, {.shape = {2}}), 1.0); }, place);
+    refused([&] { e.write(x * 2.0, 1.0); }, place);
+    refused([&] { e.write(e.view(y, {.shape = {3}}), x); }, "broadcast_to");
+    refused([&] { e.write(e.view(y, {.shape = {2, 2}, .stride = {1, 1}}), 1.0); }, twice); // itself
+    CHECK(elements(y) == numbers{0, 0, 0, 0});
+    e.write(e.view(y, {.offset = {1}, .shape = {2}}), e.view(x, {.shape = {2}}));
+    auto const live = e.live();
+    refused([&] { e.write(e.view(y, {.shape = {4}}), x); }, twice);
+    refused([&] { e.write(y, x); }, "y");
+    refused([&] { y.set(numbers{1, 2, 3, 4}); }, "written");
+    CHECK(elements(y) == numbers{0, 1, 2, 0});
+    CHECK(e.live() == live);
+    e.write(e.view(y, {.shape = {2}, .stride = {3}}), e.view(y, {.offset = {1}, .shape = {2}})); // of itself
+    CHECK(elements(y) == numbers{1, 1, 2, 2});
+    CHECK(elements(e.gradient({ct::sum(y * y)}, {x}).front()) == numbers{4, 8, 0, 0});
+    auto whole = e.tensor<double>({2});
+    auto const still = whole; // another name
+    e.write(whole, e.view(x, {.offset = {2}, .shape = {2}}));
+    CHECK(elements(still) == numbers{3, 4});
+    CHECK(elements(e.gradient({ct::sum(still * 2.0)}, {x}).front()) == numbers{0, 0, 2, 2});
+    auto counts = e.tensor<std::int64_t>({3});
+    e.write(e.view(counts, {.offset = {1}, .shape = {2}}), std::int64_t{5});
+    CHECK(counts.value().data()[0] == 0);
+    CHECK(counts.value().data()[2] == 5);
+    {
+      eager::pause const quiet(e);
+      auto silent = e.tensor<double>({4});
+      e.write(silent, x);
+      CHECK_FALSE(silent.tracked());
+    }
+  }
+  CHECK(e.live() == decltype(e.live()){});
+}
+
 // ---- X4, X6, X7, G7, G8, G11 to G14
 
 TEST_CASE("gradients are added, kept as they come last, or not at all", "[eager]") {

@@ -55,10 +55,29 @@ template <class Refusal, class X, class Y> [[noreturn]] void raise_eager(X const
   raise_about<Refusal>({x.value_held(), y.value_held()}, r);
 }
 
+/// A view of a tensor that got a piece more depends on that, too.
+inline void read_again(eager_value& v, std::source_location where) {
+  eager_state& s = *v.now.s;
+  struct recorded {
+    eager_state& s;
+    bool before = std::exchange(s.recording, true);
+    ~recorded() { s.recording = before; }
+  } const now{s};
+  eager_operand const x = operand_of(v.view->base->now);
+  held y;
+  apply_code(s, *v.view->code, &x, &y, where);
+  if (v.now.from != nullptr && v.now.from->owner == &v) v.now.from->owner = nullptr;
+  v.now = static_cast<held&&>(y);
+  if (v.now.from != nullptr && v.now.from->owner == nullptr) v.now.from->owner = &v;
+  v.view->seen = v.view->base->version;
+  ++v.version;
+}
+
 /// Lets a view follow what it is a view of.
 inline void refresh(eager_value& v, std::source_location where) {
   if (v.view == nullptr || v.view->seen == v.view->base->version) return;
   eager_state& s = *v.now.s;
+  if (v.view->base->written != nullptr) return read_again(v, where);
   storage* const to = s.new_storage(v.view->code->results[0].bytes());
   void const* const in[]{v.view->base->now.data->data()};
   void* const out[]{to->data()};
@@ -273,7 +292,8 @@ template <class X> void set_elements(X const& x, memory_of const& m, std::source
   eager_value& v = value_of(x, r);
   eager_state& s = *v.now.s;
   eager_record const* const from = v.now.from;
-  if (v.view != nullptr || (from != nullptr && (from->code != nullptr || from->released)))
+  if (v.view != nullptr || v.written != nullptr ||
+      (from != nullptr && (from->code != nullptr || from->released)))
     raise_eager<refusals::eager_set, X>(x, r);
   tensor_type const t = s.type_of(v.now.type, v.now.shape);
   sizes own;

@@ -41,6 +41,7 @@ struct eager_record {
   std::int32_t operand_count = 0, result_count = 1;
   bool needed = false;   // of a walk
   bool released = false; // its adjoint cannot be computed any more
+  bool writes = false;   // its second operand was written to a window of its first; `code` reads that window
   eager_code* code = nullptr;
   adjoint_code* adjoint = nullptr; // toward all operands that have a gradient
   eager_value* owner = nullptr;    // the tensor that it made, while that is there
@@ -110,6 +111,7 @@ struct eager_value {
   held now;
   eager_value* gradient = nullptr;
   eager_view* view = nullptr;
+  std::vector<bool>* written = nullptr; // by element, of a tensor that is written in pieces
   std::string* name = nullptr;
   gradients wanted = gradients::none;
 };
@@ -296,6 +298,7 @@ struct eager_state {
     eager_value* const base = v->view == nullptr ? nullptr : v->view->base;
     if (v->view != nullptr) --v->view->code->counted();
     delete v->view;
+    delete v->written;
     delete v->name;
     s->blocks.give_back(v, sizeof(eager_value));
     release(gradient);

@@ -174,11 +174,12 @@ private:
               .put(where_.file_name())
               .put(":")
               .put(where_.line()));
-    for (int k = 0; k < m; ++k) all_given = all_given && (given[k] || !r.adjoint->given[k]);
+    if (r.writes) return pass(r);
     for (int k = 0; k < n; ++k)
       if (eager_record* const from = r.edges()[k].from; from != nullptr && reached(from) && from->needed)
         wanted.add(k);
       else if (r.adjoint->reached[k]) all_wanted = false;
+    for (int k = 0; k < m; ++k) all_given = all_given && (given[k] || !r.adjoint->given[k]);
     if (r.adjoint->failed.why != nullptr) fail(r);
     adjoint_code* a = r.adjoint;
     if (!all_given || !all_wanted) {
@@ -224,6 +225,20 @@ private:
         if (wanted[k]) add(r.edges()[k].from, r.edges()[k].which, static_cast<held&&>(dx[at]));
         ++at;
       }
+  }
+
+  /// From a tensor to what it was before a piece was written, and to the piece.
+  void pass(eager_record& r) {
+    held const d = cotangents_[slot(&r, 0)];
+    edge const before = r.edges()[0], piece = r.edges()[1];
+    auto const asks = [&](edge const& e) { return e.from != nullptr && reached(e.from) && e.from->needed; };
+    if (asks(piece)) {
+      eager_operand const x = operand_of(d);
+      held part;
+      apply_code(s_, *r.code, &x, &part, where_);
+      add(piece.from, piece.which, static_cast<held&&>(part));
+    }
+    if (asks(before)) add(before.from, before.which, d);
   }
 
   [[noreturn]] void fail(eager_record& r) {

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_RECORDER_HPP
 #define COTANGENT_DYNAMIC_RECORDER_HPP
 
+#include <cotangent/dynamic/eager_write.hpp>
 #include <cotangent/dynamic/variable.hpp>
 
 #include <cstdint>
@@ -81,6 +82,31 @@ public:
   dynamic::variable<T> constant(M const& elements, sizes const& shape,
                                 std::source_location where = std::source_location::current()) {
     return make<T>(detail::memory_in(elements), shape, {}, false, where);
+  }
+
+  /// A tensor that is to be written in pieces, by `write`. What nobody writes is zero.
+  template <element_type T>
+  dynamic::variable<T> tensor(sizes const& shape, std::string_view name = {},
+                              std::source_location where = std::source_location::current()) {
+    dynamic::variable<T> const made =
+        make<T>({nullptr, nullptr, element_of<T>, shape}, shape, name, false, where);
+    made.value_held()->written = new std::vector<bool>(
+        static_cast<std::size_t>(made.value_held()->now.data->bytes) / size_of(element_of<T>));
+    return made;
+  }
+  /// Puts a value where `to` stands: a tensor of `tensor()`, or a view of one. Each element is written at most once; all
+  /// names and views see it. What was computed before stays, with the gradient of what it was computed from. Returns `to`.
+  template <class T, class V>
+  dynamic::variable<T> write(dynamic::variable<T> const& to, V const& value,
+                             std::source_location where = std::source_location::current()) {
+    detail::request const r{"write", 5, nullptr, 0, where};
+    dynamic::variable<T> given(value);
+    detail::eager_value& at = detail::operand_value(*s_, to, r);
+    if (given.is_number()) given = constant(given.item(), where);
+    (void)detail::operand_value(*s_, given, r);
+    if (given.shape() != to.shape()) given = cotangent::broadcast_to(given, sizes(to.shape()), where);
+    detail::write_elements(at, *given.value_held(), r);
+    return to;
   }
 
   /// A window on a tensor or on a view, as `graph::view`: it shows what the tensor holds, also after `set`.
@@ -348,7 +374,9 @@ private:
     if (given != t.elements)
       detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(t.elements));
     h.data = s_->new_storage(t.bytes());
-    if (t.bytes() > 0) std::memcpy(h.data->data(), m.data, static_cast<std::size_t>(t.bytes()));
+    if (t.bytes() > 0 && m.data == nullptr)
+      std::memset(h.data->data(), 0, static_cast<std::size_t>(t.bytes()));
+    else if (t.bytes() > 0) std::memcpy(h.data->data(), m.data, static_cast<std::size_t>(t.bytes()));
     if (tracked) h.from = s_->new_record(0, 1);
     detail::eager_value* const v = s_->new_value(static_cast<detail::held&&>(h));
     if (!name.empty()) v->name = new std::string(name);

@@ -66,7 +66,8 @@ COTANGENT_REFUSAL_OF(eager_other_recorder, allowed, "cotangent: eager: the opera
 COTANGENT_REFUSAL_OF(eager_ended, allowed, "cotangent: eager: the recorder of a variable must not have ended")
 COTANGENT_REFUSAL_OF(eager_no_gradient, allowed, "cotangent: eager: a backward must have reached a variable before it has a gradient")
 COTANGENT_REFUSAL_OF(eager_untracked, allowed, "cotangent: eager: a gradient must be asked for something that is tracked; a constant is not")
-COTANGENT_REFUSAL_OF(eager_set, allowed, "cotangent: set: what gets new elements must be a parameter or a constant; what was computed and views must not")
+COTANGENT_REFUSAL_OF(eager_write_place, allowed, "cotangent: write: what is written must be a tensor of e.tensor, or a view of one; parameters, constants and what was computed hold their elements already")
+COTANGENT_REFUSAL_OF(eager_set, allowed, "cotangent: set: what gets new elements must be a parameter or a constant; what was computed or written, and views must not")
 COTANGENT_REFUSAL_OF(eager_set_shape, allowed, "cotangent: set: the new elements must have the shape of the old ones")
 
 // clang-format on

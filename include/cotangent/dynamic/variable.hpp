@@ -87,7 +87,11 @@ public:
     return value(where);
   }
   /// Whether it depends on something that a gradient can be asked for.
-  bool tracked() const noexcept { return v_ != nullptr && v_->now.from != nullptr; }
+  bool tracked() const noexcept {
+    if (v_ == nullptr) return false;
+    bool const follows = v_->view != nullptr && v_->view->base->written != nullptr;
+    return (follows ? v_->view->base->now.from : v_->now.from) != nullptr;
+  }
 
   /// The same elements without a history: no gradient goes from there.
   variable detach(std::source_location where = std::source_location::current()) const {
