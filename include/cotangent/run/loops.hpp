@@ -34,9 +34,10 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     registers<W, wide, shape::lane_count(S)> r;
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
     static_cast<void>(std::initializer_list<int>{
-        (this->template lane_step<plain::all_steps.of[from + I].kind, S, Full, (sizeof...(I) > shape::long_body)>(
+        (this->template lane_step<plain::all_steps.of[from + I].kind, plain::stage_for(from + I, S), Full, (sizeof...(I) > shape::long_body)>(
              r, sums, into, before, c, count, plain::all_steps.of[from + I].place, plain::all_steps.of[from + I].operand0,
-             plain::all_steps.of[from + I].operand1, plain::all_steps.of[from + I].operand2),
+             plain::all_steps.of[from + I].operand1, plain::all_steps.of[from + I].operand2,
+             plain::all_steps.of[from + I].kept),
          0)...});
   }
 

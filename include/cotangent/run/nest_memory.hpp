@@ -74,10 +74,13 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   template <int I> static constexpr dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
-  template <int Slot, class T> COTANGENT_INLINE T* row_buffer(std::int64_t c) const noexcept {
-    return base<T>(shape::C.own_of_slot.data[Slot]) +
+  /// By its own number, which is an argument: one function for all that are of one type.
+  template <class T> COTANGENT_INLINE T* row_buffer(std::int32_t own, std::int64_t c) const noexcept {
+    return base<T>(own) +
            (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
   }
+
+  static constexpr std::int32_t own_buffer(std::int32_t slot) { return shape::C.own_of_slot.data[slot]; }
 
   // ---- operands
 

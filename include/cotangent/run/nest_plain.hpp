@@ -4,7 +4,8 @@
 
 #include <cotangent/run/nest_steps.hpp>
 
-// Most instances only compute, from values that are at hand: they share one function for each kind of step.
+// Most instances only compute from values that are at hand, or bring a vector from a place that numbers describe: they
+// share one function for each kind of step.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -14,6 +15,8 @@ struct step_kind {
   operation const* op = nullptr;
   int instance = none; // of a step of its own, else `none`
   int operand_count = 0;
+  action what = action::compute; // or load, recall
+  bool keeps = false;            // in a row buffer
   element type = element::float32, type0 = element::float32, type1 = element::float32, type2 = element::float32;
   operand_source from0 = operand_source::lane, from1 = operand_source::lane, from2 = operand_source::lane;
 };
@@ -27,24 +30,32 @@ template <class Op, element To, class V, element... From, class... X>
 template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stage, K, Context> {
   using memory = nest_memory<Stage, K, Context>;
   using shape = nest_shape<Stage, K>;
-  using shape::at, shape::first, shape::N;
-  using memory::operand, memory::source_of;
+  using shape::at, shape::first, shape::N, shape::P, shape::turned;
+  using memory::operand, memory::row, memory::source_of, memory::sub, memory::x;
   using steps = nest_steps<Stage, K, Context>;
   using steps::steps;
 
   static constexpr bool is_plain(instance const& v) {
-    return v.what == action::compute && v.where == role::lane && v.access == none && v.slot == none && v.operand_count >= 1 &&
-           v.operand_count <= 3;
+    if (v.where != role::lane || (v.slot != none && P.row_slots.data[v.slot].exact)) return false;
+    if (v.what == action::load) return is_plain_load(v);
+    if (v.what == action::recall) return v.slot == none && !P.row_slots.data[v.detail].exact;
+    return v.what == action::compute && v.access == none && v.operand_count >= 1 && v.operand_count <= 3;
+  }
+  /// One vector after the other, of a row that its number says.
+  static constexpr bool is_plain_load(instance const& v) {
+    return !turned && N.split <= 1 && N.rank > N.split && v.slot == none && !shape::clips(v) &&
+           shape::stride(v, memory::lane_axis) == 1;
   }
   static constexpr std::int64_t place_of(instance const& u) {
     return u.what == action::constant ? u.bits : u.place;
   }
   /// An instance as an argument of `lane_step`: its kind, the place of its value, those of its operands or the bits of
-  /// constants.
+  /// constants, and the row buffer in which it is kept. Of a load, its buffer, offset and distance of rows.
   struct step_data {
     step_kind kind;
     int place = 0;
     std::int64_t operand0 = 0, operand1 = 0, operand2 = 0;
+    std::int32_t kept = none;
   };
   /// Of all instances, in one evaluation: a call for each would take as long as their code.
   struct step_table {
@@ -58,9 +69,23 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
           continue;
         }
         s.place = v.place;
+        s.kind.what = v.what;
+        s.kind.type = v.type;
+        if (v.what == action::load) {
+          access const& a = P.accesses.data[v.access];
+          s.operand0 = shape::C.own.data[v.access];
+          s.operand1 = a.offset;
+          s.operand2 = N.split == 1 ? a.stride[0] : 0;
+          continue;
+        }
+        if (v.what == action::recall) {
+          s.kept = memory::own_buffer(v.detail);
+          continue;
+        }
         s.kind.op = v.op;
         s.kind.operand_count = v.operand_count;
-        s.kind.type = v.type;
+        s.kind.keeps = v.slot != none;
+        if (s.kind.keeps) s.kept = memory::own_buffer(v.slot);
         instance const& a = operand(first + k, 0);
         s.kind.type0 = a.type;
         s.kind.from0 = source_of(a);
@@ -79,18 +104,27 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     }
   };
   static constexpr step_table all_steps{};
+  /// Only a step of its own needs to know its stage.
+  static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == none ? 0 : stage; }
 
   /// In a long body what takes long is called: compile time, against some cycles.
   static constexpr float most_cost_inlined = 8;
 
   template <step_kind Q, int S, bool Full, bool Long, class Registers, class Sums, class Columns, class Before>
   COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
-                                  std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2) noexcept {
+                                  std::int64_t count, int place, std::int64_t p0, std::int64_t p1, std::int64_t p2,
+                                  std::int32_t kept) noexcept {
     if constexpr (Q.instance != none) this->template step_lane<Q.instance, S, Full>(r, sums, into, before, c, count);
     else {
       using V = typename steps::template lane_value<Q.type>;
+      using T = element_t<Q.type>;
       V& y = r.template at<Q.type>(place);
-      if constexpr (Long && Q.operand_count == 1 && Q.op->cost >= most_cost_inlined) {
+      if constexpr (Q.what == action::load) {
+        T const* const p = this->template base<T const>(static_cast<std::int32_t>(p0)) + x.value(p1) + (row + sub) * x.value(p2) + c;
+        if constexpr (Full) y = load_value<V>(p);
+        else y = load_value<V>(p, count);
+      } else if constexpr (Q.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
+      else if constexpr (Long && Q.operand_count == 1 && Q.op->cost >= most_cost_inlined) {
         V result;
         run::apply_far<described_by<Q.op>, Q.type, V, Q.type0>(result, value<Q.from0, Q.type0>(r, p0));
         y = result;
@@ -102,6 +136,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
       else
         y = apply_to<described_by<Q.op>, Q.type, V, Q.type0, Q.type1, Q.type2>(
             value<Q.from0, Q.type0>(r, p0), value<Q.from1, Q.type1>(r, p1), value<Q.from2, Q.type2>(r, p2));
+      if constexpr (Q.keeps) store_value(this->template row_buffer<T>(kept, c), y);
     }
   }
   template <operand_source S, element E, class Registers>

@@ -174,9 +174,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       else if constexpr (v.what == action::position && turned) y = math::broadcast<V>(static_cast<T>(c));
       else if constexpr (v.what == action::position) y = simd::iota<V>(static_cast<T>(c));
       else if constexpr (v.what == action::recall && !Full && P.row_slots.data[v.what == action::recall ? v.detail : 0].exact)
-        y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<v.detail, T const>(c), count)
+        y = !shape::keeps_ends ? load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c), count)
                                  : load_value<V>(reinterpret_cast<T const*>(ends[v.detail - shape::first_slot]));
-      else if constexpr (v.what == action::recall) y = load_value<V>(this->template row_buffer<v.detail, T const>(c));
+      else if constexpr (v.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(memory::own_buffer(v.detail), c));
       else if constexpr (v.what == action::window) y = load_window<I, Full, V, T const>(c, count);
       else if constexpr (v.what == action::shift) y = shifted<I, S, Full, V>(r, before, c);
       else if constexpr (v.operand_count == 1) {
@@ -190,9 +190,9 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       if constexpr (v.slot != none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
           // a masked load behind a masked store would wait for it: the end of the row is kept apart
-          if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<v.slot, T>(c), y, count);
+          if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y, count);
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
-        } else store_value(this->template row_buffer<v.slot, T>(c), y);
+        } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
       }
       if constexpr (v.what == action::compute && v.access != none) store_lanes<I, Full, V, T>(y, c, count);
     }
