@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 #include <memory>
 #include <tuple>
@@ -628,4 +629,15 @@ TEST_CASE("elementwise nodes of one shape are one step, and memory is used again
   u.output(y);
   interpreter const steps(u.finish());
   CHECK(steps.workspace_bytes() < 3 * 8 * n);
+}
+
+TEST_CASE("a hundred thousand results are prepared at once") {
+  graph_under_test t;
+  term const x = t.input(element::float64, 4);
+  for (int k = 0; k < 100000; ++k) t.output(x * (1.0 + k));
+  graph_view const g = t.finish();
+  auto const start = std::clock();
+  interpreter const p(g);
+  CHECK(double(std::clock() - start) / CLOCKS_PER_SEC < 10);
+  CHECK(p.output_count() == 100000);
 }

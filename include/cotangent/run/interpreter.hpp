@@ -199,6 +199,7 @@ private:
     plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);
     array<reads_in_step> reads(p.roots.size());
+    std::int32_t noted = -1; // the step of which they are
     for (int k = 0; k < b.outputs.size(); ++k) {
       strided const& v = b.outputs[k];
       if (v.root < 0) continue;
@@ -208,7 +209,7 @@ private:
           r.kind == home::workspace && !r.given && v.offset == 0 && v.contiguous() && v.count() == r.elements;
       if (direct[k] && !apart) {
         use_of_memory const written = first_write(p, r);
-        if (written.unit >= 0) note_reads(p, r.step, reads);
+        if (written.unit >= 0 && noted != r.step) note_reads(p, noted = r.step, reads);
         for (std::int32_t const i : b.input_roots)
           if (p.roots[i].bytes == r.bytes && r.bytes != 0 && !is_free(last_read(p, i, r.step, reads), written))
             direct[k] = false;
