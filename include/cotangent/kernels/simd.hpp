@@ -232,8 +232,7 @@ struct do_min {
   }
 };
 
-// The same values where none is a NaN. Each level of a fold waits for the one before: an instruction a level, and one
-// question before all of them, take half the time that levels take which ask for themselves.
+// The same values where none is a NaN.
 struct do_max_of_numbers {
   template <class V>
   COTANGENT_INLINE V operator()(V const& a, V const& b) const {
@@ -247,9 +246,6 @@ struct do_min_of_numbers {
     return math::at_most(b, a);
   }
 };
-
-template <class V>
-inline constexpr bool asks_for_nan = math::is_vector<V> && math::is_floating<V> && !math::is_fast;
 
 template <class V, class F>
 COTANGENT_INLINE lane_t<V> fold(V const& v, F f) {
@@ -273,20 +269,53 @@ COTANGENT_INLINE lane_t<V> prod(V const& v) {
   return detail::fold(v, detail::do_prod{});
 }
 
+namespace detail {
+
+// Values side by side as a tree, then their lanes.
+template <class F, class V, std::size_t N>
+COTANGENT_INLINE lane_t<V> fold_all(V const (&v)[N], F f) {
+  static_assert(N == 1 || N == 2 || N == 4);
+  if constexpr (N == 4) return detail::fold(V(f(V(f(v[0], v[1])), V(f(v[2], v[3])))), f);
+  else if constexpr (N == 2) return detail::fold(V(f(v[0], v[1])), f);
+  else return detail::fold(v[0], f);
+}
+
+// Each level waits for the one before: an instruction a level, and one question before all of them, take half the time
+// that levels take which ask for NaN themselves.
+template <class OfNumbers, class OfAll, class V, std::size_t N>
+COTANGENT_INLINE lane_t<V> extreme(V const (&v)[N]) {
+  if constexpr (math::is_vector<V> && math::is_floating<V> && !math::is_fast) {
+    auto odd = v[0] != v[0];
+    for (std::size_t k = 1; k < N; ++k) odd |= v[k] != v[k];
+    if (!math::any(odd)) [[likely]]
+      return detail::fold_all(v, OfNumbers{});
+  }
+  return detail::fold_all(v, OfAll{});
+}
+
+} // namespace detail
+
+/// The largest and the smallest over all lanes of values side by side; NaN where there is one.
+template <class V, std::size_t N>
+COTANGENT_INLINE lane_t<V> max_of(V const (&v)[N]) {
+  return detail::extreme<detail::do_max_of_numbers, detail::do_max>(v);
+}
+
+template <class V, std::size_t N>
+COTANGENT_INLINE lane_t<V> min_of(V const (&v)[N]) {
+  return detail::extreme<detail::do_min_of_numbers, detail::do_min>(v);
+}
+
 template <class V>
 COTANGENT_INLINE lane_t<V> max(V const& v) {
-  if constexpr (detail::asks_for_nan<V>)
-    if (!math::any(v != v)) [[likely]]
-      return detail::fold(v, detail::do_max_of_numbers{});
-  return detail::fold(v, detail::do_max{});
+  V const one[1]{v};
+  return simd::max_of(one);
 }
 
 template <class V>
 COTANGENT_INLINE lane_t<V> min(V const& v) {
-  if constexpr (detail::asks_for_nan<V>)
-    if (!math::any(v != v)) [[likely]]
-      return detail::fold(v, detail::do_min_of_numbers{});
-  return detail::fold(v, detail::do_min{});
+  V const one[1]{v};
+  return simd::min_of(one);
 }
 
 namespace detail {

@@ -97,20 +97,35 @@ template <class Stage, int K, class Context> struct loops : nest_plain<Stage, K,
     constexpr bool stores = at(I).access != none;
     using Op = described_by<at(I).op>;
     using V = lane_value<E>;
-    V sum = sums[0].template at<E>(k);
-    if constexpr (U == 4)
-      sum = Op::combine(V(Op::combine(sum, sums[1].template at<E>(k))),
-                        V(Op::combine(sums[2].template at<E>(k), sums[3].template at<E>(k))));
-    else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<E>(k));
     if constexpr (turned) {
+      static_assert(U == 1);
+      V const sum = sums[0].template at<E>(k);
       row_values.template at<E>(place) = sum;
       if constexpr (stores) this->template store_rows<I, V, element_t<E>>(sum);
-    } else {
-      element_t<E> const y = across<Op>(sum);
-      if constexpr (B == 1) row_values.template at<E>(place) = y;
-      else row_values.template at<E>(place)[sub] = y;
-      if constexpr (stores) *this->template pointer<I, element_t<E>>(sub) = y;
+    } else if constexpr (math::is_vector<V> && is_extreme<Op>)
+      keep_sum<I>(extreme_of<Op, V, E, k>(sums, std::make_index_sequence<U>{}));
+    else {
+      V sum = sums[0].template at<E>(k);
+      if constexpr (U == 4)
+        sum = Op::combine(V(Op::combine(sum, sums[1].template at<E>(k))),
+                          V(Op::combine(sums[2].template at<E>(k), sums[3].template at<E>(k))));
+      else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<E>(k));
+      keep_sum<I>(across<Op>(sum));
     }
+  }
+  template <int I> COTANGENT_INLINE void keep_sum(element_t<at(I).type> y) noexcept {
+    constexpr element E = at(I).type;
+    if constexpr (B == 1) row_values.template at<E>(at(I).place) = y;
+    else row_values.template at<E>(at(I).place)[sub] = y;
+    if constexpr (at(I).access != none) *this->template pointer<I, element_t<E>>(sub) = y;
+  }
+  /// What a NaN is asked for once, before lanes wait for each other.
+  template <class Op> static constexpr bool is_extreme = std::is_same_v<Op, op::reduce_max> || std::is_same_v<Op, op::reduce_min>;
+  template <class Op, class V, element E, int At, class Sums, std::size_t... U>
+  COTANGENT_INLINE static auto extreme_of(Sums const* sums, std::index_sequence<U...>) noexcept {
+    V const all[]{sums[U].template at<E>(At)...};
+    if constexpr (std::is_same_v<Op, op::reduce_max>) return simd::max_of(all);
+    else return simd::min_of(all);
   }
   template <class Op, class V> COTANGENT_INLINE static auto across(V const& v) noexcept {
     if constexpr (!math::is_vector<V>) return v;
