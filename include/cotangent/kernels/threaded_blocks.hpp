@@ -25,6 +25,8 @@ template <class Op, spot X, spot Y = spot::none, spot Z = spot::none, spot To = 
   using op = Op;
   static constexpr spot operands[3]{X, Y, Z};
   static constexpr spot to = To;
+  static constexpr bool takes_entry = X == spot::memory || X == spot::fixed || Y == spot::memory ||
+                                      Y == spot::fixed || Z == spot::memory || Z == spot::fixed;
 };
 
 template <class... Forms> struct block_forms {
@@ -41,6 +43,9 @@ struct unchanged {
 /// Two moves in one step: To = a, a = X; and memory = X, X = a.
 struct set_aside {};
 struct replaced {};
+/// One form after another in one step; each takes at most one entry. A jump is predicted by the jumps before it, and long
+/// runs of one form look alike.
+template <class First, class Second> struct in_turn {};
 
 namespace detail {
 
@@ -123,33 +128,43 @@ COTANGENT_INLINE void block_step(block_form<Op, X, Y, Z, To>, blocks& r, threade
   else ((r.at<To>(K) = detail::block_value<Op, T>(x.get(r, K), y.get(r, K), z.get(r, K))), ...);
 }
 
+template <class T, class First, class Second, spot X, spot Y, spot Z, spot To, int... K>
+COTANGENT_INLINE void block_step(block_form<in_turn<First, Second>, X, Y, Z, To>, blocks& r,
+                                 threaded_step const* s, char* const* memory,
+                                 std::integer_sequence<int, K...> k) {
+  threaded_step next;
+  next.x = First::takes_entry ? s->y : s->x;
+  detail::block_step<T>(First{}, r, s, memory, k);
+  detail::block_step<T>(Second{}, r, &next, memory, k);
+}
+
 } // namespace detail
 
 template <class... Lists> using joined_block_forms = typename detail::joined_forms<Lists...>::type;
 
-/// Steps from `s` on, each by the form of its code, counted from one; to the next kernel where there is none. The blocks b
+/// Steps from `s` on, each by the one of Forms::list that its code says, counted from one; to the next kernel where there is none. The blocks b
 /// and c begin with anything.
 template <class T, class Forms>
 void threaded_blocks(threaded_step const* s, char* const* memory, block_register a, block_register b,
                      block_register c, block_register d, block_register e, block_register f, block_register g,
                      block_register h) {
   detail::blocks r{{a, b, c, d, e, f, g, h}, {a, b, c, d, e, f, g, h}, {a, b, c, d, e, f, g, h}};
-  using all = decltype(detail::numbered(static_cast<Forms*>(nullptr)));
+  using all = decltype(detail::numbered(static_cast<typename Forms::list*>(nullptr)));
   auto const step = [&]<int N>(std::integral_constant<int, N>) __attribute__((always_inline)) {
-    if constexpr (N < Forms::count)
+    if constexpr (N < Forms::list::count)
       detail::block_step<T>(decltype(detail::form_at<N>(std::declval<all>())){}, r, s, memory,
                             std::make_integer_sequence<int, block_registers>{});
   };
-  static_assert(Forms::count <= 180);
+  static_assert(Forms::list::count <= 180);
   for (;; ++s) switch (s->code) {
     case 0: return s->run(s, memory, r.a[0], r.a[1], r.a[2], r.a[3], r.a[4], r.a[5], r.a[6], r.a[7]);
 #define COTANGENT_CASE(n)                                                                                    \
 case n + 1: step(std::integral_constant<int, n>{}); break;
 #define COTANGENT_CASES(n)                                                                                   \
   COTANGENT_CASE(n)                                                                                          \
-  COTANGENT_CASE(n + 1) COTANGENT_CASE(n + 2) COTANGENT_CASE(n + 3) COTANGENT_CASE(n + 4)                    \
-      COTANGENT_CASE(n + 5) COTANGENT_CASE(n + 6) COTANGENT_CASE(n + 7) COTANGENT_CASE(n + 8)                \
-          COTANGENT_CASE(n + 9)
+  COTANGENT_CASE(n + 1)                                                                                      \
+  COTANGENT_CASE(n + 2) COTANGENT_CASE(n + 3) COTANGENT_CASE(n + 4) COTANGENT_CASE(n + 5)                    \
+      COTANGENT_CASE(n + 6) COTANGENT_CASE(n + 7) COTANGENT_CASE(n + 8) COTANGENT_CASE(n + 9)
       COTANGENT_CASES(0)
       COTANGENT_CASES(10)
       COTANGENT_CASES(20)

@@ -27,6 +27,7 @@ protected:
     uses_.find(first_, end_, [this](int u) { return is_read_outside(u); });
     for (std::int32_t& h : holds_) h = nothing;
     now_ = 0;
+    last_ = -1;
     moved_from_ = kernels::spot::none;
     for (std::int32_t const u : uses_.order) {
       uses_.pass(u);
@@ -44,8 +45,10 @@ private:
 
   static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
   segment_uses<Build> uses_;
-  std::int32_t holds_[3]{nothing, nothing, nothing};     // the values in the blocks a, b, c
-  std::int32_t now_ = 0;                                 // the place in the order
+  std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
+  std::int32_t now_ = 0;                             // the place in the order
+  int last_ = -1;           // how many steps there were when the last one was added that computes
+  bool last_takes_ = false; // whether that one takes an entry
   spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
 
   bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
@@ -153,9 +156,20 @@ private:
     for (int k = 0; k < at(u).count; ++k)
       if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
     block_kernels const& b = t_.b.kernels.blocks;
-    push(b.run[type_], entry[0], entry[1]);
-    t_.program.threaded.back().code = static_cast<std::uint16_t>(b.find(op, p[0], p[1], p[2], to));
+    int const code = b.find(op, p[0], p[1], p[2], to);
     moved_from_ = spot::none;
+    auto& steps = t_.program.threaded;
+    if (int const pair = last_ == steps.size() && entries < 2 ? b.find_pair(steps.back().code, code) : 0;
+        pair != 0) {
+      bool const second = last_takes_;
+      (second ? steps.back().y : steps.back().x) = static_cast<std::int16_t>(entry[0]);
+      steps.back().code = static_cast<std::uint16_t>(pair);
+      return true;
+    }
+    push(b.run[type_], entry[0], entry[1]);
+    steps.back().code = static_cast<std::uint16_t>(code);
+    last_ = steps.size();
+    last_takes_ = entries > 0;
     return true;
   }
   /// The blocks that unit u reads.

@@ -78,16 +78,30 @@ using all = kernels::joined_block_forms<
     beside<op::multiply_add, a, fixed, fixed>, beside<op::less, fixed, a>, beside<op::less, a, memory>,
     beside<op::equal, a, memory>, beside<op::select, a, fixed, fixed>, beside<op::negate, a>>;
 
+/// Behind the others.
+template <class First, class Second> using pair = list<form<kernels::in_turn<First, Second>, none>>;
+using added_up = form<op::multiply_add, a, b, fixed>;
+using multiplied = form<op::multiply, a, b>;
+using pairs = kernels::joined_block_forms<pair<added_up, added_up>, pair<added_up, multiplied>,
+                                          pair<multiplied, added_up>,
+                                          pair<multiplied, form<op::multiply_add, a, memory, c, c>>>;
+
 } // namespace forms
+
+/// Its name is short, which their list is not.
+struct interpreter_forms {
+  using list = kernels::joined_block_forms<forms::all, forms::pairs>;
+};
 
 /// What can be asked about a form while a program is prepared.
 struct known_form {
-  enum moves : std::int8_t { computes, is_move, sets_aside, replaces };
+  enum moves : std::int8_t { computes, is_move, sets_aside, replaces, is_pair };
 
   operation const* op = nullptr;
   moves kind = computes;
   spot operand[3]{spot::none, spot::none, spot::none};
   spot to = spot::a;
+  int first = 0, second = 0; // of a pair: the codes
 };
 template <class F> constexpr known_form known_form_of() {
   known_form k;
@@ -99,9 +113,28 @@ template <class F> constexpr known_form known_form_of() {
   k.to = F::to;
   return k;
 }
-template <class Forms> struct form_table;
+template <class F, class... All> constexpr int code_in(kernels::block_forms<All...>*) {
+  int k = 0, r = 0;
+  ((++k, r = std::is_same_v<F, All> ? k : r), ...);
+  return r;
+}
+template <class List, class F> struct form_in {
+  static constexpr known_form value = known_form_of<F>();
+};
+template <class List, class F, class G, spot... P>
+struct form_in<List, kernels::block_form<kernels::in_turn<F, G>, P...>> {
+  static constexpr known_form make() {
+    known_form k;
+    k.kind = known_form::is_pair;
+    k.first = interpret::code_in<F>(static_cast<List*>(nullptr));
+    k.second = interpret::code_in<G>(static_cast<List*>(nullptr));
+    return k;
+  }
+  static constexpr known_form value = make();
+};
+template <class List> struct form_table;
 template <class... F> struct form_table<kernels::block_forms<F...>> {
-  static constexpr known_form all[]{known_form_of<F>()...};
+  static constexpr known_form all[]{form_in<kernels::block_forms<F...>, F>::value...};
 };
 
 /// The forms, and the kernels that take them, for float and double.
@@ -123,6 +156,11 @@ struct block_kernels {
   int find(known_form::moves kind, spot from, spot to) const noexcept {
     for (int k = 0; k < count; ++k)
       if (forms[k].kind == kind && forms[k].operand[0] == from && forms[k].to == to) return k + 1;
+    return 0;
+  }
+  int find_pair(int first, int second) const noexcept {
+    for (int k = count - 1; k >= 0 && forms[k].kind == known_form::is_pair; --k)
+      if (forms[k].first == first && forms[k].second == second) return k + 1;
     return 0;
   }
   bool knows(operation const* op) const noexcept {

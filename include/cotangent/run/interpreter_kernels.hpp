@@ -189,9 +189,8 @@ template <class T, class> struct later {
 /// Nothing where a compiler does not optimise: each operand of each form would have its own place on the stack.
 template <class List> block_kernels blocks_of() noexcept {
 #ifdef __OPTIMIZE__
-  using all = typename later<forms::all, List>::type;
-  using table = form_table<all>;
-  return {table::all, all::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
+  using all = typename later<interpreter_forms, List>::type;
+  return {form_table<typename all::list>::all, all::list::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
 #else
   return {};
 #endif
