@@ -308,14 +308,12 @@ COTANGENT_INLINE lane_t<V> min_of(V const (&v)[N]) {
 
 template <class V>
 COTANGENT_INLINE lane_t<V> max(V const& v) {
-  V const one[1]{v};
-  return simd::max_of(one);
+  return simd::max_of<V>({v});
 }
 
 template <class V>
 COTANGENT_INLINE lane_t<V> min(V const& v) {
-  V const one[1]{v};
-  return simd::min_of(one);
+  return simd::min_of<V>({v});
 }
 
 namespace detail {
