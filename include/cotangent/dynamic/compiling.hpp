@@ -10,6 +10,7 @@
 #include <cotangent/transform/checkpoint.hpp>
 #include <cotangent/transform/mirror.hpp>
 #include <cotangent/transform/order.hpp>
+#include <cotangent/transform/record_bytes.hpp>
 #include <cotangent/transform/simplify.hpp>
 
 #include <cstddef>
@@ -137,17 +138,19 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   auto const bytes_of = [&](graph_view const& g) {
     return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
   };
+  std::int64_t const recorded = record_bytes(simple).bytes;
   if (options.fit != 0 || options.mirror != nullptr) {
     fitted_graph fitted =
-        options.fit != 0 ? fit_graph(simple, options.fit, bytes_of, options.mirror)
+        options.fit != 0 ? fit_graph(simple, options.fit - recorded, bytes_of, options.mirror)
                          : mirrored(simple, options.mirror, bytes_of);
     if (!fitted.fits)
-      raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes), none, r.where}, r);
+      raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes + recorded), none, r.where}, r);
     code->predicted = fitted.predicted;
     if (fitted.changed) simple = static_cast<cotangent::graph&&>(fitted.made);
   }
   code->code = interpreter(simple, nullptr, operations<>{}, memory);
   code->predicted.bytes = code->code.workspace_bytes();
+  code->predicted.tape = recorded;
   if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);
   for (int k = 0; k < code->code.input_count(); ++k)
     code->inputs[static_cast<std::size_t>(k)].read = code->code.reads_input(k);

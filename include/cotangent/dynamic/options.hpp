@@ -111,8 +111,9 @@ struct compile_options {
   /// true: inputs and results that are not bound here lie in the program's memory too, where `program::memory` finds them.
   /// What comes in there is used up by a run, since results may be written over it.
   bool own_memory = false;
-  /// The bytes that `program::workspace_bytes` may be, 0 where it may be any. Where that is less than what all values take,
-  /// some are computed again when they are read, with the same bits; `program::predicted` says at which cost.
+  /// The bytes that `program::workspace_bytes` may be, together with what loops record that are known to run so often at
+  /// most; 0 where it may be any. Where that is less than what all values take, some are computed again when they are read,
+  /// with the same bits; `program::predicted` says at which cost.
   std::int64_t fit = 0;
   /// Which nodes may be computed again, `&ct::is_cheap` say. With a budget: the others never are; null: all may. Without one:
   /// those are, for gradients, where that lowers the peak, as is decided by the bytes that come and go with them; null: none.

@@ -15,6 +15,7 @@ struct run_prediction {
   std::int64_t bytes = 0; // of the workspace, as it is laid out
   double seconds = 0;     // of a run
   double again = 0;       // of that: for what is computed again
+  std::int64_t tape = 0;  // bytes: what loops record that are known to run so often at most
 };
 
 /// A graph that fits a budget, and what that costs.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_RECORD_BYTES_HPP
+#define COTANGENT_TRANSFORM_RECORD_BYTES_HPP
+
+#include <cotangent/ops/control.hpp>
+#include <cotangent/ops/source.hpp>
+#include <cotangent/transform/tape_options.hpp>
+
+#include <cstdint>
+
+namespace cotangent {
+
+/// What the loops of a graph record for their reverse sweeps.
+struct record_size {
+  std::int64_t bytes = 0; // of the loops of which is known how often they run, or how often at most
+  bool known = true;      // that is all of them
+};
+
+namespace detail {
+
+/// Loops in bodies record once for each iteration around them where the body hands on what they record.
+class record_measure {
+  graph_view const& g_;
+  array<record_size> of_; // by region
+
+public:
+  constexpr explicit record_measure(graph_view const& g) : g_(g), of_(g.region_count) {
+    array<char> done(g.region_count);
+    measure(0, done);
+  }
+  constexpr record_size result() const { return of_[0]; }
+
+private:
+  constexpr void measure(std::int32_t region, array<char>& done) {
+    if (done[region] != 0) return;
+    done[region] = 1;
+    for (std::int32_t i = 0; i < g_.node_count; ++i) {
+      node const& n = g_.nodes[i];
+      if (n.region != region) continue;
+      if (n.op == info_of<op::loop>()) add(of_[region], of_loop(n, done));
+      else if (n.op == info_of<op::case_of>()) {
+        case_layout const c = case_layout::of(g_, n);
+        record_size most;
+        for (int k = 0; k < c.branches; ++k) {
+          if (c.branch(k) == none) continue;
+          measure(c.branch(k), done);
+          record_size const& r = of_[c.branch(k)];
+          if (most.bytes < r.bytes) most.bytes = r.bytes;
+          most.known = most.known && r.known;
+        }
+        add(of_[region], most);
+      }
+    }
+  }
+  static constexpr void add(record_size& to, record_size const& more) {
+    to.bytes = capped_sum(to.bytes, more.bytes);
+    to.known = to.known && more.known;
+  }
+  constexpr record_size of_loop(node const& n, array<char>& done) {
+    loop_layout const l = loop_layout::of(g_, n);
+    measure(l.body, done);
+    record_size const inside = of_[l.body];
+    std::int64_t const trips = most_trips(n, l);
+    record_size all{0, inside.known && (trips >= 0 || l.stacked == 0)};
+    bool hands_on = false;
+    for (int k = 0; k < l.stacked; ++k) {
+      symbol const t = g_.result(n, l.stack(k));
+      if (t == none) continue;
+      hands_on = hands_on || g_.tensors[t].depth > 1;
+      all.bytes = capped_sum(all.bytes, sequence_bytes);
+      if (trips > 0) all.bytes = capped_sum(all.bytes, capped_product(trips, entry_bytes(t)));
+    }
+    all.bytes =
+        capped_sum(all.bytes, hands_on && trips >= 0 ? capped_product(trips, inside.bytes) : inside.bytes);
+    all.known = all.known && (!hands_on || trips >= 0);
+    return all;
+  }
+  constexpr std::int64_t entry_bytes(symbol t) const {
+    if (g_.tensors[t].depth > 1) return 8; // where a sequence stands
+    auto n = static_cast<std::int64_t>(size_of(g_.tensors[t].type));
+    dimensions const& d = g_.shape(t);
+    for (int k = 0; k < d.rank; ++k) n = capped_product(n, d.size[k] < 0 ? 1 : d.size[k]);
+    return n > 32 ? capped_sum(n, 63) / 64 * 64 : n;
+  }
+  constexpr std::int64_t most_trips(node const& n, loop_layout const& l) const {
+    std::int64_t const most = l.most() > 0 ? l.most() : -1;
+    if (l.condition != none) return most;
+    std::int64_t const limit = number(g_.operand(n, l.limit())),
+                       start = l.has_start() ? number(g_.operand(n, l.start())) : 0;
+    return limit == INT64_MIN || start == INT64_MIN ? most : limit < start ? 0 : limit - start;
+  }
+  constexpr std::int64_t number(symbol t) const {
+    std::int32_t const p = t == none ? none : g_.tensors[t].producer;
+    return p != none && g_.nodes[p].op == info_of<op::constant>() ? g_.numbers[g_.nodes[p].attribute]
+                                                                  : INT64_MIN;
+  }
+};
+
+} // namespace detail
+
+/// What the loops of a graph record, where they say how often they run at most: what a tape takes, but for what it rounds up.
+///
+/// Cost: nodes times regions.
+/// Checked: tests/runtime/fit.cpp.
+constexpr record_size record_bytes(graph_view const& g) {
+  if (g.region_count == 1) return {};
+  return detail::record_measure(g).result();
+}
+
+} // namespace cotangent
+
+#endif
