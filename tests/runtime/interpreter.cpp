@@ -634,7 +634,8 @@ TEST_CASE("elementwise nodes of one shape are one step, and memory is used again
 TEST_CASE("a hundred thousand results are prepared at once") {
   graph_under_test t;
   term const x = t.input(element::float64, 4);
-  for (int k = 0; k < 100000; ++k) t.output(x * (1.0 + k));
+  term const z = t.input(element::float64, 5);
+  for (int k = 0; k < 100000; ++k) t.output((k % 2 == 0 ? x : z) * (1.0 + k)); // of two steps, in turn
   graph_view const g = t.finish();
   auto const start = std::clock();
   interpreter const p(g);

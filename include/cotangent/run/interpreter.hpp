@@ -200,7 +200,12 @@ private:
     array<bool> direct(b.outputs.size(), false);
     array<reads_in_step> reads(p.roots.size());
     std::int32_t noted = -1; // the step of which they are
-    for (int k = 0; k < b.outputs.size(); ++k) {
+    array<std::int64_t> by_step;
+    for (int k = 0; k < b.outputs.size(); ++k)
+      by_step.push((b.outputs[k].root < 0 ? 0 : p.roots[b.outputs[k].root].step + std::int64_t{1}) << 32 | k);
+    cotangent::detail::sort(by_step.data(), by_step.size(), [](auto x, auto y) { return x < y; });
+    for (std::int64_t const one : by_step) {
+      int const k = static_cast<int>(one & INT32_MAX);
       strided const& v = b.outputs[k];
       if (v.root < 0) continue;
       memory_root& r = p.roots[v.root];
