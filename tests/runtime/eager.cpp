@@ -506,4 +506,143 @@ TEST_CASE("gradients have gradients", "[eager]") {
   CHECK(elements(p.gradient())[1] == Approx(36 * -3.375));
 }
 
+// ---- P7: elements that go while they are needed
+
+/// Layers of a network of tanh, then the gradients of its loss in all of its weights, and in the input.
+struct deep {
+  eager e;
+  std::vector<variable<double>> w, h;
+
+  deep(int layers, std::ptrdiff_t n, std::int64_t limit) {
+    if (limit != 0) e.keep_within(limit, 64);
+    numbers all(static_cast<std::size_t>(n * n));
+    for (int k = 0; k < layers; ++k) {
+      for (std::size_t j = 0; j < all.size(); ++j)
+        all[j] = 0.3 * std::sin(static_cast<double>(j) * 1.7 + k) / std::sqrt(static_cast<double>(n));
+      w.push_back(e.parameter(all, {n, n}));
+    }
+    h.push_back(e.parameter(all, {n, n}));
+    for (auto const& each : w) h.push_back(ct::tanh(ct::matmul(h.back(), each)) + 0.5 * h.back());
+  }
+  std::vector<numbers> gradients() {
+    e.backward(ct::sum(h.back() * h.back()));
+    std::vector<numbers> all{elements(h.front().gradient())};
+    for (auto const& each : w) all.push_back(elements(each.gradient()));
+    return all;
+  }
+};
+
+TEST_CASE("within a limit, elements go and are computed again, with the same bits", "[eager]") {
+  deep all(24, 16, 0);
+  std::int64_t const bytes = all.e.live().bytes;
+  auto const expected = all.gradients();
+  CHECK(all.e.computed_again() == 0);
+  std::int64_t again = 0;
+  for (int const part : {2, 3, 4}) {
+    // the weights and their gradients are there in any case
+    std::int64_t const own = 25 * 16 * 16 * 8, limit = own + (bytes - own) / part + own;
+    deep less(24, 16, limit);
+    less.h.erase(less.h.begin() + 1, less.h.end() - 1);
+    CHECK(less.e.live().bytes <= limit);
+    CHECK(less.gradients() == expected);
+    CHECK(less.e.live().bytes <= limit);
+    CHECK(less.e.computed_again() > again); // the less memory, the more work
+    again = less.e.computed_again();
+    CAPTURE(part);
+    CHECK(again < 24 * 24 * 4);
+  }
+  // a limit that cannot be kept costs at most the way from the beginning for each step
+  deep least(24, 16, 1);
+  CHECK(least.gradients() == expected);
+  CHECK(least.e.computed_again() < 2 * 24 * 24 * 4);
+  // names alone do not keep elements; values that are asked for come back
+  deep named(24, 16, 60000);
+  CHECK(named.e.live().bytes <= 60000);
+  for (std::size_t k = 0; k < named.h.size(); ++k) CHECK(elements(named.h[k]) == elements(all.h[k]));
+}
+
+TEST_CASE("elements are let go by hand, and come back unless somebody has seen them", "[eager]") {
+  eager e;
+  e.keep_within(1 << 20, 0);
+  auto x = e.parameter(numbers{1, 2, 3});
+  auto y = ct::exp(x), z = ct::sin(y);
+  auto const before = e.live();
+  CHECK_FALSE(e.let_go(x)); // nobody knows how to compute a parameter
+  CHECK(e.let_go(y));
+  CHECK_FALSE(e.let_go(y)); // it is gone
+  CHECK(e.let_go(z));
+  CHECK(e.live().bytes == before.bytes - 48);
+  CHECK(e.live().tensors == before.tensors - 2);
+  CHECK(e.live().operations == before.operations);
+  CHECK(elements(z) == numbers{std::sin(elements(ct::exp(x))[0]), elements(ct::sin(ct::exp(x)))[1], elements(ct::sin(ct::exp(x)))[2]});
+  CHECK(e.computed_again() == 2); // y on the way to z
+  CHECK_FALSE(e.let_go(z));       // its elements were shown
+  // new elements of the parameter are not those that y was computed from
+  numbers const of_y = elements(ct::exp(x));
+  CHECK(e.let_go(y));
+  x.set(numbers{5, 6, 7});
+  CHECK(elements(y) == of_y);
+}
+
+TEST_CASE("what is let go has gradients, and gradients of gradients", "[eager]") {
+  auto const run = [](std::int64_t limit) {
+    eager e;
+    if (limit != 0) e.keep_within(limit, 0);
+    auto x = e.parameter(numbers{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8});
+    auto y = x;
+    for (int k = 0; k < 12; ++k) y = ct::sin(y * x) + ct::exp(-y);
+    auto first = e.gradient({ct::sum(y)}, {x}, {}, {.record = true}).front();
+    auto second = e.gradient({ct::sum(first * first)}, {x}).front();
+    numbers all = elements(first);
+    for (double const d : elements(second)) all.push_back(d);
+    return std::pair(all, e.computed_again());
+  };
+  auto const all = run(0), less = run(1500);
+  CHECK(less.first == all.first);
+  CHECK(all.second == 0);
+  CHECK(less.second > 0);
+}
+
+TEST_CASE("a long chain within a limit goes, comes back and ends without deep calls", "[eager]") {
+  eager e;
+  e.keep_within(64 * 1000, 0);
+  auto x = e.parameter(numbers{1.0, 1.0 / 3});
+  auto y = x;
+  for (int k = 0; k < 30000; ++k) y = y * 0.9999;
+  CHECK(e.let_go(y));
+  double expected = 1.0 / 3;
+  for (int k = 0; k < 30000; ++k) expected *= 0.9999;
+  CHECK(elements(y)[1] == expected);
+  // nothing of a sum's operands is kept, so all that is needed is the chain of records
+  auto const d = e.gradient({ct::sum(y)}, {x}).front();
+  CHECK(elements(d)[0] == Approx(std::pow(0.9999, 30000)));
+  y = x;
+  CHECK(e.live().operations == 0);
+  CHECK(e.live().bytes == 32);
+}
+
+TEST_CASE("a tensor that is written in pieces, and results of several, come back within a limit", "[eager]") {
+  auto const run = [](std::int64_t limit) {
+    eager e;
+    if (limit != 0) e.keep_within(limit, 0);
+    auto x = e.parameter(numbers{0.5, 1.5, 2.5, 3.5});
+    auto whole = e.tensor<double>({8}, "whole");
+    e.write(e.view(whole, {.offset = {0}, .shape = {4}}), ct::exp(x));
+    auto seen = ct::tanh(whole * 0.1); // before the other piece is there
+    e.write(e.view(whole, {.offset = {4}, .shape = {4}}), ct::sin(x));
+    auto later = ct::tanh(whole * 0.1);
+    if (limit > 1000) {
+      CHECK(e.let_go(seen));
+      CHECK(e.let_go(later));
+    }
+    e.backward(ct::sum(seen * later));
+    numbers all = elements(x.gradient());
+    for (auto const& v : {seen, later})
+      for (double const d : elements(v)) all.push_back(d);
+    return all;
+  };
+  CHECK(run(1 << 20) == run(0));
+  CHECK(run(100) == run(0));
+}
+
 } // namespace

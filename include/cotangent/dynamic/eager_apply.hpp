@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/eager_state.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <vector>
 
@@ -88,7 +89,7 @@ inline void run_code(eager_state& s, eager_code const& c, void const* const* in,
 }
 
 /// The same for one elementwise operation. (One element for all positions is a whole pack of it.)
-inline void run_single(eager_code const& c, eager_operand const* x, storage& y) {
+inline void run_single(eager_code const& c, eager_operand const* x, void* y) {
   single_kernel const& k = c.single;
   alignas(64) char lines[single_kernel::most][64];
   void const* in[single_kernel::most];
@@ -106,7 +107,7 @@ inline void run_single(eager_code const& c, eager_operand const* x, storage& y) 
     in[j] = lines[j];
     fixed |= 1u << j;
   }
-  k.run(y.data(), in, count, fixed, nullptr);
+  k.run(y, in, count, fixed, nullptr);
 }
 
 /// Notes how `y` came about, as far as somebody may ask for its gradient.
@@ -157,6 +158,135 @@ inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y)
     }
 }
 
+/// Computes elements that went, and what they are computed from as far as that went, too: each once, an operand staying
+/// until the last of them has read it.
+class recomputation {
+  eager_state& s_;
+  std::vector<storage*> order_; // operands before what is computed from them
+  std::size_t done_ = 0;
+  std::source_location where_;
+
+  template <class F> static void each_operand(storage* p, F f) {
+    for (int k = 0; k < p->origin->operands(); ++k)
+      if (storage* const in = p->origin->in()[k]) f(in);
+  }
+
+  void collect(storage* p) {
+    struct visit {
+      storage* of;
+      int next;
+    };
+    std::vector<visit> path;
+    std::uint64_t const now = ++s_.recomputations;
+    auto const enter = [&](storage* q) {
+      path.push_back({q, 0});
+      q->origin->seen = now;
+    };
+    enter(p);
+    while (!path.empty()) {
+      visit& at = path.back();
+      if (at.next == at.of->origin->operands()) {
+        order_.push_back(at.of);
+        path.pop_back();
+      } else if (storage* const in = at.of->origin->in()[at.next++];
+                 in != nullptr && in->at == nullptr && in->origin->seen != now)
+        enter(in);
+    }
+    for (storage* const q : order_) each_operand(q, [&](storage* in) { s_.pin(in); });
+  }
+
+  void compute(storage* p) {
+    eager_origin& o = *p->origin;
+    eager_code& c = *o.code;
+    int const n = o.operands();
+    s_.make_place();
+    s_.let_go_for(p->bytes);
+    eager_state::taken body(s_.memory, p->bytes);
+    if (c.single.run != nullptr) {
+      few<held> values(n);
+      few<eager_operand> x(n);
+      for (int k = 0; k < n; ++k) {
+        x[k].bits = o.numbers()[k];
+        x[k].type = c.operands[static_cast<std::size_t>(k)].type;
+        if (o.in()[k] == nullptr) continue;
+        values[k].s = &s_;
+        values[k].data = o.in()[k];
+        ++o.in()[k]->users;
+        x[k].value = &values[k];
+      }
+      run_single(c, x.data(), body.data());
+    } else {
+      few<void const*> in(n);
+      for (int k = 0; k < n; ++k)
+        in[k] = o.in()[k] != nullptr ? static_cast<void const*>(o.in()[k]->data()) : &o.numbers()[k];
+      int const m = static_cast<int>(c.results.size());
+      few<void*> out(m);
+      std::vector<std::unique_ptr<eager_state::taken>> others; // that are there, or that nobody needs
+      for (int k = 0; k < m; ++k) {
+        if (k != o.which)
+          others.push_back(std::make_unique<eager_state::taken>(s_.memory, c.results[static_cast<std::size_t>(k)].bytes()));
+        out[k] = k == o.which ? body.data() : others.back()->data();
+      }
+      run_code(s_, c, in.data(), out.data(), where_);
+    }
+    s_.put(p, body.keep());
+    s_.came(p);
+    ++s_.computed_again;
+  }
+
+public:
+  recomputation(eager_state& s, storage* p, std::source_location where) : s_(s), where_(where) { collect(p); }
+  recomputation(recomputation const&) = delete;
+  ~recomputation() {
+    for (; done_ < order_.size(); ++done_) each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
+  }
+
+  /// That itself is pinned.
+  void run() {
+    for (; done_ < order_.size(); ++done_) {
+      compute(order_[done_]);
+      each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
+    }
+  }
+};
+
+/// The operands of an operation, while it runs: they are there.
+class pinned {
+  eager_state& s_;
+  eager_operand const* x_;
+  int n_;
+
+public:
+  pinned(eager_state& s, eager_operand const* x, int n) noexcept : s_(s), x_(x), n_(s.limit == 0 ? 0 : n) {
+    for (int k = 0; k < n_; ++k)
+      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.pin(x_[k].value->data);
+  }
+  pinned(pinned const&) = delete;
+  ~pinned() {
+    for (int k = 0; k < n_; ++k)
+      if (x_[k].value != nullptr && x_[k].value->data != nullptr) s_.unpin(x_[k].value->data);
+  }
+  void bring(std::source_location where) {
+    for (int k = 0; k < n_; ++k)
+      if (x_[k].value != nullptr && x_[k].value->data != nullptr && x_[k].value->data->at == nullptr)
+        recomputation(s_, x_[k].value->data, where).run();
+  }
+};
+
+/// The elements, computed again where they went; until the next operation, or with `stay` as long as somebody needs them.
+inline void* elements_of(eager_state& s, storage* p, std::source_location where, bool stay = false) {
+  if (p->at == nullptr) {
+    s.pin(p);
+    struct unpinned {
+      storage* p;
+      ~unpinned() { --p->pins; }
+    } const after{p};
+    recomputation(s, p, where).run();
+  }
+  if (stay) s.keep(p);
+  return p->data();
+}
+
 /// Runs an operation and records it: its results are in `y`.
 inline void apply_code(eager_state& s, eager_code& c, eager_operand const* x, held* y,
                        std::source_location where) {
@@ -167,25 +297,36 @@ inline void apply_code(eager_state& s, eager_code& c, eager_operand const* x, he
     y[k].type = t.type;
     y[k].shape = t.shape;
   }
+  pinned here(s, x, n);
+  here.bring(where);
+  bool computed = true;
   std::int32_t const same = m == 1 ? c.same_as[0] : none;
   if (same >= 0 && x[same].value != nullptr && x[same].value->data != nullptr) {
     y[0].data = x[same].value->data;
     ++y[0].data->users;
+    computed = false;
   } else if (c.single.run != nullptr) {
-    y[0].data = s.new_storage(c.results[0].bytes());
-    run_single(c, x, *y[0].data);
+    y[0].data = s.result_storage(c.results[0].bytes());
+    run_single(c, x, y[0].data->data());
   } else {
     few<void const*> in(n);
     few<void*> out(m);
     for (int k = 0; k < n; ++k)
       in[k] = x[k].value != nullptr && x[k].value->data != nullptr ? x[k].value->data->data() : &x[k].bits;
     for (int k = 0; k < m; ++k) {
-      y[k].data = s.new_storage(c.results[static_cast<std::size_t>(k)].bytes());
+      y[k].data = s.result_storage(c.results[static_cast<std::size_t>(k)].bytes());
       out[k] = y[k].data->data();
     }
     run_code(s, c, in.data(), out.data(), where);
   }
-  if (s.recording) note(s, c, x, y);
+  if (!s.recording) return;
+  note(s, c, x, y);
+  for (int k = 0; k < m && computed && s.limit != 0; ++k)
+    if (y[k].from != nullptr && y[k].data->body != nullptr)
+      s.set_origin(y[k].data, c, k, [&](int j, storage*& in, std::int64_t& number) {
+        number = x[j].bits;
+        if (x[j].value != nullptr) in = x[j].value->data;
+      });
 }
 
 /// The prepared operation with this key, which `build` makes where there is none.

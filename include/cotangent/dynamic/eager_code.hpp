@@ -49,6 +49,7 @@ struct eager_code {
   std::vector<std::unique_ptr<adjoint_code>> adjoints;
   eager_code* of = nullptr; // what this is an adjoint of, whose memory this is
   std::int64_t users = 0;   // records of it and of its adjoints, where it is nobody's adjoint
+  double work = -1;         // seconds, by the model of budgets; -1: not asked for yet
 
   std::int64_t& counted() noexcept {
     eager_code* c = this;

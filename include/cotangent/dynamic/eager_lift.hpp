@@ -79,7 +79,7 @@ inline void refresh(eager_value& v, std::source_location where) {
   eager_state& s = *v.now.s;
   if (v.view->base->written != nullptr) return read_again(v, where);
   storage* const to = s.new_storage(v.view->code->results[0].bytes());
-  void const* const in[]{v.view->base->now.data->data()};
+  void const* const in[]{elements_of(s, v.view->base->now.data, where)};
   void* const out[]{to->data()};
   run_code(s, *v.view->code, in, out, where);
   s.release(std::exchange(v.now.data, to));
@@ -276,12 +276,13 @@ inline void keep_gradient(eager_value& v, gradients use, std::source_location wh
 }
 
 /// Its elements, where nobody else needs them as they are.
-inline void* writable(eager_value& v) {
+inline void* writable(eager_value& v, std::source_location where = {}) {
   eager_state& s = *v.now.s;
   storage* const before = v.now.data;
+  void const* const elements = elements_of(s, before, where, before->users == 1);
   if (before->users == 1) return before->data();
   storage* const own = s.new_storage(before->bytes);
-  if (own->bytes > 0) std::memcpy(own->data(), before->data(), static_cast<std::size_t>(own->bytes));
+  if (own->bytes > 0) std::memcpy(own->data(), elements, static_cast<std::size_t>(own->bytes));
   s.release(before);
   v.now.data = own;
   return own->data();

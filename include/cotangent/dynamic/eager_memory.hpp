@@ -2,6 +2,8 @@
 #ifndef COTANGENT_DYNAMIC_EAGER_MEMORY_HPP
 #define COTANGENT_DYNAMIC_EAGER_MEMORY_HPP
 
+#include <cotangent/core/abi.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -11,16 +13,26 @@
 // an operation costs no call of the allocator after the first of its kind.
 
 namespace cotangent::dynamic::detail {
+inline namespace COTANGENT_ABI {
+struct eager_origin;
+}
 
-/// The elements of a tensor. They follow this head, aligned, in whole lines: kernels work in whole packs.
+/// The elements of a tensor. They follow this head, aligned, in whole lines: kernels work in whole packs. Where they may go
+/// while somebody needs them, they follow another one, `body`.
 struct storage {
   std::int32_t users = 1;
   std::int32_t bin = 0;
   std::int64_t bytes = 0; // of the elements
   storage* next = nullptr;
+  void* at = nullptr; // the elements; null while they are gone
+  storage* body = nullptr;
+  eager_origin* origin = nullptr; // how to compute them again
+  std::int32_t waiting = 0;       // of the users: origins, which need the elements only to compute others again
+  std::int32_t pins = 0;          // operations that run on them
 
-  void* data() noexcept { return reinterpret_cast<char*>(this) + 64; }
+  void* data() noexcept { return at; }
 };
+static_assert(sizeof(storage) <= 64);
 
 class storage_pool {
   static constexpr int bin_count = 256;
@@ -62,7 +74,7 @@ public:
       p = static_cast<storage*>(
           ::operator new(static_cast<std::size_t>(64 * (lines + 1)), std::align_val_t{64}));
     }
-    return new (p) storage{1, bin, bytes, nullptr};
+    return new (p) storage{1, bin, bytes, nullptr, reinterpret_cast<char*>(p) + 64};
   }
   void give_back(storage* p) noexcept {
     std::int64_t lines = (p->bytes + 63) / 64 + (p->bytes == 0 ? 1 : 0);

@@ -3,7 +3,7 @@
 #define COTANGENT_DYNAMIC_EAGER_STATE_HPP
 
 #include <cotangent/dynamic/data.hpp>
-#include <cotangent/dynamic/eager_code.hpp>
+#include <cotangent/dynamic/eager_storages.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -59,14 +59,6 @@ struct eager_record {
     return sizeof(eager_record) + static_cast<std::size_t>(operands) * (sizeof(edge) + sizeof(storage*)) +
            static_cast<std::size_t>(results) * (sizeof(storage*) + 1);
   }
-};
-
-/// What is alive in a recorder.
-struct live_counts {
-  std::int64_t operations = 0; // recorded
-  std::int64_t tensors = 0;    // with elements in memory
-  std::int64_t bytes = 0;      // of these elements
-  friend bool operator==(live_counts const&, live_counts const&) = default;
 };
 
 /// A value whose memory and record are counted.
@@ -143,19 +135,15 @@ struct eager_key {
   }
 };
 
-struct eager_state {
+struct eager_state : eager_storages {
   std::int64_t values = 0; // tensors that variables name; with them it stays
   bool open = true;        // its recorder is there
   bool recording = true;
-  live_counts live;
   std::uint64_t walks = 0, births = 0;
-  storage_pool memory;
-  small_blocks blocks;
   builder sizes; // its shapes are those that there are
   std::vector<std::int64_t> counts;
   eager_record* dying = nullptr; // those that end and were not taken apart yet
   bool releasing = false;
-  std::function<void(std::int64_t)> on_free;
   block workspace;
   tape own_tape;
 
@@ -225,22 +213,9 @@ struct eager_state {
     codes = std::move(kept);
   }
 
-  // ---- memory
+  // ---- records
 
-  storage* new_storage(std::int64_t bytes) {
-    storage* const p = memory.take(bytes);
-    ++live.tensors;
-    live.bytes += bytes;
-    return p;
-  }
-  void release(storage* p) noexcept {
-    if (p == nullptr || --p->users != 0) return;
-    --live.tensors;
-    live.bytes -= p->bytes;
-    std::int64_t const bytes = p->bytes;
-    memory.give_back(p);
-    if (on_free) on_free(bytes);
-  }
+  using eager_storages::release;
   eager_record* new_record(int operands, int results) {
     void* const at = blocks.take(eager_record::bytes(operands, results));
     eager_record* const r = new (at) eager_record;

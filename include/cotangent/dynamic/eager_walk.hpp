@@ -41,7 +41,8 @@ inline held sum_of(eager_state& s, held const& a, held const& b, std::source_loc
 inline void add_to(eager_state& s, held& sum, held const& d, std::source_location where) {
   eager_operand const x[]{operand_of(sum), operand_of(d)};
   eager_code& c = sum_code(s, sum, x, where);
-  if (!s.recording && sum.data->users == 1 && c.single.run != nullptr) run_single(c, x, *sum.data);
+  if (!s.recording && sum.data->users == 1 && c.single.run != nullptr && s.limit == 0)
+    run_single(c, x, sum.data->data());
   else sum = sum_of(s, sum, d, where);
 }
 /// One number at all places.

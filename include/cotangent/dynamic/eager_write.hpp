@@ -90,8 +90,8 @@ inline void write_elements(eager_value& to, eager_value& value, request const& r
     s.release(step);
     raise_about<refusals::dynamic_write_twice>({&to, &value}, r);
   }
-  copy_to_window(static_cast<char*>(writable(base)), w, static_cast<char const*>(from.data->data()),
-                 size_of(from.type));
+  auto const* const elements = static_cast<char const*>(elements_of(s, from.data, r.where));
+  copy_to_window(static_cast<char*>(writable(base)), w, elements, size_of(from.type));
   ++base.version;
   if (step == nullptr) return;
   step->writes = true;

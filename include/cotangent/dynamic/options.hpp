@@ -105,6 +105,13 @@ struct gradient_options {
   tape_options tape = {};
 };
 
+/// How eager mode walks back.
+struct backward_options {
+  bool record = false;  // true: the walk is recorded too, so that gradients have gradients
+  bool release = false; // true: what was recorded for it goes; a second walk through there is refused
+  unreachable policy = unreachable::zeros;
+};
+
 struct compile_options {
   bool exact = false; // true: nothing is rewritten, every operation runs as it was written
   std::vector<update> updates{};

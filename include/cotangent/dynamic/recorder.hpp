@@ -17,13 +17,6 @@
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
 
-/// How to walk back.
-struct backward_options {
-  bool record = false;  // true: the walk is recorded too, so that gradients have gradients
-  bool release = false; // true: what was recorded for it goes; a second walk through there is refused
-  unreachable policy = unreachable::zeros;
-};
-
 /// The recorder of eager mode: operations on its variables run as they are written, and are recorded as far as a gradient
 /// may be asked for.
 ///
@@ -276,6 +269,21 @@ public:
     pause& operator=(pause const&) = delete;
     ~pause() { s_->recording = before_; }
   };
+  /// Keeps elements within so many bytes, as far as that can be: those that were computed from now on and recorded, in
+  /// tensors of at least `smallest` bytes, go while they are still needed, those first that cost little to compute again for
+  /// their bytes and were not used for long; who needs them gets them again, with the same bits. 0: no limit.
+  ///
+  /// Source: Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021.
+  void keep_within(std::int64_t bytes, std::int64_t smallest = 4096) noexcept {
+    s_->limit = bytes > 0 ? bytes : 0;
+    s_->smallest = smallest;
+  }
+  /// Lets the elements of a tensor go now; false where they cannot be computed again, or are gone.
+  bool let_go(any_variable const& x, std::source_location where = std::source_location::current()) {
+    return s_->try_let_go(detail::operand_value(*s_, x, {"let_go", 6, nullptr, 0, where}).now.data);
+  }
+  /// How often an operation was computed again, since its elements went.
+  std::int64_t computed_again() const noexcept { return s_->computed_again; }
   /// What is alive.
   detail::live_counts live() const noexcept { return s_->live; }
   /// `tell(bytes)` hears of each tensor whose memory goes, until the recorder ends.
@@ -301,7 +309,8 @@ private:
   detail::held alone(detail::held h) {
     if (h.data->users == 1) return h;
     detail::storage* const own = s_->new_storage(h.data->bytes);
-    if (h.data->bytes > 0) std::memcpy(own->data(), h.data->data(), static_cast<std::size_t>(h.data->bytes));
+    if (h.data->bytes > 0)
+      std::memcpy(own->data(), detail::elements_of(*s_, h.data, {}), static_cast<std::size_t>(h.data->bytes));
     s_->release(std::exchange(h.data, own));
     return h;
   }

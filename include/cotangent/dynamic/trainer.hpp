@@ -63,7 +63,7 @@ public:
       detail::eager_value& v = *o.parameter.value_held();
       if (v.gradient == nullptr) continue;
       void* const own = detail::writable(v);
-      void* const d = v.gradient->now.data->data();
+      void* const d = detail::elements_of(*v.now.s, v.gradient->now.data, where);
       o.step.bind_memory(o.p, {own, own, o.type, o.shape}, false, where);
       o.step.bind_memory(o.d, {d, d, o.type, o.shape}, false, where);
       o.step.run(where);

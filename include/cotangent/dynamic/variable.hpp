@@ -79,7 +79,7 @@ public:
   /// Its elements, until it gets others or its last name goes.
   values<T> value(std::source_location where = std::source_location::current()) const {
     detail::eager_value& v = detail::value_of(*this, {"value", 5, nullptr, 0, where});
-    return {static_cast<T const*>(v.now.data->data()), shape()};
+    return {static_cast<T const*>(detail::elements_of(*v.now.s, v.now.data, where, true)), shape()};
   }
   /// The number that a scalar is.
   T item(std::source_location where = std::source_location::current()) const {
