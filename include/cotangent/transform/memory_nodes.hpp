@@ -13,7 +13,7 @@ namespace cotangent::detail {
 /// Which nodes of a graph are which value of a memory problem, and what is no value.
 class memory_nodes {
 protected:
-  graph_view const& g_;
+  graph_view g_;
   array<char> is_base_; // by symbol: views of it are written
 
 public:
