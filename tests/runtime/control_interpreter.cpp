@@ -8,6 +8,8 @@
 #include <cotangent/transform/simplify.hpp>
 
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 #include <vector>
 
 using namespace cotangent;
@@ -99,4 +101,283 @@ TEST_CASE("steps in an order that needs less memory compute the same bits") {
   }
   CHECK(chosen < in_order);
   CHECK(lower > 3);
+}
+
+namespace {
+
+/// What a loop's body gives for a carried value: a carried value; the captured one; half of one and another; the same
+/// turned around, which cannot be written over what it is made of; what it gives for an earlier one.
+struct next_value {
+  enum form { carried, captured, computed, turned, same } is = carried;
+  int of = 0, and_of = 0;
+};
+using rules = std::vector<next_value>;
+
+/// With `records`, each iteration records its first values and its last ones; with `asks` the trips are known to a
+/// condition only; with `nested` the loop runs twice, from where it ended.
+struct carried_loop {
+  rules body;
+  int elements = 1;
+  bool asks = false, nested = false, records = false;
+
+  /// One iteration, element by element.
+  std::vector<std::vector<double>> step(std::vector<std::vector<double>> const& x,
+                                        std::vector<double> const& w) const {
+    std::vector<std::vector<double>> y;
+    for (next_value const& r : body) {
+      auto const& a = x[static_cast<std::size_t>(r.of)];
+      auto const& b = x[static_cast<std::size_t>(r.and_of)];
+      if (r.is == next_value::carried) y.push_back(a);
+      else if (r.is == next_value::captured) y.push_back(w);
+      else if (r.is == next_value::same) y.push_back(std::vector<double>(y[static_cast<std::size_t>(r.of)]));
+      else {
+        std::vector<double> z(a.size());
+        for (std::size_t k = 0; k < z.size(); ++k)
+          z[k] = 0.5 * a[r.is == next_value::turned ? z.size() - 1 - k : k] + b[k];
+        y.push_back(z);
+      }
+    }
+    return y;
+  }
+
+  graph made(int trips) const {
+    builder b;
+    int const n = static_cast<int>(body.size());
+    array<symbol> inputs;
+    for (int k = 0; k <= n; ++k)
+      inputs.push(b.symbol_of(element::float64, b.shape(dimensions{1, {elements}})));
+    symbol const times = b.symbol_of(element::int64, 0);
+    inputs.push(times);
+    b.set_inputs(inputs.data(), inputs.size());
+    array<symbol> first;
+    for (int k = 0; k < n; ++k) first.push(inputs[k]);
+    array<symbol> out, recorded;
+    symbol const known = extend::constant(b, element::int64, 0, trips).id;
+    if (!nested) out = loop_over(b, first, inputs[n], asks ? none : known, times, recorded);
+    else {
+      symbol const twice = extend::constant(b, element::int64, 0, 2).id;
+      loop_builder outer(b, {.inits = first.data(), .carried = n, .limit = twice});
+      symbol const* const in = outer.open_body();
+      array<symbol> x, unused;
+      for (int k = 0; k < n; ++k) x.push(in[1 + k]);
+      symbol const w = outer.capture(inputs[n]), limit = asks ? none : outer.capture(known),
+                   until = outer.capture(times);
+      array<symbol> const next = loop_over(b, x, w, limit, until, unused);
+      outer.close_body(next.data(), n);
+      (void)outer.finish();
+      for (int k = 0; k < n; ++k) out.push(outer.last(k));
+    }
+    for (int k = 0; k < recorded.size(); ++k) out.push(recorded[k]);
+    b.set_outputs(out.data(), out.size());
+    REQUIRE(b.failed().why == nullptr);
+    return b.get();
+  }
+
+private:
+  array<symbol> loop_over(builder& b, array<symbol> const& first, symbol w, symbol limit, symbol until,
+                          array<symbol>& sums) const {
+    int const n = first.size();
+    loop_builder loop(b, {.inits = first.data(), .carried = n, .limit = limit});
+    if (asks) {
+      symbol const* const in = loop.open_condition();
+      term const count{&b, in[0]};
+      term const end{&b, loop.capture(until)};
+      loop.close_condition((count < end).id);
+    }
+    symbol const* const in = loop.open_body();
+    array<term> x;
+    for (int k = 0; k < n; ++k) x.push({&b, in[1 + k]});
+    term const seen{&b, loop.capture(w)};
+    array<symbol> next, entries;
+    for (next_value const& r : body) {
+      term y = x[r.of];
+      if (r.is == next_value::captured) y = seen;
+      else if (r.is == next_value::same) y = {&b, next[r.of]};
+      else if (r.is == next_value::computed) y = 0.5 * x[r.of] + x[r.and_of];
+      else if (r.is == next_value::turned) {
+        std::int64_t const window[]{elements - 1, -1};
+        y = 0.5 * op::slice::of(x[r.of], window, x[r.of].shape_id()) + x[r.and_of];
+      }
+      next.push(y.id);
+    }
+    for (int k = 0; records && k < n; ++k) {
+      entries.push(in[1 + k]);
+      entries.push(next[k]);
+    }
+    loop.close_body(next.data(), n, entries.data(), entries.size());
+    (void)loop.finish();
+    array<symbol> last;
+    for (int k = 0; k < n; ++k) last.push(loop.last(k));
+    for (int e = 0; e < entries.size(); ++e) { // read again, in the same order, weighted by the count
+      symbol const zero = extend::constant(b, element::float64, b.tensor(first[0]).shape, 0).id;
+      symbol const stack = loop.stack(e), trips = loop.trips();
+      loop_builder reading(b, {.inits = &zero, .carried = 1, .limit = trips, .scans = &stack, .scanned = 1});
+      symbol const* const at = reading.open_body();
+      symbol const sum = (0.5 * term{&b, at[1]} + term{&b, at[2]}).id;
+      reading.close_body(&sum, 1);
+      (void)reading.finish();
+      sums.push(reading.last(0));
+    }
+    return last;
+  }
+};
+
+struct counted {
+  std::vector<std::vector<double>> values;
+  std::int64_t moved = 0; // bytes of carried values that were copied
+};
+/// A run in which what loops copy is counted.
+counted run_counted(interpreter const& p, std::vector<std::vector<double>> const& x, std::int64_t trips) {
+  namespace inside = detail::interpret;
+  counted r;
+  auto const bytes = static_cast<std::size_t>((p.workspace_bytes() + 64) / 64 * 64);
+  std::unique_ptr<void, release> const memory(std::aligned_alloc(64, bytes));
+  inside::region_code const& code = p.codes()[0];
+  char** const bases = code.begin(memory.get(), static_cast<char*>(memory.get()) + code.table_bytes);
+  char** next = bases + inside::base::first_argument;
+  for (auto const& v : x) *next++ = reinterpret_cast<char*>(const_cast<double*>(v.data()));
+  *next++ = reinterpret_cast<char*>(&trips);
+  r.values.resize(static_cast<std::size_t>(p.output_count()));
+  for (int k = 0; k < p.output_count(); ++k) {
+    auto& to = r.values[static_cast<std::size_t>(k)];
+    to.resize(static_cast<std::size_t>(p.output_elements(k)), -7);
+    *next++ = reinterpret_cast<char*>(to.data());
+  }
+  tape record;
+  record.begin();
+  inside::run_context c{bases, p.codes().data(), &record};
+  for (inside::step const& s : code.program.steps) s.run(code.program, s.which, c);
+  record.end();
+  REQUIRE(c.state == status::ok);
+  r.moved = c.moved;
+  return r;
+}
+
+std::vector<std::vector<double>> first_values(std::size_t count, int elements) {
+  std::vector<std::vector<double>> x(count);
+  for (std::size_t k = 0; k < count; ++k)
+    for (int i = 0; i < elements; ++i) x[k].push_back(double(k) + 1 + 0.25 * i);
+  return x;
+}
+
+/// What `l` copies in so many iterations, when its results were found right.
+std::int64_t checked(carried_loop const& l, int trips) {
+  graph const g = l.made(trips);
+  interpreter const p(g);
+  REQUIRE(p.failed().why == nullptr);
+  std::vector<std::vector<double>> x = first_values(l.body.size() + 1, l.elements);
+  counted const found = run_counted(p, x, trips);
+  std::vector<double> const w = x.back();
+  x.pop_back();
+  auto const halved = [](std::vector<double>& sum, std::vector<double> const& add) {
+    for (std::size_t k = 0; k < sum.size(); ++k) sum[k] = 0.5 * sum[k] + add[k];
+  };
+  std::vector<std::vector<double>> sums(2 * x.size(), std::vector<double>(w.size(), 0));
+  for (int i = 0; i < (l.nested ? 2 * trips : trips); ++i) {
+    std::vector<std::vector<double>> const y = l.step(x, w);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      halved(sums[2 * k], x[k]);
+      halved(sums[2 * k + 1], y[k]);
+    }
+    x = y;
+  }
+  if (l.records) x.insert(x.end(), sums.begin(), sums.end());
+  CAPTURE(trips, l.elements, l.asks, l.nested, l.records, l.body.size());
+  REQUIRE(found.values == x);
+  return found.moved;
+}
+
+/// The body's code of the graph's first loop.
+detail::interpret::program_data const& body_of(interpreter const& p) {
+  return p.codes()[p.codes()[0].program.loops[0].body].program;
+}
+
+} // namespace
+
+TEST_CASE("carried values that are handed on, crossed, chained and doubled are right after any number of "
+          "iterations") {
+  using enum next_value::form;
+  std::vector<rules> all{
+      {{computed, 0, 0}},
+      {{turned, 0, 0}},
+      {{carried, 1}, {carried, 0}},
+      {{carried, 1}, {computed, 0, 1}},
+      {{carried, 0}, {computed, 0, 1}},
+      {{carried, 1}, {carried, 2}, {carried, 0}},
+      {{carried, 1}, {carried, 2}, {computed, 0, 1}},
+      {{carried, 1}, {carried, 2}, {turned, 0, 1}},
+      {{carried, 1}, {carried, 2}, {carried, 3}, {turned, 2, 3}},
+      {{carried, 1}, {carried, 2}, {carried, 3}, {carried, 4}, {carried, 5}, {turned, 0, 5}},
+      {{carried, 1}, {computed, 0, 1}, {carried, 1}, {carried, 2}},
+      {{computed, 0, 1}, {same, 0}},
+      {{turned, 1, 0}, {same, 0}, {carried, 1}},
+      {{captured}, {computed, 0, 1}, {carried, 0}},
+      {{computed, 1, 0}, {turned, 0, 1}, {carried, 0}, {carried, 1}, {carried, 2}},
+  };
+  reference::dice d(11);
+  for (int k = 0; k < 60; ++k) {
+    rules r;
+    int const n = 1 + d.below(5);
+    for (int j = 0; j < n; ++j) {
+      next_value v;
+      v.is = next_value::form(d.below(j > 0 ? 5 : 4));
+      v.of = d.below(v.is == same ? j : n);
+      v.and_of = d.below(n);
+      r.push_back(v);
+    }
+    all.push_back(r);
+  }
+  int which = 0;
+  for (rules const& r : all) {
+    CAPTURE(which);
+    ++which;
+    for (int trips = 0; trips < 8; ++trips)
+      for (int const kind : {0, 1, 2, 3, 4, 5}) {
+        int const elements[]{1, 3, 16, 37};
+        carried_loop const l{r, elements[(which + trips) % 4], kind % 2 == 1, kind == 2 || kind == 3,
+                             kind > 3};
+        (void)checked(l, trips);
+      }
+  }
+}
+
+TEST_CASE("an iteration of a loop copies no carried value") {
+  using enum next_value::form;
+  constexpr int n = 50;
+  constexpr std::int64_t one = 8 * n;
+  auto const loop = [](rules const& r, bool asks) { return carried_loop{r, n, asks, false, false}; };
+  rules const power{{computed, 0, 0}}, turn{{turned, 0, 0}}, sums{{carried, 1}, {computed, 0, 1}},
+      chain{{carried, 1}, {carried, 2}, {turned, 0, 1}}, circle{{carried, 1}, {carried, 2}, {carried, 0}},
+      twice{{computed, 0, 1}, {same, 0}};
+  for (int const trips : {3, 4, 5, 6, 7, 60, 61}) { // known: all is written where the results belong
+    CHECK(checked(loop(power, false), trips) == 0);
+    CHECK(checked(loop(turn, false), trips) == 0);
+    CHECK(checked(loop(sums, false), trips) == 0);
+    CHECK(checked(loop(chain, false), trips) == 0);
+    CHECK(checked(loop(circle, false), trips) == 3 * one); // first values, which stay what they were
+    CHECK(checked(loop(twice, false), trips) == one);      // two results do not share memory
+    CHECK(checked(loop(power, true), trips) == 0);
+    CHECK(checked(loop(turn, true), trips) == (trips % 2 == 1 ? 0 : one));
+    CHECK(checked(loop(sums, true), trips) <= 3 * one);
+    CHECK(checked(loop(chain, true), trips) <= 4 * one);
+  }
+  CHECK(checked(loop(sums, false), 0) == 2 * one);
+  CHECK(checked(loop(sums, false), 1) == one); // a is what b was
+  // what is prepared: the body only computes, in place where nothing else reads what was there
+  auto const places = [&](rules const& r, int steps) {
+    graph const g = loop(r, false).made(5);
+    interpreter const p(g);
+    detail::interpret::program_data const& body = body_of(p);
+    CHECK(body.moves.empty());
+    CHECK(body.steps.size() == steps);
+    int all = 0;
+    for (auto const& ring : p.codes()[0].program.rings) all += ring.places.count;
+    return all;
+  };
+  CHECK(places(power, 1) == 1);
+  CHECK(places(turn, 1) == 2);
+  CHECK(places(sums, 1) == 2); // b is written over a
+  CHECK(places(chain, 1) == 4);
+  CHECK(places(circle, 0) == 0);
+  CHECK(places(twice, 1) == 1);
 }

@@ -68,7 +68,7 @@ public:
   /// Whether output k may be input j exactly, where outputs and inputs are said to be apart: when it is written, nobody
   /// reads the input any more.
   bool may_replace(int k, int j) const noexcept {
-    return detail::interpret::is_free(inputs_read_[j], outputs_written_[k]);
+    return detail::interpret::is_free(codes_[0].inputs_read[j], codes_[0].outputs_written[k]);
   }
 
   /// Inputs and outputs are contiguous; of those in the workspace nothing is asked. An output may be an input exactly
@@ -110,7 +110,6 @@ private:
   array<detail::interpret::region_code> codes_; // the graph itself first
   array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
   array<bool> input_read_;
-  array<detail::interpret::use_of_memory> inputs_read_, outputs_written_;
   array<detail::label_check> label_checks_; // with sizes for dimensions
   bool records_ = false;
   failure failed_;
@@ -140,8 +139,6 @@ private:
     output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);
     input_places_ = static_cast<array<std::int64_t>&&>(made.input_places);
     output_places_ = static_cast<array<std::int64_t>&&>(made.output_places);
-    inputs_read_ = static_cast<array<detail::interpret::use_of_memory>&&>(made.inputs_read);
-    outputs_written_ = static_cast<array<detail::interpret::use_of_memory>&&>(made.outputs_written);
     label_checks_ = array<detail::label_check>(detail::count_label_checks(g));
     detail::find_label_checks(g, label_checks_.data());
     for (detail::label_check& l : label_checks_)

@@ -30,13 +30,13 @@ public:
   Kernels const& kernels;
   failure failed;
   array<std::int32_t> input_roots;
-  array<strided> outputs; // without a root: absent
+  array<strided> outputs; // without a root: absent, or handed on
 
   interpreter_build(graph_view const& v, std::int64_t const* sizes_of_extents, Kernels const& k,
-                    graph_values& all_regions, std::int32_t r, interpreter_memory const* memory = nullptr)
+                    graph_values& all_regions, std::int32_t r, interpreter_memory const* memory, int carried)
       : unit_maker(v, sizes_of_extents, all_regions, r), kernels(k), memory_(memory) {
     check();
-    if (failed.why == nullptr) make_units();
+    if (failed.why == nullptr) make_units(carried);
   }
 
 private:
@@ -66,7 +66,7 @@ private:
     }
   }
 
-  void make_units() {
+  void make_units(int carried) { // so many outputs are handed on by address where nothing computes them
     mark_needed();
     for (int k = 0; k < g.input_count(region); ++k) {
       symbol const t = g.input(k, region);
@@ -94,9 +94,9 @@ private:
         continue;
       }
       strided v = value(g.output(k, region));
-      // what is copied from an argument at the end could have been overwritten by another result that is in
-      // its place
-      if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
+      // what is copied from an argument at the end could have been overwritten by another result in its place
+      if (k < carried && is_argument(v)) v = handed_on(k, v);
+      else if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
         v = copied(v, g.node_count);
       outputs.push(v);
     }

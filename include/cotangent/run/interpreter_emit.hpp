@@ -31,7 +31,7 @@ public:
   array<kept_region> regions_of_step; // which regions they run
   array<kept_tape> tapes_of_step;
 
-  /// `regions.code_of(region)` prepares a region and says which of `regions.codes` it is.
+  /// `regions.code_of(region, carried)` prepares a region and says which of `regions.codes` it is.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
       : b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
@@ -66,8 +66,8 @@ private:
     if (step_scratch.back() < bytes) step_scratch.back() = bytes;
     if (scratch_bytes < bytes) scratch_bytes = bytes;
   }
-  std::int32_t code_of(char const* what, std::int32_t region) {
-    std::int32_t const code = regions_.code_of(region);
+  std::int32_t code_of(char const* what, std::int32_t region, int carried = 0) {
+    std::int32_t const code = regions_.code_of(region, carried);
     regions_of_step.push({what, step_scratch.size() - 1, code, 0});
     return code;
   }
@@ -305,7 +305,7 @@ private:
     if (l.stacked > 0) tapes_of_step.push({step_scratch.size() - 1, recorded});
     for (int k = 0; k < l.output_count(); ++k)
       s.keeps = s.keeps || g.tensors[g.output(k, l.body)].depth > 0;
-    s.body = code_of("body", l.body);
+    s.body = code_of("body", l.body, l.carried);
     if (l.condition != none) s.condition = code_of("condition", l.condition);
     std::int64_t bytes = 0;
     auto const place = [&](std::int64_t& where, std::int64_t size) {
@@ -322,9 +322,10 @@ private:
       if (shared < condition.memory_bytes) shared = condition.memory_bytes;
     }
     place(s.shared, shared);
-    std::int64_t second = 0;
-    for (int k = 0; k < l.carried; ++k) second += carried_bytes(program.region_values[s.lasts.first + k].bytes);
-    place(s.second, second + 64);
+    place_carries(program, s, regions_.codes[s.body], [&](std::int64_t size) {
+      std::int64_t where = 0;
+      return place(where, size), where;
+    });
     s.zero_bytes = zeros;
     place(s.zeros, zeros);
     need_scratch(bytes);

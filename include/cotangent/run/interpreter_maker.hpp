@@ -40,16 +40,6 @@ template <class List> struct control_operations {
   static operation const* zero() noexcept { return info_of<typename later<op::sequence_zero, List>::type>(); }
 };
 
-/// When an input is read last, or an output written first: the step, and the unit of it where all work position by
-/// position.
-struct use_of_memory {
-  std::int32_t position = -1, unit = -1;
-};
-/// Whether what is read last then is free when something is written then.
-constexpr bool is_free(use_of_memory const& read, use_of_memory const& written) noexcept {
-  return read.position != written.position ? read.position < written.position : read.unit <= written.unit;
-}
-
 /// Prepares the regions of a graph, each once, those inside before those around them.
 template <class List> class region_maker {
 public:
@@ -63,7 +53,6 @@ public:
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
   array<std::int64_t> input_places, output_places;     // in its workspace; -1 where they are the caller's
-  array<use_of_memory> inputs_read, outputs_written;
 
   region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
       : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {
@@ -72,8 +61,9 @@ public:
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
   }
 
-  std::int32_t code_of(std::int32_t region) {
-    region_code made = make(region);
+  /// `carried`: so many of its first outputs are the next values of a loop.
+  std::int32_t code_of(std::int32_t region, int carried = 0) {
+    region_code made = make(region, carried);
     codes.resize(codes.size() + 1);
     codes.back() = static_cast<region_code&&>(made);
     return codes.size() - 1;
@@ -82,11 +72,13 @@ public:
 private:
   interpreter_memory memory_;
 
-  region_code make(std::int32_t region) {
+  region_code make(std::int32_t region, int carried = 0) {
     region_code code;
-    interpreter_build<kernel_table> b(g, sizes, kernels, values, region, region == 0 ? &memory_ : nullptr);
+    interpreter_build<kernel_table> b(g, sizes, kernels, values, region, region == 0 ? &memory_ : nullptr,
+                                      carried);
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
+    b.hand_on_equals(b.outputs, carried);
     layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
@@ -114,10 +106,11 @@ private:
     }
     code.inputs = g.input_count(region);
     code.outputs = b.outputs.size();
+    if (region == 0 || carried > 0) note_uses(b, direct, code);
+    code.sources = static_cast<array<output_source>&&>(b.sources);
     if (region == 0) {
       for (strided const& v : b.outputs) output_elements.push(v.count());
       for (std::int32_t const r : b.input_roots) input_elements.push(b.plan.roots[r].elements);
-      note_uses(b, direct);
     }
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
@@ -230,17 +223,18 @@ private:
     return direct;
   }
 
-  void note_uses(interpreter_build<kernel_table> const& b, array<bool> const& direct) {
+  static void note_uses(interpreter_build<kernel_table> const& b, array<bool> const& direct,
+                        region_code& code) {
     plan_data const& p = b.plan;
     array<reads_in_step> reads(p.roots.size());
     for (std::int32_t const i : b.input_roots) {
       std::int32_t const last = p.roots[i].last, step = last < 0 || last >= p.order.size() ? -1 : p.order[last];
       if (step >= 0 && p.steps[step].shape >= 0 && reads[i].step != step) note_reads(p, step, reads);
-      inputs_read.push(last_read(p, i, step, reads));
+      code.inputs_read.push(last_read(p, i, step, reads));
     }
     for (int k = 0; k < b.outputs.size(); ++k) // what is copied there at the end comes after all that reads
-      outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
-                                     : use_of_memory{p.order.size() + 1, 0});
+      code.outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
+                                          : use_of_memory{p.order.size() + 1, 0});
   }
 
   /// In pieces it is written from the first step on.

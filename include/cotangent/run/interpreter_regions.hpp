@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_REGIONS_HPP
 
 #include <cotangent/run/interpreter_calls.hpp>
+#include <cotangent/run/interpreter_carries.hpp>
 #include <cotangent/run/interpreter_record.hpp>
 #include <cotangent/transform/tape_options.hpp>
 
@@ -24,6 +25,8 @@ struct region_code {
   program_data program;
   array<std::int64_t> constant_words;
   int inputs = 0, outputs = 0;
+  array<output_source> sources; // by output
+  array<use_of_memory> inputs_read, outputs_written;
   std::int64_t table_bytes = 0;  // of the bases
   std::int64_t scratch_bytes = 0;
   std::int64_t memory_bytes = 0; // scratch and results
@@ -43,11 +46,9 @@ struct region_code {
     run_context c{bases, outer.codes, outer.record, outer.state};
     for (step const& s : program.steps) s.run(program, s.which, c);
     outer.state = c.state;
+    outer.moved += c.moved;
   }
 };
-
-/// The room for a carried value, with what kernels may read beyond its end.
-inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return rounded(bytes) + 64; }
 
 using tape_sequence = tape::sequence;
 static_assert(rounded(sizeof(tape_sequence)) == sequence_bytes);
@@ -107,6 +108,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     return zeros;
   };
 
+  carried_values const carries(p, s, c, to_body, s.limited && s.condition < 0 ? rounds : 0);
   std::int64_t done = 0;
   for (; done < rounds; ++done, *count += s.reverse ? -1 : 1) {
     if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
@@ -131,23 +133,14 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
       from_body[s.carried + k] = entry;
     }
     if (done >= rounds) break;
-    std::int64_t second = s.second;
-    for (int k = 0; k < s.carried; ++k) { // what is read now is not what is written
-      region_value const& last = values[s.lasts.first + k];
-      char* const one = c.at(last.at);
-      from_body[k] = to_body[1 + k] == one ? area + second : one;
-      second += carried_bytes(last.bytes);
-    }
+    carries.set_places(from_body);
+    carries.hand_on();
     tape::mark const mark = c.record == nullptr ? tape::mark{} : c.record->here();
     body.run(to_body - base::first_argument, c);
     if (c.record != nullptr && !s.keeps) c.record->back_to(mark);
     for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
   }
-  for (int k = 0; k < s.carried; ++k) {
-    region_value const& last = values[s.lasts.first + k];
-    if (to_body[1 + k] != c.at(last.at))
-      std::memcpy(c.at(last.at), to_body[1 + k], static_cast<std::size_t>(last.bytes));
-  }
+  carries.finish(done);
   std::memcpy(c.at(s.trips), &done, sizeof done);
 }
 

@@ -36,6 +36,7 @@ struct run_context {
   region_code const* codes = nullptr; // of all regions
   tape* record = nullptr;
   status state = status::ok;
+  std::int64_t moved = 0; // bytes of carried values that loops copied
 
   char* at(address const& a) const noexcept { return bases[a.base] + a.offset; }
 };
@@ -234,6 +235,23 @@ struct loop_sequence {
   bool nested = false;
 };
 
+/// A carried value that a step of the body computes, and the places where it is written in turn, one after another from the
+/// last to the first.
+struct carry_ring {
+  std::int32_t output = 0; // of the body
+  bool spare = false;      // the last place is no result
+  range places;            // in `places`
+  std::int64_t bytes = 0;
+};
+struct carry_place {
+  address at;
+  std::int32_t carry = -1; // whose result it is
+};
+/// A carried value that the body hands on from another: by address, from one argument or result of the body.
+struct handed_on {
+  std::int32_t to = 0, from = 0;
+};
+
 struct loop_step {
   std::int32_t condition = -1, body = -1; // codes
   bool limited = false, starts = false, runs_first = false, reverse = false;
@@ -242,8 +260,11 @@ struct loop_step {
   int carried = 0, captured = 0;
   range inits, captures, lasts; // in `region_values`
   range scans, stacks;          // in `sequences`
+  range rings, handed;
+  range others; // in `indices`: carried values that do not end in a place where they were written
   // in the scratch memory of the step
-  std::int64_t body_table = 0, condition_table = 0, shared = 0, second = 0, zeros = 0, zero_bytes = 0, words = 0;
+  std::int64_t body_table = 0, condition_table = 0, shared = 0, turns = 0, zeros = 0, zero_bytes = 0,
+               words = 0;
 };
 
 struct case_step {
@@ -287,7 +308,10 @@ struct program_data {
   array<sequence_sum> sums;
   array<region_value> region_values;
   array<loop_sequence> sequences;
-  array<std::int32_t> branches;
+  array<carry_ring> rings;
+  array<carry_place> places;
+  array<handed_on> handed;
+  array<std::int32_t> branches, indices;
 };
 
 } // namespace COTANGENT_ABI

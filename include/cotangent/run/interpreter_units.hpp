@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/graph/window.hpp>
+#include <cotangent/run/interpreter_carries.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/interpreter_pieces.hpp>
 #include <cotangent/run/interpreter_plan.hpp>
@@ -53,10 +54,30 @@ public:
   std::int32_t region;
   plan_data plan;
   array<std::int64_t> constants; // eight words each: one element, filling a line
+  array<output_source> sources;  // by output
 
   std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes[-1 - d]; }
   std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
   symbol written_root(std::int32_t pieces) const noexcept { return all_.written.root(pieces); }
+
+  /// Hands on, of the first outputs, those that are another one too.
+  void hand_on_equals(array<strided>& outputs, int carried) {
+    sources.resize(outputs.size());
+    if (carried == 0) return;
+    array<std::int32_t> shown(plan.roots.size(), -1); // by root: the output that it is
+    for (int k = outputs.size(); k-- > 0;) { // what a loop records comes first: it has a place of its own
+      if (outputs[k].root < 0) continue;
+      std::int32_t& as = shown[outputs[k].root];
+      if (as < 0 || (k < carried && as < carried)) as = k;
+    }
+    for (int k = 0; k < carried; ++k) {
+      if (outputs[k].root < 0) continue;
+      std::int32_t const as = shown[outputs[k].root];
+      if (as == k || !(outputs[as] == outputs[k])) continue;
+      outputs[k] = {};
+      sources[k] = {output_source::output, as};
+    }
+  }
 
 protected:
   graph_values& all_;
@@ -222,6 +243,20 @@ protected:
     all_.written.each_view(plan.roots[v.root].pieces, v, [&](symbol, std::int32_t step) {
       if (step != none) visit(step);
     });
+  }
+
+  // ---- carried values that are handed on
+
+  /// Whether it is all of an input, other than the count of a loop's iterations.
+  bool is_argument(strided const& v) const {
+    memory_root const& r = plan.roots[v.root];
+    return r.kind == home::input && r.which > 0 && r.pieces == none && v.offset == 0 && v.contiguous() &&
+           v.count() == r.elements;
+  }
+  strided handed_on(int k, strided const& v) {
+    sources.resize(k + 1);
+    sources[k] = {output_source::input, plan.roots[v.root].which};
+    return {};
   }
 
 private:

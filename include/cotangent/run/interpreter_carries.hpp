@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_CARRIES_HPP
+#define COTANGENT_RUN_INTERPRETER_CARRIES_HPP
+
+#include <cotangent/run/interpreter_steps.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// Where the carried values of a loop stand. What the body computes is written where the next iteration reads it; what it
+// hands on from one carried value to another moves by its address. So an iteration copies nothing, and where the number of
+// iterations is known, what is computed last is written where the loop's results belong.
+
+namespace cotangent::detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// The room for a carried value, with what kernels may read beyond its end.
+inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return rounded(bytes) + 64; }
+
+/// When an input is read last, or an output written first: the step, and the unit of it where all work position by
+/// position.
+struct use_of_memory {
+  std::int32_t position = -1, unit = -1;
+};
+/// Whether what is read last then is free when something is written then.
+constexpr bool is_free(use_of_memory const& read, use_of_memory const& written) noexcept {
+  return read.position != written.position ? read.position < written.position : read.unit <= written.unit;
+}
+
+/// How an output of a region comes about: a step of the region writes it; or it is an input, whole; or it is another
+/// output.
+struct output_source {
+  enum form : unsigned char { made, input, output } is = made;
+  std::int32_t which = 0;
+};
+
+/// Who computes a carried value, and how many iterations before it came to this one from there.
+struct carry_origin {
+  std::int32_t maker = -1; // a carried value; -1: none of them, it is handed around or comes from outside
+  std::int32_t depth = 0;
+};
+
+/// The origins of all carried values: `next` says of each what the body gives for it.
+inline array<carry_origin> carry_origins(output_source const* next, int carried) {
+  enum : unsigned char { unknown, asked, known };
+  array<carry_origin> from(carried);
+  array<unsigned char> seen(carried, unknown);
+  array<std::int32_t> path;
+  auto const before = [&](std::int32_t k) { // the carried value that it is now, or is the same as
+    output_source const& s = next[k];
+    std::int32_t const j = s.is == output_source::input ? s.which - 1 : s.which;
+    return s.is == output_source::made || j >= carried ? -1 : j;
+  };
+  for (std::int32_t k = 0; k < carried; ++k) {
+    std::int32_t at = k;
+    for (; at >= 0 && seen[at] == unknown; at = before(at)) {
+      seen[at] = asked;
+      path.push(at);
+    }
+    carry_origin one = at >= 0 && seen[at] == known ? from[at] : carry_origin{};
+    while (!path.empty()) {
+      std::int32_t const j = path.pop();
+      if (next[j].is == output_source::made) one = {j, 0};
+      else if (next[j].is == output_source::input && one.maker >= 0) ++one.depth;
+      from[j] = one;
+      seen[j] = known;
+    }
+  }
+  return from;
+}
+
+/// Gives the carried values of a loop their places: what the body computes for one of them stands in turn in the results
+/// that it will have been handed on to, and in one more place where it may not be written over what is read last then.
+/// `results`: by carried value. `place(bytes)` makes room in the scratch memory of the step.
+template <class Code, class Place>
+void place_carries(program_data& p, loop_step& s, Code const& body, Place place) {
+  output_source const* const next = body.sources.data();
+  bool const known = s.limited && s.condition < 0;
+  array<carry_origin> const from = carry_origins(next, s.carried);
+  s.handed = {p.handed.size(), 0};
+  for (std::int32_t k = 0; k < s.carried; ++k)
+    if (next[k].is != output_source::made)
+      p.handed.push(
+          {body.inputs + k, (next[k].is == output_source::output ? body.inputs : 0) + next[k].which});
+  s.handed.count = p.handed.size() - s.handed.first;
+
+  // by computed value: how many iterations it stays, and whether it may be written over what it was then
+  array<std::int32_t> stays(s.carried, 0), first(s.carried + 1, 0);
+  for (carry_origin const& o : from)
+    if (o.maker >= 0 && stays[o.maker] <= o.depth) stays[o.maker] = o.depth + 1;
+  for (int m = 0; m < s.carried; ++m) first[m + 1] = first[m] + stays[m];
+  array<std::int32_t> stands_for(first[s.carried], -1); // by computed value, by iteration since
+  array<bool> over(s.carried, true);
+  array<std::int32_t> others;
+  for (std::int32_t k = 0; k < s.carried; ++k) {
+    auto const [m, depth] = from[k];
+    if (m >= 0 && depth + 1 == stays[m] && !is_free(body.inputs_read[1 + k], body.outputs_written[m]))
+      over[m] = false;
+    if (m >= 0 && stands_for[first[m] + depth] < 0) stands_for[first[m] + depth] = k;
+    else others.push(k);
+  }
+  s.others = {p.indices.size(), others.size()};
+  for (std::int32_t const k : others) p.indices.push(k);
+  s.rings = {p.rings.size(), 0};
+  for (std::int32_t m = 0; m < s.carried; ++m) {
+    if (stays[m] == 0) continue;
+    carry_ring r;
+    r.output = m;
+    r.spare = !over[m] || (stays[m] > 1 && !known);
+    r.bytes = p.region_values[s.lasts.first + m].bytes;
+    r.places = {p.places.size(), stays[m]};
+    for (std::int32_t d = 0; d < stays[m]; ++d) {
+      std::int32_t const k = stands_for[first[m] + d];
+      p.places.push({p.region_values[s.lasts.first + k].at, k});
+    }
+    if (r.spare) p.places.push({{0, place(carried_bytes(r.bytes))}, -1});
+    r.places.count = p.places.size() - r.places.first;
+    p.rings.push(r);
+    ++s.rings.count;
+  }
+  s.turns = place(s.rings.count * static_cast<std::int64_t>(sizeof(std::int32_t)));
+}
+
+/// The carried values of a loop while it runs.
+class carried_values {
+  program_data const& p_;
+  loop_step const& s_;
+  run_context& c_;
+  char** const to_body_;
+  std::int32_t* const turns_; // by ring: the place that is written next
+
+  char* at(carry_ring const& r, std::int32_t k) const noexcept {
+    return c_.at(p_.places[r.places.first + k].at);
+  }
+  void move(char* to, char const* from, std::int64_t bytes) const noexcept {
+    if (to == from) return;
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+    c_.moved += bytes;
+  }
+
+public:
+  /// `rounds`: how many iterations there will be, where that is known.
+  carried_values(program_data const& p, loop_step const& s, run_context& c, char** to_body,
+                 std::int64_t rounds) noexcept
+      : p_(p), s_(s), c_(c), to_body_(to_body),
+        turns_(reinterpret_cast<std::int32_t*>(c.bases[0] + s.turns)) {
+    for (int k = 0; k < s.rings.count; ++k) {
+      int const n = p.rings[s.rings.first + k].places.count;
+      turns_[k] = n == 1 || rounds < 1 ? 0 : static_cast<std::int32_t>((rounds - 1) % n);
+    }
+  }
+  /// Where the body is to write what it computes.
+  void set_places(char** from_body) const noexcept {
+    for (int k = 0; k < s_.rings.count; ++k) {
+      carry_ring const& r = p_.rings[s_.rings.first + k];
+      from_body[r.output] = at(r, turns_[k]);
+      turns_[k] = turns_[k] == 0 ? r.places.count - 1 : turns_[k] - 1;
+    }
+  }
+  /// And what it hands on: when the places of all that it computes are set, before it runs.
+  void hand_on() const noexcept {
+    for (int k = 0; k < s_.handed.count; ++k) {
+      handed_on const& h = p_.handed[s_.handed.first + k];
+      to_body_[h.to] = to_body_[h.from];
+    }
+  }
+  /// Puts the values after so many iterations where the loop's results are.
+  void finish(std::int64_t done) const noexcept {
+    region_value const* const results = p_.region_values.data() + s_.lasts.first;
+    for (int k = 0; k < s_.others.count; ++k) {
+      std::int32_t const i = p_.indices[s_.others.first + k];
+      move(c_.at(results[i].at), to_body_[1 + i], results[i].bytes);
+    }
+    for (int k = 0; k < s_.rings.count; ++k) {
+      carry_ring const& r = p_.rings[s_.rings.first + k];
+      if (r.spare && done > 0) turn_back(r, turns_[k] + 1 == r.places.count ? 0 : turns_[k] + 1);
+      for (std::int32_t d = done < r.places.count ? static_cast<std::int32_t>(done) : r.places.count;
+           d < r.places.count; ++d)
+        if (std::int32_t const i = p_.places[r.places.first + d].carry; i >= 0)
+          move(c_.at(results[i].at), to_body_[1 + i], r.bytes); // it still has a first value
+    }
+  }
+
+private:
+  /// What stands `by` places further on comes to each place but the spare one, which is the last.
+  void turn_back(carry_ring const& r, std::int32_t by) const noexcept {
+    if (by == 0) return;
+    std::int32_t const n = r.places.count, spare = n - 1;
+    auto const after = [&](std::int32_t k) { return k + by < n ? k + by : k + by - n; };
+    for (std::int32_t k = after(spare); k != spare; k = after(k)) move(at(r, k), at(r, after(k)), r.bytes);
+    std::int32_t circles = n;
+    for (std::int32_t rest = by; rest != 0;) {
+      std::int32_t const left = circles % rest;
+      circles = rest;
+      rest = left;
+    }
+    for (std::int32_t first = 0; first + 1 < circles;
+         ++first) { // those without the spare place go through it
+      move(at(r, spare), at(r, first), r.bytes);
+      std::int32_t k = first;
+      for (; after(k) != first; k = after(k)) move(at(r, k), at(r, after(k)), r.bytes);
+      move(at(r, k), at(r, spare), r.bytes);
+    }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::detail::interpret
+
+#endif
