@@ -5,6 +5,8 @@
 #include "formula.hpp"
 
 #include <cotangent/trace/convolution.hpp>
+#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/mirror.hpp>
 #include <cotangent/trace/network.hpp>
 #include <cotangent/trace/random.hpp>
 #include <cotangent/trace/trace.hpp>

@@ -5,6 +5,7 @@
 // ERRORS: 1
 // LINES: clang 30
 #include <cotangent/cotangent.hpp>
+#include <cotangent/trace/fit.hpp>
 
 namespace ct = cotangent;
 

@@ -3,6 +3,7 @@
 // ERRORS: 1
 // LINES: g++ 30, clang 30
 #include <cotangent/cotangent.hpp>
+#include <cotangent/trace/fit.hpp>
 
 namespace ct = cotangent;
 

@@ -5,6 +5,8 @@
 #include <cotangent/dynamic/graph_access.hpp>
 #include <cotangent/dynamic/network.hpp>
 #include <cotangent/dynamic/random.hpp>
+#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/mirror.hpp>
 
 #include "catch.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 // Programs in a budget of memory. What is kept and what is computed again is chosen by constant evaluations, one for each
-// step of the search, and what was chosen is measured as it is laid out.
+// step of the search, and what was chosen is measured as it is laid out. (Not in cotangent.hpp: who needs them includes this.)
 
 namespace cotangent {
 namespace detail {

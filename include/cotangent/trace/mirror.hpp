@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// Programs that compute again for their gradients what is cheap.
+// Programs that compute again for their gradients what is cheap. (Not in cotangent.hpp: who needs them includes this.)
 
 namespace cotangent {
 namespace detail {

@@ -7,12 +7,10 @@
 #include <cotangent/trace/checkpoint.hpp>
 #include <cotangent/trace/checkpoint_sequence.hpp>
 #include <cotangent/trace/expr.hpp>
-#include <cotangent/trace/fit.hpp>
 #include <cotangent/trace/function.hpp>
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/grad.hpp>
 #include <cotangent/trace/indexing.hpp>
-#include <cotangent/trace/mirror.hpp>
 #include <cotangent/trace/movement.hpp>
 #include <cotangent/trace/optimisers.hpp>
 #include <cotangent/trace/plain.hpp>
