@@ -248,6 +248,30 @@ TEST_CASE("elements convert into one another") {
       }
 }
 
+TEST_CASE("integers wrap around, and what they cannot hold converts to the lowest") {
+  for (std::int64_t const n : lengths) {
+    for (element const e : {element::int32, element::int64}) {
+      CAPTURE(name_of(e), n);
+      graph_under_test t;
+      term const x = t.input(e, n), y = t.input(e, n), large = x * x * x * x * x * x * x * x;
+      t.output(large + y * large);
+      t.output(-large - large * large);
+      t.output(extend::sum(large * y, 1));
+      t.compare_with_reference(0, -40, 40);
+    }
+    for (element const from : {element::float32, element::float64})
+      for (element const to : {element::int32, element::int64}) {
+        CAPTURE(name_of(from), name_of(to), n);
+        graph_under_test t;
+        term const x = t.input(from, n);
+        t.output(extend::convert(x, to));
+        t.output(extend::convert(x * x * x * x * x, to));
+        if (!fast) t.output(extend::convert(extend::apply<op::log>(x), to)); // of what is negative: NaN
+        t.compare_with_reference(0, -1e4, 1e4);
+      }
+  }
+}
+
 TEST_CASE("operands broadcast along any axes") {
   for (element const e : numbers)
     for (std::int64_t const n : {1, 2, 7, 17, 40})

@@ -223,6 +223,11 @@ TEMPLATE_TEST_CASE("arithmetic on packs is arithmetic on their lanes", "[simd]",
       auto const back = math::convert<V>(math::convert<math::with_lane<V, std::int32_t>>(x));
       expect(each_lane(back, [&](int i) { return std::trunc(a[i]); }));
       if (math::is_fast) continue;
+      V const any = math::select(x < V{}, math::broadcast<V>(not_a_number<T>), x * math::broadcast<V>(T(1e9)));
+      expect(each_lane(math::to_integer<math::with_lane<V, std::int32_t>>(any),
+                       [&](int i) { return math::to_integer<std::int32_t>(math::get(any, i)); }));
+      expect(each_lane(math::to_integer<math::with_lane<V, std::int64_t>>(any),
+                       [&](int i) { return math::to_integer<std::int64_t>(math::get(any, i)); }));
       expect(each_lane(math::sqrt(math::abs(x)), [&](int i) { return std::sqrt(std::fabs(a[i])); }));
       expect(each_lane(math::fma(x, y, z), [&](int i) { return math::fma(a[i], b[i], c[i]); }));
       // A product and a sum of their own: never contracted, however they are written.

@@ -615,6 +615,7 @@ TEST_CASE("gradients of graphs with views are what differences say") {
 
 TEST_CASE("gradients through a hundred thousand views are made at once") {
   constexpr int n = 100000;
+  constexpr double at_once = 40; // seconds: with sanitizers a third of them, and where something is quadratic many more
   auto const seconds = [](auto make) {
     bench t;
     std::vector<symbol> outputs, seeds;
@@ -633,7 +634,7 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
           for (int i = 0; i < n; ++i)
             outputs.push_back(apply<op::exp>(term{&t.b, range(t.b, x, {i}, {1})}).id);
           return x;
-        }) < 10);
+        }) < at_once);
   CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // each from the one before
           symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
           write(t.b, info_of<op::exp>(), {x}, range(t.b, y, {0}, {1}));
@@ -641,7 +642,7 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
             write(t.b, info_of<op::sin>(), {range(t.b, y, {i - 1}, {1})}, range(t.b, y, {i}, {1}));
           outputs.push_back(y);
           return x;
-        }) < 10);
+        }) < at_once);
   CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // each from the two before
           symbol const x = tensor(t.b, {1}), y = tensor(t.b, {n});
           for (int i = 0; i < 2; ++i) write(t.b, info_of<op::exp>(), {x}, range(t.b, y, {i}, {1}));
@@ -650,7 +651,7 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
                   range(t.b, y, {i}, {1}));
           outputs.push_back(y);
           return x;
-        }) < 10);
+        }) < at_once);
   CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // small boxes, everywhere
           symbol const x = tensor(t.b, {1000, 1000});
           for (int i = 0; i < n; ++i) {
@@ -659,7 +660,7 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
             outputs.push_back(apply<op::exp>(term{&t.b, range(t.b, x, {row, column}, {2, 3})}).id);
           }
           return x;
-        }) < 10);
+        }) < at_once);
   CHECK(seconds([](bench& t, std::vector<symbol>& outputs) { // boxes that overlap
           symbol const x = tensor(t.b, {300, 300});
           for (int i = 0; i < n; ++i)
@@ -667,5 +668,5 @@ TEST_CASE("gradients through a hundred thousand views are made at once") {
                                                               {1 + i % 10, 1 + i % 20})})
                                   .id);
           return x;
-        }) < 10);
+        }) < at_once);
 }

@@ -31,13 +31,13 @@ static_assert(std::is_same_v<result<decltype(pooled), ct::tensor<double, 2, 9, 1
 
 // 2 x 2 taps on [[1, 2, 3], [4, 5, 6]]
 constexpr auto value = [](auto x, auto w) { return ct::sum(ct::square(ct::conv2d(x, w))); };
-constexpr double at(double a, double b) {
+consteval double at(double a, double b) {
   ct::tensor<double, 2, 3, 1> x{{{a}, {2}, {3}}, {{4}, {5}, {6}}};
   ct::tensor<double, 2, 2, 1, 1> w{{{{1}}, {{b}}}, {{{0}}, {{-1}}}};
   return ct::compiled(value)(x, w);
 }
 static_assert(at(1, 10) == 16. * 16. + 26. * 26.); // 1 + 20 - 5, 2 + 30 - 6
-constexpr double slope(double a, double b) {
+consteval double slope(double a, double b) {
   ct::tensor<double, 2, 3, 1> x{{{a}, {2}, {3}}, {{4}, {5}, {6}}};
   ct::tensor<double, 2, 2, 1, 1> w{{{{1}}, {{b}}}, {{{0}}, {{-1}}}};
   auto const [dx, dw] = ct::grad<0, 1>(value)(x, w);
@@ -48,7 +48,7 @@ static_assert(slope(1, 10) == 2 * (16 * 10 + 26 * 1) + 1000 * 2 * (16 * 2 + 26 *
 constexpr auto largest = [](auto x) {
   return ct::sum(ct::max_pool2d<ct::pooling{.window = {1, 2}, .stride = 1}>(x));
 };
-constexpr bool shares() {
+consteval bool shares() {
   ct::tensor<double, 1, 4, 1> x{{{2}, {2}, {1}, {5}}};
   auto const dx = ct::grad(largest)(x);
   return ct::compiled(largest)(x) == 9 && dx(0, 0, 0) == .5 && dx(0, 1, 0) == 1.5 && dx(0, 2, 0) == 0 &&
@@ -62,7 +62,7 @@ constexpr auto means = [](auto x) {
          ct::sum(ct::square(ct::max_pool2d<ct::pooling{.window = {1, 2}, .stride = 1}>(x)));
 };
 constexpr auto sloping = [](auto x) { return ct::sum(ct::square(ct::grad(means)(x))); };
-constexpr bool twice() {
+consteval bool twice() {
   ct::tensor<double, 1, 3, 1> x{{{2}, {4}, {-6}}};
   auto const dx = ct::grad(means)(x), ddx = ct::grad(sloping)(x);
   // means 3, -1; maxima 4, 4: dx = (3, 3 - 1 + 16, -1); each is linear in x near here: ddx = 2 (d dx / dx)' dx

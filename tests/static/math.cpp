@@ -23,6 +23,30 @@ static_assert(math::max(1.0, 2.0) == 2.0 && math::min(1, 2) == 1 && math::abs(-3
               math::abs(-2.5f) == 2.5f);
 static_assert(math::abs(std::numeric_limits<std::int64_t>::min()) ==
               std::numeric_limits<std::int64_t>::min());
+// Integers wrap around: a signed overflow would be no constant.
+template <class T> constexpr bool wraps() {
+  constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  return math::add(high, T{1}) == low && math::add(low, low) == 0 && math::sub(low, T{1}) == high &&
+         math::neg(low) == low && math::neg(high) == low + 1 && math::mul(high, T{2}) == -2 &&
+         math::mul(low, T{-1}) == low && math::fma(high, high, high) == low;
+}
+static_assert(wraps<std::int32_t>() && wraps<std::int64_t>());
+
+// What an integer cannot hold becomes the lowest one.
+template <class To, class From> constexpr bool holds_or_lowest() {
+  constexpr To low = std::numeric_limits<To>::min();
+  constexpr From bound = -static_cast<From>(low);
+  constexpr From below = bound * (1 - std::numeric_limits<From>::epsilon() / 2),
+                 infinity = std::numeric_limits<From>::infinity();
+  return math::to_integer<To>(From(-2.75)) == -2 && math::to_integer<To>(From(2.75)) == 2 &&
+         math::to_integer<To>(-bound) == low && math::to_integer<To>(below) == static_cast<To>(below) &&
+         math::to_integer<To>(-below) == static_cast<To>(-below) && math::to_integer<To>(bound) == low &&
+         math::to_integer<To>(infinity) == low && math::to_integer<To>(-infinity) == low &&
+         math::to_integer<To>(std::numeric_limits<From>::quiet_NaN()) == low;
+}
+static_assert(holds_or_lowest<std::int32_t, float>() && holds_or_lowest<std::int64_t, float>());
+static_assert(holds_or_lowest<std::int32_t, double>() && holds_or_lowest<std::int64_t, double>());
+static_assert(math::to_integer<std::int32_t>(-2147483648.5) == std::numeric_limits<std::int32_t>::min());
 static_assert(math::floor(-1.5) == -2 && math::floor(2.0f) == 2 && math::floor(1e300) == 1e300);
 static_assert(math::round_to_even(2.5) == 2 && math::round_to_even(-3.5f) == -4);
 static_assert(math::convert<std::int32_t>(-2.75) == -2 && math::convert<double>(3) == 3.0);

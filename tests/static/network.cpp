@@ -29,7 +29,7 @@ constexpr auto parts = [](auto x, auto heads) {
   auto const [p, q] = ct::split<0, 2>(heads);
   return ct::sum(a) + ct::sum(b * p) + ct::sum(c * q);
 };
-constexpr bool comes_together() {
+consteval bool comes_together() {
   ct::tensor<double, 3, 5> x{{1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}};
   ct::tensor<double, 2, 5> heads{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}};
   auto const dx = ct::grad(parts)(x, heads);
@@ -40,7 +40,7 @@ constexpr bool comes_together() {
 static_assert(comes_together());
 
 constexpr auto loss = [](auto z, auto t) { return ct::sum(ct::binary_cross_entropy(z, t)); };
-constexpr bool no_loss_of_digits() {
+consteval bool no_loss_of_digits() {
   ct::tensor<double, 2> z{800, -800};
   ct::tensor<double, 2> right{1, 0}, wrong{0, 1};
   return ct::compiled(loss)(z, right) == 0 && ct::compiled(loss)(z, wrong) == 1600 &&
@@ -55,7 +55,7 @@ static_assert(ct::compiled(smooth)(0.0) == 0 && ct::grad(smooth)(0.0) == 0.5 &&
 constexpr auto chosen = [](auto x, auto i) {
   return ct::sum(ct::batch_take(ct::stop_gradient(x), i) + 0 * ct::sum(x));
 };
-constexpr bool nothing_goes_back() { // X10
+consteval bool nothing_goes_back() { // X10
   ct::tensor<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
   ct::tensor<std::int64_t, 2> i{2, 0};
   return ct::compiled(chosen)(x, i) == 7 && ct::grad(chosen)(x, i)(0, 2) == 0 &&

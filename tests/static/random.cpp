@@ -32,7 +32,7 @@ static_assert(ct::compiled(uniform)(std::int64_t{7})(1, 2) != ct::compiled(unifo
 
 // A gradient goes where the value went.
 constexpr auto dropped = [](auto x, auto key) { return ct::sum(ct::dropout(x, 0.5, key)); };
-constexpr bool goes_back() {
+consteval bool goes_back() {
   ct::tensor<double, 8> x{1, 1, 1, 1, 1, 1, 1, 1};
   auto const dx = ct::grad(dropped)(x, std::int64_t{3});
   double sum = 0, both = 0;

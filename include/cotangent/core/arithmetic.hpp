@@ -13,7 +13,7 @@
 // Arithmetic over a value V, a scalar or a vector. What is written once over V gives the same bits in a
 // constant evaluation, in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>)
 // are the language's own; a product that is later added or subtracted is written fma(a, b, c) where it should
-// fuse and mul(a, b) where it must not.
+// fuse and mul(a, b) where it must not. Where V may be integers, which wrap around: add, sub, mul, neg, fma.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -43,6 +43,39 @@ COTANGENT_INLINE constexpr V opaque(V const& x) {
   }
 }
 
+template <class V>
+inline constexpr bool is_integer = std::is_integral_v<lane_t<V>> && !std::is_same_v<lane_t<V>, bool>;
+
+namespace detail {
+template <class V>
+struct modular_of {
+  using type = with_lane<V, std::make_unsigned_t<lane_t<V>>>;
+};
+} // namespace detail
+
+/// Integers without their sign: the language lets only these wrap around.
+template <class V>
+  requires is_integer<V>
+using modular = typename detail::modular_of<V>::type;
+
+template <class V>
+COTANGENT_INLINE constexpr V add(V const& a, V const& b) {
+  if constexpr (is_integer<V>) return bit_cast<V>(bit_cast<modular<V>>(a) + bit_cast<modular<V>>(b));
+  else return a + b;
+}
+
+template <class V>
+COTANGENT_INLINE constexpr V sub(V const& a, V const& b) {
+  if constexpr (is_integer<V>) return bit_cast<V>(bit_cast<modular<V>>(a) - bit_cast<modular<V>>(b));
+  else return a - b;
+}
+
+template <class V>
+COTANGENT_INLINE constexpr V neg(V const& a) {
+  if constexpr (is_integer<V>) return bit_cast<V>(modular<V>{} - bit_cast<modular<V>>(a));
+  else return -a;
+}
+
 /// a * b, rounded, whatever is done with it next.
 template <class V>
 COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
@@ -52,7 +85,8 @@ COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
 #else
   constexpr bool barrier = has_fma; // g++ contracts across statements and has no pragma against it
 #endif
-  if constexpr (barrier && is_floating<V>) return opaque<V>(a * b);
+  if constexpr (is_integer<V>) return bit_cast<V>(bit_cast<modular<V>>(a) * bit_cast<modular<V>>(b));
+  else if constexpr (barrier && is_floating<V>) return opaque<V>(a * b);
   else return a * b;
 }
 
@@ -73,7 +107,8 @@ struct do_sqrt {
 /// a * b + c: one rounding where the target has FMA, two where it has not; the same in a constant evaluation.
 template <class V>
 COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
-  if constexpr (!has_fma || !is_floating<V>) return a * b + c;
+  if constexpr (is_integer<V>) return math::add(math::mul(a, b), c);
+  else if constexpr (!has_fma || !is_floating<V>) return a * b + c;
   else if constexpr (!is_vector<V>) {
     if (std::is_constant_evaluated()) return exact::fma(a, b, c);
     if constexpr (sizeof(V) == sizeof(float)) return __builtin_fmaf(a, b, c);
@@ -127,10 +162,8 @@ COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
 /// The magnitude (of the lowest integer: itself).
 template <class V>
 COTANGENT_INLINE constexpr V abs(V const& x) {
-  if constexpr (!is_floating<V>) {
-    using wrapping = with_lane<V, std::make_unsigned_t<lane_t<V>>>;
-    return select(x < V{}, bit_cast<V>(wrapping{} - bit_cast<wrapping>(x)), x);
-  } else if constexpr (is_vector<V>)
+  if constexpr (!is_floating<V>) return select(x < V{}, math::neg(x), x);
+  else if constexpr (is_vector<V>)
     return bit_cast<V>(bit_cast<bits_t<V>>(x) & std::numeric_limits<lane_t<bits_t<V>>>::max());
   else if constexpr (sizeof(V) == sizeof(float)) return __builtin_fabsf(x);
   else return __builtin_fabs(x);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -227,7 +228,7 @@ COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
 }
 
 /// The values as another lane type, as static_cast does for a scalar: towards zero into integers, which must
-/// be able to hold them.
+/// be able to hold them (where that is not known: `to_integer`).
 template <class V2, class V>
 COTANGENT_INLINE constexpr V2 convert(V const& v) {
   static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
@@ -237,6 +238,14 @@ COTANGENT_INLINE constexpr V2 convert(V const& v) {
   } else if constexpr (native_convert<V2, V>::exists) return native_convert<V2, V>::convert(v);
   else if constexpr (is_vector<V>) return __builtin_convertvector(v, V2);
   else return static_cast<V2>(v);
+}
+
+/// Floating values as integers, towards zero; the lowest integer for what does not fit, for NaN too.
+template <class V2, class V>
+COTANGENT_INLINE constexpr V2 to_integer(V const& v) {
+  constexpr auto lowest = static_cast<lane_t<V>>(std::numeric_limits<lane_t<V2>>::lowest()); // a power of two: exact
+  V const low = broadcast<V>(lowest);
+  return math::convert<V2>(math::select(math::logical_and(v > low, v < broadcast<V>(-lowest)), v, low));
 }
 
 } // namespace COTANGENT_ABI

@@ -3,6 +3,7 @@
 #define COTANGENT_GRAPH_OPERATION_HPP
 
 #include <cotangent/core/element.hpp>
+#include <cotangent/core/lanes.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -57,7 +58,7 @@ struct scalar {
     else if constexpr (std::is_same_v<T, bool>)
       return is_floating(type) ? real != 0 : integer != 0;
     else
-      return is_floating(type) ? static_cast<T>(real) : static_cast<T>(integer);
+      return is_floating(type) ? math::to_integer<T>(real) : static_cast<T>(integer);
   }
   template <class T> static constexpr scalar of(T v) noexcept {
     if constexpr (std::is_floating_point_v<T>)

@@ -17,13 +17,6 @@ inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-/// Integers wrap, as packs of them do.
-template <class T> COTANGENT_INLINE T wrapping_sum(T x, T y) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) + static_cast<std::make_unsigned_t<T>>(y));
-  else return x + y;
-}
-
 /// to[i] += from(i) for packs and for what is left, where `from(i, count)` is a pack of the first `count` elements.
 template <class T, class Whole, class Part, class One>
 COTANGENT_INLINE void add_packs(std::int64_t count, T* to, Whole whole, Part part, One one) {
@@ -31,19 +24,19 @@ COTANGENT_INLINE void add_packs(std::int64_t count, T* to, Whole whole, Part par
   using V = simd::pack<T, static_cast<int>(w)>;
   std::int64_t i = 0;
   for (; i + 2 * w <= count; i += 2 * w) {
-    V const low = simd::load<V>(to + i) + whole(i), high = simd::load<V>(to + i + w) + whole(i + w);
+    V const low = math::add(simd::load<V>(to + i), whole(i)), high = math::add(simd::load<V>(to + i + w), whole(i + w));
     simd::store(to + i, low);
     simd::store(to + i + w, high);
   }
   if (i + w <= count) {
-    simd::store(to + i, simd::load<V>(to + i) + whole(i));
+    simd::store(to + i, math::add(simd::load<V>(to + i), whole(i)));
     i += w;
   }
   if (i == count) return;
   if constexpr (simd::detail::masked_memory<V>)
-    simd::store(to + i, simd::load<V>(to + i, count - i) + part(i, count - i), count - i);
+    simd::store(to + i, math::add(simd::load<V>(to + i, count - i), part(i, count - i)), count - i);
   else
-    for (; i < count; ++i) to[i] = detail::wrapping_sum(to[i], one(i));
+    for (; i < count; ++i) to[i] = math::add(to[i], one(i));
 }
 
 template <class T> COTANGENT_INLINE void add_elements(std::int64_t count, T const* from, T* to) {
@@ -86,7 +79,7 @@ COTANGENT_INLINE std::int64_t add_apart(std::int64_t count, T* to, From from) {
   constexpr std::make_integer_sequence<int, w> all{};
   constexpr std::make_integer_sequence<int, S> parts{};
   auto const sum = [&](V const& x, V const& y, auto k) {
-    return math::select(detail::every<S, decltype(k)::value, M>(all), x + y, x);
+    return math::select(detail::every<S, decltype(k)::value, M>(all), math::add(x, y), x);
   };
   std::int64_t i = 0;
   for (; i + w < count; i += w) // the last element of a block stands before the end of the last pack
@@ -144,7 +137,7 @@ COTANGENT_INLINE void add_row(std::int64_t count, T const* from, std::int64_t fr
   if constexpr (detail::packs_apart<T, 4>)
     if (to_step == 4) done = detail::add_row_apart<4>(count, from, from_step, to);
   for (std::int64_t i = done; i < count; ++i)
-    to[i * to_step] = detail::wrapping_sum(to[i * to_step], from[i * from_step]);
+    to[i * to_step] = math::add(to[i * to_step], from[i * from_step]);
 }
 
 /// Rows of the destination are columns of the source: squares of packs are turned on the way.
@@ -159,7 +152,7 @@ template <class T> void add_turned(copy_axis a, copy_axis b, T const* from, T* t
       simd::transpose(square);
       for (std::int64_t k = 0; k < w; ++k) {
         T* const row = to + (i + k) * a.to + j;
-        simd::store(row, simd::load<V>(row) + square[k]);
+        simd::store(row, math::add(simd::load<V>(row), square[k]));
       }
     }
   for (std::int64_t i = 0; i < a.extent; ++i) {

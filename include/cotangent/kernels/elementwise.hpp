@@ -65,7 +65,7 @@ void elementwise(void* result, void const* const* operands, std::int64_t count, 
                                             std::make_integer_sequence<int, Arity - (Mask ? 1 : 0)>{});
 }
 
-/// The same numbers as another element, as a static_cast gives them; bool counts as 0 and 1.
+/// The same numbers as another element, as a static_cast gives them (into integers: math::to_integer); bool counts as 0 and 1.
 template <class From, class To>
 void convert(void* result, void const* const* operands, std::int64_t count, unsigned fixed, void const*) {
   constexpr int w = sizeof(From) > sizeof(To) ? simd::width<From> : simd::width<To>;
@@ -84,6 +84,8 @@ void convert(void* result, void const* const* operands, std::int64_t count, unsi
     } else {
       auto const v = simd::load<math::vector<From, w>>(p);
       if constexpr (std::is_same_v<To, bool>) simd::store_mask(to + i, v != math::vector<From, w>{});
+      else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>)
+        simd::store(to + i, math::to_integer<math::vector<To, w>>(v));
       else simd::store(to + i, math::convert<math::vector<To, w>>(v));
     }
   }

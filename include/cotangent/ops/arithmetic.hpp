@@ -14,7 +14,7 @@ struct add : extend::elementwise<2> {
   static constexpr char const* name = "add";
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return static_cast<V>(a + b); }
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::add(a, b); }
   static constexpr void adjoint(adjoint_rule& r) {
     if (r.wanted(0)) r.give(0, r.dy());
     if (r.wanted(1)) r.give(1, r.dy());
@@ -27,7 +27,7 @@ struct add : extend::elementwise<2> {
 struct negate : extend::elementwise<1> {
   static constexpr char const* name = "neg";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a) { return static_cast<V>(-a); }
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a) { return math::neg(a); }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, detail::push(info_of<negate>(), {r.dy()})); }
   static constexpr void tangent(tangent_rule& r) { r.give(detail::push(info_of<negate>(), {r.dx()})); }
 };
@@ -35,7 +35,7 @@ struct negate : extend::elementwise<1> {
 struct subtract : extend::elementwise<2> {
   static constexpr char const* name = "sub";
   static constexpr extend::takes operands = extend::takes::numbers;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return static_cast<V>(a - b); }
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::sub(a, b); }
   static constexpr void adjoint(adjoint_rule& r) {
     if (r.wanted(0)) r.give(0, r.dy());
     if (r.wanted(1)) r.give(1, detail::push(info_of<negate>(), {r.dy()}));

@@ -45,6 +45,7 @@ COTANGENT_INLINE constexpr V apply_to(X const&... x) {
       return math::select(math::mask_cast<math::mask_t<V>>(a), math::broadcast<V>(1), V{});
     else if constexpr (To == element::boolean)
       return math::mask_cast<V>(a != std::remove_cvref_t<decltype(a)>{});
+    else if constexpr (is_floating(from[0]) && !is_floating(To)) return math::to_integer<V>(a);
     else return math::convert<V>(a);
   } else if constexpr (requires { requires Op::condition_first; } && sizeof...(X) == 3) {
     return choose<Op, V>(x...);
