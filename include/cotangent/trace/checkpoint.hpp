@@ -43,34 +43,26 @@ struct open_builder {
   }
 };
 
-template <class F> struct checkpoint_function : transformation<checkpoint_function<F>> {
-  using function = F;
-  [[no_unique_address]] F f;
-
-  constexpr checkpoint_function() : f(remade<F>()) {}
-  constexpr explicit checkpoint_function(F const& g) : f(g) {}
+template <class F> struct checkpoint_function : like_function<checkpoint_function<F>, F> {
+  using like_function<checkpoint_function, F>::like_function;
 
   template <class Result, class... X> constexpr Result trace(X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) return f(x...);
+    if (found.b == nullptr) return this->f(x...);
     kept_block const outer(*found.b);
     (void)found.b->open_block();
-    return f(x...);
+    return this->f(x...);
   }
   template <class... Args> static constexpr bool is_open = (find_open<Args>() || ...);
   template <class... Args> auto call_open(Args const&... args) const {
     open_builder found;
     (visit_leaves(args, found), ...);
-    if (found.b == nullptr) return f(args...);
+    if (found.b == nullptr) return this->f(args...);
     kept_block const outer(*found.b);
     (void)found.b->open_block();
-    return f(args...);
+    return this->f(args...);
   }
-  template <class Result, class... Args> static consteval bool refuses() { return false; }
-  template <class Result, class... Args> static constexpr void report() {}
-  template <class... Args> using refused_result = refused;
-  using refused_expressions = refused;
 };
 template <class F> struct outermost<checkpoint_function<F>> : outermost<F> {};
 

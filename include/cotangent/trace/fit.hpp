@@ -16,18 +16,8 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-template <class F, std::int64_t Bytes> struct fit_function : transformation<fit_function<F, Bytes>> {
-  using function = F;
-  [[no_unique_address]] F f;
-
-  constexpr fit_function() : f(remade<F>()) {}
-  constexpr explicit fit_function(F const& g) : f(g) {}
-
-  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
-  template <class Result, class... Args> static consteval bool refuses() { return false; }
-  template <class Result, class... Args> static constexpr void report() {}
-  template <class... Args> using refused_result = refused;
-  using refused_expressions = refused;
+template <class F, std::int64_t Bytes> struct fit_function : like_function<fit_function<F, Bytes>, F> {
+  using like_function<fit_function, F>::like_function;
 };
 template <class F, std::int64_t Bytes> struct outermost<fit_function<F, Bytes>> : outermost<F> {};
 

@@ -128,12 +128,13 @@ public:
   }
 };
 
-template <class F> struct compiled_function : transformation<compiled_function<F>> {
+/// What takes, returns and refuses as the function does that it is made of.
+template <class Self, class F> struct like_function : transformation<Self> {
   using function = F;
   [[no_unique_address]] F f;
 
-  constexpr compiled_function() : f(remade<F>()) {}
-  constexpr explicit compiled_function(F const& g) : f(g) {}
+  constexpr like_function() : f(remade<F>()) {}
+  constexpr explicit like_function(F const& g) : f(g) {}
 
   template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
@@ -142,27 +143,23 @@ template <class F> struct compiled_function : transformation<compiled_function<F
   using refused_expressions = refused;
 };
 
-/// The same without any rewriting of its graph; inside a traced function, of its nodes.
-template <class F> struct exact_function : transformation<exact_function<F>> {
-  using function = F;
-  [[no_unique_address]] F f;
+template <class F> struct compiled_function : like_function<compiled_function<F>, F> {
+  using like_function<compiled_function, F>::like_function;
+};
 
-  constexpr exact_function() : f(remade<F>()) {}
-  constexpr explicit exact_function(F const& g) : f(g) {}
+/// The same without any rewriting of its graph; inside a traced function, of its nodes.
+template <class F> struct exact_function : like_function<exact_function<F>, F> {
+  using like_function<exact_function, F>::like_function;
 
   template <class Result, class... X> constexpr Result trace(X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) return f(x...);
+    if (found.b == nullptr) return this->f(x...);
     bool const outer = std::exchange(found.b->exact, true);
-    Result const y = f(x...);
+    Result const y = this->f(x...);
     found.b->exact = outer;
     return y;
   }
-  template <class Result, class... Args> static consteval bool refuses() { return false; }
-  template <class Result, class... Args> static constexpr void report() {}
-  template <class... Args> using refused_result = refused;
-  using refused_expressions = refused;
 };
 
 } // namespace COTANGENT_ABI

@@ -15,19 +15,9 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-template <class F, bool (*May)(node const&)> struct mirror_function
-    : transformation<mirror_function<F, May>> {
-  using function = F;
-  [[no_unique_address]] F f;
-
-  constexpr mirror_function() : f(remade<F>()) {}
-  constexpr explicit mirror_function(F const& g) : f(g) {}
-
-  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
-  template <class Result, class... Args> static consteval bool refuses() { return false; }
-  template <class Result, class... Args> static constexpr void report() {}
-  template <class... Args> using refused_result = refused;
-  using refused_expressions = refused;
+template <class F, bool (*May)(node const&)>
+struct mirror_function : like_function<mirror_function<F, May>, F> {
+  using like_function<mirror_function, F>::like_function;
 };
 template <class F, bool (*May)(node const&)>
 struct outermost<mirror_function<F, May>> : outermost<F> {};
