@@ -93,11 +93,9 @@ public:
         else if (in_pieces[static_cast<std::size_t>(y)]) s.written[y].push_back(y);
       }
     archived::json const* const beside = parts::member_if(j_, "symbols");
-    array<dependency> edges;
-    for (int k = 0; k < 2 && beside != nullptr; ++k)
-      for (dependency const& d : edges_in(*beside, g.nodes.size(), k == 1)) edges.push(d);
-    check(s, edges);
-    if (beside != nullptr) read_symbols(*beside, s);
+    archived_edges const edges = beside != nullptr ? edges_in(*beside, g.nodes.size()) : archived_edges();
+    check(s, edges.all);
+    if (beside != nullptr) read_symbols(*beside, edges, s);
   }
 
 private:

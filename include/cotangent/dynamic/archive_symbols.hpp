@@ -95,19 +95,26 @@ private:
   }
 };
 
-/// By hand and, `adjoints`, from operations to their adjoints.
-inline array<dependency> edges_in(archived::json const& j, std::int64_t nodes, bool adjoints) {
-  using parts = archived::graph_parts;
+/// Between nodes: those drawn by hand, then those from operations to their adjoints.
+struct archived_edges {
   array<dependency> all;
+  int by_hand = 0;
+};
+inline archived_edges edges_in(archived::json const& j, std::int64_t nodes) {
+  using parts = archived::graph_parts;
+  archived_edges edges;
+  auto const read = [&](archived::json const& pairs) {
+    for (archived::json const& pair : parts::list(pairs)) {
+      parts::list(pair, 2);
+      edges.all.push({static_cast<std::int32_t>(parts::integer(pair[0], 0, nodes - 1)),
+                      static_cast<std::int32_t>(parts::integer(pair[1], 0, nodes - 1))});
+    }
+  };
   parts::object(j, {"edges", "names", "hints", "peers", "taped", "dead", "adjoints"});
-  archived::json const* const pairs = adjoints ? parts::member_if(j, "adjoints") : &parts::member(j, "edges");
-  if (pairs == nullptr) return all;
-  for (archived::json const& pair : parts::list(*pairs)) {
-    parts::list(pair, 2);
-    all.push({static_cast<std::int32_t>(parts::integer(pair[0], 0, nodes - 1)),
-              static_cast<std::int32_t>(parts::integer(pair[1], 0, nodes - 1))});
-  }
-  return all;
+  read(parts::member(j, "edges"));
+  edges.by_hand = edges.all.size();
+  if (archived::json const* const adjoints = parts::member_if(j, "adjoints")) read(*adjoints);
+  return edges;
 }
 
 /// Whether somebody reads, writes, looks into or lists a symbol.
@@ -131,7 +138,7 @@ inline std::vector<bool> mentioned(graph_state const& s) {
 }
 
 /// Into a graph that is sound. Throws: `io_error`.
-inline void read_symbols(archived::json const& j, graph_state& s) {
+inline void read_symbols(archived::json const& j, archived_edges const& edges, graph_state& s) {
   using parts = archived::graph_parts;
   cotangent::graph const& g = s.b.get();
   auto const tensor = [&](archived::json const& t) {
@@ -147,17 +154,19 @@ inline void read_symbols(archived::json const& j, graph_state& s) {
   auto const add = [](std::vector<std::int32_t>& to, std::int32_t e) {
     if (std::find(to.begin(), to.end(), e) == to.end()) to.push_back(e);
   };
-  for (dependency const& d : edges_in(j, g.nodes.size(), false)) {
-    if (g.nodes[d.before].region != g.nodes[d.after].region)
+  for (int k = 0; k < edges.all.size(); ++k) {
+    dependency const& d = edges.all[k];
+    std::int32_t const before = exec(d.before), after = exec(d.after);
+    bool const by_hand = k < edges.by_hand;
+    if (g.nodes[d.before].region != g.nodes[d.after].region || (!by_hand && before == after))
       archived::refuse_graph("an edge leads from one sub-graph to another");
-    add(exec_at(s, exec(d.before)).after, exec(d.after));
-    add(exec_at(s, exec(d.after)).before, exec(d.before));
-  }
-  for (dependency const& d : edges_in(j, g.nodes.size(), true)) {
-    if (g.nodes[d.before].region != g.nodes[d.after].region || exec(d.before) == exec(d.after))
-      archived::refuse_graph("an edge leads from one sub-graph to another");
-    exec_at(s, exec(d.after)).forward = exec(d.before);
-    exec_at(s, exec(d.after)).forward_generation = exec_at(s, exec(d.before)).generation;
+    if (by_hand) {
+      add(exec_at(s, before).after, after);
+      add(exec_at(s, after).before, before);
+    } else {
+      exec_at(s, after).forward = before;
+      exec_at(s, after).forward_generation = exec_at(s, before).generation;
+    }
   }
   auto const texts = [&](archived::json const& all, std::string exec_record::* which) {
     for (archived::json const& pair : parts::list(all)) {
