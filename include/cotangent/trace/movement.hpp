@@ -13,15 +13,21 @@ namespace cotangent {
 
 namespace detail {
 
+/// `none`, and a failure in the builder, where these are too many axes.
 template <extent... E> constexpr std::int32_t shape_in(builder& b) {
-  dimensions d;
-  ((d.size[d.rank++] = b.size(E)), ...);
-  return b.shape(d);
+  if constexpr (sizeof...(E) > max_rank)
+    return b.refuse<refusals::rank_too_large>(sizeof...(E), max_rank, b.place), none;
+  else {
+    dimensions d;
+    ((d.size[d.rank++] = b.size(E)), ...);
+    return b.shape(d);
+  }
 }
 
 template <extent... E> struct broadcast_to_fn {
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
+    if (to == none) return x;
     std::int32_t const both = extend::broadcast_shape(*x.b, x.shape_id(), to);
     if (both == none) return x;
     dimensions const wide = x.b->get().shapes[both], wanted = x.b->get().shapes[to];
@@ -37,6 +43,7 @@ template <extent... E> struct broadcast_to_fn {
 template <extent... E> struct reshape_fn {
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
+    if (to == none) return x;
     dimension const before = x.b->count(x.dims()), after = x.b->count(x.b->get().shapes[to]);
     if (before == after) return op::reshape::of(x, to);
     x.b->refuse<refusals::reshape_count>(before, after, x.b->place);
