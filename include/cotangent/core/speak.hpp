@@ -89,9 +89,6 @@ struct speak_shape {
   using type = typename speak_axes<Tag, S, std::make_index_sequence<S.rank>>::type;
 };
 
-template <template <auto...> class Tag, extent E>
-using speak_t = typename speak<Tag, E>::type;
-
 } // namespace cotangent::detail
 
 #endif

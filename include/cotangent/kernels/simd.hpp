@@ -95,18 +95,6 @@ COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
   }
 }
 
-/// A pack from the elements `from` <= i < `to` of the W at `p`, the rest zero; other memory is not touched.
-template <class V>
-COTANGENT_INLINE V load_between(lane_t<V> const* p, std::ptrdiff_t from, std::ptrdiff_t to) {
-  if constexpr (detail::masked_memory<V>) return detail::masked_load<V>(p, to, from);
-  else {
-    V v{};
-    for (int i = 0; i < lanes<V>; ++i)
-      if (i >= from && i < to) v[i] = p[i];
-    return v;
-  }
-}
-
 template <class V>
 COTANGENT_INLINE void store(lane_t<V>* p, V const& v) {
   std::memcpy(p, &v, sizeof v);

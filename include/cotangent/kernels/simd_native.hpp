@@ -168,8 +168,8 @@ COTANGENT_INLINE unsigned first_bits(std::ptrdiff_t count) {
 }
 
 template <class V>
-COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count, std::ptrdiff_t from = 0) {
-  unsigned const k = first_bits(count) & ~first_bits(from);
+COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count) {
+  unsigned const k = first_bits(count);
   constexpr bool narrow = sizeof(lane_t<V>) == 4;
   if constexpr (sizeof(V) == 64)
     return reinterpret_cast<V>(narrow ? _mm512_maskz_loadu_epi32(static_cast<__mmask16>(k), p)
@@ -235,8 +235,8 @@ COTANGENT_INLINE V masked_choice(V const& v, std::ptrdiff_t count, V const& othe
 }
 
 template <class V>
-COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count, std::ptrdiff_t from = 0) {
-  auto const m = first_lanes<V>(count) & ~first_lanes<V>(from);
+COTANGENT_INLINE V masked_load(lane_t<V> const* p, std::ptrdiff_t count) {
+  auto const m = first_lanes<V>(count);
   if constexpr (sizeof(V) == 32 && sizeof(lane_t<V>) == 4)
     return reinterpret_cast<V>(
         _mm256_maskload_epi32(reinterpret_cast<int const*>(p), reinterpret_cast<__m256i>(m)));

@@ -18,8 +18,6 @@ struct counted_number {
   scalar value{};
   scalar step{};
   int axis = -1;
-
-  constexpr bool is_uniform() const noexcept { return known && axis < 0; }
 };
 
 class detached_values {

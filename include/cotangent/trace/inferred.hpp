@@ -67,7 +67,6 @@ template <bool (*Bad)(element), class First, class... Rest> consteval auto eleme
 constexpr bool no_float(element e) { return !is_floating(e); }
 constexpr bool no_number(element e) { return e == element::boolean; }
 constexpr bool no_bool(element e) { return e != element::boolean; }
-constexpr bool no_index(element e) { return e != element::int32 && e != element::int64; }
 
 /// The two sides of a refusal about element types.
 template <class Refusal, class... X> struct sides {

@@ -27,7 +27,6 @@ public:
   }
   constexpr std::int32_t size() const noexcept { return around_.size(); }
   constexpr void dissolve(std::int32_t b, bool yes = true) { dissolved_[b] = yes; }
-  constexpr bool is_dissolved(std::int32_t b) const noexcept { return dissolved_[b]; }
 
   /// What is left of a block: itself, or the next one around it.
   constexpr std::int32_t left_of(std::int32_t b) const noexcept {

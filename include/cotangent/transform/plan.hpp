@@ -87,7 +87,6 @@ struct nest {
   std::int32_t first_instance = 0, instance_count = 0;
   std::int32_t first_list = 0; // into plan::lists: 2 stages + 2 offsets of (once, row 0, lane 0, row 1, ...)
   std::int32_t row_slots = 0;
-  std::int32_t first_row_slot = 0; // into plan::row_slots
   element widest = element::float32; // decides the number of lanes
   bool rows_in_lanes = false;
   std::int32_t block = 1; // rows whose row values are computed together
