@@ -45,6 +45,7 @@ struct eager_code {
   interpreter run;
   single_kernel single;
   std::vector<tensor_type> operands, results;
+  chosen floating;                   // of the results: those that may have a gradient
   std::vector<std::int32_t> same_as; // by result: the operand whose elements it has, or none
   std::vector<std::unique_ptr<adjoint_code>> adjoints;
   eager_code* of = nullptr; // what this is an adjoint of, whose memory this is
@@ -127,6 +128,8 @@ template <class = void> failure prepare(eager_code& c) {
   graph_view const view = simple;
   c.same_as.clear();
   for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));
+  for (std::size_t k = 0; k < c.results.size(); ++k)
+    if (is_floating(c.results[k].type)) c.floating.add(static_cast<int>(k));
   c.single = single_kernel_of(view);
   c.run = interpreter(simple, nullptr, operations<>{}, {true, {}, {}});
   return c.run.failed();

@@ -82,8 +82,9 @@ public:
 
   /// For a result: with elements that may go, where they are worth it.
   storage* result_storage(std::int64_t bytes) {
-    if (limit == 0 || bytes < smallest) return new_storage(bytes);
+    if (limit == 0) return new_storage(bytes);
     let_go_for(bytes);
+    if (bytes < smallest) return new_storage(bytes);
     taken body(memory, bytes);
     storage* const head = memory.take(0);
     head->bytes = bytes;

@@ -42,7 +42,7 @@ inline void add_to(eager_state& s, held& sum, held const& d, std::source_locatio
   eager_operand const x[]{operand_of(sum), operand_of(d)};
   eager_code& c = sum_code(s, sum, x, where);
   if (!s.recording && sum.data->users == 1 && c.single.run != nullptr && s.limit == 0)
-    run_single(c, x, sum.data->data());
+    run_single(c, [&](int k) { return place_of(x[k]); }, sum.data->data());
   else sum = sum_of(s, sum, d, where);
 }
 /// One number at all places.
