@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <tuple>
@@ -541,11 +542,14 @@ TEST_CASE("within a limit, elements go and are computed again, with the same bit
   for (int const part : {2, 3, 4}) {
     // the weights and their gradients are there in any case
     std::int64_t const own = 25 * 16 * 16 * 8, limit = own + (bytes - own) / part + own;
+    std::int64_t most = 0; // that were there at a time
     deep less(24, 16, limit);
+    less.e.on_free([&](std::int64_t freed) { most = std::max(most, less.e.live().bytes + freed); });
     less.h.erase(less.h.begin() + 1, less.h.end() - 1);
     CHECK(less.e.live().bytes <= limit);
     CHECK(less.gradients() == expected);
     CHECK(less.e.live().bytes <= limit);
+    CHECK(most <= limit);
     CHECK(less.e.computed_again() > again); // the less memory, the more work
     again = less.e.computed_again();
     CAPTURE(part);

@@ -120,6 +120,11 @@ public:
     if (r == nullptr || !reached(r) || cotangents_.size() != wanted_.size()) return {};
     return cotangents_[slot(r, which)];
   }
+  /// The same, given away.
+  held take_gradient(eager_record* r, int which) {
+    if (cotangents_.size() != wanted_.size()) return {};
+    return static_cast<held&&>(cotangents_[slot(r, which)]);
+  }
 
   /// What arrived is not needed any more.
   void forget() noexcept { cotangents_.clear(); }

@@ -155,7 +155,7 @@ public:
     for (detail::eager_record* const r : walk.order()) {
       detail::eager_value* const v = r->owner;
       if (v == nullptr || v->wanted == gradients::none) continue;
-      detail::held d = walk.gradient(r, v->now.which);
+      detail::held d = walk.take_gradient(r, v->now.which);
       if (!d) continue;
       bool const adds = v->gradient != nullptr && v->wanted == gradients::sum;
       quiet const q(*s_, options.record);
@@ -308,7 +308,7 @@ private:
   /// With a memory of its own: two gradients never share any.
   detail::held alone(detail::held h) {
     if (h.data->users == 1) return h;
-    detail::storage* const own = s_->new_storage(h.data->bytes);
+    detail::storage* const own = s_->result_storage(h.data->bytes);
     if (h.data->bytes > 0)
       std::memcpy(own->data(), detail::elements_of(*s_, h.data, {}), static_cast<std::size_t>(h.data->bytes));
     s_->release(std::exchange(h.data, own));
