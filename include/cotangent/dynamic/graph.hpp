@@ -166,7 +166,7 @@ public:
                                 std::initializer_list<any_expr> seeds = {},
                                 unreachable policy = unreachable::zeros,
                                 std::source_location where = std::source_location::current()) {
-    return gradient(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+    return gradient(outputs, wrt, seeds, gradient_options{policy, {}, {}}, where);
   }
   template <class T>
   std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
@@ -183,7 +183,7 @@ public:
                                  std::vector<any_expr> const& seeds = {},
                                  unreachable policy = unreachable::zeros,
                                  std::source_location where = std::source_location::current()) {
-    return gradient(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+    return gradient(outputs, wrt, seeds, gradient_options{policy, {}, {}}, where);
   }
   std::vector<any_expr> gradient(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
                                  std::vector<any_expr> const& seeds, gradient_options const& options,

@@ -9,6 +9,7 @@
 #include <cotangent/transform/backward_sweep.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -100,9 +101,13 @@ struct symbolic_step {
 
 /// How gradients are made. With a `tape.limit` a loop whose record would take more bytes runs parts of itself again, with
 /// the same results bit for bit.
+///
+/// `sum` makes of the contributions to one cotangent, two or more in the order in which they came, an expression of their
+/// shape and element type: their sum, made as you like. Left out, they are added one after another.
 struct gradient_options {
   unreachable policy = unreachable::zeros;
   tape_options tape = {};
+  std::function<any_expr(std::vector<any_expr> const&)> sum = {};
 };
 
 /// How eager mode walks back.

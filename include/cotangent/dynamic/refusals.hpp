@@ -19,6 +19,7 @@ COTANGENT_REFUSAL(dynamic_constant_count, equal, elements_given, elements_of_sha
 COTANGENT_REFUSAL_OF(dynamic_element, allowed, "cotangent: dynamic: an expression holds another element type than it is asked for; convert it with ct::convert<T>(x)")
 
 COTANGENT_REFUSAL(dynamic_seed_count, equal, cotangents_given, outputs_given, "cotangent: gradient: there must be one cotangent for each output, or none at all")
+COTANGENT_REFUSAL_OF(dynamic_sum_alone, allowed, "cotangent: gradient: in a loop or branch, a sum of contributions must be made of these and of constants alone")
 COTANGENT_REFUSAL_OF(dynamic_no_gradient, allowed, "cotangent: gradient_of: a gradient must have been asked for with respect to this expression")
 
 COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent: view: offset and stride must have a number for each size of the shape")

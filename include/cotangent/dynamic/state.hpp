@@ -73,7 +73,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
         why<refusals::element_not_numeric>(), why<refusals::element_not_boolean>(),
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
-        why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(),
+        why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(), why<refusals::dynamic_sum_alone>(),
         why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(),
         why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(),
         why<refusals::eager_no_value>(), why<refusals::eager_other_recorder>(), why<refusals::eager_ended>(),
@@ -94,7 +94,7 @@ using control_maker = cotangent::detail::control_builder;
 /// The body of a loop or a branch while it is built, and by which symbols it knows those around it.
 struct frame {
   std::int32_t region = 0;
-  control_maker* maker = nullptr;
+  control_maker* maker = nullptr; // null: nothing can be taken into it
   std::unordered_map<symbol, symbol> known;
 };
 
@@ -142,12 +142,12 @@ struct graph_state {
       if (depth == frames.size()) raise<refusals::dynamic_left_body>(b, r);
       ++depth;
     }
-    for (; depth < frames.size(); ++depth) t = taken(frames[depth], t);
+    for (; depth < frames.size(); ++depth) t = taken(frames[depth], t, r);
     return t;
   }
 
 private:
-  symbol taken(frame& f, symbol t) {
+  symbol taken(frame& f, symbol t, request const& r) {
     if (auto const at = f.known.find(t); at != f.known.end()) return at->second;
     tensor_symbol const x = b.tensor(t);
     std::int32_t const before = b.region;
@@ -161,6 +161,10 @@ private:
                                            b.get().numbers.data() + n.attribute + n.attribute_count);
       y = b.push(n.op, nullptr, 0, attributes.data(), n.attribute_count, x.type, x.shape, n.where);
     } else {
+      if (f.maker == nullptr) {
+        b.region = before;
+        raise<refusals::dynamic_sum_alone>(b, r);
+      }
       y = f.maker->capture(t);
     }
     b.region = before;

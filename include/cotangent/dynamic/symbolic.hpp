@@ -259,7 +259,7 @@ public:
                           std::vector<symbolic_tensor> const& seeds = {},
                           unreachable policy = unreachable::zeros,
                           std::source_location where = std::source_location::current()) const {
-    return backward(outputs, wrt, seeds, gradient_options{policy, {}}, where);
+    return backward(outputs, wrt, seeds, gradient_options{policy, {}, {}}, where);
   }
   gradient_table backward(std::vector<symbolic_tensor> const& outputs,
                           std::vector<symbolic_tensor> const& wrt, std::vector<symbolic_tensor> const& seeds,

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
 #define COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
 
+#include <cotangent/dynamic/aggregation.hpp>
 #include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/symbolic_lower.hpp>
 
@@ -126,11 +127,14 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   tape.in_place = !s.symbolic.used; // whose operations are known by where they stand
   array<std::int32_t> made_for;
   for (std::int32_t i = 0; s.symbolic.used && i < first; ++i) made_for.push(none);
+  users_sum sums(s, r, options);
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
                        static_cast<int>(x.size()), options.policy, inputs.data(),
-                       static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr},
+                       static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr,
+                       sums.how()},
                       dx.data());
+  sums.check();
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
     r.operands = x.data() + f.left.number;
     r.operand_count = 1;

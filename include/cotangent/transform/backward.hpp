@@ -41,8 +41,8 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   gradient_request request = r;
   request.seeds = seeds.data();
   detail::tape_plan tape{r.tape, {}, {}, false};
-  detail::sweep_scope const scope{b, index, b.region, nullptr, detail::control_adjoint,
-                                  tape.limited() ? &tape : nullptr};
+  detail::sweep_scope const scope{
+      b, index, b.region, nullptr, detail::control_adjoint, tape.limited() ? &tape : nullptr, r.sum};
   if (!detail::backward_sweep(scope, request).run(request, result)) return;
   if (tape.disordered) b.reorder(order_of(b.get()).nodes);
   for (int k = 0; k < r.wrt_count; ++k) {

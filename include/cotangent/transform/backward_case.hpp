@@ -64,7 +64,7 @@ private:
     array<symbol> dx(wrt.size(), none);
     adjoint.in.again = values_of_blocks(b_.get(), s_.index, forward);
     gradient_request const r{outputs.data(), seeds.data(), outputs.size(), wrt.data(), wrt.size()};
-    sweep_scope const inner{b_, s_.index, forward, &adjoint.in, s_.control, s_.tape};
+    sweep_scope const inner{b_, s_.index, forward, &adjoint.in, s_.control, s_.tape, s_.sum};
     if (!backward_sweep(inner, r).run(r, dx.data())) return false;
     dx_[j] = dx;
     adjoint.close(dx);
@@ -100,18 +100,19 @@ private:
     for (int k = 0; k < layout_.values; ++k) {
       if (!wanted_[1 + k]) continue;
       ++w;
-      symbol passing = none;
+      array<symbol> passing;
       int at = -1;
       for (int j = 0; j < layout_.results; ++j)
         if (bypass(j) == k && place[j] >= 0) {
-          at = passing == none ? place[j] : -1;
-          passing = passing == none ? cotangent_[j] : cotangent_sum(b_, passing, cotangent_[j]);
+          at = passing.empty() ? place[j] : -1;
+          passing.push(cotangent_[j]);
         }
-      bool any = passing != none;
+      bool any = !passing.empty();
       for (int j = 0; j < layout_.branches; ++j) any = any || dx_[j][w] != none;
       if (!any) continue;
       results.push(w);
-      by.push(passing != none && at < 0 ? add_operand(passing) : at);
+      by.push(passing.size() > 1 ? add_operand(cotangent_sum(b_, s_.sum, passing.data(), passing.size()))
+                                 : at);
       tensor_symbol const t = b_.tensor(operand(1 + k));
       given[1 + k] = b_.symbol_of(t.type, t.shape, t.depth);
     }

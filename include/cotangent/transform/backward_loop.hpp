@@ -55,7 +55,7 @@ public:
     array<symbol> dx(wrt_.size(), none);
     adjoint.in.again = values_of_blocks(b_.get(), s_.index, body);
     gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
-    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape};
+    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape, s_.sum};
     if (!backward_sweep(inner, r).run(r, dx.data())) return;
     make(adjoint, count, dx, given);
   }
@@ -107,7 +107,7 @@ private:
         next.push(dx[k] != none ? dx[k] : zero_like(b_, wrt_[k]));
       } else if (dx[k] != none && position < layout_.scan(0)) {
         sums_in.push(adjoint.input(dx[k]));
-        next.push(cotangent_sum(b_, sums_in.back(), dx[k]));
+        next.push(cotangent_sum(b_, s_.sum, sums_in.back(), dx[k]));
         summed.push(position);
       } else if (dx[k] != none) {
         entries.push(dx[k]);

@@ -33,6 +33,7 @@ struct gradient_request {
   int input_count = 0;
   tape_options tape = {};
   array<std::int32_t>* made_for = nullptr; // gets, by node, whose adjoint it is a part of; none for sums, and before
+  aggregation sum = {};
 };
 
 namespace detail {
@@ -145,6 +146,7 @@ struct sweep_scope {
   void (*control)(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted,
                   symbol* given);
   tape_plan* tape = nullptr; // null: loops record whatever is read of them
+  aggregation sum = {};
 
   constexpr symbol value(symbol t) const { return in == nullptr ? t : (*in)(t); }
 };
@@ -165,7 +167,8 @@ class backward_sweep {
 public:
   constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
-        first_(s.index.high(s.region)), views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region)) {
+        first_(s.index.high(s.region)),
+        views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region), s.sum) {
     if (views_.any() || s.index.reordered) { // what depends on what may stand anywhere
       region const& own = b_.get().regions[s.region];
       for (int k = 0; k < own.input_count; ++k) views_.is_input(b_.get().ids[own.first_input + k]);
@@ -187,7 +190,7 @@ public:
 
   /// The gradients, `none` where nothing arrives; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
-    cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr);
+    cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
     std::source_location const outer = b_.place;

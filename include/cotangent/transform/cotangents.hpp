@@ -11,40 +11,26 @@ namespace cotangent::detail {
 /// The contributions to the cotangents of the symbols from `first` on, in the order in which they came. Those of views
 /// are contributions to the tensor behind.
 class cotangents {
-  builder& b_;
   symbol first_;
   viewed_tensors* views_;           // null where there is none
   array<std::int32_t> head_, tail_; // by symbol - first_, into the lists; 0: nothing
-  array<symbol> value_;
-  array<std::int32_t> next_;
+  contribution_lists lists_;
 
 public:
-  constexpr cotangents(builder& b, symbol first, int count, viewed_tensors* views)
-      : b_(b), first_(first), views_(views), head_(count), tail_(count) {
-    value_.push(none);
-    next_.push(0);
-  }
+  constexpr cotangents(builder& b, symbol first, int count, viewed_tensors* views, aggregation const& how)
+      : first_(first), views_(views), head_(count), tail_(count), lists_(b, how) {}
   constexpr bool any(symbol t) const {
     if (views_ != nullptr && views_->has(t)) return views_->any(t);
     return t >= first_ && head_[t - first_] != 0;
   }
   constexpr void add(symbol t, symbol contribution) {
     if (views_ != nullptr && views_->has(t)) return views_->add(t, contribution);
-    std::int32_t const at = value_.push(contribution), k = t - first_;
-    next_.push(0);
-    if (head_[k] == 0) head_[k] = at;
-    else next_[tail_[k]] = at;
-    tail_[k] = at;
+    lists_.add(head_[t - first_], tail_[t - first_], contribution);
   }
   /// The sum, built once, when it is first asked for.
   constexpr symbol sum(symbol t) {
     if (views_ != nullptr && views_->has(t)) return views_->sum(t);
-    std::int32_t const at = head_[t - first_];
-    for (std::int32_t k = next_[at]; k != 0; k = next_[k])
-      value_[at] = cotangent_sum(b_, value_[at], value_[k]);
-    next_[at] = 0;
-    tail_[t - first_] = at;
-    return value_[at];
+    return lists_.sum(head_[t - first_], tail_[t - first_]);
   }
   /// The same for what is asked for.
   constexpr symbol gradient(symbol t) {

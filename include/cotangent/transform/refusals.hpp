@@ -14,6 +14,7 @@ COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, 
 COTANGENT_REFUSAL(not_differentiable, is, operation_needed, differentiable, "cotangent: gradient: an operation on the way to the output has no derivative")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
+COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
 COTANGENT_REFUSAL(fit_budget, at_least, bytes_given, bytes_needed, "cotangent: fit: the budget must hold the smallest program that computes this")
 COTANGENT_REFUSAL_OF(fit_extents, allowed, "cotangent: fit: every extent must be a number, so that the size of the program is known when it is compiled")
 COTANGENT_REFUSAL_OF(mirror_extents, allowed, "cotangent: mirror: every extent must be a number, so that the size of the program is known when it is compiled")

@@ -3,7 +3,7 @@
 #define COTANGENT_TRANSFORM_REGION_SUM_HPP
 
 #include <cotangent/graph/window_index.hpp>
-#include <cotangent/transform/shares.hpp>
+#include <cotangent/transform/view_terms.hpp>
 
 #include <cstdint>
 
@@ -19,10 +19,6 @@ struct boxed_term {
   grid_box box;     // what counts
 };
 
-constexpr symbol add_terms(builder& b, symbol x, symbol y) {
-  return x == none ? y : push(info_of<op::add>(), {term{&b, x}, term{&b, y}}).id;
-}
-
 /// Adds up terms over a box of a grid: those that share no element stand side by side in one tensor, in which what
 /// nobody assigns is zero; only where terms overlap are several such tensors added.
 class region_sum {
@@ -32,6 +28,7 @@ class region_sum {
   symbol root_;
   std::int32_t new_nodes_;    // the first node that was made for this purpose
   array<bool>& seen_through_; // by symbol: there is a view of it, so it cannot become one itself
+  aggregation how_;
 
   struct layer {
     symbol tensor = none;
@@ -42,14 +39,15 @@ class region_sum {
 
 public:
   constexpr region_sum(builder& b, element_grid const& g, dimensions const& of, symbol root,
-                       std::int32_t new_nodes, array<bool>& seen_through)
-      : b_(b), grid_(g), of_(of), root_(root), new_nodes_(new_nodes), seen_through_(seen_through) {}
+                       std::int32_t new_nodes, array<bool>& seen_through, aggregation const& how)
+      : b_(b), grid_(g), of_(of), root_(root), new_nodes_(new_nodes), seen_through_(seen_through), how_(how) {
+  }
 
   /// The sum with the axes of `to`, which is the box `over`.
   constexpr symbol run(array<boxed_term>& terms, tensor_window const& to, grid_box const& over) {
     symbol total = none;
     for (boxed_term const& t : terms)
-      if (same(t.box, over, grid_.rank)) total = add_terms(b_, total, value(t, to));
+      if (same(t.box, over, grid_.rank)) total = add_terms(total, value(t, to));
     int left = 0;
     for (int i = 0; i < terms.size(); ++i)
       if (!same(terms[i].box, over, grid_.rank)) {
@@ -70,13 +68,13 @@ public:
       int count = 0;
       for (int i = 0; i < parts.size(); ++i)
         if (color[i] == c) put(parts[i], v), ++count;
-      if (count > 0) total = add_terms(b_, total, value({v.tensor, v.of, v.box, v.box}, to));
+      if (count > 0) total = add_terms(total, value({v.tensor, v.of, v.box, v.box}, to));
     }
     while (rest.size() > 1) in_pairs(rest);
     if (!rest.empty()) {
       layer const v = place(to, over);
       put(rest[0], v);
-      total = add_terms(b_, total, value({v.tensor, v.of, v.box, v.box}, to));
+      total = add_terms(total, value({v.tensor, v.of, v.box, v.box}, to));
     }
     return total;
   }
@@ -96,6 +94,7 @@ public:
 
 private:
   constexpr int rank() const noexcept { return grid_.rank; }
+  constexpr symbol add_terms(symbol x, symbol y) { return x == none ? y : cotangent_sum(b_, how_, x, y); }
   constexpr void note(symbol t) {
     if (seen_through_.size() <= t) seen_through_.resize(2 * t + 1);
     seen_through_[t] = true;
@@ -129,7 +128,7 @@ private:
       if (l == i) continue;
       tensor_window const w = window_of(grid_, parts[l].box, root_);
       if (sum[l] == none) sum[l] = value(parts[l], w);
-      sum[l] = add_terms(b_, sum[l], value(parts[i], w));
+      sum[l] = add_terms(sum[l], value(parts[i], w));
     }
     for (int i = 0; i < parts.size(); ++i) {
       if (leader[i] != i) continue;
@@ -239,13 +238,13 @@ private:
         }
         int const c = color[order[i]];
         if (same(parts[order[i]].box, bounds[at], rank())) { // alone in its colour
-          total = add_terms(b_, total, value(parts[order[i++]], w));
+          total = add_terms(total, value(parts[order[i++]], w));
           continue;
         }
         layer const v = place(w, bounds[at]);
         for (; i < order.size() && group[order[i]] == at && color[order[i]] == c; ++i)
           put(parts[order[i]], v);
-        total = add_terms(b_, total, value({v.tensor, v.of, v.box, v.box}, w));
+        total = add_terms(total, value({v.tensor, v.of, v.box, v.box}, w));
       }
       if (total != none) apart.push({total, w, bounds[at], bounds[at]});
     }
@@ -281,12 +280,12 @@ private:
       symbol total = none;
       for (int j = i; j < i + 2; ++j) {
         if (same(rest[j].box, both, rank())) {
-          total = add_terms(b_, total, value(rest[j], w));
+          total = add_terms(total, value(rest[j], w));
           continue;
         }
         layer const v = place(w, both);
         put(rest[j], v);
-        total = add_terms(b_, total, value({v.tensor, v.of, v.box, v.box}, w));
+        total = add_terms(total, value({v.tensor, v.of, v.box, v.box}, w));
       }
       half.push({total, w, both, both});
     }

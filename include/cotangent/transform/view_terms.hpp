@@ -3,19 +3,84 @@
 #define COTANGENT_TRANSFORM_VIEW_TERMS_HPP
 
 #include <cotangent/ops/control_builder.hpp>
+#include <cotangent/transform/refusals.hpp>
 #include <cotangent/transform/shares.hpp>
 
 #include <cstdint>
 
 // Terms of the cotangent of a tensor, made of those of its views.
 
-namespace cotangent::detail {
+namespace cotangent {
+
+/// How contributions to one cotangent become one: `sum` gets `with`, and at least two symbols, in the order in which they
+/// came; it appends what makes their sum of them to the region that is open. Null: they are added one after another. It is
+/// not asked about sequences, whose entries are added.
+struct aggregation {
+  symbol (*sum)(void* with, builder& b, symbol const* contributions, int count) = nullptr;
+  void* with = nullptr;
+};
+
+namespace detail {
 
 /// The sum of two cotangents of one symbol.
 constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
   term const s{&b, x}, t{&b, y};
   return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
 }
+/// The sum of several, as it was asked for.
+constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol const* x, int count) {
+  symbol total = x[0];
+  if (how.sum == nullptr || b.tensor(total).depth > 0) {
+    for (int k = 1; k < count; ++k) total = cotangent_sum(b, total, x[k]);
+    return total;
+  }
+  if (count < 2 || b.failed().why != nullptr) return total;
+  symbol const y = how.sum(how.with, b, x, count);
+  tensor_symbol const &made = b.tensor(y), &like = b.tensor(total);
+  if (made.shape == like.shape && made.type == like.type && made.depth == 0) return y;
+  b.refuse<refusals::gradient_sum>(b.count(b.dims(y)), b.count(b.dims(total)), b.place);
+  return total;
+}
+constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol x, symbol y) {
+  symbol const both[]{x, y};
+  return cotangent_sum(b, how, both, 2);
+}
+
+/// Contributions to many cotangents: lists in one array, by their first places; 0 is no place.
+class contribution_lists {
+  builder& b_;
+  aggregation how_;
+  array<symbol> value_;
+  array<std::int32_t> next_;
+
+public:
+  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how) {
+    value_.push(none);
+    next_.push(0);
+  }
+  constexpr aggregation const& how() const noexcept { return how_; }
+  constexpr void add(std::int32_t& head, std::int32_t& tail, symbol contribution) {
+    std::int32_t const at = value_.push(contribution);
+    next_.push(0);
+    if (head == 0) head = at;
+    else next_[tail] = at;
+    tail = at;
+  }
+  /// The sum, which takes the place of the list.
+  constexpr symbol sum(std::int32_t head, std::int32_t& tail) {
+    if (how_.sum == nullptr) {
+      for (std::int32_t k = next_[head]; k != 0; k = next_[k])
+        value_[head] = cotangent_sum(b_, value_[head], value_[k]);
+    } else if (next_[head] != 0) {
+      array<symbol> all;
+      for (std::int32_t k = head; k != 0; k = next_[k]) all.push(value_[k]);
+      value_[head] = cotangent_sum(b_, how_, all.data(), all.size());
+    }
+    next_[head] = 0;
+    tail = head;
+    return value_[head];
+  }
+};
 
 /// Axes of stride 0 leave out of a window, one for each bit of `repeated`.
 constexpr tensor_window without_repeats(tensor_window const& w, std::uint32_t& repeated) {
@@ -140,6 +205,7 @@ constexpr symbol mask_of(builder& b, symbol root, array<symbol> const& views) {
   return mask;
 }
 
-} // namespace cotangent::detail
+} // namespace detail
+} // namespace cotangent
 
 #endif

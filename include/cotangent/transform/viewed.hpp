@@ -34,22 +34,19 @@ class viewed_tensors {
   array<std::int32_t> number_; // by symbol - low_: of its tensor
   array<std::int32_t> slot_;   // by symbol - low_
   array<viewed> tensors_;
-  array<symbol> value_;
-  array<std::int32_t> next_;
+  contribution_lists lists_;
   std::int32_t new_nodes_;
   array<bool> seen_through_;
   bool any_ = false;
 
 public:
   /// Of the symbols of a region, which lie between `low` and `high` together with others.
-  constexpr viewed_tensors(builder& b, std::int32_t region, symbol low, symbol high)
-      : b_(b), low_(low), new_nodes_(b.get().nodes.size()) {
+  constexpr viewed_tensors(builder& b, std::int32_t region, symbol low, symbol high, aggregation const& how)
+      : b_(b), low_(low), lists_(b, how), new_nodes_(b.get().nodes.size()) {
     graph const& g = b.get();
     auto const root_of = [&](symbol t) { return g.tensors[t].region == region ? g.tensors[t].base : none; };
     for (symbol t = low; t < high && !any_; ++t) any_ = root_of(t) != none;
     if (!any_) return;
-    value_.push(none);
-    next_.push(0);
     number_.assign(high - low, none);
     slot_.assign(high - low, none);
     int count = 0;
@@ -219,7 +216,7 @@ private:
   }
 
   constexpr region_sum adder(viewed const& v) {
-    return {b_, v.index.grid(), b_.dims(v.root), v.root, new_nodes_, seen_through_};
+    return {b_, v.index.grid(), b_.dims(v.root), v.root, new_nodes_, seen_through_, lists_.how()};
   }
   constexpr bool box_of(viewed const& v, std::int32_t i, grid_box& to) const {
     tensor_window const& w = v.index.window(i);
@@ -230,29 +227,15 @@ private:
     for (std::int32_t c = v.index.leaf(i); c >= 0; c = c == 0 ? none : (c - 1) / 2) v.filled[c] += by;
   }
   constexpr void put(viewed& v, std::int32_t i, symbol contribution) {
-    std::int32_t const at = value_.push(contribution);
-    next_.push(0);
     slot& s = v.slots[i];
-    if (s.head == 0) {
-      s.head = at;
-      count(v, i, 1);
-    } else {
-      next_[s.tail] = at;
-    }
-    s.tail = at;
+    if (s.head == 0) count(v, i, 1);
+    lists_.add(s.head, s.tail, contribution);
   }
   constexpr void clear(viewed& v, std::int32_t i) {
     if (v.slots[i].head != 0) count(v, i, -1);
     v.slots[i].head = v.slots[i].tail = 0;
   }
-  constexpr symbol chain(viewed& v, std::int32_t i) {
-    std::int32_t const at = v.slots[i].head;
-    for (std::int32_t k = next_[at]; k != 0; k = next_[k])
-      value_[at] = cotangent_sum(b_, value_[at], value_[k]);
-    next_[at] = 0;
-    v.slots[i].tail = at;
-    return value_[at];
-  }
+  constexpr symbol chain(viewed& v, std::int32_t i) { return lists_.sum(v.slots[i].head, v.slots[i].tail); }
   /// The slots with contributions that overlap this one, in the order in which these came.
   constexpr array<std::int32_t> overlapping(viewed const& v, std::int32_t i) const {
     array<std::int32_t> found;
