@@ -31,13 +31,12 @@ public:
 
   constexpr array() = default;
   constexpr explicit array(int size)
-      : first_(size > 0 ? new T[static_cast<unsigned>(size)]() : nullptr), size_(size), capacity_(size) {}
+      : first_(size > 0 ? zeros(size) : nullptr), size_(size), capacity_(size) {}
   constexpr array(int size, T const& value) : array(size) {
     for (int i = 0; i < size; ++i) first_[i] = value;
   }
   constexpr array(array const& other)
-      : first_(other.size_ > 0 ? new T[static_cast<unsigned>(other.size_)] : nullptr), size_(other.size_),
-        capacity_(other.size_) {
+      : first_(other.size_ > 0 ? room(other.size_) : nullptr), size_(other.size_), capacity_(other.size_) {
     for (int i = 0; i < size_; ++i) first_[i] = other.first_[i];
   }
   constexpr array(array&& other) noexcept
@@ -139,13 +138,25 @@ private:
   }
   int capacity_ = 0;
 
+  // In a constant evaluation g++ calls the constructor of every element of `new T[n]`, but not of `new T[n]{}` where T is an
+  // aggregate: that is two to four times faster.
+  static constexpr bool from_braces = __is_aggregate(T) && !__is_trivially_constructible(T);
+  static constexpr T* room(int capacity) {
+    if constexpr (from_braces) return new T[static_cast<unsigned>(capacity)]{};
+    else return new T[static_cast<unsigned>(capacity)];
+  }
+  static constexpr T* zeros(int size) {
+    if constexpr (from_braces) return new T[static_cast<unsigned>(size)]{};
+    else return new T[static_cast<unsigned>(size)]();
+  }
+
   constexpr void release() noexcept {
     first_ = nullptr;
     size_ = 0;
     capacity_ = 0;
   }
   constexpr void grow(int capacity) {
-    T* const wider = new T[static_cast<unsigned>(capacity)];
+    T* const wider = room(capacity);
     for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
     delete[] first_;
     first_ = wider;
