@@ -120,7 +120,8 @@ public:
   constexpr nest_maker(builder& b, int elements, int codes = few_codes)
       : b_(b), elements_(elements), codes_(codes) {}
 
-  double margin = 1; // how near a decision came to being another
+  double margin = 1;       // how near a decision came to being another
+  std::uint64_t marks = 0; // other than 0: statements of a graph stand in blocks that these dice draw
 };
 
 /// What a loop is to do, from dice.
@@ -172,11 +173,13 @@ public:
     views_ = true;
   }
   constexpr void block(std::uint64_t seed, int depth, nest_state& v) {
-    dice d(seed);
+    dice d(seed), m(seed + marks);
+    kept_block const around(b_);
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
                 c = d.below(nest_slots), code = d.below(codes_);
+      if (marks != 0) mark(m.below(5), around());
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);
@@ -184,6 +187,11 @@ public:
   }
 
 private:
+  /// From here on: a block, one inside of the last one, none; or as before.
+  constexpr void mark(int how, std::int32_t around) {
+    if (how == 0 || how == 2) b_.block = around;
+    if (how < 2) (void)b_.open_block();
+  }
   constexpr void loop(loop_plan const& p, int depth, nest_state& v) {
     array<symbol> inits;
     for (int k = 0; k < nest_slots; ++k)
@@ -331,7 +339,7 @@ template <class Maker> struct nest {
   double margin = 1;
 
   constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2,
-                 tape_options const& tape = {}, int codes = few_codes) {
+                 tape_options const& tape = {}, int codes = few_codes, std::uint64_t marks = 0) {
     std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(dimensions{1, {elements}});
     nest_state v;
     for (int k = 0; k < nest_slots; ++k) {
@@ -341,6 +349,7 @@ template <class Maker> struct nest {
     }
     b.set_inputs(x, nest_slots);
     Maker maker(b, elements, codes);
+    maker.marks = marks;
     maker.block(seed, depth, v);
     margin = maker.margin;
     array<symbol> outputs;

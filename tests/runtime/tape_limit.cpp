@@ -4,6 +4,7 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/graph/verify.hpp>
+#include <cotangent/transform/checkpoint.hpp>
 
 #include "catch.hpp"
 
@@ -26,6 +27,7 @@ using ct::dynamic::expr;
 struct outcome {
   std::vector<double> all;
   std::int64_t tape = 0, workspace = 0;
+  int nodes = 0; // more than without blocks
 };
 
 template <class... E> outcome run(ct::dynamic::program p, E const&... outputs) {
@@ -216,43 +218,74 @@ TEST_CASE("a tape limit that holds no iteration is refused with what it takes", 
   CHECK(p.tape_bytes() <= 20000);
 }
 
-TEST_CASE("random nests of loops and branches have the same gradients with a tape limit", "[tape_limit]") {
+/// A random nest of loops and branches: its value and its gradients of so many orders; with marks some statements stand in
+/// blocks that are computed again.
+outcome nested(std::uint64_t seed, int orders, tape_options const& options, std::uint64_t marks = 0,
+               bool always = false) {
   using namespace ct;
+  int const elements = 1 + static_cast<int>(seed / 3 % 2);
+  std::vector<double> at;
+  reference::dice d(seed + 31);
+  for (int k = 0; k < reference::nest_slots * elements; ++k) at.push_back(d.between(-1, 1));
+  reference::nest<reference::nest_in_graph> const drawn(seed + 5000, 1 + static_cast<int>(seed % 3), elements,
+                                                        element::float64, at.data(), orders, options,
+                                                        reference::few_codes, marks);
+  if (drawn.b.failed().why != nullptr) FAIL(drawn.b.failed().why->text);
+  REQUIRE(verify(drawn.b.get()));
+  graph simple = simplify(drawn.b.get());
+  outcome r;
+  r.nodes = -simple.nodes.size();
+  if (marks != 0) simple = recompute_blocks(simple, always);
+  r.nodes += simple.nodes.size();
+  REQUIRE(verify(simple));
+  interpreter const p(simple);
+  std::vector<std::vector<double>> out;
+  std::vector<void const*> from;
+  std::vector<void*> to;
+  for (int k = 0; k < p.input_count(); ++k) from.push_back(at.data() + k * elements);
+  for (int k = 0; k < p.output_count(); ++k)
+    to.push_back(out.emplace_back(static_cast<std::size_t>(p.output_elements(k)), -7).data());
+  dynamic::detail::block memory(static_cast<std::size_t>(p.workspace_bytes() + 64));
+  ct::tape kept;
+  REQUIRE(p.run(from.data(), to.data(), memory.data(), &kept) == status::ok);
+  for (auto const& y : out) r.all.insert(r.all.end(), y.begin(), y.end());
+  r.tape = kept.bytes();
+  return r;
+}
+
+TEST_CASE("random nests of loops and branches have the same gradients with a tape limit", "[tape_limit]") {
   auto const schedule = GENERATE(checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    int const depth = 1 + static_cast<int>(seed % 3);
-    CAPTURE(static_cast<int>(schedule), depth, seed);
-    reference::dice d(seed + 31);
-    int const elements = 1 + static_cast<int>(seed / 3 % 2);
-    std::vector<double> at;
-    for (int k = 0; k < reference::nest_slots * elements; ++k) at.push_back(d.between(-1, 1));
-    auto const results = [&](tape_options const& options, int orders) {
-      reference::nest<reference::nest_in_graph> const nested(seed + 5000, depth, elements, element::float64,
-                                                             at.data(), orders, options);
-      if (nested.b.failed().why != nullptr) FAIL(nested.b.failed().why->text);
-      REQUIRE(verify(nested.b.get()));
-      interpreter const p(simplify(nested.b.get()));
-      std::vector<std::vector<double>> out;
-      std::vector<void const*> from;
-      std::vector<void*> to;
-      for (int k = 0; k < p.input_count(); ++k) from.push_back(at.data() + k * elements);
-      for (int k = 0; k < p.output_count(); ++k)
-        to.push_back(out.emplace_back(static_cast<std::size_t>(p.output_elements(k)), -7).data());
-      dynamic::detail::block memory(static_cast<std::size_t>(p.workspace_bytes() + 64));
-      ct::tape kept;
-      REQUIRE(p.run(from.data(), to.data(), memory.data(), &kept) == status::ok);
-      std::vector<double> elements_out;
-      for (auto const& y : out) elements_out.insert(elements_out.end(), y.begin(), y.end());
-      return elements_out;
-    };
+    CAPTURE(static_cast<int>(schedule), seed);
     std::int64_t const limit = 60000;
-    CHECK(same_bits(results({}, 1), results({limit, schedule}, 1)));
+    CHECK(same_bits(nested(seed, 1, {}).all, nested(seed, 1, {limit, schedule}).all));
     if (seed % 6 != 0) continue;
-    auto const twice = results({}, 2), again = results({5 * limit, schedule}, 2);
+    auto const twice = nested(seed, 2, {}).all, again = nested(seed, 2, {5 * limit, schedule}).all;
     REQUIRE(twice.size() == again.size());
     for (std::size_t k = 0; k < twice.size(); ++k)
       CHECK(again[k] == Approx(twice[k]).epsilon(1e-9).margin(1e-9));
   }
+}
+
+TEST_CASE("random nests with statements in blocks have the same gradients of all orders, bit by bit",
+          "[tape_limit]") {
+  auto const schedule = GENERATE(checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial);
+  int changed = 0;
+  std::int64_t with = 0, without = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed)
+    for (bool const always : {false, true}) {
+      tape_options const options{schedule == checkpoints::automatic ? 0 : 400000, schedule};
+      int const orders = options.limit > 0 ? 1 + (seed % 4 == 0) : seed % 3 == 0 ? 3 : 2;
+      outcome const marked = nested(seed, orders, options, seed + 77, always),
+                    plain = nested(seed, orders, options);
+      CAPTURE(static_cast<int>(schedule), seed, always, orders);
+      CHECK(same_bits(marked.all, plain.all));
+      changed += marked.nodes != 0;
+      with += marked.tape;
+      without += plain.tape;
+    }
+  CHECK(changed > 60);
+  CHECK(with < without);
 }
 
 TEST_CASE(

@@ -62,7 +62,6 @@ private:
     for (int k = 0; k < layout_.values; ++k)
       if (wanted_[1 + k]) wrt.push(region_input(b_, forward, k));
     array<symbol> dx(wrt.size(), none);
-    adjoint.in.again = values_of_blocks(b_.get(), s_.index, forward);
     gradient_request const r{outputs.data(), seeds.data(), outputs.size(), wrt.data(), wrt.size()};
     sweep_scope const inner{b_, s_.index, forward, &adjoint.in, s_.control, s_.tape, s_.sum};
     if (!backward_sweep(inner, r).run(r, dx.data())) return false;

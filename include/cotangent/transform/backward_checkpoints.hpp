@@ -4,7 +4,9 @@
 
 #include <cotangent/transform/adjoint_region.hpp>
 #include <cotangent/transform/checkpoint_schedule.hpp>
+#include <cotangent/transform/record_bytes.hpp>
 #include <cotangent/transform/region_copy.hpp>
+#include <cotangent/transform/region_records.hpp>
 
 #include <cstdint>
 
@@ -37,20 +39,11 @@ class checkpointed_adjoint {
   constexpr term of(symbol t) const { return {&b_, t}; }
   constexpr term number(std::int64_t v) const { return int64_number(b_, v); }
   /// The number of iterations, where it is known.
-  constexpr std::int64_t known_trips() const {
-    if (layout_.condition != none) return -1;
-    std::int64_t const limit = known(operand(0)),
-                       start = layout_.has_start() ? known(operand(layout_.start())) : 0;
-    return limit == INT64_MIN || start == INT64_MIN ? -1 : limit < start ? 0 : limit - start;
-  }
+  constexpr std::int64_t known_trips() const { return counted_trips(b_.get(), loop_); }
   /// The same, or the most that there will be.
   constexpr std::int64_t most_trips() const {
     std::int64_t const trips = known_trips();
     return trips < 0 && layout_.most() > 0 ? layout_.most() : trips;
-  }
-  constexpr std::int64_t known(symbol t) const {
-    node const* const p = b_.producer(t);
-    return p != nullptr && p->op == info_of<op::constant>() ? b_.get().numbers[p->attribute] : INT64_MIN;
   }
 
 public:
@@ -63,16 +56,9 @@ public:
     for (symbol const t : parts.carried) size_.place = capped_sum(size_.place, bytes(t));
     // values to go on from, sums apart from where they are read, and what the loop around them needs to run
     size_.place = capped_sum(size_.place, tape_sizes::level);
-    size_.fixed = sequence_bytes * layout_.carried;
-    for (symbol const t : parts.saved)
-      if (scanned_at(t) < 0) {
-        size_.record = capped_sum(size_.record, bytes(t));
-        size_.fixed += sequence_bytes;
-      }
-    tape_options options = s.tape->options;
-    // a loop that another gradient has made is short, and stands in others, which record what it records
-    if (layout_.most() > 0) options.schedule = checkpoints::automatic;
-    plan_ = schedule_of(options, size_, most_trips(), can_be_cut(), layout_.most() > 0 ? 8 : 1);
+    // Marked blocks change nothing here, so that they change no bit of any gradient, as long as all of the record fits.
+    choose(parts.saved);
+    if (plan_.by == tape_schedule::impossible) choose(least_record(b_.get(), s.index, layout_, parts.saved));
     if (plan_.by != tape_schedule::binomial) return;
     std::int64_t const trips = most_trips(), all = trips >= 0 ? trips : most_trips_of_unknown_loops;
     uses_ = most_uses((all - 1) / plan_.segment + 1, plan_.places);
@@ -123,6 +109,20 @@ public:
 
 private:
   constexpr std::int64_t bytes(symbol t) const { return s_.tape->bytes_of(b_, t); }
+  /// What to do if these values of the body are recorded.
+  constexpr void choose(array<symbol> const& recorded) {
+    size_.record = 0;
+    size_.fixed = sequence_bytes * layout_.carried;
+    for (symbol const t : recorded)
+      if (scanned_at(t) < 0) {
+        size_.record = capped_sum(size_.record, bytes(t));
+        size_.fixed += sequence_bytes;
+      }
+    tape_options options = s_.tape->options;
+    // a loop that another gradient has made is short, and stands in others, which record what it records
+    if (layout_.most() > 0) options.schedule = checkpoints::automatic;
+    plan_ = schedule_of(options, size_, most_trips(), can_be_cut(), layout_.most() > 0 ? 8 : 1);
+  }
   /// The position of what is scanned among the scanned operands; -1 for other values.
   constexpr int scanned_at(symbol t) const {
     for (int k = 0; k < layout_.scanned; ++k)

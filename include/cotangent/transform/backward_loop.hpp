@@ -53,7 +53,6 @@ public:
         seeds_.push(scanned_in_.back());
       }
     array<symbol> dx(wrt_.size(), none);
-    adjoint.in.again = values_of_blocks(b_.get(), s_.index, body);
     gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
     sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape, s_.sum};
     if (!backward_sweep(inner, r).run(r, dx.data())) return;

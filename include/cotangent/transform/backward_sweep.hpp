@@ -8,7 +8,6 @@
 #include <cotangent/transform/backward_logs.hpp>
 #include <cotangent/transform/cotangents.hpp>
 #include <cotangent/transform/refusals.hpp>
-#include <cotangent/transform/region_blocks.hpp>
 #include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
@@ -46,8 +45,6 @@ class importer {
 
 public:
   array<symbol> there, here; // in the order in which they were asked for
-  array<bool> again = {};    // by symbol of the other region: what is computed again here
-  symbol since = none;       // the cotangent that came last: then it is
 
   constexpr explicit importer(builder& b) : b_(b) {}
   constexpr importer(importer const&) = delete;
@@ -62,7 +59,6 @@ public:
     std::uint32_t const hash = mix(1, static_cast<std::uint64_t>(of)) | 1u;
     std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
     if (at != none) return here[at];
-    if (of < again.size() && again[of]) return computed(of);
     tensor_symbol const t = b_.tensor(of);
     symbol const made = made_anew(t, hops);
     stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));
@@ -70,50 +66,6 @@ public:
   }
 
 private:
-  constexpr bool knows(symbol of) const {
-    return known_.find(mix(1, static_cast<std::uint64_t>(of)) | 1u,
-                       [&](std::int32_t k) { return there[k] == of; }) != none;
-  }
-  /// A value of a block, with all of the block that it needs.
-  constexpr symbol computed(symbol of) {
-    array<symbol> waiting;
-    waiting.push(of);
-    while (!waiting.empty()) {
-      symbol const t = waiting.back();
-      node const n = b_.get().nodes[b_.tensor(t).producer];
-      bool ready = !knows(t);
-      if (!ready) {
-        (void)waiting.pop();
-        continue;
-      }
-      for (int k = 0; k < n.operand_count; ++k)
-        if (symbol const x = b_.get().ids[n.first + k]; x < again.size() && again[x] && !knows(x)) {
-          waiting.push(x);
-          ready = false;
-        }
-      if (ready) stands_for(t, copied(n, b_.tensor(t)));
-    }
-    return (*this)(of);
-  }
-  constexpr symbol copied(node const& n, tensor_symbol const t) {
-    array<symbol> x;
-    bool late = since == none;
-    for (int k = 0; k < n.operand_count; ++k) {
-      symbol const old = b_.get().ids[n.first + k];
-      x.push((*this)(old));
-      late = late || (old < again.size() && again[old]);
-    }
-    if (!late && x.size() > 0) x[0] = extend::after({&b_, x[0]}, {&b_, since}).id;
-    array<std::int64_t> attributes(n.attribute_count);
-    for (int k = 0; k < n.attribute_count; ++k) attributes[k] = b_.get().numbers[n.attribute + k];
-    bool const exact = b_.exact, repeated = b_.repeated;
-    b_.exact = n.exact;
-    b_.repeated = true;
-    symbol const y = b_.push(n.op, x.data(), x.size(), attributes.data(), attributes.size(), t.type, t.shape, n.where);
-    b_.exact = exact;
-    b_.repeated = repeated;
-    return y;
-  }
   constexpr symbol made_anew(tensor_symbol const& t, int hops) {
     if (t.producer == none || t.base != none) return none;
     node const n = b_.get().nodes[t.producer];
@@ -228,10 +180,7 @@ public:
       if (n.op == info_of<op::log>() && !n.exact &&
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
         continue;
-      if (s_.in != nullptr) {
-        s_.in->since = total;
-        import(n);
-      }
+      if (s_.in != nullptr) import(n);
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
       note(r, i);

@@ -35,30 +35,29 @@ class block_copies {
   array<std::int32_t> first_, late_; // by symbol: into `all_`
   array<again> all_;
   array<symbol> arrived_;         // by block: the cotangent that came from outside last
-  array<std::int32_t> last_node_; // by block: its last one
-  array<std::int32_t> order_;
-  array<bool> used_;     // by block
-  std::int32_t now_ = 0; // the node at hand
+  array<std::int32_t> last_node_; // by block: its last one in the region at hand
+  array<std::int32_t> last_;      // by block: its last one
+  array<std::int32_t> before_;    // by new node: the one before which it stands
+  array<bool> used_;              // by block
+  std::int32_t now_ = 0;          // the node at hand
   bool regions_copied_ = false;
 
 public:
   constexpr block_copies(graph_view const& g, block_tree const& tree)
       : g_(g), tree_(tree), b_(g), regions_(b_), block_(g.node_count), home_(g.tensor_count),
-        first_(g.tensor_count, none), late_(g.tensor_count, none), arrived_(tree.size(), none),
-        last_node_(tree.size(), none), used_(tree.size(), false) {
+        first_(g.tensor_count, none), late_(g.tensor_count, none), last_(tree.size(), none),
+        used_(tree.size(), false) {
     find_blocks();
     find_homes();
-    for (now_ = 0; now_ < g_.node_count; ++now_) {
-      if (block_[now_] < 0) visit(g_.nodes[now_]);
-      order_.push(now_);
-    }
-    b_.reorder(order_);
+    region_nodes const nodes(g_);
+    for (std::int32_t r = 0; r < g_.region_count; ++r) visit_region(r, nodes);
+    reorder();
   }
   constexpr graph take() { return static_cast<graph&&>(b_.edit()); }
   constexpr bool has_regions() const noexcept { return regions_copied_; }
   /// Whether anything of this block is computed again.
   constexpr bool uses(std::int32_t block) const noexcept { return used_[block]; }
-  constexpr std::int32_t last_node(std::int32_t block) const noexcept { return last_node_[block]; }
+  constexpr std::int32_t last_node(std::int32_t block) const noexcept { return last_[block]; }
 
 private:
   static constexpr bool is_source(node const& n) noexcept {
@@ -74,11 +73,11 @@ private:
   constexpr void find_blocks() {
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
-      if (n.region != 0 || n.block == 0) continue;
+      if (n.block == 0) continue;
       bool const forward = n.block > 0;
       std::int32_t const left = tree_.left_of(forward ? n.block : -n.block);
       block_[i] = !forward ? -left : can_run_again(n) ? left : 0;
-      for (std::int32_t a = forward ? left : 0; a != 0; a = tree_.around(a)) last_node_[a] = i;
+      for (std::int32_t a = forward ? left : 0; a != 0; a = tree_.around(a)) last_[a] = i;
     }
   }
   constexpr std::int32_t block_of(symbol t) const {
@@ -94,10 +93,45 @@ private:
         if (symbol const x = g_.operand(n, k); x != none && home_[x] != 0)
           home_[x] = tree_.common(home_[x], reader);
     }
-    for (int k = 0; k < g_.output_count(); ++k)
-      if (g_.output(k) != none) home_[g_.output(k)] = 0;
+    for (std::int32_t r = 0; r < g_.region_count; ++r)
+      for (int k = 0; k < g_.output_count(r); ++k)
+        if (g_.output(k, r) != none) home_[g_.output(k, r)] = 0;
   }
 
+  constexpr void visit_region(std::int32_t r, region_nodes const& nodes) {
+    bool any = false;
+    for (int p = 0; p < nodes.count(r) && !any; ++p) any = block_[nodes.at(r, p)] < 0;
+    if (!any) return;
+    arrived_.assign(tree_.size(), none);
+    last_node_.assign(tree_.size(), none);
+    for (int p = 0; p < nodes.count(r); ++p) {
+      std::int32_t const i = nodes.at(r, p), block = g_.nodes[i].block;
+      for (std::int32_t a = block > 0 ? tree_.left_of(block) : 0; a != 0; a = tree_.around(a))
+        last_node_[a] = i;
+    }
+    b_.region = r;
+    for (int p = 0; p < nodes.count(r); ++p) {
+      now_ = nodes.at(r, p);
+      if (block_[now_] < 0) visit(g_.nodes[now_]);
+    }
+  }
+  /// What was made stands in the order in which it was made.
+  constexpr void stands_here() {
+    while (g_.node_count + before_.size() < b_.get().nodes.size()) before_.push(now_);
+  }
+  constexpr void reorder() {
+    if (before_.empty()) return;
+    array<std::int32_t> order, last(g_.node_count, none), other(before_.size(), none);
+    for (int k = before_.size(); k-- > 0;) {
+      other[k] = last[before_[k]];
+      last[before_[k]] = k;
+    }
+    for (std::int32_t i = 0; i < g_.node_count; ++i) {
+      for (std::int32_t k = last[i]; k != none; k = other[k]) order.push(g_.node_count + k);
+      order.push(i);
+    }
+    b_.reorder(order);
+  }
   constexpr void visit(node const& n) {
     std::int32_t const of = -block_[now_];
     for (int k = 0; k < n.operand_count; ++k)
@@ -111,7 +145,7 @@ private:
   /// A value that the gradient of block `of` reads: a cotangent for those blocks in whose gradient it was not made.
   constexpr void arrive(symbol x, std::int32_t of) {
     std::int32_t const p = g_.tensors[x].producer;
-    if (p == none || block_[p] > 0 || is_source(g_.nodes[p])) return;
+    if (p == none || block_[p] > 0 || is_source(g_.nodes[p]) || g_.tensors[x].depth > 0) return;
     std::int32_t const common = tree_.common(of, -block_[p]);
     for (std::int32_t a = of; a != common; a = tree_.around(a))
       if ((block_[p] < 0 || p > last_node_[a]) &&
@@ -126,7 +160,7 @@ private:
       bool const works = n.op->kind == operation_kind::elementwise ||
                          n.op->kind == operation_kind::reduction || n.op->kind == operation_kind::matmul ||
                          n.op->kind == operation_kind::whole;
-      if (n.region == 0 && works && home_[g_.result(n)] == 0) return g_.result(n);
+      if (n.region == b_.region && works && home_[g_.result(n)] == 0) return g_.result(n);
     }
     return none;
   }
@@ -187,7 +221,7 @@ private:
       bool const inside = !source && is_inside(t, block);
       x[k] = source ? t : inside ? find(t, block) : there(t);
       late = late || inside;
-      if (!source && !inside && outside < 0) outside = k;
+      if (!source && !inside && outside < 0 && g_.tensors[t].depth == 0) outside = k;
     }
     if (!late && outside >= 0) x[outside] = waiting_for(g_.operand(n, outside), x[outside], block);
     bool const exact = b_.exact;
@@ -200,7 +234,7 @@ private:
                    g_.tensors[y].type, g_.tensors[y].shape, n.where, false));
     }
     b_.exact = exact;
-    order_.push(b_.get().nodes.size() - 1);
+    stands_here();
   }
   /// The value at hand for t, but not before the cotangents of the block are there.
   constexpr symbol waiting_for(symbol t, symbol x, std::int32_t block) {
@@ -211,7 +245,7 @@ private:
     symbol const both[2]{x, since};
     symbol const y = b_.push(info_of<op::after>(), both, 2, nullptr, 0, b_.tensor(x).type, b_.tensor(x).shape,
                              g_.nodes[now_].where, false);
-    order_.push(b_.get().nodes.size() - 1);
+    stands_here();
     late_[t] = all_.push({block, y, since, late_[t]});
     return y;
   }
@@ -231,13 +265,11 @@ private:
     for (int k = begin; k < attributes.size(); ++k) {
       std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
       if (old == none) continue;
-      int const nodes = b_.get().nodes.size();
       inside.push(regions_.copy(old));
       array<symbol> outputs;
       for (int j = 0; j < g_.output_count(old); ++j) outputs.push(regions_(g_.output(j, old)));
       b_.set_outputs(outputs.data(), outputs.size(), inside.back());
       attributes[k] = inside.back();
-      for (int j = nodes; j < b_.get().nodes.size(); ++j) order_.push(j);
     }
     std::int32_t const at = b_.assign(n.op, x.data(), x.size(), results.data(), results.size(),
                                       attributes.data(), attributes.size(), n.where);

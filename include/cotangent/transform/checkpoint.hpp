@@ -5,6 +5,8 @@
 #include <cotangent/transform/block_copies.hpp>
 #include <cotangent/transform/order.hpp>
 #include <cotangent/transform/prune.hpp>
+#include <cotangent/transform/record_bytes.hpp>
+#include <cotangent/transform/region_blocks.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -15,118 +17,179 @@ namespace detail {
 
 /// About the most bytes of values that are there at one time, if the nodes run in their order and each value is there from
 /// its node to its last reader. Names for a value cost nothing; inputs are there anyway; an extent without a number counts
-/// as 64.
-constexpr double most_bytes(graph_view const& g) {
-  array<symbol> root(g.tensor_count, none);
-  array<std::int32_t> last(g.tensor_count, none);
-  array<double> bytes(g.tensor_count);
-  array<std::int32_t> dying(g.node_count + 1, none), next(g.tensor_count, none);
-  auto const read = [&](symbol t, std::int32_t at) {
-    if (t == none) return;
-    if (g.tensors[t].base != none) t = g.tensors[t].base;
-    if (root[t] != none && last[root[t]] < at) last[root[t]] = at;
-  };
-  for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
-    if (n.region != 0) continue;
-    for (int k = 0; k < n.operand_count; ++k) read(g.operand(n, k), i);
+/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need; what
+/// loops record is there all the time.
+class byte_count {
+  graph_view const& g_;
+  region_nodes const nodes_;
+  array<symbol> root_;
+  array<std::int32_t> last_, dying_, next_;
+  array<double> bytes_;
+  array<bool> there_;
+  double recorded_ = 0;
+
+public:
+  constexpr explicit byte_count(graph_view const& g)
+      : g_(g), nodes_(g), root_(g.tensor_count, none), last_(g.tensor_count, none),
+        dying_(g.node_count + 1, none), next_(g.tensor_count, none), bytes_(g.tensor_count),
+        there_(g.tensor_count) {
+    for (std::int32_t i = 0; i < g.node_count; ++i) look(i);
+    for (std::int32_t r = 0; r < g.region_count; ++r)
+      for (int k = 0; k < g.output_count(r); ++k) read(g.output(k, r), g.node_count);
+    for (symbol t = 0; t < g.tensor_count; ++t)
+      if (root_[t] == t) {
+        next_[t] = dying_[last_[t]];
+        dying_[last_[t]] = t;
+      }
+  }
+  constexpr double most() { return recorded_ + most_in(0); }
+
+private:
+  constexpr double most_in(std::int32_t region) {
+    double now = 0, most_there = 0;
+    for (int p = 0; p < nodes_.count(region); ++p) {
+      std::int32_t const i = nodes_.at(region, p);
+      node const& n = g_.nodes[i];
+      double made = 0;
+      for (int k = 0; k < n.result_count; ++k) {
+        symbol const y = owner(g_.result(n, k));
+        if (y == none || root_[y] != y || there_[y]) continue;
+        there_[y] = true;
+        made += bytes_[y];
+      }
+      double gone = 0;
+      for (symbol t = dying_[i]; t != none; t = next_[t]) gone += bytes_[t];
+      bool const in_place = n.op->kind == operation_kind::elementwise;
+      now += made - (in_place ? gone : 0);
+      double const inside = now + most_inside(n);
+      if (most_there < inside) most_there = inside;
+      now -= in_place ? 0 : gone;
+    }
+    return most_there;
+  }
+  constexpr symbol owner(symbol t) const {
+    return t != none && g_.tensors[t].base != none ? g_.tensors[t].base : t;
+  }
+  constexpr void read(symbol t, std::int32_t at) {
+    t = owner(t);
+    if (t != none && root_[t] != none && last_[root_[t]] < at) last_[root_[t]] = at;
+  }
+  constexpr void look(std::int32_t i) {
+    node const& n = g_.nodes[i];
+    for (int k = 0; k < n.operand_count; ++k) read(g_.operand(n, k), i);
     switch (n.op->kind) {
     case operation_kind::constant:
     case operation_kind::iota:
-    case operation_kind::size: continue;
+    case operation_kind::size: return;
     case operation_kind::broadcast:
     case operation_kind::reshape:
     case operation_kind::permute:
     case operation_kind::slice:
-    case operation_kind::identity: root[g.result(n)] = root[g.operand(n, 0)]; continue;
+    case operation_kind::identity: root_[g_.result(n)] = root_[g_.operand(n, 0)]; return;
     default: break;
     }
     for (int k = 0; k < n.result_count; ++k) {
-      symbol y = g.result(n, k);
-      if (g.tensors[y].base != none) y = g.tensors[y].base;
-      if (root[y] != none) continue;
-      root[y] = y;
-      last[y] = i;
-      bytes[y] = static_cast<double>(size_of(g.tensors[y].type));
-      for (int a = 0; a < g.shape(y).rank; ++a)
-        bytes[y] *= g.shape(y).size[a] < 0 ? 64. : static_cast<double>(g.shape(y).size[a]);
+      symbol const y = owner(g_.result(n, k));
+      if (y == none || root_[y] != none) continue;
+      root_[y] = y;
+      last_[y] = i;
+      bytes_[y] = static_cast<double>(size_of(g_.tensors[y].type));
+      for (int a = 0; a < g_.shape(y).rank; ++a)
+        bytes_[y] *= g_.shape(y).size[a] < 0 ? 64. : static_cast<double>(g_.shape(y).size[a]);
+      if (g_.tensors[y].depth == 0) continue;
+      for (int d = 0; d < g_.tensors[y].depth; ++d) bytes_[y] *= d == 0 ? trips(n) : 64.;
+      recorded_ += bytes_[y];
+      bytes_[y] = 0;
     }
   }
-  for (int k = 0; k < g.output_count(); ++k) read(g.output(k), g.node_count);
-  for (symbol t = 0; t < g.tensor_count; ++t)
-    if (root[t] == t) {
-      next[t] = dying[last[t]];
-      dying[last[t]] = t;
-    }
-  double now = 0, most = 0;
-  array<bool> there(g.tensor_count);
-  for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
-    if (n.region != 0) continue;
-    double made = 0;
-    for (int k = 0; k < n.result_count; ++k) {
-      symbol y = g.result(n, k);
-      if (g.tensors[y].base != none) y = g.tensors[y].base;
-      if (root[y] != y || there[y]) continue;
-      there[y] = true;
-      made += bytes[y];
-    }
-    double gone = 0;
-    for (symbol t = dying[i]; t != none; t = next[t]) gone += bytes[t];
-    bool const in_place = n.op->kind == operation_kind::elementwise;
-    now += made - (in_place ? gone : 0);
-    if (most < now) most = now;
-    now -= in_place ? 0 : gone;
+  constexpr double trips(node const& n) const {
+    std::int64_t const counted = n.op == info_of<op::loop>() ? counted_trips(g_, n) : -1;
+    return counted < 0 ? 64. : static_cast<double>(counted);
   }
-  return most;
-}
+  constexpr double most_inside(node const& n) {
+    double found = 0;
+    auto const look_into = [&](std::int32_t r) {
+      double const inside = r == none ? 0 : most_in(r);
+      if (found < inside) found = inside;
+    };
+    if (n.op == info_of<op::loop>()) {
+      loop_layout const at = loop_layout::of(g_, n);
+      look_into(at.condition);
+      look_into(at.body);
+    } else if (n.op == info_of<op::case_of>()) {
+      case_layout const at = case_layout::of(g_, n);
+      for (int j = 0; j < at.branches; ++j) look_into(at.branch(j));
+    }
+    return found;
+  }
+};
+
+constexpr double most_bytes(graph_view const& g) { return byte_count(g).most(); }
+
+/// A graph with what these blocks make once more.
+struct blocks_again {
+  graph made;
+  array<std::int32_t> blocks; // of which anything is: the one that ends last comes first
+  double bytes = 0;
+
+  constexpr blocks_again(graph_view const& g, block_tree const& tree) {
+    if (g.region_count > 1 && knows_regions(g)) {
+      region_blocks inside(g, tree);
+      if (inside.changes()) {
+        graph const made_inside = prune(inside.take());
+        copy(made_inside, tree, &inside);
+        return;
+      }
+    }
+    copy(g, tree, nullptr);
+  }
+
+private:
+  constexpr void copy(graph_view const& g, block_tree const& tree, region_blocks const* inside) {
+    block_copies copies(g, tree);
+    for (std::int32_t b = 1; b < tree.size(); ++b)
+      if (copies.uses(b) || (inside != nullptr && inside->uses(b))) {
+        int k = blocks.push(b);
+        for (; k > 0 && copies.last_node(blocks[k - 1]) < copies.last_node(b); --k) blocks[k] = blocks[k - 1];
+        blocks[k] = b;
+      }
+    if (copies.has_regions() || inside != nullptr) made = prune(copies.take());
+    else made = copies.take();
+    bytes = most_bytes(made);
+  }
+};
 
 } // namespace detail
 
 /// The same graph, in which the gradients of blocks (`node::block`, made by `ct::checkpoint`) read values of these that are
 /// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
-/// A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a graph is split, what is
+/// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from
+/// less that is recorded. A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a graph is split, what is
 /// kept is saved, whatever the peak.
 ///
 /// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
 ///
 /// Cost: linear in the nodes, times the number of blocks that are tried.
-/// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
+/// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp, tests/runtime/tape_limit.cpp.
 constexpr graph recompute_blocks(graph_view const& before, bool always = false) {
   graph ordered;
   if (!in_order(before)) ordered = reordered(before, order_of(before));
   graph_view g = before;
   if (!ordered.nodes.empty()) g = ordered;
   detail::block_tree tree(g);
-  detail::block_copies first(g, tree);
-  array<std::int32_t> blocks; // the one that ends last comes first
-  for (std::int32_t b = 1; b < tree.size(); ++b)
-    if (first.uses(b)) {
-      int k = blocks.push(b);
-      for (; k > 0 && first.last_node(blocks[k - 1]) < first.last_node(b); --k) blocks[k] = blocks[k - 1];
-      blocks[k] = b;
-    }
-  bool regions = first.has_regions();
-  graph best = first.take();
-  double least = detail::most_bytes(best);
+  detail::blocks_again best(g, tree);
+  array<std::int32_t> const blocks = best.blocks;
   // (compilers bound what a constant evaluation may take)
   std::int64_t budget = 4000000;
   if (std::is_constant_evaluated()) budget = 0;
   for (int k = 0; !always && k < blocks.size() && (k == 0 || std::int64_t{k} * g.node_count < budget); ++k) {
     tree.dissolve(blocks[k]);
-    detail::block_copies other(g, tree);
-    bool const has_regions = other.has_regions();
-    graph without = other.take();
-    double const bytes = detail::most_bytes(without);
-    if (bytes <= least) {
-      best = static_cast<graph&&>(without);
-      least = bytes;
-      regions = has_regions;
-    } else tree.dissolve(blocks[k], false);
+    detail::blocks_again without(g, tree);
+    if (without.bytes <= best.bytes) best = static_cast<detail::blocks_again&&>(without);
+    else tree.dissolve(blocks[k], false);
   }
-  if (regions) return prune(best);
-  return best;
+  return static_cast<graph&&>(best.made);
 }
 
 } // namespace cotangent

@@ -18,6 +18,19 @@ struct record_size {
 
 namespace detail {
 
+/// How often a loop runs, where its limit and its start are numbers; -1 for others.
+constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
+  loop_layout const l = loop_layout::of(g, n);
+  if (l.condition != none) return -1;
+  auto const number = [&](symbol t) {
+    std::int32_t const p = t == none ? none : g.tensors[t].producer;
+    return p != none && g.nodes[p].op == info_of<op::constant>() ? g.numbers[g.nodes[p].attribute] : INT64_MIN;
+  };
+  std::int64_t const limit = number(g.operand(n, loop_layout::limit())),
+                     start = l.has_start() ? number(g.operand(n, l.start())) : 0;
+  return limit == INT64_MIN || start == INT64_MIN ? -1 : limit < start ? 0 : limit - start;
+}
+
 /// Loops in bodies record once for each iteration around them where the body hands on what they record.
 class record_measure {
   graph_view const& g_;
@@ -83,16 +96,8 @@ private:
     return n > 32 ? capped_sum(n, 63) / 64 * 64 : n;
   }
   constexpr std::int64_t most_trips(node const& n, loop_layout const& l) const {
-    std::int64_t const most = l.most() > 0 ? l.most() : -1;
-    if (l.condition != none) return most;
-    std::int64_t const limit = number(g_.operand(n, l.limit())),
-                       start = l.has_start() ? number(g_.operand(n, l.start())) : 0;
-    return limit == INT64_MIN || start == INT64_MIN ? most : limit < start ? 0 : limit - start;
-  }
-  constexpr std::int64_t number(symbol t) const {
-    std::int32_t const p = t == none ? none : g_.tensors[t].producer;
-    return p != none && g_.nodes[p].op == info_of<op::constant>() ? g_.numbers[g_.nodes[p].attribute]
-                                                                  : INT64_MIN;
+    std::int64_t const counted = counted_trips(g_, n);
+    return counted >= 0 ? counted : l.most() > 0 ? l.most() : -1;
   }
 };
 
