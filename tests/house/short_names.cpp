@@ -11,6 +11,18 @@ int at, axis, axes, begin, bits, bytes, call, constant, count, data, end, extent
 
 #include <cotangent/cotangent.hpp>
 
+#include <cotangent/check/gradient.hpp>
+#include <cotangent/io/describe.hpp>
+#include <cotangent/io/dot.hpp>
+#include <cotangent/io/memory_profile.hpp>
+#include <cotangent/trace/convolution.hpp>
+#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/mirror.hpp>
+#include <cotangent/trace/network.hpp>
+#include <cotangent/trace/random.hpp>
+
+#include <cotangent/dynamic/eager.hpp>
+
 #include <tuple>
 
 namespace {

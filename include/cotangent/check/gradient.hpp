@@ -2,6 +2,10 @@
 #ifndef COTANGENT_CHECK_GRADIENT_HPP
 #define COTANGENT_CHECK_GRADIENT_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/trace/trace.hpp>
 
 #include <cstdint>
@@ -270,5 +274,7 @@ gradient_check check_gradient(F const&, Args const&... args) {
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -68,4 +68,14 @@
 #  pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
+// Around what users include. g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the
+// global namespace: there a `g` of the user's seems to be shadowed.
+#if defined(__GNUC__) && !defined(__clang__)
+#  define COTANGENT_HEADER_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
+#  define COTANGENT_HEADER_END _Pragma("GCC diagnostic pop")
+#else
+#  define COTANGENT_HEADER_BEGIN
+#  define COTANGENT_HEADER_END
+#endif
+
 #endif

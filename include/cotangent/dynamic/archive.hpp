@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_ARCHIVE_HPP
 #define COTANGENT_DYNAMIC_ARCHIVE_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 // Graphs in files, with their data. Needs nlohmann-json.
 
 #include <cotangent/dynamic/archive_state.hpp>
@@ -272,4 +276,6 @@ template <class... UserOps> contents load(std::filesystem::path const& path, ope
 } // namespace cotangent::archive
 
 #endif
+COTANGENT_HEADER_END
+
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_CONVOLUTION_HPP
 #define COTANGENT_DYNAMIC_CONVOLUTION_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/convolution.hpp>
@@ -61,5 +65,7 @@ dynamic::expr<T> avg_pool2d(dynamic::expr<T> const& x, pooling const& how,
 } // namespace cotangent
 
 #endif
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_DOT_HPP
 #define COTANGENT_DYNAMIC_DOT_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/dynamic/graph_access.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -70,4 +74,6 @@ void dot(Stream&& out, dynamic::graph const& g,
 } // namespace cotangent
 
 #endif
+COTANGENT_HEADER_END
+
 #endif

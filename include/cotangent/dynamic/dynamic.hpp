@@ -7,12 +7,7 @@
 
 #include <cotangent/core/abi.hpp> // what it says of warnings holds for headers that are included later, too
 
-// g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the global namespace:
-// there a `g` of the user's seems to be shadowed.
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic push
-#  pragma GCC diagnostic ignored "-Wshadow"
-#endif
+COTANGENT_HEADER_BEGIN
 
 #include <cotangent/core/error.hpp>
 
@@ -25,8 +20,6 @@
 #  include <cotangent/dynamic/training.hpp>
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic pop
-#endif
+COTANGENT_HEADER_END
 
 #endif

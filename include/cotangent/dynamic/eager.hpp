@@ -7,19 +7,13 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 
-// g++ takes a `g` of the user's for shadowed, as in dynamic.hpp.
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic push
-#  pragma GCC diagnostic ignored "-Wshadow"
-#endif
+COTANGENT_HEADER_BEGIN
 
 #if COTANGENT_EXCEPTIONS
 #  include <cotangent/dynamic/recorder.hpp>
 #  include <cotangent/dynamic/trainer.hpp>
 #endif
 
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC diagnostic pop
-#endif
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_MEMORY_PROFILE_HPP
 #define COTANGENT_DYNAMIC_MEMORY_PROFILE_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/dynamic/program.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -129,4 +133,6 @@ inline profile memory_profile(dynamic::program const& p) {
 } // namespace cotangent
 
 #endif
+COTANGENT_HEADER_END
+
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_NETWORK_HPP
 #define COTANGENT_DYNAMIC_NETWORK_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/network.hpp>
@@ -70,5 +74,7 @@ std::vector<dynamic::expr<T>> split(dynamic::expr<T> const& x, std::vector<std::
 } // namespace cotangent
 
 #endif
+
+COTANGENT_HEADER_END
 
 #endif

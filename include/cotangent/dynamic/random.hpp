@@ -2,6 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_RANDOM_HPP
 #define COTANGENT_DYNAMIC_RANDOM_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/random.hpp>
@@ -52,5 +56,7 @@ dynamic::expr<T> random_normal(dynamic::expr<std::int64_t> const& key, dynamic::
 } // namespace cotangent
 
 #endif
+
+COTANGENT_HEADER_END
 
 #endif

@@ -3,6 +3,9 @@
 #define COTANGENT_IO_DESCRIBE_HPP
 
 #include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/core/message.hpp>
 #include <cotangent/io/with_commas.hpp>
 #include <cotangent/transform/layout.hpp>
@@ -175,5 +178,7 @@ template <class P> std::string describe() {
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_IO_DOT_HPP
 #define COTANGENT_IO_DOT_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/io/dot_writer.hpp>
 
 namespace cotangent {
@@ -21,5 +25,7 @@ template <class Stream> void dot(Stream&& out, graph_view const& g, dot_options 
 }
 
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_IO_MEMORY_PROFILE_HPP
 #define COTANGENT_IO_MEMORY_PROFILE_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/io/describe.hpp>
 #include <cotangent/io/profile.hpp>
 #include <cotangent/io/profile_picture.hpp>
@@ -176,5 +180,7 @@ profile memory_profile(Args const&... args) {
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_TRACE_CONVOLUTION_HPP
 #define COTANGENT_TRACE_CONVOLUTION_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/ops/convolution.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/run/convolution.hpp>
@@ -67,5 +71,7 @@ constexpr auto avg_pool2d(X const& x, std::source_location where = std::source_l
 }
 
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

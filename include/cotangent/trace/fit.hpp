@@ -2,6 +2,10 @@
 #ifndef COTANGENT_TRACE_FIT_HPP
 #define COTANGENT_TRACE_FIT_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/trace/fit_stages.hpp>
 #include <cotangent/trace/program.hpp>
 
@@ -139,5 +143,7 @@ template <std::int64_t Bytes, class F> constexpr auto fit(F f) { return detail::
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

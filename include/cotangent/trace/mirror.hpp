@@ -2,6 +2,10 @@
 #ifndef COTANGENT_TRACE_MIRROR_HPP
 #define COTANGENT_TRACE_MIRROR_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/trace/fit_stages.hpp>
 #include <cotangent/trace/program.hpp>
 #include <cotangent/transform/mirror.hpp>
@@ -119,5 +123,7 @@ template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_TRACE_NETWORK_HPP
 #define COTANGENT_TRACE_NETWORK_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/ops/network.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/trace/reductions.hpp>
@@ -99,5 +103,7 @@ constexpr auto split(X const& x, std::source_location where = std::source_locati
 }
 
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_TRACE_RANDOM_HPP
 #define COTANGENT_TRACE_RANDOM_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/ops/random.hpp>
 #include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/trace/lift.hpp>
@@ -71,5 +75,7 @@ constexpr auto dropout(X const& x, double rate, K const& key,
 }
 
 } // namespace cotangent
+
+COTANGENT_HEADER_END
 
 #endif

@@ -2,6 +2,10 @@
 #ifndef COTANGENT_IO_ARCHIVE_TENSORS_HPP
 #define COTANGENT_IO_ARCHIVE_TENSORS_HPP
 
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
 #include <cotangent/io/archive/compose.hpp>
 
 #if COTANGENT_EXCEPTIONS
@@ -180,4 +184,6 @@ inline void write(std::filesystem::path const& path, tensors const& all) { all.c
 } // namespace cotangent::archive
 
 #endif
+COTANGENT_HEADER_END
+
 #endif
