@@ -95,7 +95,7 @@ private:
       }
       strided v = value(g.output(k, region));
       // what is copied from an argument at the end could have been overwritten by another result in its place
-      if (k < carried && is_argument(v)) v = handed_on(k, v);
+      if (is_argument(v, k < carried ? g.input_count(region) : carried)) v = handed_on(k, v);
       else if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
         v = copied(v, g.node_count);
       outputs.push(v);

@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_CARRIES_HPP
 
 #include <cotangent/run/interpreter_steps.hpp>
+#include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,16 @@
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
+
+using tape_sequence = tape::sequence;
+static_assert(rounded(sizeof(tape_sequence)) == sequence_bytes);
+
+inline tape_sequence* sequence_at(char const* cell) noexcept {
+  tape_sequence* s = nullptr;
+  std::memcpy(&s, cell, sizeof s);
+  return s;
+}
+inline void set_sequence(char* cell, tape_sequence const* s) noexcept { std::memcpy(cell, &s, sizeof s); }
 
 /// The room for a carried value, with what kernels may read beyond its end.
 inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return rounded(bytes) + 64; }
@@ -83,6 +94,16 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
       p.handed.push(
           {body.inputs + k, (next[k].is == output_source::output ? body.inputs : 0) + next[k].which});
   s.handed.count = p.handed.size() - s.handed.first;
+  array<bool> ahead(s.carried, false);
+  s.records = {p.records.size(), 0};
+  for (std::int32_t k = s.carried; k < body.sources.size(); ++k) {
+    if (next[k].is != output_source::input) continue;
+    std::int32_t const one = next[k].which - 1;
+    bool const is_first = next[one].is == output_source::made && !ahead[one];
+    ahead[one] = ahead[one] || is_first;
+    p.records.push({k - s.carried, one, is_first});
+    ++s.records.count;
+  }
 
   // by computed value: how many iterations it stays, and whether it may be written over what it was then
   array<std::int32_t> stays(s.carried, 0), first(s.carried + 1, 0);
@@ -106,7 +127,8 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
     if (stays[m] == 0) continue;
     carry_ring r;
     r.output = m;
-    r.spare = !over[m] || (stays[m] > 1 && !known);
+    bool const on_tape = ahead[m] && known && stays[m] == 1; // all but the last one
+    r.spare = (!over[m] && !on_tape) || (stays[m] > 1 && !known);
     r.bytes = p.region_values[s.lasts.first + m].bytes;
     r.places = {p.places.size(), stays[m]};
     for (std::int32_t d = 0; d < stays[m]; ++d) {
@@ -157,6 +179,17 @@ public:
       turns_[k] = turns_[k] == 0 ? r.places.count - 1 : turns_[k] - 1;
     }
   }
+  /// What is recorded comes to the tape: where it was not computed there, it is copied. `entries`: of this iteration. The
+  /// next one's values are computed there, if `goes_on` for all that is known and the tape has room already.
+  void record(char* const* entries, char** from_body, std::int64_t next, bool goes_on) const noexcept {
+    for (int k = 0; k < s_.records.count; ++k) {
+      recorded_carry const& r = p_.records[s_.records.first + k];
+      loop_sequence const& q = p_.sequences[s_.stacks.first + r.sequence];
+      move(entries[r.sequence], to_body_[1 + r.carry], q.bytes);
+      char* const there = r.ahead && goes_on ? sequence_at(c_.at(q.at))->room(next) : nullptr;
+      if (there != nullptr) from_body[r.carry] = there;
+    }
+  }
   /// And what it hands on: when the places of all that it computes are set, before it runs.
   void hand_on() const noexcept {
     for (int k = 0; k < s_.handed.count; ++k) {
@@ -173,18 +206,24 @@ public:
     }
     for (int k = 0; k < s_.rings.count; ++k) {
       carry_ring const& r = p_.rings[s_.rings.first + k];
-      if (r.spare && done > 0) turn_back(r, turns_[k] + 1 == r.places.count ? 0 : turns_[k] + 1);
-      for (std::int32_t d = done < r.places.count ? static_cast<std::int32_t>(done) : r.places.count;
-           d < r.places.count; ++d)
-        if (std::int32_t const i = p_.places[r.places.first + d].carry; i >= 0)
-          move(c_.at(results[i].at), to_body_[1 + i], r.bytes); // it still has a first value
+      std::int32_t const by = turns_[k] + 1 == r.places.count ? 0 : turns_[k] + 1;
+      auto const stands = [&](std::int32_t d) { // in its turn; not as a first value, nor on the tape
+        std::int32_t const i = p_.places[r.places.first + d].carry;
+        return i < 0 || (done > 0 && to_body_[1 + i] == at(r, (d + by) % r.places.count));
+      };
+      bool turned = false;
+      for (std::int32_t d = 0; d < r.places.count && r.spare && by != 0; ++d)
+        turned = turned || (p_.places[r.places.first + d].carry >= 0 && stands(d));
+      if (turned) turn_back(r, by);
+      for (std::int32_t d = 0; d < r.places.count; ++d)
+        if (std::int32_t const i = p_.places[r.places.first + d].carry; !stands(d))
+          move(c_.at(results[i].at), to_body_[1 + i], r.bytes);
     }
   }
 
 private:
   /// What stands `by` places further on comes to each place but the spare one, which is the last.
   void turn_back(carry_ring const& r, std::int32_t by) const noexcept {
-    if (by == 0) return;
     std::int32_t const n = r.places.count, spare = n - 1;
     auto const after = [&](std::int32_t k) { return k + by < n ? k + by : k + by - n; };
     for (std::int32_t k = after(spare); k != spare; k = after(k)) move(at(r, k), at(r, after(k)), r.bytes);

@@ -5,7 +5,6 @@
 #include <cotangent/run/interpreter_calls.hpp>
 #include <cotangent/run/interpreter_carries.hpp>
 #include <cotangent/run/interpreter_record.hpp>
-#include <cotangent/transform/tape_options.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -49,16 +48,6 @@ struct region_code {
     outer.moved += c.moved;
   }
 };
-
-using tape_sequence = tape::sequence;
-static_assert(rounded(sizeof(tape_sequence)) == sequence_bytes);
-
-inline tape_sequence* sequence_at(char const* cell) noexcept {
-  tape_sequence* s = nullptr;
-  std::memcpy(&s, cell, sizeof s);
-  return s;
-}
-inline void set_sequence(char* cell, tape_sequence const* s) noexcept { std::memcpy(cell, &s, sizeof s); }
 
 inline void run_loop(program_data const& p, std::int32_t which, run_context& c) {
   loop_step const& s = p.loops[which];
@@ -134,6 +123,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     }
     if (done >= rounds) break;
     carries.set_places(from_body);
+    carries.record(from_body + s.carried, from_body, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
     carries.hand_on();
     tape::mark const mark = c.record == nullptr ? tape::mark{} : c.record->here();
     body.run(to_body - base::first_argument, c);

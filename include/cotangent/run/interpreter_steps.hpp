@@ -251,6 +251,11 @@ struct carry_place {
 struct handed_on {
   std::int32_t to = 0, from = 0;
 };
+/// A carried value that is recorded as it comes into an iteration.
+struct recorded_carry {
+  std::int32_t sequence = 0, carry = 0;
+  bool ahead = false; // the iteration before computes it, in its place on the tape where that is there
+};
 
 struct loop_step {
   std::int32_t condition = -1, body = -1; // codes
@@ -260,7 +265,7 @@ struct loop_step {
   int carried = 0, captured = 0;
   range inits, captures, lasts; // in `region_values`
   range scans, stacks;          // in `sequences`
-  range rings, handed;
+  range rings, handed, records;
   range others; // in `indices`: carried values that do not end in a place where they were written
   // in the scratch memory of the step
   std::int64_t body_table = 0, condition_table = 0, shared = 0, turns = 0, zeros = 0, zero_bytes = 0,
@@ -311,6 +316,7 @@ struct program_data {
   array<carry_ring> rings;
   array<carry_place> places;
   array<handed_on> handed;
+  array<recorded_carry> records;
   array<std::int32_t> branches, indices;
 };
 

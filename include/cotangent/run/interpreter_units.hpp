@@ -245,13 +245,13 @@ protected:
     });
   }
 
-  // ---- carried values that are handed on
+  // ---- carried values that are handed on or recorded
 
-  /// Whether it is all of an input, other than the count of a loop's iterations.
-  bool is_argument(strided const& v) const {
+  /// Whether it is all of one of the inputs up to `last`, other than the count of a loop's iterations.
+  bool is_argument(strided const& v, std::int32_t last) const {
     memory_root const& r = plan.roots[v.root];
-    return r.kind == home::input && r.which > 0 && r.pieces == none && v.offset == 0 && v.contiguous() &&
-           v.count() == r.elements;
+    return r.kind == home::input && r.which > 0 && r.which <= last && r.pieces == none && v.offset == 0 &&
+           v.contiguous() && v.count() == r.elements;
   }
   strided handed_on(int k, strided const& v) {
     sources.resize(k + 1);

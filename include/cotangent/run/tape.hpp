@@ -32,6 +32,13 @@ public:
       int const c = chunk_of(inside);
       return chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
     }
+    /// Where entry i would stand; null where it has no memory yet.
+    char* room(std::int64_t i) const noexcept {
+      std::int64_t inside = i - first;
+      if (inside < 0) return nullptr;
+      int const c = chunk_of(inside);
+      return c >= chunk_count || chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
+    }
     /// The chunk of entry i, which becomes the place in it.
     int chunk_of(std::int64_t& i) const noexcept {
       if (i < first_size) return 0;
