@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSL-1.0
 // A network of 64 layers is trained in a quarter of the memory that it would take: the program is told how many bytes there
 // are, and computes again what it cannot keep. The bytes are asserted, and after every step the weights are those of the
-// training without a limit, bit for bit. `deep_in_a_budget memory.svg` draws both workspaces.
+// training without a limit, bit for bit. Then the same gradients are taken in eager mode, which is told of a quarter of what
+// that would take. `deep_in_a_budget memory.svg` draws both workspaces.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/eager.hpp>
 #include <cotangent/dynamic/memory_profile.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +26,13 @@ namespace {
 
 constexpr int layers = 64;
 constexpr std::int64_t batch = 128, width = 16;
+
+std::vector<float> wave(std::int64_t n, float by) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < v.size(); ++k) v[k] = .5f * std::sin(by * float(k + 1));
+  return v;
+}
+std::vector<float> first_weights(int layer) { return wave(width * width, .7f + .01f * float(layer)); }
 
 /// The network with its weights, which a program updates where they lie.
 class network {
@@ -52,8 +62,7 @@ public:
     // [/network]
     values.reserve(layers);
     for (int k = 0; k < layers; ++k)
-      program.bind(weights_[static_cast<std::size_t>(k)],
-                   values.emplace_back(wave(width * width, .7f + .01f * float(k))));
+      program.bind(weights_[static_cast<std::size_t>(k)], values.emplace_back(first_weights(k)));
     program.bind(x_, x);
     program.bind(y_, y);
   }
@@ -61,12 +70,34 @@ public:
     program.run();
     return program.value(loss_);
   }
+};
 
-private:
-  static std::vector<float> wave(std::int64_t n, float by) {
-    std::vector<float> v(static_cast<std::size_t>(n));
-    for (std::size_t k = 0; k < v.size(); ++k) v[k] = .5f * std::sin(by * float(k + 1));
-    return v;
+/// The loss and all gradients of the first step, as eager mode computes them.
+struct written_step {
+  std::int64_t most = 0, again = 0; // bytes; operations
+  std::vector<float> results;
+
+  explicit written_step(std::int64_t bytes) {
+    std::vector<float> const x = wave(batch * width, .37f), y = wave(batch * width, .11f);
+    // [within]
+    ct::dynamic::eager e;
+    e.keep_within(bytes);
+    e.on_free([&](std::int64_t freed) { most = std::max(most, e.live().bytes + freed); });
+    std::vector<ct::dynamic::variable<float>> weights;
+    auto h = e.constant(x, {batch, width});
+    for (int k = 0; k < layers; ++k) {
+      weights.push_back(e.parameter(first_weights(k), {width, width}));
+      h = h + .1f * ct::tanh(ct::matmul(h, weights.back()));
+    }
+    auto const loss = ct::mean(ct::square(h - e.constant(y, {batch, width})));
+    e.backward(loss);
+    again = e.computed_again(); // operations, since their elements went
+    // [/within]
+    results.push_back(loss.item());
+    for (auto const& w : weights) {
+      auto const d = w.gradient().value();
+      results.insert(results.end(), d.data(), d.data() + width * width);
+    }
   }
 };
 
@@ -95,6 +126,15 @@ int main(int count, char** words) {
               100 * predicted.again / (predicted.seconds - predicted.again));
   std::printf("loss after 20 steps: %.6f, at first %.6f; equal bits: %s\n", static_cast<double>(last),
               static_cast<double>(first), right ? "yes" : "no");
+
+  written_step const kept(0), within(kept.most / 4);
+  std::printf("eager: %lld bytes, then %lld of %lld, %lld operations again; loss %.6f\n",
+              static_cast<long long>(kept.most), static_cast<long long>(within.most),
+              static_cast<long long>(kept.most / 4), static_cast<long long>(within.again),
+              static_cast<double>(within.results[0]));
+  right = right && kept.again == 0 && within.most <= kept.most / 4 && within.again > 0 &&
+          std::memcmp(kept.results.data(), within.results.data(), 4 * kept.results.size()) == 0 &&
+          std::abs(within.results[0] - first) < 1e-6f;
 
   // [profile]
   ct::profile before = ct::memory_profile(whole.program), now = ct::memory_profile(fitted.program);
