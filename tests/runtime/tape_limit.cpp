@@ -272,19 +272,18 @@ TEST_CASE("random nests with statements in blocks have the same gradients of all
   auto const schedule = GENERATE(checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial);
   int changed = 0;
   std::int64_t with = 0, without = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed)
-    for (bool const always : {false, true}) {
-      tape_options const options{schedule == checkpoints::automatic ? 0 : 400000, schedule};
-      int const orders = options.limit > 0 ? 1 + (seed % 4 == 0) : seed % 3 == 0 ? 3 : 2;
-      outcome const marked = nested(seed, orders, options, seed + 77, always),
-                    plain = nested(seed, orders, options);
-      CAPTURE(static_cast<int>(schedule), seed, always, orders);
-      CHECK(same_bits(marked.all, plain.all));
-      changed += marked.nodes != 0;
-      with += marked.tape;
-      without += plain.tape;
-    }
-  CHECK(changed > 60);
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    tape_options const options{schedule == checkpoints::automatic ? 0 : 400000, schedule};
+    int const orders = options.limit > 0 ? 1 + (seed % 6 == 0) : seed % 6 == 0 ? 3 : 2;
+    outcome const marked = nested(seed, orders, options, seed + 77, seed % 4 > 1),
+                  plain = nested(seed, orders, options);
+    CAPTURE(static_cast<int>(schedule), seed, orders);
+    CHECK(same_bits(marked.all, plain.all));
+    changed += marked.nodes != 0;
+    with += marked.tape;
+    without += plain.tape;
+  }
+  CHECK(changed > 8);
   CHECK(with < without);
 }
 
