@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// What less memory costs: networks in a budget (ours) against the same program without one (by hand: all is kept). Their
-// results are compared before they are timed; `n` is the bytes of the workspace.
+// What less memory costs: networks in a budget (ours) against the same program without one (by hand: all is kept), compiled and
+// in eager mode. Their results are compared before they are timed; `n` is the bytes of the workspace.
 #include "../../examples/digits/reader.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "ours.hpp"
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/eager.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -111,6 +113,95 @@ bench::entry const one("in a budget", [](bench::suite& suite) {
       c.hand = {running("all is kept", net.within(0))};
       suite.run(c);
     }
+  }
+});
+
+/// Residual layers with tanh, in eager mode: the mean square of what leaves the last and its gradients, within a limit.
+class written_layers {
+  static constexpr int layers = 64;
+  static constexpr std::int64_t width = 128;
+  ct::dynamic::eager e_;
+  std::vector<ct::dynamic::variable<float>> parameters_; // the input, then the weights
+  std::int64_t own_ = 0;                                 // bytes of these
+
+public:
+  float loss = 0;
+
+  written_layers() {
+    std::vector<float> values(static_cast<std::size_t>(width * width));
+    for (int k = 0; k <= layers; ++k) {
+      for (std::size_t j = 0; j < values.size(); ++j)
+        values[j] = .1f * static_cast<float>((j * 37 + static_cast<std::size_t>(k) * 11) % 101 - 50) / 50.f;
+      parameters_.push_back(e_.parameter(values, {width, width}));
+      parameters_.back().keep_gradient(ct::dynamic::gradients::last);
+    }
+    own_ = e_.live().bytes;
+  }
+  void run() {
+    for (auto& p : parameters_) p.clear_gradient();
+    auto const y = forward();
+    e_.backward(y);
+    loss = y.item();
+  }
+  /// What the forward pass leaves for the gradient.
+  std::int64_t kept() {
+    auto const y = forward();
+    return e_.live().bytes - own_;
+  }
+  /// So many bytes for that, besides the parameters and their gradients.
+  void keep_within(std::int64_t bytes) { e_.keep_within(2 * own_ + bytes); }
+  void copy_gradient(std::size_t k, float* to) const {
+    auto const d = parameters_[k].gradient().value();
+    std::memcpy(to, d.data(), sizeof(float) * static_cast<std::size_t>(width * width));
+  }
+  static constexpr std::ptrdiff_t count = width * width;
+  std::size_t size() const { return parameters_.size(); }
+
+private:
+  ct::dynamic::variable<float> forward() const {
+    auto h = parameters_[0];
+    for (int k = 1; k <= layers; ++k)
+      h = h + .1f * ct::tanh(ct::matmul(h, parameters_[static_cast<std::size_t>(k)]));
+    return ct::mean(ct::square(h));
+  }
+};
+
+void require_equal_bits(written_layers& a, written_layers& b) {
+  a.run();
+  b.run();
+  bench::buffer<float> of_a(written_layers::count), of_b(written_layers::count);
+  bool equal = a.loss == b.loss;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    a.copy_gradient(k, of_a.data());
+    b.copy_gradient(k, of_b.data());
+    equal = equal && std::memcmp(of_a.data(), of_b.data(), sizeof(float) * written_layers::count) == 0;
+  }
+  if (!equal) throw std::runtime_error("eager mode has other gradients within a limit");
+}
+
+bench::entry const written("in a budget, eager", [](bench::suite& suite) {
+  std::string const name = "in a budget, eager, 64 layers of 128 x 128";
+  bench::buffer<float> loss(1), dx(written_layers::count);
+  auto const taking = [&](char const* what, std::shared_ptr<written_layers> const& layers) {
+    return bench::named(what, [layers, to = loss.data(), d = dx.data()] {
+      layers->run();
+      *to = layers->loss;
+      layers->copy_gradient(0, d);
+    });
+  };
+  auto const all = std::make_shared<written_layers>();
+  std::int64_t const kept = all->kept();
+  for (int const part : {1, 2, 3, 4, 6, 8}) {
+    if (suite.quick() && part != 2) continue;
+    auto const less = std::make_shared<written_layers>();
+    less->keep_within(kept / part);
+    require_equal_bits(*all, *less);
+    bench::comparison c{name, "float", std::to_string((100 + part / 2) / part) + " %", kept / part, {}, {},
+                        {},   {}};
+    c.results = {bench::written("loss", loss.data(), 1), bench::written("dx", dx.data(), dx.size())};
+    c.ours = {taking("within a limit", less)};
+    c.hand = {taking("all is kept", all)};
+    suite.run(c);
   }
 });
 

@@ -248,7 +248,7 @@ bool write_curve(std::string const& path, std::vector<measurement> const& all) {
        << "<text x='14' y='24' class='title'>What less memory costs: time of a run, as a multiple of the one that keeps all</text>\n"
        << "<text x='14' y='43'>" << processor() << ", " << compiler() << ", " << today() << "</text>\n"
        << drawn
-       << format("<text x='%d' y='%d' text-anchor='middle'>workspace, as a part of what keeping all takes</text>\n",
+       << format("<text x='%d' y='%d' text-anchor='middle'>memory, as a part of what keeping all takes</text>\n",
                  left + width / 2, top + height + 42)
        << "</svg>\n";
   file.close();
