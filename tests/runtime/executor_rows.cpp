@@ -83,8 +83,44 @@ template <element E, element Label, dimension N, dimension C> struct counted {
   }
 };
 
+/// Rows less their means, again and again: a nest that is longer than what stands in place.
+struct long_nest {
+  static constexpr dimension n = 19, m = 21;
+  static constexpr array<argument> arguments(builder&) {
+    array<argument> a;
+    a.push({element::float64, {2, {n, m}}});
+    a.push({element::float64, {1, {m}}});
+    return a;
+  }
+  static constexpr outputs_of of(builder& b, term const* x) {
+    term h = x[0];
+    term const w = x[1];
+    for (int k = 0; k < 24; ++k)
+      if (k % 3 != 0) h = extend::apply<op::square>(h * w + x[0]) * 0.25;
+      else h = h - op::reshape::of(extend::sum(h, 2), b.shape(dimensions{2, {n, 1}})) * w * 0.01;
+    term const loss = extend::sum(h, 3);
+    outputs_of out{loss};
+    symbol const wrt[2]{x[0].id, x[1].id};
+    symbol found[2]{none, none};
+    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
+    for (symbol const g : found) out.ids.push(g);
+    return out;
+  }
+};
+constexpr int longest_nest() {
+  constexpr auto const& plan = planned<simple<graph_of<long_nest>>, simd::bytes>::value;
+  int most = 0;
+  for (int k = 0; k < plan.size.nests; ++k)
+    if (plan.nests.data[k].instance_count > most) most = plan.nests.data[k].instance_count;
+  return plan.size.nests <= 6 ? most : 0;
+}
+
 } // namespace
 
+TEST_CASE("A long nest is a function of its own") {
+  static_assert(longest_nest() > 160);
+  check<graph_of<long_nest>>(-1, 1, 1e-11);
+}
 TEST_CASE("Rows whose number is known, in full blocks and others, short and long, with labels beside the last column") {
   check<graph_of<counted<element::float64, element::int32, 16, 3>>>(-2, 5, 1e-11);
   check<graph_of<counted<element::float64, element::int64, 64, 10>>>(-2, 12, 1e-11);

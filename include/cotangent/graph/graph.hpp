@@ -51,6 +51,11 @@ struct tensor_symbol {
   std::int32_t name = none;   // into graph::names, zero terminated
 };
 
+namespace detail {
+// Copied in half the time that g++ takes for a call of the constructor in a constant evaluation.
+inline constexpr std::source_location no_place{};
+} // namespace detail
+
 /// One application of an operation. Its operands stand in `graph::ids`, results directly after them; an absent operand
 /// is `none`.
 struct node {
@@ -62,7 +67,7 @@ struct node {
   std::int32_t attribute_count = 0;
   std::int32_t region = 0; // the sub-graph it lives in
   bool merges = true;      // false: never merged with an equal node (effects, recomputed copies, user-marked)
-  std::source_location where{};
+  std::source_location where = detail::no_place;
   bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
   bool repeated = false; // true: it may be run again in a copy, so no rewrite may depend on who reads its result
   std::int32_t block = 0; // of the function that is computed again for its gradient; -k: of the gradient of block k

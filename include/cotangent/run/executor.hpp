@@ -215,8 +215,9 @@ private:
     }
   }
   // A few nests stand where they run, so that what they share stays in registers. Of many, each is a function, and equal
-  // ones are the same function: else compilers look through all of them at every store.
-  static constexpr int most_inlined = 6;
+  // ones are the same function: else compilers look through all of them at every store. A long one is a function, too:
+  // inlined, it would be optimised again at each level up to the program.
+  static constexpr int most_inlined = 6, longest_inlined = 160;
 
   template <int K>
   [[gnu::noinline]] static status call_nest(context_type const& x, std::int32_t const* buffers) noexcept {
@@ -226,11 +227,15 @@ private:
     return run_code<K>(own);
   }
   template <int K> COTANGENT_INLINE static status run_here(context_type const& x) noexcept {
-    nest_context<K> own;
-    set_buffers<C.first_buffer.data[K]>(
-        own, x, std::make_index_sequence<static_cast<std::size_t>(C.first_buffer.data[K + 1] - C.first_buffer.data[K])>{});
-    set_rest(own, x);
-    return run_code<K>(own);
+    if constexpr (P.nests.data[K].instance_count > longest_inlined)
+      return call_nest<K>(x, C.buffers.data + C.first_buffer.data[K]);
+    else {
+      nest_context<K> own;
+      set_buffers<C.first_buffer.data[K]>(
+          own, x, std::make_index_sequence<static_cast<std::size_t>(C.first_buffer.data[K + 1] - C.first_buffer.data[K])>{});
+      set_rest(own, x);
+      return run_code<K>(own);
+    }
   }
   template <class Own> COTANGENT_INLINE static void set_rest(Own& own, context_type const& x) noexcept {
     if constexpr (sizes > 0)
