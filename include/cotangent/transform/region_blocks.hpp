@@ -45,7 +45,7 @@ class region_blocks {
 
 public:
   constexpr region_blocks(graph_view const& g, block_tree const& tree)
-      : g_(g), tree_(tree), b_(g), ways_(g_), wider_(b_, g_, ways_), home_(g.tensor_count),
+      : g_(g), tree_(tree), b_(g), ways_(g_), wider_(b_, g_), home_(g.tensor_count),
         way_of_(g.tensor_count, -1), of_region_(g.region_count, -1), first_(g.tensor_count, none),
         replaced_(g.tensor_count, none), used_(tree.size(), false) {
     find_candidates();

@@ -25,15 +25,13 @@ class widening {
   };
   builder& b_;
   graph_view const& g_;
-  value_ways const& ways_;
   array<int> of_;             // by node: its addition, -1 for none
   array<std::int32_t> wider_; // nodes
   array<addition> added_;
 
 public:
   /// `b` begins as a copy of `g`.
-  constexpr widening(builder& b, graph_view const& g, value_ways const& ways)
-      : b_(b), g_(g), ways_(ways), of_(g.node_count, -1) {}
+  constexpr widening(builder& b, graph_view const& g) : b_(b), g_(g), of_(g.node_count, -1) {}
 
   /// A value at one side of a border, at the other one.
   constexpr symbol cross(way_step const& step, symbol t) {
