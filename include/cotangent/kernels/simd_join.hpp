@@ -4,6 +4,7 @@
 
 #include <cotangent/kernels/simd.hpp>
 
+#include <initializer_list>
 #include <utility>
 
 namespace cotangent::simd {
@@ -17,6 +18,44 @@ COTANGENT_INLINE auto join(V const& a, V const& b, std::integer_sequence<int, I.
 }
 
 } // namespace detail
+
+namespace detail {
+
+/// g++ 12 takes a shuffle of eight lanes of 8 bytes for one within pairs where only the second pair takes lanes of the upper
+/// half, and then gives it others. (What a shorter result leaves open it fills with the lanes that stand there.)
+constexpr bool goes_astray(std::initializer_list<int> lanes) {
+  int from[8]{0, 1, 2, 3, 4, 5, 6, 7}, k = 0;
+  for (int const i : lanes) {
+    if (i >= 0) from[k] = i % 8;
+    ++k;
+  }
+  bool within = (from[2] > 3 || from[3] > 3) && from[2] > 1 && from[3] > 1;
+  for (k = 0; k < 8; ++k) within = within && (k / 2 == 1 || from[k] / 2 == k / 2);
+  return within;
+}
+
+} // namespace detail
+
+/// The lanes I of those of a and then those of b; -1: any.
+template <int... I, class V>
+COTANGENT_INLINE auto shuffle(V const& a, V const& b) {
+  constexpr int count = static_cast<int>(sizeof...(I));
+  using result = math::vector<lane_t<V>, count>;
+#if !defined(__clang__) && COTANGENT_ABI_BYTES == 64
+  if constexpr (sizeof(V) == 64 && lanes<V> == 8 && count <= 8) {
+    if constexpr (detail::goes_astray({I...})) {
+      using indices = math::vector<long long, 8>;
+      V const all = reinterpret_cast<V>(
+          _mm512_maskz_permutex2var_pd(0xff, reinterpret_cast<__m512d>(a), reinterpret_cast<__m512i>(indices{I...}),
+                                       reinterpret_cast<__m512d>(b)));
+      return [&]<int... K>(std::integer_sequence<int, K...>) {
+        return static_cast<result>(__builtin_shufflevector(all, all, K...));
+      }(std::make_integer_sequence<int, count>{});
+    } else return static_cast<result>(__builtin_shufflevector(a, b, I...));
+  } else
+#endif
+    return static_cast<result>(__builtin_shufflevector(a, b, I...));
+}
 
 /// The lanes of a, then those of b.
 template <class V>

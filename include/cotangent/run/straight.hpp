@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_STRAIGHT_HPP
 
 #include <cotangent/core/error.hpp>
+#include <cotangent/kernels/simd_join.hpp>
 #include <cotangent/run/frozen_straight.hpp>
 #include <cotangent/run/values.hpp>
 
@@ -167,7 +168,7 @@ private:
         } else
           return math::select(
               mask{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...}, a, b);
-      } else return __builtin_shufflevector(a, b, S.indices.data[s.first_index + static_cast<int>(K)]...);
+      } else return simd::shuffle<S.indices.data[s.first_index + static_cast<int>(K)]...>(a, b);
     }
     template <class Op, int Count, class V> COTANGENT_INLINE static math::lane_t<V>
     folded(V const& v) noexcept {
