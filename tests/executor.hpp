@@ -137,23 +137,21 @@ void compare_execution(graph const& sized, array<values> const& inputs, array<va
                        std::int64_t const* known, std::optional<status> expected) {
   auto const first = results_of<E>(sized, inputs, known, 0xFF, expected);
   auto const second = results_of<E>(sized, inputs, known, 0x5A, expected);
-  CHECK(first == second);
+  if (!math::is_fast) CHECK(first == second); // (what has no finite value need not be written then)
   graph_view const g = sized;
-  for (int k = 0; k < wanted.size(); ++k) {
-    int wrong = none;
-    for (int i = 0; i < wanted[k].size() && wrong == none; ++i) {
+  for (auto const* results : {&first, &second})
+    for (int k = 0; k < wanted.size(); ++k) {
       element const e = g.tensors[g.output(k)].type;
-      if (!close(get(first[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e), wanted[k][i], tolerance))
-        wrong = i;
+      auto const is = [&](int i) {
+        return get((*results)[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e);
+      };
+      int wrong = 0;
+      while (wrong < wanted[k].size() && close(is(wrong), wanted[k][wrong], tolerance)) ++wrong;
+      if (wrong == wanted[k].size()) continue;
+      INFO("output " << k << " at " << wrong << " is " << is(wrong).real << " " << is(wrong).integer << ", should be "
+                     << wanted[k][wrong].real << " " << wanted[k][wrong].integer);
+      CHECK(wrong == wanted[k].size());
     }
-    INFO("output " << k << " at " << wrong);
-    if (wrong != none) {
-      element const e = g.tensors[g.output(k)].type;
-      scalar const is = get(first[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(wrong), e);
-      INFO("is " << is.real << " " << is.integer << ", should be " << wanted[k][wrong].real << " " << wanted[k][wrong].integer);
-      CHECK(wrong == none);
-    }
-  }
 }
 
 /// Compares a program with the plain evaluation of `original`, which it was made from: as loop nests always, and as
