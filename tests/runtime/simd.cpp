@@ -248,7 +248,9 @@ template <int... I, class T> bool shuffles(T const* elements) {
   using V = simd::pack<T, 8>;
   auto const r = simd::shuffle<I...>(simd::load<V>(elements), simd::load<V>(elements + 8));
   int const from[]{I...};
-  return each_lane(r, [&](int k) { return from[k] < 0 ? r[k] : elements[from[k]]; });
+  bool equal = true;
+  for (int k = 0; k < static_cast<int>(sizeof...(I)); ++k) equal = equal && (from[k] < 0 || r[k] == elements[from[k]]);
+  return equal;
 }
 } // namespace
 
