@@ -308,17 +308,23 @@ TEST_CASE("blocks in the body of a counted loop: the same bits of all orders, a 
       {}, 3);
 }
 
+namespace {
+/// So many iterations, which only the condition knows, with a block in each.
+auto while_of(double trips, bool marks) {
+  return [trips, marks](expr<double> x, expr<double> w, expr<double> v) {
+    auto const goes_on = [&](auto i, auto h) {
+      return ct::sum(ct::square(h)) * 0.0 + ct::convert<double>(i) < trips;
+    };
+    auto const body = [&](auto, auto h) { return deep_block(marks, h, w, v) + 0.5 * h; };
+    return ct::sum(ct::while_loop(goes_on, body, x) * v);
+  };
+}
+
+} // namespace
+
 TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the bits of all orders",
           "[checkpoint]") {
-  auto const f = [](bool marks) {
-    return [marks](expr<double> x, expr<double> w, expr<double> v) {
-      auto const goes_on = [](auto i, auto h) {
-        return ct::sum(ct::square(h)) * 0.0 + ct::convert<double>(i) < 7.0;
-      };
-      auto const body = [&](auto, auto h) { return deep_block(marks, h, w, v) + 0.5 * h; };
-      return ct::sum(ct::while_loop(goes_on, body, x) * v);
-    };
-  };
+  auto const f = [](bool marks) { return while_of(7, marks); };
   same_bits_of_all_orders(f);
   for (auto const schedule : {ct::checkpoints::equally_spaced, ct::checkpoints::binomial}) {
     CAPTURE(static_cast<int>(schedule));
@@ -328,15 +334,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
 
 TEST_CASE("a tape limit that no iteration keeps to with all that it records is kept to with blocks",
           "[checkpoint]") {
-  auto const f = [](bool marks) {
-    return [marks](expr<double> x, expr<double> w, expr<double> v) {
-      auto const goes_on = [](auto i, auto h) {
-        return ct::sum(ct::square(h)) * 0.0 + ct::convert<double>(i) < 30.0;
-      };
-      auto const body = [&](auto, auto h) { return deep_block(marks, h, w, v) + 0.5 * h; };
-      return ct::sum(ct::while_loop(goes_on, body, x) * v);
-    };
-  };
+  auto const f = [](bool marks) { return while_of(30, marks); };
   recorded const all = recording(f(false), 1, false, {});
   ct::tape_options const some{.limit = 6000, .schedule = ct::checkpoints::binomial};
   recorded const within = recording(f(true), 1, false, some);

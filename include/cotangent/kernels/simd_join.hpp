@@ -17,13 +17,10 @@ COTANGENT_INLINE auto join(V const& a, V const& b, std::integer_sequence<int, I.
   return __builtin_shufflevector(a, b, I...);
 }
 
-} // namespace detail
-
-namespace detail {
-
 /// g++ 12 takes a shuffle of eight lanes of 8 bytes for one within pairs where only the second pair takes lanes of the upper
 /// half, and then gives it others. (What a shorter result leaves open it fills with the lanes that stand there.)
 constexpr bool goes_astray(std::initializer_list<int> lanes) {
+  if (lanes.size() > 8) return false;
   int from[8]{0, 1, 2, 3, 4, 5, 6, 7}, k = 0;
   for (int const i : lanes) {
     if (i >= 0) from[k] = i % 8;
@@ -42,16 +39,12 @@ COTANGENT_INLINE auto shuffle(V const& a, V const& b) {
   constexpr int count = static_cast<int>(sizeof...(I));
   using result = math::vector<lane_t<V>, count>;
 #if !defined(__clang__) && COTANGENT_ABI_BYTES == 64
-  if constexpr (sizeof(V) == 64 && lanes<V> == 8 && count <= 8) {
-    if constexpr (detail::goes_astray({I...})) {
-      using indices = math::vector<long long, 8>;
-      V const all = reinterpret_cast<V>(
-          _mm512_maskz_permutex2var_pd(0xff, reinterpret_cast<__m512d>(a), reinterpret_cast<__m512i>(indices{I...}),
-                                       reinterpret_cast<__m512d>(b)));
-      return [&]<int... K>(std::integer_sequence<int, K...>) {
-        return static_cast<result>(__builtin_shufflevector(all, all, K...));
-      }(std::make_integer_sequence<int, count>{});
-    } else return static_cast<result>(__builtin_shufflevector(a, b, I...));
+  if constexpr (sizeof(V) == 64 && lanes<V> == 8 && detail::goes_astray({I...})) {
+    using indices = math::vector<long long, 8>;
+    V const all = reinterpret_cast<V>(
+        _mm512_maskz_permutex2var_pd(0xff, reinterpret_cast<__m512d>(a), reinterpret_cast<__m512i>(indices{I...}),
+                                     reinterpret_cast<__m512d>(b)));
+    return static_cast<result>(detail::join(all, all, std::make_integer_sequence<int, count>{}));
   } else
 #endif
     return static_cast<result>(__builtin_shufflevector(a, b, I...));
