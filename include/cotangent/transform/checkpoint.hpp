@@ -124,8 +124,6 @@ private:
   }
 };
 
-constexpr double most_bytes(graph_view const& g) { return byte_count(g).most(); }
-
 /// A graph with what these blocks make once more.
 struct blocks_again {
   graph made;
@@ -155,7 +153,7 @@ private:
       }
     if (copies.has_regions() || inside != nullptr) made = prune(copies.take());
     else made = copies.take();
-    bytes = most_bytes(made);
+    bytes = byte_count(made).most();
   }
 };
 
@@ -165,8 +163,8 @@ private:
 /// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
 /// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from
-/// less that is recorded. A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a graph is split, what is
-/// kept is saved, whatever the peak.
+/// less that is recorded. A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a
+/// graph is split, what is kept is saved, whatever the peak.
 ///
 /// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
 ///
