@@ -287,9 +287,9 @@ TEST_CASE("No set of values of a small graph takes fewer bytes than what is chos
   WARN("compared " << compared << ", fewest bytes " << best << ", by the quick choice " << quick);
 }
 
-TEST_CASE("Loops, branches and views are split too, bit by bit: what loops record is made again, not saved") {
+TEST_CASE("Loops, branches and views are split too, bit by bit: what loops record is saved, or made again") {
   reference::dice d(29);
-  int with_loops = 0;
+  int with_loops = 0, run_twice = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
     int const elements = 1 + static_cast<int>(seed % 2); // with two, views are read and written
     double at[8];
@@ -307,12 +307,20 @@ TEST_CASE("Loops, branches and views are split too, bit by bit: what loops recor
       j.b = builder(reordered(j.b.get(), order));
     }
     joint_graph const of = j.simplified();
-    array<saved_value> const saved = choose_saved(of);
+    array<saved_value> const saved = choose_saved(of, {.records = false});
     for (saved_value const& v : saved) REQUIRE(of.g.tensors[v.of].depth == 0);
     check_parts(of, saved, d);
     with_loops += of.g.region_count > 1;
+    auto const loops = [&](array<saved_value> const& some) {
+      return count_of(forward_part(of, some), info_of<op::loop>()) +
+             count_of(backward_part(of, some), info_of<op::loop>());
+    };
+    for (bool const move : {false, true})
+      CHECK(loops(choose_saved(of, {.move = move})) <= count_of(of.g, info_of<op::loop>())); // none in both
+    run_twice += loops(saved) > count_of(of.g, info_of<op::loop>());
   }
   CHECK(with_loops > 50);
+  CHECK(run_twice > 20);
 }
 
 TEST_CASE("A product saves both factors, and a tensor whose mask is false is not an input of the gradient") {

@@ -20,7 +20,7 @@
 
 namespace cotangent::dynamic {
 
-/// One value that a split program saves.
+/// One value that a split program saves. What a loop records has the shape and the elements of an iteration's entry.
 struct saved_tensor {
   std::string name; // of the input, where it is one that has a name
   cotangent::shape shape;
@@ -29,6 +29,8 @@ struct saved_tensor {
   std::int64_t bytes = 0;
   bool is_input = false, is_output = false;
   bool moved = false; // computed for the gradient's sake, since it is smaller than what it is made of
+  int depth = 0; // of a record: 1, or as many as there are loops in each other; its bytes are without what is
+                 // recorded where nobody knows how often a loop runs
 };
 
 namespace detail {
@@ -46,13 +48,18 @@ struct split_code {
   std::vector<symbol> integers; // outputs that have none
   gradient_needs needs;         // inputs in the order of the graph, without its constants
   std::vector<symbol> inputs, all_outputs;
+  bool has_records = false;
+  bool records_more = false; // loops of the function record what gradients do not need
 
   std::int64_t wide_bytes = 0; // of all narrow values as the programs take them
 
   std::int64_t wide(std::size_t k) const {
     return (elements(k) * static_cast<std::int64_t>(size_of(saved[k].type)) + 63) / 64 * 64;
   }
-  std::int64_t elements(std::size_t k) const { return saved[k].shape.size().number; }
+  /// Of a record, where it stands on the tape.
+  std::int64_t elements(std::size_t k) const { return saved[k].depth > 0 ? 1 : saved[k].shape.size().number; }
+  element type(std::size_t k) const { return saved[k].depth > 0 ? element::int64 : saved[k].type; }
+  std::int64_t held_bytes(std::size_t k) const { return saved[k].depth > 0 ? 8 : saved[k].bytes; }
   bool is_narrow(std::size_t k) const {
     return saved[k].bits != 8 * static_cast<int>(size_of(saved[k].type));
   }
@@ -65,12 +72,12 @@ struct split_code {
 
 /// A saved value under its symbol, in memory.
 inline memory_of saved_memory(split_code const& c, std::size_t k, void* at) {
-  memory_of m{at, at, c.saved[k].type, {}};
+  memory_of m{at, at, c.type(k), {}};
   m.shape.push(c.elements(k));
   return m;
 }
 inline any_expr saved_expression(split_code const& c, std::size_t k) {
-  return {standing{nullptr, saved_symbol(k), 0}, c.saved[k].type};
+  return {standing{nullptr, saved_symbol(k), 0}, c.type(k)};
 }
 template <class Visit> void with_narrow_type(element e, Visit visit) {
   if (e == element::boolean) visit(static_cast<bool*>(nullptr));
@@ -111,6 +118,7 @@ class pullback {
   std::shared_ptr<detail::split_code const> code_;
   program back_;
   std::vector<detail::block> kept_;
+  std::shared_ptr<tape const> record_; // of the loops that ran
   std::vector<bool> given_; // by cotangent
   detail::block filled_;    // for those that are not given
   friend class split_program;
@@ -159,7 +167,11 @@ public:
   }
 
   /// The bytes that are saved.
-  std::int64_t bytes() const noexcept { return code_->bytes(); }
+  std::int64_t bytes() const noexcept {
+    std::int64_t sum = record_ == nullptr ? 0 : record_->bytes();
+    for (std::size_t k = 0; k < kept_.size(); ++k) sum += code_->held_bytes(k);
+    return sum;
+  }
 
 private:
   void note(symbol y, std::source_location where) {

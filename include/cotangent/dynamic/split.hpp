@@ -7,6 +7,7 @@
 #include <cotangent/transform/checkpoint.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <source_location>
 #include <utility>
@@ -51,12 +52,14 @@ public:
     pullback p(code_, back_);
     detail::wide_memory wide(*code_), again = wide;
     for (std::size_t k = 0; k < code_->saved.size(); ++k) { // straight into the memory of the pullback
-      p.kept_[k].at_least(static_cast<std::size_t>(code_->saved[k].bytes) + 1);
+      p.kept_[k].at_least(static_cast<std::size_t>(code_->held_bytes(k)) + 1);
       void* const at = code_->is_narrow(k) ? wide.take(k) : p.kept_[k].data();
       forward_.bind_memory(detail::saved_expression(*code_, k), detail::saved_memory(*code_, k, at), false,
                            where);
     }
+    if (code_->has_records) detail::program_access::record(forward_).keep(recorded_bytes());
     forward_.run(where);
+    if (code_->has_records) hand_over(p, where);
     for (std::size_t k = 0; k < code_->saved.size(); ++k)
       if (code_->is_narrow(k))
         detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
@@ -88,6 +91,31 @@ public:
   program const& backward() const noexcept { return back_; }
 
 private:
+  std::int64_t recorded_bytes() const noexcept {
+    std::int64_t sum = 0;
+    for (saved_tensor const& t : code_->saved)
+      if (t.depth > 0) sum += t.bytes - 8;
+    return sum;
+  }
+  /// The pullback owns what loops have recorded for it, and nothing else of the tape.
+  void hand_over(pullback& p, std::source_location where) {
+    tape& record = detail::program_access::record(forward_);
+    if (!code_->records_more) {
+      p.record_ = std::make_shared<tape>(std::move(record));
+      return;
+    }
+    auto const own = std::make_shared<tape>();
+    own->keep(recorded_bytes());
+    for (std::size_t k = 0; k < code_->saved.size(); ++k) {
+      if (code_->saved[k].depth == 0) continue;
+      tape::sequence* s = nullptr;
+      std::memcpy(&s, p.kept_[k].data(), sizeof s);
+      if (s != nullptr) s = own->copy(*s, code_->saved[k].depth);
+      std::memcpy(p.kept_[k].data(), &s, sizeof s);
+    }
+    if (own->failed()) detail::program_access::refuse(status::out_of_memory, where);
+    p.record_ = own;
+  }
   static bool find(std::vector<symbol> const& in, array<bool> const& marks, symbol t) {
     for (std::size_t k = 0; k < in.size(); ++k)
       if (in[k] == t && marks[static_cast<int>(k)]) return true;
@@ -196,10 +224,17 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
     p.id = saved_symbol(static_cast<std::size_t>(k));
     p.type = g.tensors[v.of].type;
     for (int a = 0; a < g.shape(v.of).rank; ++a) p.shape.push(extent::of(g.shape(v.of).size[a]));
-    p.bytes = p.shape.size().number * static_cast<std::int64_t>(size_of(p.type));
     if (char const* const name = g.name(v.of)) p.name = name;
+    int const depth = g.tensors[v.of].depth;
     c.saved.push_back({p.name, p.shape, p.type, v.bits, v.bytes(p.shape.size().number), v.input >= 0,
-                       v.output >= 0, v.moved});
+                       v.output >= 0, v.moved, depth});
+    if (depth > 0) {
+      c.has_records = true;
+      c.saved.back().bytes = 8 + cotangent::detail::bytes_of_record(g, v.of).bytes;
+      p.type = element::int64;
+      p.shape = {};
+    }
+    p.bytes = p.shape.size().number * static_cast<std::int64_t>(size_of(p.type));
     if (c.is_narrow(static_cast<std::size_t>(k))) c.wide_bytes += c.wide(static_cast<std::size_t>(k));
     out.push_back(p);
     back_in.push_back(p);
@@ -215,7 +250,14 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
     back_out.back().id = x[k];
     back_out.back().name = name_in(s.b, x[k]);
   }
-  auto const first = made(forward_part(joint, saved), std::move(in), std::move(out));
+  cotangent::graph const function = forward_part(joint, saved);
+  if (c.has_records) {
+    graph_view const f = function;
+    array<symbol> handed;
+    for (int k = 0; k < saved.size(); ++k) handed.push(f.output(static_cast<int>(y.size()) + k));
+    c.records_more = !cotangent::detail::records_only(f, handed);
+  }
+  auto const first = made(function, std::move(in), std::move(out));
   for (auto const& [t, stands] : low.stands_for) first->input_of.emplace(t, first->input_of.at(stands));
   auto const second = made(backward_part(joint, saved), std::move(back_in), std::move(back_out));
   return {shared, program(first), program(second)};

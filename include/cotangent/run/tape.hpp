@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 namespace cotangent {
@@ -77,6 +78,11 @@ public:
     now_ = m.block;
     used_ = m.used;
   }
+  /// What is recorded stays when a run ends, for whoever takes the tape over then. It will be about so many bytes.
+  void keep(std::int64_t bytes) noexcept {
+    keeps_ = true;
+    if (blocks_.empty() && bytes > 0) take_block(bytes);
+  }
   /// Forgets everything. What did not stand in one piece will, from now on: so the next run takes nothing from the system.
   void begin() noexcept {
     note();
@@ -88,11 +94,10 @@ public:
     note();
     now_ = 0;
     used_ = 0;
-    if (blocks_.size() < 2) return;
+    if (keeps_ || blocks_.size() < 2) return;
     for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
     blocks_.clear();
-    void* const one = ::operator new(static_cast<std::size_t>(most_), std::align_val_t{64}, std::nothrow);
-    if (one != nullptr) blocks_.push({static_cast<char*>(one), most_, 0});
+    take_block(most_);
   }
   bool failed() const noexcept { return failed_; }
 
@@ -111,7 +116,7 @@ public:
       ++now_;
       used_ = 0;
     }
-    std::int64_t size = this->bytes();
+    std::int64_t size = keeps_ ? this->bytes() / 4 : this->bytes(); // what is kept has little room to spare
     if (size < bytes) size = bytes;
     if (size < 4096) size = 4096;
     void* const p = ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}, std::nothrow);
@@ -148,6 +153,25 @@ public:
     return s.chunks[c] + inside * s.entry_bytes;
   }
 
+  /// The same entries once more, on this tape; null where there is no memory.
+  sequence* copy(sequence const& from, int depth) noexcept {
+    sequence* const to = make(from.entry_bytes, from.count, from.first);
+    for (std::int64_t i = from.first; to != nullptr && i < from.end(); ++i) {
+      char const* const x = from.at(i);
+      if (x == nullptr) continue;
+      char* const y = entry(*to, i);
+      if (y == nullptr) return nullptr;
+      if (depth < 2) std::memcpy(y, x, static_cast<std::size_t>(from.entry_bytes));
+      else {
+        sequence* inside = nullptr;
+        std::memcpy(&inside, x, sizeof inside);
+        if (inside != nullptr) inside = copy(*inside, depth - 1);
+        std::memcpy(y, &inside, sizeof inside);
+      }
+    }
+    return failed_ ? nullptr : to;
+  }
+
 private:
   struct block {
     char* first = nullptr;
@@ -159,7 +183,12 @@ private:
   std::int64_t used_ = 0;
   std::int64_t most_ = 0; // that were in use at once
   bool failed_ = false;
+  bool keeps_ = false;
 
+  void take_block(std::int64_t size) noexcept {
+    void* const one = ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}, std::nothrow);
+    if (one != nullptr) blocks_.push({static_cast<char*>(one), size, 0});
+  }
   void note() noexcept {
     std::int64_t in_use = used_;
     for (int k = 0; k < now_ && k < blocks_.size(); ++k) in_use += blocks_[k].bytes - blocks_[k].left;

@@ -31,6 +31,20 @@ constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
   return limit == INT64_MIN || start == INT64_MIN ? -1 : limit < start ? 0 : limit - start;
 }
 
+/// The same, or how often at most, where that is known.
+constexpr std::int64_t most_trips(graph_view const& g, node const& n) {
+  std::int64_t const counted = counted_trips(g, n), most = loop_layout::of(g, n).most();
+  return counted >= 0 ? counted : most > 0 ? most : -1;
+}
+/// What an entry of a record takes, as it lies on the tape.
+constexpr std::int64_t entry_bytes(graph_view const& g, symbol t) {
+  if (g.tensors[t].depth > 1) return 8; // where a sequence stands
+  auto n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
+  dimensions const& d = g.shape(t);
+  for (int k = 0; k < d.rank; ++k) n = capped_product(n, d.size[k] < 0 ? 1 : d.size[k]);
+  return n > 32 ? capped_sum(n, 63) / 64 * 64 : n;
+}
+
 /// Loops in bodies record once for each iteration around them where the body hands on what they record.
 class record_measure {
   graph_view const& g_;
@@ -73,7 +87,7 @@ private:
     loop_layout const l = loop_layout::of(g_, n);
     measure(l.body, done);
     record_size const inside = of_[l.body];
-    std::int64_t const trips = most_trips(n, l);
+    std::int64_t const trips = most_trips(g_, n);
     record_size all{0, inside.known && (trips >= 0 || l.stacked == 0)};
     bool hands_on = false;
     for (int k = 0; k < l.stacked; ++k) {
@@ -81,25 +95,70 @@ private:
       if (t == none) continue;
       hands_on = hands_on || g_.tensors[t].depth > 1;
       all.bytes = capped_sum(all.bytes, sequence_bytes);
-      if (trips > 0) all.bytes = capped_sum(all.bytes, capped_product(trips, entry_bytes(t)));
+      if (trips > 0) all.bytes = capped_sum(all.bytes, capped_product(trips, entry_bytes(g_, t)));
     }
     all.bytes =
         capped_sum(all.bytes, hands_on && trips >= 0 ? capped_product(trips, inside.bytes) : inside.bytes);
     all.known = all.known && (!hands_on || trips >= 0);
     return all;
   }
-  constexpr std::int64_t entry_bytes(symbol t) const {
-    if (g_.tensors[t].depth > 1) return 8; // where a sequence stands
-    auto n = static_cast<std::int64_t>(size_of(g_.tensors[t].type));
-    dimensions const& d = g_.shape(t);
-    for (int k = 0; k < d.rank; ++k) n = capped_product(n, d.size[k] < 0 ? 1 : d.size[k]);
-    return n > 32 ? capped_sum(n, 63) / 64 * 64 : n;
-  }
-  constexpr std::int64_t most_trips(node const& n, loop_layout const& l) const {
-    std::int64_t const counted = counted_trips(g_, n);
-    return counted >= 0 ? counted : l.most() > 0 ? l.most() : -1;
-  }
 };
+
+/// What one record takes on the tape, with all that lies in it: of a choice, the largest that a branch gives.
+constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
+  node const* const n = t == none ? nullptr : g.producer(t);
+  int k = 0;
+  while (n != nullptr && k < n->result_count && g.result(*n, k) != t) ++k;
+  if (n != nullptr && n->op == info_of<op::case_of>()) {
+    case_layout const c = case_layout::of(g, *n);
+    record_size most;
+    for (int j = 0; j < c.branches; ++j) {
+      symbol const y = c.branch(j) == none ? none : g.output(k, c.branch(j));
+      if (y == none) continue;
+      record_size const r = bytes_of_record(g, y);
+      if (most.bytes < r.bytes) most.bytes = r.bytes;
+      most.known = most.known && r.known;
+    }
+    return most;
+  }
+  if (n != nullptr && n->op == info_of<op::sequence_zero>()) return {};
+  std::int64_t const trips = n != nullptr && n->op == info_of<op::loop>() ? most_trips(g, *n) : -1;
+  if (trips < 0) return {0, false};
+  record_size inside;
+  loop_layout const l = loop_layout::of(g, *n);
+  if (g.tensors[t].depth > 1) inside = bytes_of_record(g, g.output(l.entry(k - l.stack(0)), l.body));
+  std::int64_t const entries = capped_sum(capped_product(trips, entry_bytes(g, t)), 63) / 64 * 64;
+  return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
+}
+
+/// Whether the loops of a graph record what these are, and nothing else.
+constexpr bool records_only(graph_view const& g, array<symbol> const& wanted) {
+  array<bool> are(g.tensor_count);
+  array<symbol> waiting = wanted;
+  while (!waiting.empty()) {
+    symbol const t = waiting.pop();
+    if (t == none || g.tensors[t].depth == 0 || are[t]) continue;
+    are[t] = true;
+    node const* const n = g.producer(t);
+    for (int k = 0; n != nullptr && k < n->result_count; ++k) {
+      if (g.result(*n, k) != t) continue;
+      if (n->op == info_of<op::loop>()) {
+        loop_layout const l = loop_layout::of(g, *n);
+        waiting.push(g.output(l.entry(k - l.stack(0)), l.body));
+      } else if (n->op == info_of<op::case_of>()) {
+        case_layout const c = case_layout::of(g, *n);
+        for (int j = 0; j < c.branches; ++j)
+          if (c.branch(j) != none) waiting.push(g.output(k, c.branch(j)));
+      }
+    }
+  }
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = g.result(n, k); y != none && g.tensors[y].depth > 0 && !are[y]) return false;
+  }
+  return true;
+}
 
 } // namespace detail
 

@@ -5,6 +5,7 @@
 #include <cotangent/ops/control.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/transform/least_cut.hpp>
+#include <cotangent/transform/record_bytes.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -23,6 +24,7 @@ struct joint_graph {
 struct saving_options {
   bool move = true;      // false: nothing is computed ahead for the gradient's sake
   bool recompute = true; // false: nothing that the function computes is computed again
+  bool records = true;   // false: what loops record is not saved, so loops whose gradient is taken run again
 };
 
 /// One value that is handed from the function to its gradient.
@@ -195,30 +197,38 @@ private:
       put(results(n), n.result_count, fixed);
     else want(operands(n), n.operand_count, 0);
   }
-  /// What loops record is not saved: they run again.
+  /// Where what loops record is not saved, they run again.
   constexpr bool is_replayed(node const& n) const {
-    for (int k = 0; k < n.result_count; ++k)
+    for (int k = 0; k < n.result_count && !o_.records; ++k)
       if (symbol const y = root(g_.result(n, k)); (marks_[y] & wanted) != 0 && g_.tensors[y].depth > 0)
         return true;
     return false;
   }
 
-  /// In whole bytes, with named extents taken to be 256.
+  /// In whole bytes, with named extents, and what loops do nobody knows how often, taken to be 256.
   constexpr std::int64_t size_in_bits(symbol t) const {
     constexpr std::int64_t most = std::int64_t{1} << 43;
-    std::int64_t n = saved_bits(g_, t);
+    int const depth = g_.tensors[t].depth;
+    record_size const r = depth > 0 ? bytes_of_record(g_, t) : record_size{};
+    if (depth > 0 && r.known) return r.bytes < most / 8 ? 8 * (8 + r.bytes) : most;
+    std::int64_t n =
+        depth > 0 ? 8 * static_cast<std::int64_t>(size_of(g_.tensors[t].type)) : saved_bits(g_, t);
+    auto const times = [&](std::int64_t size) { n = size != 0 && n > most / size ? most : n * size; };
     dimensions const& d = g_.shape(t);
-    for (int k = 0; k < d.rank; ++k) {
-      std::int64_t const size = d.size[k] < 0 ? 256 : d.size[k];
-      n = size != 0 && n > most / size ? most : n * size;
-    }
+    for (int k = 0; k < d.rank; ++k) times(d.size[k] < 0 ? 256 : d.size[k]);
+    for (int k = 0; k < depth; ++k) times(256);
     return (n + 7) / 8 * 8;
   }
   constexpr bool has(int v, mark m) const { return (marks_.first_[of_.first_[v]] & m) != 0; }
   /// Never saved.
-  constexpr bool passes(int v) const { return g_.tensors[of_[v]].depth > 0 || (!o_.move && !has(v, early)); }
+  constexpr bool passes(int v) const {
+    if (g_.tensors[of_[v]].depth > 0 && !o_.records) return true;
+    return !o_.move && !has(v, early) && !has(v, fixed);
+  }
   constexpr saved_value described(symbol t) const {
-    saved_value v{t, -1, -1, (marks_[t] & early) == 0, static_cast<unsigned char>(saved_bits(g_, t))};
+    int const bits =
+        g_.tensors[t].depth > 0 ? 8 * static_cast<int>(size_of(g_.tensors[t].type)) : saved_bits(g_, t);
+    saved_value v{t, -1, -1, (marks_[t] & (early | fixed)) == 0, static_cast<unsigned char>(bits)};
     for (int k = j_.inputs; k-- > 0;)
       if (g_.input(k) == t) v.input = k;
     for (int k = j_.outputs; k-- > 0;)
@@ -320,8 +330,8 @@ private:
 
 /// What of a function's values is saved for its gradient: the fewest bytes from which all that the gradient reads can be
 /// had again by cheap operations. What is computed and smaller than what it is made of is saved in its place, masks as
-/// bits, integers of a known range as narrow ones. Matrix products, convolutions and loops run once; what a loop records
-/// is no value that could be saved, so a loop whose gradient is taken runs again.
+/// bits, integers of a known range as narrow ones. Matrix products, convolutions and loops run once; without `records`, a
+/// loop whose gradient is taken runs again.
 ///
 /// Nodes must stand in an order in which they can run.
 /// Cost: linear, and a least cut among what the gradient reads; in constant evaluations of more than 600 such values, of
