@@ -62,8 +62,8 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   };
   std::int64_t left = count;
   for (; left >= s.block; left -= s.block) {
-    // read at once and written at once: what is not in the scratch memory is fetched a block ahead, where there is time
-    for (int k = 0; k < s.moving && s.steps.count > 8; ++k)
+    // read at once and written at once: what is not in the scratch memory is fetched a block ahead
+    for (int k = 0; k < s.moving && s.fetches; ++k)
       if (e[k].at.base != 0) fetch_ahead(memory[k] + s.block * e[k].bytes, s.block * e[k].bytes);
     run_block(p, s, memory);
     move(s.block);

@@ -72,6 +72,7 @@ public:
     }
     s.entries = {t_.program.entries.size(), moving_.size() + still_.size()};
     s.moving = moving_.size();
+    s.fetches = s.steps.count > 8 && bytes_moved() > cache_bytes;
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);
     bool const full = t_.elements % s.block == 0 && t_.tile_elements % s.block == 0; // no block is not
@@ -97,6 +98,13 @@ public:
 private:
   array<std::int32_t> read_until_; // by unit of the segment: the last one that reads it from memory, none
 
+  /// Where memory is slower than a segment of a few steps. Asking for what is in the second cache costs a tenth of its time.
+  static constexpr std::int64_t cache_bytes = std::int64_t{2} << 20;
+  std::int64_t bytes_moved() const {
+    std::int64_t each = 0;
+    for (segment_entry const& e : moving_) each += e.at.base == base::scratch ? 0 : e.bytes;
+    return each * t_.elements;
+  }
   /// Whether unit u takes the result of the one before.
   bool previous(int u, int first) const {
     for (int k = 0; u > first && k < at(u).count; ++k)

@@ -151,6 +151,7 @@ struct segment {
   range steps, entries;
   std::int32_t moving = 0;  // entries, those before the others
   std::int32_t block = 0;   // elements
+  bool fetches = false;     // what it moves over, ahead of the block
   std::int64_t staging = 0; // in the scratch memory, for a block that is not full: a block for each moving entry
 };
 
