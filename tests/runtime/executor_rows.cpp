@@ -83,6 +83,20 @@ template <element E, element Label, dimension N, dimension C> struct counted {
   }
 };
 
+/// What a result or another nest has of the rows before a later stage of their own nest reads them.
+template <element E, dimension N, dimension C> struct stored_first {
+  static constexpr array<argument> arguments(builder&) {
+    array<argument> a;
+    a.push({E, {2, {N, C}}});
+    a.push({E, {1, {C}}});
+    return a;
+  }
+  static constexpr outputs_of of(builder&, term const* x) {
+    term const h = x[0] + x[1], k = x[0] * x[1];
+    return {h, extend::softmax(h, 1), extend::log_softmax(k, 1), extend::sum(extend::slice(k, 1, 1, 1), 3)};
+  }
+};
+
 /// Rows less their means, again and again: a nest that is longer than what stands in place.
 struct long_nest {
   static constexpr dimension n = 19, m = 21;
@@ -128,6 +142,12 @@ TEST_CASE("Rows whose number is known, in full blocks and others, short and long
   check<graph_of<counted<element::float32, element::int32, 16, 3>>>(-2, 5, 1e-4);
   check<graph_of<counted<element::float32, element::int32, 32, 10>>>(-2, 12, 1e-4);
   check<graph_of<counted<element::float32, element::int64, 19, 7>>>(-2, 8, 1e-4);
+}
+TEST_CASE("Short rows that are stored have their values for a later stage of the nest") {
+  check<graph_of<stored_first<element::float64, 9, 3>>>(-2, 2, 1e-11);
+  check<graph_of<stored_first<element::float64, 16, 10>>>(-2, 2, 1e-11);
+  check<graph_of<stored_first<element::float32, 64, 7>>>(-2, 2, 1e-4);
+  check<graph_of<stored_first<element::float32, 33, 16>>>(-2, 2, 1e-4);
 }
 TEST_CASE("Labels pick their element of every row, and nothing where they lie outside") {
   for (std::int64_t n : {0, 1, 2, 7, 8, 19})

@@ -129,12 +129,15 @@ template <class Stage, int K> struct nest_shape {
   static constexpr bool is_same_memory(access const& a, access const& c) {
     return c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1];
   }
-  /// The first instance that reads or writes the same memory through a tile.
+  /// Whose tile an instance reads or writes: a load that of what an earlier stage stores there, which is not in memory yet,
+  /// or else that of the first load from there.
   static constexpr int tile_owner(int i) {
-    for (int k = first; k < i; ++k)
-      if (has_tile(k) && at(k).what == action::load && at(i).what == action::load &&
-          is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
-        return k;
+    if (at(i).what != action::load) return i;
+    for (bool const stored : {true, false})
+      for (int k = first; k < i; ++k)
+        if (has_tile(k) && (at(k).what == action::load) != stored &&
+            is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+          return k;
     return i;
   }
   /// The load whose tile holds what a pick takes one element of, if any.
