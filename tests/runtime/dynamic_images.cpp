@@ -3,7 +3,9 @@
 
 #include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic/convolution.hpp>
+#include <cotangent/dynamic/eager.hpp>
 #include <cotangent/dynamic/network.hpp>
+#include <cotangent/dynamic/random.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -407,6 +409,32 @@ TEST_CASE("what does not fit is refused with shapes, and the graph stays as it w
              "the indices must have the shape of the operand without its last axis"));
   CHECK(g.get().nodes.size() == nodes);
   CHECK(g.get().tensors.size() == tensors);
+}
+/// Windows, parts, sizes as numbers; of an expression or a variable.
+template <class X, class Key> X of_numbers(X const& x, X const& w, Key const& key) {
+  auto const y = ct::max_pool2d(ct::conv2d(x, w, {.stride = {1, 2}, .padding = 1}), {.window = 3, .stride = 1});
+  auto const z = ct::avg_pool2d(y, {.window = {2, 1}}) * ct::random_normal<double>(key, {2, 1, 4});
+  auto const halves = ct::split(z, 2, -1), parts = ct::split(z, {1, 3}, 2);
+  return ct::sum(halves[0] * halves[1]) + ct::sum(parts[1] * ct::random_uniform<double>(key, {3}));
+}
+TEST_CASE("variables take windows, parts and sizes as numbers, too") {
+  numbers const x = waves(7 * 6 * 3, 0), w = waves(3 * 3 * 3 * 4, 1);
+  std::int64_t const at = 7;
+  ct::dynamic::graph g;
+  auto const X = g.input<double>("x", {7, 6, 3}), W = g.input<double>("w", {3, 3, 3, 4});
+  auto const key = g.input<std::int64_t>("key");
+  auto const loss = of_numbers(X, W, key);
+  auto const dw = g.gradient({loss}, {W}).front();
+  auto p = g.compile({loss, dw}, {{X, x}, {W, w}, {key, at}});
+  p.run();
+  ct::dynamic::eager e;
+  auto const weights = e.parameter(w, {3, 3, 3, 4}, "w");
+  auto const y = of_numbers(e.constant(x, {7, 6, 3}), weights, e.constant(at));
+  e.backward(y);
+  CHECK(y.item() == Approx(double(p.value(loss))).epsilon(1e-13));
+  CHECK(y.item() != 0);
+  for (std::int64_t k = 0; k < 108; ++k)
+    CHECK(weights.gradient().value().data()[k] == Approx(p.value(dw).data()[k]).epsilon(1e-12).margin(1e-14));
 }
 TEST_CASE("M9: the arena of a deep network for images of 225 x 225") {
   ct::dynamic::graph g;

@@ -23,6 +23,7 @@ inline constexpr auto claims = [](auto x, auto y, auto n, auto labels) {
   static_assert(is<expr<double>>(decltype(ct::sum(x)){}) &&
                 is<expr<double, 4>>(decltype(ct::mean(x, ct::axes<0>)){}));
   static_assert(is<expr<double, 3, 1>>(decltype(ct::max(x, ct::axes<-1>, ct::keep)){}));
+  static_assert(is<expr<double, 3, 4>>(decltype(ct::sum(x, ct::axes<>)){}), "no axes are none, not all");
   static_assert(is<expr<double, 3>>(decltype(ct::logsumexp(x, ct::axes<1>)){}));
   static_assert(is<expr<std::int64_t, 3>>(decltype(ct::argmax(x)){}) &&
                 is<expr<std::int64_t, 4>>(decltype(ct::argmax<0>(x)){}));

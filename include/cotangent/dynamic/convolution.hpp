@@ -14,7 +14,7 @@ COTANGENT_HEADER_BEGIN
 
 #  include <source_location>
 
-// Convolution and pooling of expressions of a graph, with windows that are known when it is built:
+// Convolution and pooling of expressions of a graph, or variables, with windows that are known when it is built:
 // ct::conv2d(x, w, {.stride = 2}).
 
 namespace cotangent {
@@ -43,23 +43,23 @@ template <class Op> struct name_of<pooled_fn<Op>> {
 
 } // namespace dynamic::detail
 
-template <class T>
-dynamic::expr<T> conv2d(dynamic::expr<T> const& x, dynamic::expr<T> const& w, convolution const& how,
-                        std::source_location where = std::source_location::current()) {
-  detail::know_convolution<dynamic::expr<T>>();
-  return dynamic::detail::lift(where, dynamic::detail::convolved_fn{how}, x, w);
+template <detail::open_expr X>
+auto conv2d(X const& x, X const& w, convolution const& how,
+            std::source_location where = std::source_location::current()) {
+  detail::know_convolution<X>();
+  return X::lift(where, dynamic::detail::convolved_fn{how}, x, w);
 }
-template <class T>
-dynamic::expr<T> max_pool2d(dynamic::expr<T> const& x, pooling const& how,
-                            std::source_location where = std::source_location::current()) {
-  detail::know_pooling<dynamic::expr<T>>();
-  return dynamic::detail::lift(where, dynamic::detail::pooled_fn<op::max_pool2d>{how}, x);
+template <detail::open_expr X>
+auto max_pool2d(X const& x, pooling const& how,
+                std::source_location where = std::source_location::current()) {
+  detail::know_pooling<X>();
+  return X::lift(where, dynamic::detail::pooled_fn<op::max_pool2d>{how}, x);
 }
-template <class T>
-dynamic::expr<T> avg_pool2d(dynamic::expr<T> const& x, pooling const& how,
-                            std::source_location where = std::source_location::current()) {
-  detail::know_pooling<dynamic::expr<T>>();
-  return dynamic::detail::lift(where, dynamic::detail::pooled_fn<op::avg_pool2d>{how}, x);
+template <detail::open_expr X>
+auto avg_pool2d(X const& x, pooling const& how,
+                std::source_location where = std::source_location::current()) {
+  detail::know_pooling<X>();
+  return X::lift(where, dynamic::detail::pooled_fn<op::avg_pool2d>{how}, x);
 }
 
 } // namespace cotangent

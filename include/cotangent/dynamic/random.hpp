@@ -40,17 +40,17 @@ template <element To, bool Normal> struct name_of<random_of_sizes_fn<To, Normal>
 
 } // namespace dynamic::detail
 
-template <element_type T>
-dynamic::expr<T> random_uniform(dynamic::expr<std::int64_t> const& key, dynamic::sizes const& of,
-                                std::source_location where = std::source_location::current()) {
-  detail::know_random<dynamic::expr<T>>();
-  return dynamic::detail::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
+template <element_type T, detail::open_expr K>
+auto random_uniform(K const& key, dynamic::sizes const& of,
+               std::source_location where = std::source_location::current()) {
+  detail::know_random<K>();
+  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
 }
-template <element_type T>
-dynamic::expr<T> random_normal(dynamic::expr<std::int64_t> const& key, dynamic::sizes const& of,
-                               std::source_location where = std::source_location::current()) {
-  detail::know_random<dynamic::expr<T>>();
-  return dynamic::detail::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
+template <element_type T, detail::open_expr K>
+auto random_normal(K const& key, dynamic::sizes const& of,
+               std::source_location where = std::source_location::current()) {
+  detail::know_random<K>();
+  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
 }
 
 } // namespace cotangent

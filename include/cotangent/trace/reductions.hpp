@@ -5,6 +5,7 @@
 #include <cotangent/trace/lift.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <source_location>
 
 // Functions along axes: sums and their kin, softmax, the loss of a classifier.
@@ -30,17 +31,14 @@ constexpr int axis_of(term x, int axis) {
 }
 
 template <int... Axis> constexpr std::uint32_t mask_of(term x) {
-  if constexpr (sizeof...(Axis) == 0) return extend::all_axes(x);
-  else {
-    std::uint32_t mask = 0;
-    for (int const axis : {Axis...}) {
-      std::uint32_t const bit = 1u << axis_of(x, axis);
-      if ((mask & bit) != 0)
-        x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
-      mask |= bit;
-    }
-    return mask;
+  std::uint32_t mask = 0;
+  for (int const axis : std::initializer_list<int>{Axis...}) {
+    std::uint32_t const bit = 1u << axis_of(x, axis);
+    if ((mask & bit) != 0)
+      x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
+    mask |= bit;
   }
+  return mask;
 }
 
 struct sum_fn {
@@ -57,6 +55,9 @@ struct min_fn {
 };
 struct logsumexp_fn {
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
+};
+template <class Kind> struct along_all {
+  constexpr term operator()(term x) const { return Kind::of(x, extend::all_axes(x), false); }
 };
 template <class Kind, bool Keep, int... Axis> struct along_axes {
   constexpr term operator()(term x) const {
@@ -92,7 +93,7 @@ struct cross_entropy_fn {
 
 template <detail::operand X>
 constexpr auto sum(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::along_axes<detail::sum_fn, false>{}, x);
+  return detail::lift(where, detail::along_all<detail::sum_fn>{}, x);
 }
 template <detail::operand X, int... Axis>
 constexpr auto sum(X const& x, axes_t<Axis...>,
@@ -106,7 +107,7 @@ constexpr auto sum(X const& x, axes_t<Axis...>, keep_t,
 }
 template <detail::operand X>
 constexpr auto mean(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::along_axes<detail::mean_fn, false>{}, x);
+  return detail::lift(where, detail::along_all<detail::mean_fn>{}, x);
 }
 template <detail::operand X, int... Axis>
 constexpr auto mean(X const& x, axes_t<Axis...>,
@@ -120,7 +121,7 @@ constexpr auto mean(X const& x, axes_t<Axis...>, keep_t,
 }
 template <detail::operand X>
 constexpr auto max(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::along_axes<detail::max_fn, false>{}, x);
+  return detail::lift(where, detail::along_all<detail::max_fn>{}, x);
 }
 template <detail::operand X, int... Axis>
 constexpr auto max(X const& x, axes_t<Axis...>,
@@ -134,7 +135,7 @@ constexpr auto max(X const& x, axes_t<Axis...>, keep_t,
 }
 template <detail::operand X>
 constexpr auto min(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::along_axes<detail::min_fn, false>{}, x);
+  return detail::lift(where, detail::along_all<detail::min_fn>{}, x);
 }
 template <detail::operand X, int... Axis>
 constexpr auto min(X const& x, axes_t<Axis...>,
@@ -149,7 +150,7 @@ constexpr auto min(X const& x, axes_t<Axis...>, keep_t,
 /// log(sum(exp(x))), without overflow.
 template <detail::operand X>
 constexpr auto logsumexp(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false>{}, x);
+  return detail::lift(where, detail::along_all<detail::logsumexp_fn>{}, x);
 }
 template <detail::operand X, int... Axis>
 constexpr auto logsumexp(X const& x, axes_t<Axis...>,
