@@ -27,6 +27,37 @@ template <element E, dimension Rows, int Layers> struct network {
   }
 };
 
+/// Layers that meet in one nest, with means of rows, a scalar and values on the way that are results, and all gradients.
+template <element E, dimension Rows, dimension Columns, int Layers> struct centred {
+  static constexpr built make() {
+    builder b;
+    dimension const n = Rows > 0 ? Rows : b.size(extent::named("n", 1)),
+                    m = Columns > 0 ? Columns : b.size(extent::named("m", 1));
+    std::int32_t const row = b.shape(dimensions{1, {m}});
+    symbol const in[]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, row),
+                      b.symbol_of(E, row), b.symbol_of(E, b.shape(dimensions{}))};
+    term const x{&b, in[0]}, w{&b, in[1]}, c{&b, in[2]}, s{&b, in[3]};
+    b.set_inputs(in, 4);
+    term h = x, kept = x, most = x;
+    for (int k = 0; k < Layers; ++k) {
+      h = extend::apply<op::tanh>(h * w + c) * s;
+      h = h - extend::mean(h, 2, true) * w;
+      if (k == Layers / 2) kept = h;
+      if (k == Layers / 3) most = extend::max(h, 2);
+    }
+    symbol out[7]{extend::sum(h * h, 3).id, none, none, none, none, kept.id, most.id};
+    gradient(b, {out, nullptr, 1, in, 4}, out + 1);
+    b.set_outputs(out, 7);
+    return {b.get(), b.failed()};
+  }
+};
+template <class Make> constexpr bool shares_stages = [] {
+  return []<std::size_t... K>(std::index_sequence<K...>) {
+    return (run::nest_shape<simple<Make>, static_cast<int>(K)>::shares_stages || ...);
+  }(std::make_index_sequence<static_cast<std::size_t>(
+             planned<simple<Make>, simd::bytes>::value.size.nests)>{});
+}();
+
 } // namespace
 
 TEST_CASE("Equal layers are one function and give what each would") {
@@ -41,4 +72,15 @@ TEST_CASE("Equal layers are one function and give what each would") {
 }
 TEST_CASE("Equal layers of named rows") {
   for (std::int64_t n : {0, 1, 5, 64}) check_named<network<element::float64, 0, 6>>(n, 0, -1, 1, 1e-11);
+}
+TEST_CASE("Equal stages of a nest are one function and give what each would") {
+  using fixed = centred<element::float64, 5, 256, 9>;
+  static_assert(shares_stages<fixed>);
+  check<fixed>(-1, 1, 1e-11);
+  check<centred<element::float32, 9, 131, 8>>(-1, 1, 1e-4);
+}
+TEST_CASE("Equal stages of named rows and columns") {
+  using named = centred<element::float64, 0, 0, 9>;
+  for (std::int64_t n : {0, 1, 7})
+    for (std::int64_t m : {1, 5, 67}) check_named<named>(n, m, -1, 1, 1e-11);
 }

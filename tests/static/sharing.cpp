@@ -3,7 +3,7 @@
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/frozen_sharing.hpp>
 
-// Equal layers are one function each; what differs in anything but memory is not shared.
+// Equal layers are one function each, and equal stages of a nest; what differs in anything but memory is not shared.
 
 using namespace cotangent;
 
@@ -58,5 +58,57 @@ static_assert([] {
   return true;
 }());
 
-} // namespace
+/// h = tanh(h w), h = h - mean of its rows, so many times; after the layer `odd` twice that.
+template <int Layers, int Odd> struct centred {
+  static constexpr built make() {
+    builder b;
+    term const x = input(b, {2, {16, 64}}), w = input(b, {1, {64}});
+    symbol const in[]{x.id, w.id};
+    term h = x;
+    for (int k = 0; k < Layers; ++k) {
+      h = extend::apply<op::tanh>(h * w);
+      h = h - extend::mean(h, 2, true);
+      if (k == Odd) h = h * 2.0;
+    }
+    b.set_inputs(in, 2);
+    b.set_outputs(&h.id, 1);
+    return {b.get(), b.failed()};
+  }
+};
+/// How many stages the first nest has, and how many different ones.
+struct stage_count {
+  int all = 0, kinds = 0;
+};
+template <class Make> constexpr stage_count stages_of = [] {
+  auto const& s = shared_stages<frozen<Make>, 32, 0>::value;
+  stage_count c{plan_of<Make>.nests.data[0].stages, 0};
+  for (int k = 0; k < c.all; ++k) c.kinds += s.like.data[k] == k;
+  return c;
+}();
+// The first one loads x, the last one stores: all between them are one.
+static_assert(plan_of<centred<12, none>>.size.nests == 1);
+static_assert(stages_of<centred<12, none>>.all == 13);
+static_assert(stages_of<centred<12, none>>.kinds == 3);
+static_assert(stages_of<centred<24, none>>.all == 25);
+static_assert(stages_of<centred<24, none>>.kinds == 3);
+static_assert(stages_of<centred<12, 6>>.kinds == 4);
 
+/// What a stage takes from outside is that of the first of its kind in kind, number and order, and its own in place.
+static_assert([] {
+  using stages = shared_stages<frozen<centred<12, none>>, 32, 0>;
+  auto const& s = stages::value;
+  bool moved = false;
+  for (int k = 0; k < 13; ++k) {
+    int const like = s.like.data[k], from = s.first.data[k], first = s.first.data[like];
+    if (s.first.data[k + 1] - from != s.first.data[like + 1] - first) return false;
+    for (int j = 0; from + j < s.first.data[k + 1]; ++j) {
+      outer_value const &mine = s.values.data[from + j], &theirs = s.values.data[first + j];
+      if (mine.what != theirs.what || mine.type != theirs.type) return false;
+      if (s.buffers.data[from + j] != (mine.what == outer::buffer ? mine.place : 0)) return false;
+      moved = moved || mine.place != theirs.place;
+    }
+  }
+  return moved;
+}());
+
+} // namespace

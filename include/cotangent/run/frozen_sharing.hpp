@@ -4,6 +4,7 @@
 
 #include <cotangent/run/frozen_plan.hpp>
 #include <cotangent/transform/sharing.hpp>
+#include <cotangent/transform/stage_sharing.hpp>
 
 namespace cotangent {
 
@@ -29,6 +30,38 @@ private:
     detail::fill(f.buffers, s.buffers.data(), s.buffers.size());
     detail::fill(f.own, s.own.data(), s.own.size());
     detail::fill(f.own_of_slot, s.own_of_slot.data(), s.own_of_slot.size());
+    return f;
+  }
+
+public:
+  static constexpr auto value = find();
+};
+
+/// Which stages of a nest share code, as a literal.
+template <int Stages, int Values> struct frozen_stage_sharing {
+  detail::pool<std::int32_t, Stages> like;
+  detail::pool<std::int32_t, Stages + 1> first;
+  detail::pool<outer_value, Values> values;
+  detail::pool<std::int32_t, Values> buffers; // of values: their own numbers, 0 where they are none
+  std::int32_t instances = 0, size = 0;
+};
+
+/// Which stages of nest `K` of the plan of `Stage` share code.
+template <class Stage, int VectorBytes, int K> struct shared_stages {
+private:
+  static constexpr auto const& P = planned<Stage, VectorBytes>::value;
+  static constexpr auto const& C = shared_code<Stage, VectorBytes>::value;
+  static constexpr auto find() {
+    frozen_stage_sharing<P.nests.data[K].stages, count_outer(P, C, P.nests.data[K])> f;
+    int const buffers = C.first_buffer.data[K + 1] - C.first_buffer.data[K];
+    stage_sharing const s = find_shared_stages(P, C, P.nests.data[K], buffers);
+    detail::fill(f.like, s.like.data(), s.like.size());
+    detail::fill(f.first, s.first.data(), s.first.size());
+    detail::fill(f.values, s.values.data(), s.values.size());
+    for (int k = 0; k < s.values.size(); ++k)
+      if (s.values[k].what == outer::buffer) f.buffers.data[k] = s.values[k].place;
+    f.instances = s.instances;
+    f.size = s.values.size();
     return f;
   }
 

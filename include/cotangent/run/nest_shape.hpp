@@ -21,6 +21,9 @@ template <class Stage, int K> struct nest_shape {
 
   static constexpr instance const& at(int i) { return P.instances.data[i]; }
 
+  /// Which of its stages are the same loop over lanes (evaluated where it is named only).
+  using stages = shared_stages<Stage, simd::bytes, K>;
+
   /// Positions along the lanes, -1 where only the call knows.
   static constexpr std::int64_t inner_size = [] {
     std::int64_t n = 1;
@@ -181,6 +184,30 @@ template <class Stage, int K> struct nest_shape {
     for (int s = 0; s < N.stages; ++s)
       if (stage_clips(s)) return false;
     return !has_long_body;
+  }();
+  /// Are equal stages one function? In a long nest with many of them, each with work enough for a call; not where ends of
+  /// rows are handed from one stage to the next.
+  static constexpr bool shares_stages = [] {
+    constexpr int shortest = 96, least_saved = 48;
+    constexpr float work_of_value =
+        48; // of what a stage takes from outside of it: else calls take percents of its time
+    if constexpr (N.stages >= 4 && N.instance_count >= shortest && !turned) {
+      if (stages::value.instances < least_saved) return false;
+      float work = 0;
+      for (int k = first; k < first + N.instance_count; ++k) {
+        if (at(k).slot != none && P.row_slots.data[at(k).slot].exact &&
+            (inner_size < 0 || inner_size % W != 0))
+          return false;
+        work += 1 + (at(k).op != nullptr ? at(k).op->cost : 0);
+      }
+      auto const steps = static_cast<float>(B * (inner_size / W));
+      return inner_size < 0 || work * steps >= work_of_value * static_cast<float>(stages::value.size);
+    }
+    return false;
+  }();
+  static constexpr int shared_values = [] {
+    if constexpr (shares_stages) return stages::value.size;
+    else return 0;
   }();
   /// Vectors of earlier positions that shifts keep: of each, as many as the longest way needs.
   static constexpr register_count shift_count(int stage) {
