@@ -409,6 +409,95 @@ TEST_CASE("what blocks in a body read of what stays the same, and of the count, 
   CHECK(r.tape <= 50 * 320 + 1024); // 6 x 6 doubles an iteration, rounded up, are what is carried
 }
 
+namespace {
+/// A loop that records two values in each iteration, as a block or not.
+constexpr int turns = 10;
+expr<double> loop_block(bool marks, expr<double> const& h, expr<double> const& w, expr<double> const& v) {
+  auto const f = [](auto a, auto b, auto c) {
+    return ct::for_loop(
+        turns, [&](auto, auto q) { return ct::tanh(ct::matmul(q, b)) * c + 0.1 * q; }, ct::sin(a));
+  };
+  return marks ? ct::checkpoint(f)(h, w, v) : f(h, w, v);
+}
+constexpr std::int64_t of_matrix = 320; // 6 x 6 doubles on the tape
+constexpr std::int64_t of_record(std::int64_t entries) { return 384 + entries * of_matrix; }
+
+} // namespace
+
+TEST_CASE("loops in blocks of a body run again for the gradient, from what comes into the block",
+          "[checkpoint]") {
+  auto const in_body = [](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      auto const body = [&](auto, auto h) { return loop_block(marks, h, w, v) + 0.5 * h; };
+      return ct::sum(ct::for_loop(8, body, x) * v);
+    };
+  };
+  same_bits_of_all_orders(in_body);
+  CHECK(recording(in_body(true), 1, false, {}).tape == of_record(8) + 2 * of_record(turns));
+  CHECK(recording(in_body(false), 1, false, {}).tape > 8 * 2 * of_record(turns));
+  auto const blocks_in_blocks = [](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      auto const block = [marks](auto a, auto b, auto c) {
+        return ct::for_loop(
+            5, [&](auto, auto q) { return loop_block(marks, q, b, c) + 0.1 * q; }, ct::sin(a));
+      };
+      auto const body = [&](auto, auto h) {
+        return (marks ? ct::checkpoint(block)(h, w, v) : block(h, w, v)) + 0.5 * h;
+      };
+      return ct::sum(ct::for_loop(8, body, x) * v);
+    };
+  };
+  same_bits_of_all_orders(blocks_in_blocks);
+  CHECK(recording(blocks_in_blocks(true), 1, false, {}).tape ==
+        of_record(8) + of_record(5) + 2 * of_record(turns));
+}
+
+TEST_CASE("while loops, and branches with loops, in blocks of a body run again for the gradient",
+          "[checkpoint]") {
+  same_bits_of_all_orders([](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      auto const block = [](auto a, auto b, auto c) {
+        auto const goes_on = [](auto i, auto q) {
+          return ct::convert<double>(i) < 3.0 + 4.0 * ct::sum(ct::square(q));
+        };
+        auto const turn = [&](auto, auto q) { return ct::tanh(ct::matmul(q, b)) * c + 0.1 * q; };
+        return ct::while_loop(goes_on, turn, ct::sin(a) * 0.5);
+      };
+      auto const body = [&](auto, auto h) {
+        return (marks ? ct::checkpoint(block)(h, w, v) : block(h, w, v)) + 0.5 * h;
+      };
+      return ct::sum(ct::for_loop(6, body, x) * v);
+    };
+  });
+  same_bits_of_all_orders([](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      auto const block = [](auto a, auto b, auto c) {
+        auto const y = ct::cond(
+            ct::sum(a) < 1.0, [&](auto z) { return loop_block(false, z, b, c); },
+            [](auto z) { return ct::exp(z * 0.1); })(a);
+        return ct::sin(y) * a;
+      };
+      auto const body = [&](auto, auto h) {
+        return (marks ? ct::checkpoint(block)(h, w, v) : block(h, w, v)) + 0.5 * h;
+      };
+      return ct::sum(ct::for_loop(6, body, x) * v);
+    };
+  });
+}
+
+TEST_CASE("blocks with loops, one after the other, need the tape of one of them", "[checkpoint]") {
+  auto const f = [](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      for (int k = 0; k < 8; ++k) x = loop_block(marks, x, w, v) + 0.5 * x;
+      return ct::sum(x * v);
+    };
+  };
+  recorded const with = recording(f(true), 1, true, {}), without = recording(f(false), 1, true, {});
+  CHECK(with.elements == without.elements);
+  CHECK(recording(f(true), 1, false, {}).tape == 2 * of_record(turns));
+  CHECK(recording(f(false), 1, false, {}).tape == 8 * 2 * of_record(turns));
+}
+
 TEST_CASE("loops and branches in blocks", "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {

@@ -244,7 +244,7 @@ counted run_counted(interpreter const& p, std::vector<std::vector<double>> const
   }
   tape record;
   record.begin();
-  inside::run_context c{bases, p.codes().data(), &record};
+  inside::run_context c = inside::context_of(p.codes(), bases, &record);
   for (inside::step const& s : code.program.steps) s.run(code.program, s.which, c);
   record.end();
   REQUIRE(c.state == status::ok);

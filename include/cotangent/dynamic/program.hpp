@@ -158,7 +158,9 @@ public:
         std::memcpy(out_[k].to, to_[k], static_cast<std::size_t>(code_->outputs[k].bytes));
       else if (out_[k].arena >= 0 && out_[k].to != nullptr && code_->outputs[k].bytes > 0)
         std::memcpy(out_[k].to, in_arena(out_[k].arena), static_cast<std::size_t>(code_->outputs[k].bytes));
-    if (s != status::ok) refuse(s, where);
+    if (s == status::ok) return;
+    message text("cotangent: run: ");
+    throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
   /// The elements of a result, or of what an input is bound to.
@@ -224,10 +226,6 @@ public:
   int step_count() const noexcept { return code_->code.step_count(); }
 
 private:
-  [[noreturn]] static void refuse(status s, std::source_location where) {
-    message text("cotangent: run: ");
-    throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
-  }
   static any_expr expression_of(symbolic_tensor const& t) {
     return {detail::standing{t.s, t.id, 0}, t.present() ? t.s->b.tensor(t.id).type : element::float64};
   }
@@ -359,7 +357,6 @@ inline namespace COTANGENT_ABI {
 struct program_access {
   static compiled_code const& code(program const& p) { return *p.code_; }
   static tape& record(program& p) { return p.tape_; }
-  [[noreturn]] static void refuse(status s, std::source_location where) { program::refuse(s, where); }
 };
 } // namespace COTANGENT_ABI
 } // namespace detail

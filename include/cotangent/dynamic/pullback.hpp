@@ -49,7 +49,6 @@ struct split_code {
   gradient_needs needs;         // inputs in the order of the graph, without its constants
   std::vector<symbol> inputs, all_outputs;
   bool has_records = false;
-  bool records_more = false; // loops of the function record what gradients do not need
 
   std::int64_t wide_bytes = 0; // of all narrow values as the programs take them
 

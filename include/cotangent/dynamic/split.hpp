@@ -7,7 +7,6 @@
 #include <cotangent/transform/checkpoint.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <source_location>
 #include <utility>
@@ -59,7 +58,8 @@ public:
     }
     if (code_->has_records) detail::program_access::record(forward_).keep(recorded_bytes());
     forward_.run(where);
-    if (code_->has_records) hand_over(p, where);
+    if (code_->has_records)
+      p.record_ = std::make_shared<tape>(std::move(detail::program_access::record(forward_)));
     for (std::size_t k = 0; k < code_->saved.size(); ++k)
       if (code_->is_narrow(k))
         detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
@@ -96,25 +96,6 @@ private:
     for (saved_tensor const& t : code_->saved)
       if (t.depth > 0) sum += t.bytes - 8;
     return sum;
-  }
-  /// The pullback owns what loops have recorded for it, and nothing else of the tape.
-  void hand_over(pullback& p, std::source_location where) {
-    tape& record = detail::program_access::record(forward_);
-    if (!code_->records_more) {
-      p.record_ = std::make_shared<tape>(std::move(record));
-      return;
-    }
-    auto const own = std::make_shared<tape>();
-    own->keep(recorded_bytes());
-    for (std::size_t k = 0; k < code_->saved.size(); ++k) {
-      if (code_->saved[k].depth == 0) continue;
-      tape::sequence* s = nullptr;
-      std::memcpy(&s, p.kept_[k].data(), sizeof s);
-      if (s != nullptr) s = own->copy(*s, code_->saved[k].depth);
-      std::memcpy(p.kept_[k].data(), &s, sizeof s);
-    }
-    if (own->failed()) detail::program_access::refuse(status::out_of_memory, where);
-    p.record_ = own;
   }
   static bool find(std::vector<symbol> const& in, array<bool> const& marks, symbol t) {
     for (std::size_t k = 0; k < in.size(); ++k)
@@ -250,14 +231,7 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
     back_out.back().id = x[k];
     back_out.back().name = name_in(s.b, x[k]);
   }
-  cotangent::graph const function = forward_part(joint, saved);
-  if (c.has_records) {
-    graph_view const f = function;
-    array<symbol> handed;
-    for (int k = 0; k < saved.size(); ++k) handed.push(f.output(static_cast<int>(y.size()) + k));
-    c.records_more = !cotangent::detail::records_only(f, handed);
-  }
-  auto const first = made(function, std::move(in), std::move(out));
+  auto const first = made(forward_part(joint, saved), std::move(in), std::move(out));
   for (auto const& [t, stands] : low.stands_for) first->input_of.emplace(t, first->input_of.at(stands));
   auto const second = made(backward_part(joint, saved), std::move(back_in), std::move(back_out));
   return {shared, program(first), program(second)};

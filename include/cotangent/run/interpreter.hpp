@@ -118,7 +118,7 @@ private:
     return root < 0 ? -1 : codes_[0].table_bytes + codes_[0].scratch_bytes + root;
   }
   status finish(char** bases, tape* record) const noexcept {
-    detail::interpret::run_context c{bases, codes_.data(), record};
+    detail::interpret::run_context c = detail::interpret::context_of(codes_, bases, record);
     if (record != nullptr) record->begin();
     for (detail::label_check const& l : label_checks_) // before anything is written, which may be in place
       if (!detail::are_labels(l, bases[detail::interpret::base::first_argument + l.input],
@@ -144,8 +144,10 @@ private:
     for (detail::label_check& l : label_checks_)
       if (l.classes < 0) l.classes = sizes[-1 - l.classes];
     for (int k = 0; k < g.input_count(); ++k) input_read_.push(made.values.needed[g.input(k)]);
-    for (detail::interpret::region_code const& c : codes_)
+    for (detail::interpret::region_code const& c : codes_) {
       for (detail::interpret::loop_step const& l : c.program.loops) records_ = records_ || l.stacks.count > 0;
+      records_ = records_ || c.program.sums.size() > 0;
+    }
   }
 };
 

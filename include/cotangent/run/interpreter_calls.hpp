@@ -93,6 +93,13 @@ template <class T> void run_arg_max(program_data const& p, std::int32_t which, r
                    std::int64_t{1}, reinterpret_cast<std::int64_t*>(c.at(s.to)), s.row, std::int64_t{1});
 }
 
+inline whole_tensor whole_of(strided const& v) noexcept {
+  whole_tensor t;
+  t.type = v.type;
+  t.rank = v.rank;
+  for (int k = 0; k < v.rank; ++k) t.size[k] = v.size[k];
+  return t;
+}
 inline void point_to(whole_tensor& t, char* at) noexcept {
   switch (t.type) {
   case element::float32: t.float32 = reinterpret_cast<float*>(at); break;

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_EMIT_HPP
 #define COTANGENT_RUN_INTERPRETER_EMIT_HPP
 
+#include <cotangent/run/interpreter_tape.hpp>
 #include <cotangent/run/interpreter_tiles.hpp>
 
 #include <cstdint>
@@ -30,17 +31,20 @@ public:
   array<std::int64_t> step_scratch;  // by planned step, in their order: what it needs of the scratch memory
   array<kept_region> regions_of_step; // which regions they run
   array<kept_tape> tapes_of_step;
+  record_lives<Build, typename Regions::control> const lives;
 
   /// `regions.code_of(region, carried)` prepares a region and says which of `regions.codes` it is.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
-      : b_(from), p_(from.plan), steps_(t), regions_(regions) {
+      : lives(from), b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
-    for (std::int32_t const s : p_.order) {
+    for (at_ = 0; at_ < p_.order.size(); ++at_) {
+      std::int32_t const s = p_.order[at_];
       if (p_.steps[s].first_unit < 0) continue; // part of another step
       bool const tiled = p_.steps[s].shape >= 0;
       step_scratch.push(tiled ? none : 0);
       if (tiled) push(&run_group, tiles.emit(s));
       else emit(s);
+      if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
     }
     tiles.place_segments();
     for (std::int64_t& bytes : step_scratch)
@@ -60,6 +64,7 @@ private:
   plan_data const& p_;
   step_table const& steps_;
   Regions& regions_;
+  std::int32_t at_ = 0; // the position of the step at hand
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
   void need_scratch(std::int64_t bytes) {
@@ -201,13 +206,6 @@ private:
     }
   }
 
-  static whole_tensor whole_of(strided const& v) noexcept {
-    whole_tensor t;
-    t.type = v.type;
-    t.rank = v.rank;
-    for (int k = 0; k < v.rank; ++k) t.size[k] = v.size[k];
-    return t;
-  }
   void emit_whole(unit const& u, node const& n) {
     whole_step s;
     s.operands = n.operand_count;
@@ -262,6 +260,7 @@ private:
       return push(&run_clear, program.copies.push({{}, result_value(u, 0).at, 8}));
     symbol const y = b_.g.result(n);
     sequence_sum s;
+    s.place = lives.places[at_];
     s.left = at(p_.operand(u, 0));
     s.right = at(p_.operand(u, 1));
     s.to = result_value(u, 0).at;
@@ -276,6 +275,7 @@ private:
     graph_view const& g = b_.g;
     loop_layout const l = loop_layout::of(g, n);
     loop_step s;
+    s.place = lives.places[at_];
     s.carried = l.carried;
     s.captured = l.captured;
     s.limited = g.operand(n, 0) != none;
@@ -338,6 +338,7 @@ private:
     graph_view const& g = b_.g;
     case_layout const c = case_layout::of(g, n);
     case_step s;
+    s.place = lives.places[at_];
     s.index = at(p_.operand(u, 0));
     s.wide_index = g.tensors[g.operand(n, 0)].type == element::int64;
     s.values = values_of(u, c.value(0), c.values);

@@ -114,8 +114,8 @@ private:
     }
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
-    code.table_bytes =
-        rounded(8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs));
+    code.marks = 8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs);
+    code.table_bytes = rounded(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
     code.scratch_bytes = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
     code.memory_bytes = code.scratch_bytes + code.root_bytes + 64;

@@ -26,11 +26,11 @@ struct region_code {
   int inputs = 0, outputs = 0;
   array<output_source> sources; // by output
   array<use_of_memory> inputs_read, outputs_written;
-  std::int64_t table_bytes = 0;  // of the bases
+  std::int64_t table_bytes = 0; // of the bases, and of marks of the tape behind them
+  std::int64_t marks = 0;       // where these begin
   std::int64_t scratch_bytes = 0;
   std::int64_t memory_bytes = 0; // scratch and results
   std::int64_t root_bytes = 0;
-  bool records = false;          // needs a tape
   region_record record;
 
   /// The bases, but for arguments and results.
@@ -42,15 +42,64 @@ struct region_code {
     return bases;
   }
   void run(char** bases, run_context& outer) const noexcept {
-    run_context c{bases, outer.codes, outer.record, outer.state};
+    run_context c{bases,      outer.codes, outer.record, outer.apart, reinterpret_cast<char*>(bases) + marks,
+                  outer.state};
     for (step const& s : program.steps) s.run(program, s.which, c);
     outer.state = c.state;
     outer.moved += c.moved;
   }
 };
 
+/// What a run of the graph itself begins with.
+inline run_context context_of(array<region_code> const& codes, char** bases, tape* record) noexcept {
+  return {bases, codes.data(), record, record == nullptr ? nullptr : &record->apart(),
+          reinterpret_cast<char*>(bases) + codes[0].marks};
+}
+
+/// While a step runs whose record lies apart, that of its regions does, and what these need for themselves lies on the
+/// other stack.
+class records_apart {
+  run_context& c_;
+  bool apart_;
+
+public:
+  records_apart(run_context& c, record_place const& place)
+      : c_(c), apart_(place.apart && c.record != nullptr) {
+    if (!apart_) return;
+    tape::mark const here = c.apart->here();
+    if (place.mark >= 0) std::memcpy(c.marks + place.mark * std::int64_t{sizeof here}, &here, sizeof here);
+    swap_stacks();
+  }
+  records_apart(records_apart const&) = delete;
+  ~records_apart() {
+    if (apart_) swap_stacks();
+  }
+
+private:
+  void swap_stacks() noexcept {
+    tape_stack* const record = c_.record;
+    c_.record = c_.apart;
+    c_.apart = record;
+  }
+};
+inline void run_release(program_data const&, std::int32_t which, run_context& c) {
+  if (c.apart == nullptr) return;
+  tape::mark mark;
+  std::memcpy(&mark, c.marks + which * std::int64_t{sizeof mark}, sizeof mark);
+  c.apart->back_to(mark);
+}
+/// Runs a region of which nothing stays that it records.
+inline void run_for_now(region_code const& code, char** bases, run_context& c, bool keeps = false) {
+  if (c.record == nullptr) return code.run(bases, c);
+  tape::mark const record = c.record->here(), apart = c.apart->here();
+  code.run(bases, c);
+  if (!keeps) c.record->back_to(record);
+  c.apart->back_to(apart);
+}
+
 inline void run_loop(program_data const& p, std::int32_t which, run_context& c) {
   loop_step const& s = p.loops[which];
+  records_apart const place(c, s.place);
   region_code const& body = c.codes[s.body];
   char* const area = c.bases[base::scratch];
   auto* const count = reinterpret_cast<std::int64_t*>(area + s.words);
@@ -102,9 +151,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
   for (; done < rounds; ++done, *count += s.reverse ? -1 : 1) {
     if (s.condition >= 0 && !(done == 0 && s.runs_first)) {
       for (int k = 0; k < s.carried; ++k) to_condition[1 + k] = to_body[1 + k];
-      tape::mark const before = c.record == nullptr ? tape::mark{} : c.record->here();
-      c.codes[s.condition].run(to_condition - base::first_argument, c);
-      if (c.record != nullptr) c.record->back_to(before);
+      run_for_now(c.codes[s.condition], to_condition - base::first_argument, c);
       if (!*goes_on) break;
     }
     for (int k = 0; k < s.scans.count; ++k) {
@@ -125,9 +172,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     carries.set_places(from_body);
     carries.record(from_body + s.carried, from_body, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
     carries.hand_on();
-    tape::mark const mark = c.record == nullptr ? tape::mark{} : c.record->here();
-    body.run(to_body - base::first_argument, c);
-    if (c.record != nullptr && !s.keeps) c.record->back_to(mark);
+    run_for_now(body, to_body - base::first_argument, c, s.keeps);
     for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
   }
   carries.finish(done);
@@ -136,6 +181,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
 
 inline void run_case(program_data const& p, std::int32_t which, run_context& c) {
   case_step const& s = p.cases[which];
+  records_apart const place(c, s.place);
   std::int64_t index = 0;
   if (s.wide_index) std::memcpy(&index, c.at(s.index), sizeof index);
   else {
@@ -159,12 +205,16 @@ inline void run_case(program_data const& p, std::int32_t which, run_context& c) 
   char* const area = c.bases[base::scratch];
   char** const bases = branch.begin(area + s.table, area + s.shared);
   for (int k = 0; k < s.values.count; ++k) bases[base::first_argument + k] = c.at(values[k].at);
+  bool keeps = false;
   for (int k = 0; k < s.results.count; ++k) {
     char* const to = c.at(results[k].at);
-    if (branches[s.sequences_.first + k] != 0) set_sequence(to, nullptr); // unless the branch says otherwise
+    if (branches[s.sequences_.first + k] != 0) {
+      set_sequence(to, nullptr); // unless the branch says otherwise
+      keeps = true;
+    }
     bases[base::first_argument + branch.inputs + k] = to;
   }
-  branch.run(bases, c);
+  run_for_now(branch, bases, c, keeps);
 }
 
 /// The sum of two sequences, entry by entry. (What is only in one of them is not copied where it is a sequence itself:
@@ -202,6 +252,7 @@ inline tape_sequence* sum_of_sequences(run_context& c, sequence_sum const& s, ta
 
 inline void run_sequence_sum(program_data const& p, std::int32_t which, run_context& c) {
   sequence_sum const& s = p.sums[which];
+  records_apart const place(c, s.place);
   set_sequence(c.at(s.to), sum_of_sequences(c, s, sequence_at(c.at(s.left)), sequence_at(c.at(s.right)), s.depth));
 }
 

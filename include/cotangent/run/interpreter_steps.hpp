@@ -34,7 +34,9 @@ struct region_code;
 struct run_context {
   char** bases;
   region_code const* codes = nullptr; // of all regions
-  tape* record = nullptr;
+  tape_stack* record = nullptr;
+  tape_stack* apart = nullptr; // for what goes again before the region ends
+  char* marks = nullptr;       // of that one
   status state = status::ok;
   std::int64_t moved = 0; // bytes of carried values that loops copied
 
@@ -258,7 +260,14 @@ struct recorded_carry {
   bool ahead = false; // the iteration before computes it, in its place on the tape where that is there
 };
 
+/// Where what a step records lies: where the region's results do, or apart, from where it goes back to a mark.
+struct record_place {
+  bool apart = false;
+  std::int32_t mark = -1;
+};
+
 struct loop_step {
+  record_place place;
   std::int32_t condition = -1, body = -1; // codes
   bool limited = false, starts = false, runs_first = false, reverse = false;
   bool keeps = false; // something of an iteration stays on the tape
@@ -274,6 +283,7 @@ struct loop_step {
 };
 
 struct case_step {
+  record_place place;
   address index;
   bool wide_index = false;
   range branches; // in `branches`
@@ -284,6 +294,7 @@ struct case_step {
 };
 
 struct sequence_sum {
+  record_place place;
   address left, right, to;
   int depth = 1;
   element type = element::float64;

@@ -6,14 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 namespace cotangent {
 
-/// What loops record for their reverse sweep: one entry an iteration, in memory that grows. It is kept from run to run, so
-/// that a run with no more iterations than the one before allocates nothing. One tape serves one run at a time.
-class tape {
+/// Memory that grows, for what loops record: what was taken last goes first.
+class tape_stack {
 public:
   /// The entries of one sequence. Those that were not written, those before the first and those behind the end are zero.
   struct sequence {
@@ -50,11 +48,11 @@ public:
     }
   };
 
-  tape() = default;
-  tape(tape const&) {} // a copy begins empty
-  tape(tape&& other) noexcept { blocks_.swap(other.blocks_); }
-  tape& operator=(tape const&) { return *this; }
-  ~tape() {
+  tape_stack() = default;
+  tape_stack(tape_stack const&) {} // a copy begins empty
+  tape_stack(tape_stack&& other) noexcept { blocks_.swap(other.blocks_); }
+  tape_stack& operator=(tape_stack const&) { return *this; }
+  ~tape_stack() {
     for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
   }
 
@@ -153,25 +151,6 @@ public:
     return s.chunks[c] + inside * s.entry_bytes;
   }
 
-  /// The same entries once more, on this tape; null where there is no memory.
-  sequence* copy(sequence const& from, int depth) noexcept {
-    sequence* const to = make(from.entry_bytes, from.count, from.first);
-    for (std::int64_t i = from.first; to != nullptr && i < from.end(); ++i) {
-      char const* const x = from.at(i);
-      if (x == nullptr) continue;
-      char* const y = entry(*to, i);
-      if (y == nullptr) return nullptr;
-      if (depth < 2) std::memcpy(y, x, static_cast<std::size_t>(from.entry_bytes));
-      else {
-        sequence* inside = nullptr;
-        std::memcpy(&inside, x, sizeof inside);
-        if (inside != nullptr) inside = copy(*inside, depth - 1);
-        std::memcpy(y, &inside, sizeof inside);
-      }
-    }
-    return failed_ ? nullptr : to;
-  }
-
 private:
   struct block {
     char* first = nullptr;
@@ -194,6 +173,33 @@ private:
     for (int k = 0; k < now_ && k < blocks_.size(); ++k) in_use += blocks_[k].bytes - blocks_[k].left;
     if (most_ < in_use) most_ = in_use;
   }
+};
+
+/// What loops record for their reverse sweep: one entry an iteration, in memory that grows. It is kept from run to run, so
+/// that a run with no more iterations than the one before allocates nothing. One tape serves one run at a time.
+class tape : public tape_stack {
+  tape_stack apart_;
+
+public:
+  tape() = default;
+  tape(tape const&) = default;
+  /// Takes what was recorded and kept.
+  tape(tape&& other) noexcept : tape_stack(static_cast<tape_stack&&>(other)) {}
+  tape& operator=(tape const&) { return *this; }
+
+  /// How much memory it has.
+  std::int64_t bytes() const noexcept { return tape_stack::bytes() + apart_.bytes(); }
+  /// For what is recorded and read again before a run ends.
+  tape_stack& apart() noexcept { return apart_; }
+  void begin() noexcept {
+    tape_stack::begin();
+    apart_.begin();
+  }
+  void end() noexcept {
+    tape_stack::end();
+    apart_.end();
+  }
+  bool failed() const noexcept { return tape_stack::failed() || apart_.failed(); }
 };
 
 } // namespace cotangent

@@ -226,8 +226,11 @@ private:
     if (!late && outside >= 0) x[outside] = waiting_for(g_.operand(n, outside), x[outside], block);
     bool const exact = b_.exact;
     b_.exact = n.exact;
-    if (n.op->kind == operation_kind::control) make_control(n, x, block);
-    else {
+    if (n.op->kind == operation_kind::control) {
+      array<symbol> const made = regions_.control(n, x);
+      for (int k = 0; k < n.result_count; ++k) note(g_.result(n, k), block, made[k]);
+      regions_copied_ = true;
+    } else {
       symbol const y = g_.result(n);
       note(y, block,
            b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
@@ -248,33 +251,6 @@ private:
     stands_here();
     late_[t] = all_.push({block, y, since, late_[t]});
     return y;
-  }
-  /// A loop or a choice of branches, with all that stands inside.
-  constexpr void make_control(node const& n, array<symbol> const& x, std::int32_t block) {
-    array<std::int64_t> attributes;
-    array<symbol> results;
-    array<std::int32_t> inside;
-    for (int k = 0; k < n.attribute_count; ++k) attributes.push(g_.attribute(n, k));
-    for (int k = 0; k < n.result_count; ++k) {
-      tensor_symbol const t = g_.tensors[g_.result(n, k)];
-      results.push(b_.symbol_of(t.type, t.shape, t.depth));
-      note(g_.result(n, k), block, results.back());
-    }
-    bool const loop = n.op == info_of<op::loop>(), choice = n.op == info_of<op::case_of>();
-    int const begin = loop ? 5 : choice ? static_cast<int>(3 + attributes[0]) : attributes.size();
-    for (int k = begin; k < attributes.size(); ++k) {
-      std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
-      if (old == none) continue;
-      inside.push(regions_.copy(old));
-      array<symbol> outputs;
-      for (int j = 0; j < g_.output_count(old); ++j) outputs.push(regions_(g_.output(j, old)));
-      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
-      attributes[k] = inside.back();
-    }
-    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), results.data(), results.size(),
-                                      attributes.data(), attributes.size(), n.where);
-    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
-    regions_copied_ = regions_copied_ || inside.size() > 0;
   }
 };
 

@@ -17,8 +17,7 @@ namespace detail {
 
 /// About the most bytes of values that are there at one time, if the nodes run in their order and each value is there from
 /// its node to its last reader. Names for a value cost nothing; inputs are there anyway; an extent without a number counts
-/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need; what
-/// loops record is there all the time.
+/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need.
 class byte_count {
   graph_view const& g_;
   region_nodes const nodes_;
@@ -26,7 +25,6 @@ class byte_count {
   array<std::int32_t> last_, dying_, next_;
   array<double> bytes_;
   array<bool> there_;
-  double recorded_ = 0;
 
 public:
   constexpr explicit byte_count(graph_view const& g)
@@ -42,7 +40,7 @@ public:
         dying_[last_[t]] = t;
       }
   }
-  constexpr double most() { return recorded_ + most_in(0); }
+  constexpr double most() { return most_in(0); }
 
 private:
   constexpr double most_in(std::int32_t region) {
@@ -97,9 +95,9 @@ private:
       for (int a = 0; a < g_.shape(y).rank; ++a)
         bytes_[y] *= g_.shape(y).size[a] < 0 ? 64. : static_cast<double>(g_.shape(y).size[a]);
       if (g_.tensors[y].depth == 0) continue;
-      for (int d = 0; d < g_.tensors[y].depth; ++d) bytes_[y] *= d == 0 ? trips(n) : 64.;
-      recorded_ += bytes_[y];
-      bytes_[y] = 0;
+      if (record_size const r = bytes_of_record(g_, y); r.known) bytes_[y] = static_cast<double>(r.bytes);
+      else
+        for (int d = 0; d < g_.tensors[y].depth; ++d) bytes_[y] *= d == 0 ? trips(n) : 64.;
     }
   }
   constexpr double trips(node const& n) const {
@@ -131,27 +129,38 @@ struct blocks_again {
   double bytes = 0;
 
   constexpr blocks_again(graph_view const& g, block_tree const& tree) {
+    array<bool> used(tree.size(), false);
+    graph with_inside;
     if (g.region_count > 1 && knows_regions(g)) {
-      region_blocks inside(g, tree);
-      if (inside.changes()) {
-        graph const made_inside = prune(inside.take());
-        copy(made_inside, tree, &inside);
-        return;
+      // first values, then what runs regions, from the outside in: a loop that was made again has loops inside
+      bool whole = false;
+      for (int round = 0; round < g.region_count; ++round) {
+        graph_view const before = has_nodes(with_inside) ? graph_view(with_inside) : g;
+        region_blocks inside(before, tree, whole);
+        for (std::int32_t b = 1; b < tree.size(); ++b) used[b] = used[b] || inside.uses(b);
+        if (inside.changes()) with_inside = prune(inside.take());
+        else if (whole) break;
+        whole = true;
+        if (!blocks_run_regions(has_nodes(with_inside) ? graph_view(with_inside) : g)) break;
       }
     }
-    copy(g, tree, nullptr);
+    if (has_nodes(with_inside)) copy(with_inside, tree, used);
+    else copy(g, tree, used);
   }
 
 private:
-  constexpr void copy(graph_view const& g, block_tree const& tree, region_blocks const* inside) {
+  static constexpr bool has_nodes(graph const& made) { return !made.nodes.empty(); }
+  constexpr void copy(graph_view const& g, block_tree const& tree, array<bool> const& used) {
+    bool inside = false;
     block_copies copies(g, tree);
     for (std::int32_t b = 1; b < tree.size(); ++b)
-      if (copies.uses(b) || (inside != nullptr && inside->uses(b))) {
+      if (copies.uses(b) || used[b]) {
+        inside = inside || used[b];
         int k = blocks.push(b);
         for (; k > 0 && copies.last_node(blocks[k - 1]) < copies.last_node(b); --k) blocks[k] = blocks[k - 1];
         blocks[k] = b;
       }
-    if (copies.has_regions() || inside != nullptr) made = prune(copies.take());
+    if (copies.has_regions() || inside) made = prune(copies.take());
     else made = copies.take();
     bytes = byte_count(made).most();
   }
@@ -163,8 +172,8 @@ private:
 /// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
 /// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from
-/// less that is recorded. A block whose copies would not lower the peak of memory is left as it is, unless `always`: where a
-/// graph is split, what is kept is saved, whatever the peak.
+/// less that is recorded; loops and branches in these blocks run there again. A block whose copies would not lower the peak of
+/// memory is left as it is, unless `always`: where a graph is split, what is kept is saved, whatever the peak.
 ///
 /// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
 ///

@@ -131,35 +131,6 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
   return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
 }
 
-/// Whether the loops of a graph record what these are, and nothing else.
-constexpr bool records_only(graph_view const& g, array<symbol> const& wanted) {
-  array<bool> are(g.tensor_count);
-  array<symbol> waiting = wanted;
-  while (!waiting.empty()) {
-    symbol const t = waiting.pop();
-    if (t == none || g.tensors[t].depth == 0 || are[t]) continue;
-    are[t] = true;
-    node const* const n = g.producer(t);
-    for (int k = 0; n != nullptr && k < n->result_count; ++k) {
-      if (g.result(*n, k) != t) continue;
-      if (n->op == info_of<op::loop>()) {
-        loop_layout const l = loop_layout::of(g, *n);
-        waiting.push(g.output(l.entry(k - l.stack(0)), l.body));
-      } else if (n->op == info_of<op::case_of>()) {
-        case_layout const c = case_layout::of(g, *n);
-        for (int j = 0; j < c.branches; ++j)
-          if (c.branch(j) != none) waiting.push(g.output(k, c.branch(j)));
-      }
-    }
-  }
-  for (std::int32_t i = 0; i < g.node_count; ++i) {
-    node const& n = g.nodes[i];
-    for (int k = 0; k < n.result_count; ++k)
-      if (symbol const y = g.result(n, k); y != none && g.tensors[y].depth > 0 && !are[y]) return false;
-  }
-  return true;
-}
-
 } // namespace detail
 
 /// What the loops of a graph record, where they say how often they run at most: what a tape takes, but for what it rounds up.

@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_REGION_BLOCKS_HPP
 
 #include <cotangent/transform/block_tree.hpp>
+#include <cotangent/transform/region_copy.hpp>
 #include <cotangent/transform/widening.hpp>
 
 #include <cstdint>
@@ -10,8 +11,16 @@
 // Blocks in bodies and branches. What is differentiated are values that loops record and branches give, whoever has marked
 // them, so that all derivatives are sums in the order that they have without blocks. Where all rewriting is done, what only
 // the gradients of a block read is made once more in the bodies and branches that read it, and is recorded no longer.
+// Loops and choices of a block are made as one: with all of their results, of which what nobody reads goes again.
 
 namespace cotangent::detail {
+
+/// Whether a loop or a choice stands in a block of a body or branch.
+constexpr bool blocks_run_regions(graph_view const& g) {
+  for (std::int32_t i = 0; i < g.node_count; ++i)
+    if (node const& n = g.nodes[i]; n.region != 0 && n.block > 0 && value_ways::is_control(n)) return true;
+  return false;
+}
 
 /// Lets the values of blocks be made where they are read, from what the forward body hands on. They belong to their blocks
 /// there, so that `block_copies` finds when.
@@ -42,14 +51,19 @@ class region_blocks {
   array<again> made_;
   array<symbol> replaced_; // by symbol: what is read instead
   array<bool> used_;       // by block
+  region_copier regions_;
+  array<bool> whole_; // by node: a loop or a choice that is made again as a whole
 
 public:
-  constexpr region_blocks(graph_view const& g, block_tree const& tree)
+  /// `whole`: loops and choices of blocks are, too; else what they hold is looked at.
+  constexpr region_blocks(graph_view const& g, block_tree const& tree, bool whole)
       : g_(g), tree_(tree), b_(g), ways_(g_), wider_(b_, g_), home_(g.tensor_count),
         way_of_(g.tensor_count, -1), of_region_(g.region_count, -1), first_(g.tensor_count, none),
-        replaced_(g.tensor_count, none), used_(tree.size(), false) {
+        replaced_(g.tensor_count, none), used_(tree.size(), false), regions_(b_),
+        whole_(g.node_count, false) {
+    for (std::int32_t i = 0; i < g.node_count && whole; ++i) whole_[i] = is_whole(g.nodes[i]);
     find_candidates();
-    for (std::int32_t i = 0; i < g_.node_count; ++i) find_readers(g_.nodes[i]);
+    for (std::int32_t i = 0; i < g_.node_count; ++i) find_readers(g_.nodes[i], whole);
     for (std::int32_t r = 0; r < g_.region_count; ++r) find_handed_on(r);
     for (link const& l : links_)
       if (is_made_again(l.of) && replaced_[l.at] == none) replaced_[l.at] = value_at(same_[l.way], l.of);
@@ -70,9 +84,17 @@ private:
       if (symbol const t = g_.ids[n.first + k]; t == none || g_.tensors[t].base != none) return true;
     return false;
   }
+  constexpr bool is_whole(node const& n) const {
+    if (n.region == 0 || n.block <= 0 || !value_ways::is_control(n)) return false;
+    for (int k = 0; k < n.operand_count + n.result_count; ++k)
+      if (symbol const t = g_.ids[n.first + k]; t != none && g_.tensors[t].base != none) return false;
+    return true;
+  }
   constexpr void find_candidates() {
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
+      for (int k = 0; k < n.result_count && whole_[i]; ++k)
+        if (symbol const y = g_.result(n, k); y != none) home_[y] = block_of(n);
       if (n.region != 0 && n.block > 0 && n.operand_count > 0 && n.result_count == 1 &&
           n.op->kind != operation_kind::control && !has_views(n))
         home_[g_.result(n)] = block_of(n);
@@ -87,16 +109,22 @@ private:
 
   // ---- who reads what
 
-  constexpr void find_readers(node const& n) {
+  /// What only passes through a loop or a choice is read inside of it.
+  constexpr void find_readers(node const& n, bool whole) {
+    auto const use = [&](symbol x) {
+      if (x == none) return;
+      if (whole) read(x, block_of(n));
+      else keep(x);
+    };
     if (n.op == info_of<op::loop>()) {
       loop_layout const at = loop_layout::of(g_, n);
-      for (int k = 0; k < at.capture(0); ++k) keep(g_.operand(n, k));
-      if (at.has_start()) keep(g_.operand(n, at.start()));
+      for (int k = 0; k < at.capture(0); ++k) use(g_.operand(n, k));
+      if (at.has_start()) use(g_.operand(n, at.start()));
     } else if (n.op == info_of<op::case_of>()) {
       case_layout const at = case_layout::of(g_, n);
-      keep(g_.operand(n, case_layout::index()));
+      use(g_.operand(n, case_layout::index()));
       for (int k = 0; k < at.results; ++k)
-        if (at.bypass(k) >= 0) keep(g_.operand(n, case_layout::value(at.bypass(k))));
+        if (at.bypass(k) >= 0) use(g_.operand(n, case_layout::value(at.bypass(k))));
     } else
       for (int k = 0; k < n.operand_count; ++k)
         if (symbol const x = g_.operand(n, k); x != none) read(x, block_of(n));
@@ -130,7 +158,7 @@ private:
   }
   constexpr value_way const& way_to(symbol x) {
     if (way_of_[x] < 0) {
-      way_of_[x] = found_.push(ways_(x));
+      way_of_[x] = found_.push(ways_(x, whole_));
       value_way const& made = found_.back();
       int k = made.matched ? of_region_[region_of(way_of_[x])] : -1;
       while (k >= 0 && !same_steps(found_[k], made)) k = next_[k];
@@ -193,30 +221,40 @@ private:
       if (makes) {
         node const& n = g_.nodes[g_.tensors[t].producer];
         for (int k = 0; k < n.operand_count; ++k)
-          if (symbol const x = g_.operand(n, k); find(x, way) == none) {
+          if (symbol const x = g_.operand(n, k); x != none && find(x, way) == none) {
             waiting.push(x);
             ready = false;
           }
       }
-      if (ready) first_[t] = made_.push({way, makes ? made(t, way) : passed(t, way), first_[t]});
+      if (ready && makes) make(t, way);
+      else if (ready) note(t, way, passed(t, way));
     }
     return find(wanted, way);
   }
-  constexpr symbol made(symbol t, int way) {
+  constexpr void note(symbol t, int way, symbol made) {
+    if (find(t, way) == none) first_[t] = made_.push({way, made, first_[t]});
+  }
+  constexpr void make(symbol t, int way) {
     node const& n = g_.nodes[g_.tensors[t].producer];
-    array<symbol> x(n.operand_count);
-    for (int k = 0; k < n.operand_count; ++k) x[k] = find(g_.operand(n, k), way);
+    array<symbol> x(n.operand_count, none);
+    for (int k = 0; k < n.operand_count; ++k)
+      if (g_.operand(n, k) != none) x[k] = find(g_.operand(n, k), way);
     if (is_made_again(t)) used_[home_[t]] = true;
     b_.region = region_of(way);
     b_.exact = n.exact;
     b_.repeated = n.repeated;
     b_.block = n.block;
     b_.of_gradient = n.of_gradient;
-    symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
-                             g_.tensors[t].type, g_.tensors[t].shape, n.where, false);
+    if (value_ways::is_control(n)) {
+      array<symbol> const y = regions_.control(n, x);
+      for (int k = 0; k < n.result_count; ++k)
+        if (g_.result(n, k) != none) note(g_.result(n, k), way, y[k]);
+    } else
+      note(t, way,
+           b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
+                   g_.tensors[t].type, g_.tensors[t].shape, n.where, false));
     b_.region = b_.block = 0;
     b_.exact = b_.repeated = b_.of_gradient = false;
-    return y;
   }
   /// Out of the regions and into the others; what is the same in all iterations, and the count, need no record.
   constexpr symbol passed(symbol t, int way) {
@@ -255,12 +293,14 @@ private:
         if (symbol const x = b_.get().ids[n.first + k];
             x != none && x < replaced_.size() && replaced_[x] != none)
           b_.edit().ids[n.first + k] = replaced_[x];
-    array<std::int32_t> last(g_.region_count, none), before(b_.get().nodes.size(), none), order;
+    array<std::int32_t> last(b_.get().regions.size(), none), before(b_.get().nodes.size(), none), order;
     for (std::int32_t i = b_.get().nodes.size(); i-- > g_.node_count;) {
       std::int32_t const r = b_.get().nodes[i].region;
       before[i] = last[r];
       last[r] = i;
     }
+    for (std::int32_t r = g_.region_count; r < last.size(); ++r)
+      for (std::int32_t k = last[r]; k != none; k = before[k]) order.push(k);
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       std::int32_t const r = g_.nodes[i].region;
       for (std::int32_t k = last[r]; k != none; k = before[k]) order.push(k);

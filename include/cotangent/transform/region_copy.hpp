@@ -42,6 +42,34 @@ public:
     return now_[old] = made;
   }
 
+  /// A loop or a choice of branches with all that stands inside, from these operands. Its results.
+  constexpr array<symbol> control(node const& n, array<symbol> const& x) {
+    array<std::int64_t> attributes;
+    array<symbol> results;
+    array<std::int32_t> inside;
+    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
+    for (int k = 0; k < n.result_count; ++k) {
+      tensor_symbol const t = b_.tensor(id(n.first + n.operand_count + k));
+      results.push(b_.symbol_of(t.type, t.shape, t.depth));
+    }
+    bool const loop = n.op == info_of<op::loop>(), choice = n.op == info_of<op::case_of>();
+    int const begin = loop ? 5 : choice ? static_cast<int>(3 + attributes[0]) : attributes.size();
+    for (int k = begin; k < attributes.size(); ++k) {
+      std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
+      if (old == none) continue;
+      inside.push(copy(old));
+      array<symbol> outputs;
+      for (int j = 0; j < b_.get().regions[old].output_count; ++j)
+        outputs.push((*this)(id(b_.get().regions[old].first_output + j)));
+      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
+      attributes[k] = inside.back();
+    }
+    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), results.data(), results.size(),
+                                      attributes.data(), attributes.size(), n.where);
+    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
+    return results;
+  }
+
 private:
   array<std::int32_t> home_; // by region: its copy
 

@@ -105,12 +105,14 @@ public:
     return g_.output(k, choice.branch(only));
   }
 
-  constexpr value_way operator()(symbol t) const {
+  /// Back to the first that is made there, or leaves one of `whole`, nodes that are one value.
+  constexpr value_way operator()(symbol t, array<bool> const& whole) const {
     value_way way;
     array<way_step> out, in;
     array<symbol> arrives;
     int open = 0; // sequences of which an entry is wanted
     for (way_step step;;) {
+      if (std::int32_t const p = g_.tensors[t].producer; p != none && !out.empty() && whole[p]) break;
       symbol const next = before(t, step);
       if (next == none || (!step.leaves() && !out.empty()) || (step.what == way_step::stacks && open == 0))
         break;
@@ -151,7 +153,8 @@ private:
           (scans ? way.out[k].what == way_step::stacks
                  : way.in[j].what == way_step::enters && way.out[k].what == way_step::gives &&
                        way.in[j].branch == way.out[k].branch && same_choice(way.in[j].node, way.out[k].node));
-      if (scans && !undoes) return;
+      if (scans && !undoes && k >= 0) return;
+      if (scans && !undoes) break; // of what is a sequence where it is made
       if (!undoes) continue;
       way.partner[k--] = j;
       way.common = j + 1;
