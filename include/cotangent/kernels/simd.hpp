@@ -122,9 +122,9 @@ template <class M>
 COTANGENT_INLINE M load_mask(bool const* p) {
   if constexpr (!math::is_vector<M>) return *p;
   else {
-    math::with_lane<M, std::int8_t> b;
+    math::with_lane<M, std::int8_t> b; // behind the last element, any byte
     std::memcpy(&b, p, sizeof b);
-    return -__builtin_convertvector(b, M);
+    return math::neg<M>(__builtin_convertvector(b, M));
   }
 }
 
