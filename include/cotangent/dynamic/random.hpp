@@ -42,13 +42,13 @@ template <element To, bool Normal> struct name_of<random_of_sizes_fn<To, Normal>
 
 template <element_type T, detail::open_expr K>
 auto random_uniform(K const& key, dynamic::sizes const& of,
-               std::source_location where = std::source_location::current()) {
+                    std::source_location where = std::source_location::current()) {
   detail::know_random<K>();
   return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
 }
 template <element_type T, detail::open_expr K>
 auto random_normal(K const& key, dynamic::sizes const& of,
-               std::source_location where = std::source_location::current()) {
+                   std::source_location where = std::source_location::current()) {
   detail::know_random<K>();
   return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
 }
