@@ -452,6 +452,22 @@ TEST_CASE("loops in blocks of a body run again for the gradient, from what comes
         of_record(8) + of_record(5) + 2 * of_record(turns));
 }
 
+TEST_CASE("a tape limit that holds no iteration with the record of a loop in it is kept to with blocks",
+          "[checkpoint]") {
+  auto const f = [](bool marks) {
+    return [marks](expr<double> x, expr<double> w, expr<double> v) {
+      auto const body = [&](auto, auto h) { return loop_block(marks, h, w, v) + 0.5 * h; };
+      return ct::sum(ct::for_loop(30, body, x) * v);
+    };
+  };
+  recorded const all = recording(f(false), 1, false, {});
+  ct::tape_options const some{.limit = 2 * of_record(turns) + 1500};
+  recorded const within = recording(f(true), 1, false, some);
+  CHECK(within.tape <= some.limit + 2 * of_record(turns)); // that of the loop which runs again comes on top
+  CHECK(within.elements == all.elements);
+  CHECK_THROWS_AS(recording(f(false), 1, false, some), ct::shape_error);
+}
+
 TEST_CASE("while loops, and branches with loops, in blocks of a body run again for the gradient",
           "[checkpoint]") {
   same_bits_of_all_orders([](bool marks) {

@@ -9,6 +9,14 @@
 
 namespace cotangent::detail {
 
+/// Whether a node is a loop of a block that runs again with it as a whole.
+constexpr bool runs_again(graph const& g, node const& n) {
+  if (n.op != info_of<op::loop>() || n.block <= 0) return false;
+  for (int k = 0; k < n.operand_count + n.result_count; ++k)
+    if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return false;
+  return true;
+}
+
 /// By symbol: the values of a body that only its blocks read. Empty where there are none.
 constexpr array<bool> values_of_blocks(graph const& g, region_index const& index, std::int32_t r) {
   array<bool> found;
@@ -19,15 +27,16 @@ constexpr array<bool> values_of_blocks(graph const& g, region_index const& index
   array<std::int32_t> home(g.tensors.size());
   for (int p = 0; p < index.count(r); ++p) {
     node const& n = g.nodes[nodes[p]];
-    bool const again = n.block > 0 && n.result_count == 1 && n.op->kind != operation_kind::control;
-    symbol const y = n.result_count > 0 ? g.ids[n.first + n.operand_count] : none;
-    if (again && g.tensors[y].base == none) home[y] = n.block;
+    bool const again =
+        n.block > 0 && (n.op->kind == operation_kind::control ? runs_again(g, n) : n.result_count == 1);
+    for (int k = 0; k < n.result_count && again; ++k)
+      if (symbol const y = g.ids[n.first + n.operand_count + k]; g.tensors[y].base == none) home[y] = n.block;
   }
   for (int p = 0; p < index.count(r); ++p) {
     node const& n = g.nodes[nodes[p]];
     for (int k = 0; k < n.operand_count; ++k)
       if (symbol const x = g.ids[n.first + k]; x != none && home[x] != 0)
-        home[x] = n.op->kind == operation_kind::control
+        home[x] = n.op->kind == operation_kind::control && !runs_again(g, n)
                       ? 0
                       : tree.common(home[x], n.block < 0 ? -n.block : n.block);
   }
@@ -60,7 +69,8 @@ constexpr array<symbol> least_record(graph const& g, region_index const& index, 
                        kind == operation_kind::permute || (i != none && g.nodes[i].operand_count == 0);
     if (!again[t] && !light) recorded.push(t);
     else
-      for (int k = 0; k < g.nodes[i].operand_count; ++k) waiting.push(g.ids[g.nodes[i].first + k]);
+      for (int k = 0; k < g.nodes[i].operand_count; ++k)
+        if (symbol const x = g.ids[g.nodes[i].first + k]; x != none) waiting.push(x);
   }
   return recorded;
 }
