@@ -33,7 +33,7 @@ struct loop_layout {
     return n <= 0 || n >= std::int64_t{1} << 40 ? 0 : n << flag_bits;
   }
   constexpr std::int64_t most() const noexcept { return flags >> flag_bits; }
-  static constexpr int attribute_count = 7;
+  static constexpr int first_region = 5, attribute_count = 7;
 
   int carried = 0, captured = 0, scanned = 0, stacked = 0;
   std::int64_t flags = 0;
@@ -106,7 +106,8 @@ struct case_layout {
   std::int64_t const* regions = nullptr;
 
   static constexpr case_layout of(std::int64_t const* a) noexcept {
-    return {static_cast<int>(a[0]), static_cast<int>(a[1]), static_cast<int>(a[2]), a + 3, a + 3 + a[0]};
+    int const results = static_cast<int>(a[0]);
+    return {results, static_cast<int>(a[1]), static_cast<int>(a[2]), a + 3, a + first_region(results)};
   }
   static constexpr case_layout of(graph_view const& g, node const& n) noexcept {
     return of(g.numbers + n.attribute);
@@ -119,7 +120,8 @@ struct case_layout {
   static constexpr int value(int k) noexcept { return 1 + k; }
   constexpr int bypass(int k) const noexcept { return static_cast<int>(bypasses[k]); }
   constexpr std::int32_t branch(int k) const noexcept { return static_cast<std::int32_t>(regions[k]); }
-  constexpr int attribute_count() const noexcept { return 3 + results + branches; }
+  static constexpr int first_region(int results) noexcept { return 3 + results; } // among the attributes
+  constexpr int attribute_count() const noexcept { return first_region(results) + branches; }
 };
 
 namespace detail {
@@ -291,6 +293,17 @@ struct sequence_zero : extend::primitive<operation_kind::control, 0> {
 };
 
 } // namespace op
+
+namespace detail {
+
+/// Where the regions of a node begin among its attributes `a`; they go on to the last one. Behind the last where it has none.
+constexpr int first_region(node const& n, std::int64_t const* a) noexcept {
+  if (n.op == info_of<op::loop>()) return loop_layout::first_region;
+  return n.op == info_of<op::case_of>() ? case_layout::first_region(static_cast<int>(a[0]))
+                                        : n.attribute_count;
+}
+
+} // namespace detail
 
 namespace extend {
 

@@ -44,29 +44,18 @@ public:
 
   /// A loop or a choice of branches with all that stands inside, from these operands. Its results.
   constexpr array<symbol> control(node const& n, array<symbol> const& x) {
-    array<std::int64_t> attributes;
     array<symbol> results;
-    array<std::int32_t> inside;
-    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
     for (int k = 0; k < n.result_count; ++k) {
-      tensor_symbol const t = b_.tensor(id(n.first + n.operand_count + k));
+      symbol const old = id(n.first + n.operand_count + k);
+      if (old == none) {
+        results.push(none);
+        continue;
+      }
+      tensor_symbol const t = b_.tensor(old);
       results.push(b_.symbol_of(t.type, t.shape, t.depth));
     }
-    bool const loop = n.op == info_of<op::loop>(), choice = n.op == info_of<op::case_of>();
-    int const begin = loop ? 5 : choice ? static_cast<int>(3 + attributes[0]) : attributes.size();
-    for (int k = begin; k < attributes.size(); ++k) {
-      std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
-      if (old == none) continue;
-      inside.push(copy(old));
-      array<symbol> outputs;
-      for (int j = 0; j < b_.get().regions[old].output_count; ++j)
-        outputs.push((*this)(id(b_.get().regions[old].first_output + j)));
-      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
-      attributes[k] = inside.back();
-    }
-    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), results.data(), results.size(),
-                                      attributes.data(), attributes.size(), n.where);
-    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
+    now_.assign(b_.get().tensors.size(), none);
+    assign_again(n, x, results);
     return results;
   }
 
@@ -87,41 +76,41 @@ private:
   }
   constexpr symbol id(int k) const { return b_.get().ids[k]; }
 
+  /// A node like `n` with all that stands inside. Its index.
+  constexpr std::int32_t assign_again(node const& n, array<symbol> const& x, array<symbol> const& y) {
+    array<std::int64_t> attributes;
+    array<std::int32_t> inside;
+    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
+    for (int k = first_region(n, attributes.data()); k < n.attribute_count; ++k) {
+      std::int32_t const old = static_cast<std::int32_t>(attributes[k]);
+      if (old == none) continue;
+      std::int32_t const made = copied(old);
+      array<symbol> outputs;
+      for (int j = 0; j < b_.get().regions[old].output_count; ++j)
+        outputs.push((*this)(id(b_.get().regions[old].first_output + j)));
+      b_.set_outputs(outputs.data(), outputs.size(), made);
+      attributes[k] = made;
+      inside.push(made);
+    }
+    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), attributes.data(),
+                                      attributes.size(), n.where);
+    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
+    return at;
+  }
   constexpr void node_again(std::int32_t i) {
     node const n = b_.get().nodes[i];
     if (n.result_count == 0) return;
     array<symbol> x, y;
-    array<std::int64_t> attributes;
-    array<std::int32_t> inside;
     for (int k = 0; k < n.operand_count; ++k) x.push((*this)(id(n.first + k)));
     for (int k = 0; k < n.result_count; ++k) y.push((*this)(id(n.first + n.operand_count + k)));
-    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
-    auto const again = [&](std::int64_t& region) {
-      std::int32_t const old = static_cast<std::int32_t>(region);
-      if (old == none) return;
-      inside.push(copied(old));
-      region = inside.back();
-      array<symbol> outputs;
-      for (int k = 0; k < b_.get().regions[old].output_count; ++k)
-        outputs.push((*this)(id(b_.get().regions[old].first_output + k)));
-      b_.set_outputs(outputs.data(), outputs.size(), inside.back());
-    };
-    if (n.op == info_of<op::loop>()) {
-      again(attributes[5]);
-      again(attributes[6]);
-    } else if (n.op == info_of<op::case_of>())
-      for (std::int64_t k = 3 + attributes[0]; k < n.attribute_count; ++k)
-        again(attributes[static_cast<int>(k)]);
     bool const exact = b_.exact;
     b_.exact = n.exact;
-    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), attributes.data(),
-                                      attributes.size(), n.where);
+    std::int32_t const at = assign_again(n, x, y);
     b_.exact = exact;
     b_.edit().nodes[at].merges = n.merges;
     b_.edit().nodes[at].repeated = true;
     b_.edit().nodes[at].block = n.block;
     b_.edit().nodes[at].of_gradient = n.of_gradient;
-    for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
   }
 };
 
