@@ -97,6 +97,36 @@ template <element E, dimension N, dimension C> struct stored_first {
   }
 };
 
+/// Logistic regression with its gradients, and the least, the largest and all errors: rows whose sums wait for an exponential
+/// and a logarithm. C columns; N rows, or a named number of them.
+template <element E, dimension C, dimension N = 0> struct scored {
+  static constexpr array<argument> arguments(builder& b) {
+    dimension const n = N > 0 ? N : b.size(extent::named("n", 1));
+    array<argument> a;
+    a.push({E, {2, {n, C}}});
+    a.push({E, {1, {n}}});
+    a.push({E, {1, {C}}});
+    return a;
+  }
+  static constexpr outputs_of of(builder& b, term const* x) {
+    term const z = extend::sum(x[0] * x[2], 2), error = extend::apply<op::sigmoid>(z) - x[1];
+    term const loss = extend::sum(extend::apply<op::softplus>(z) - x[1] * z, 1);
+    outputs_of out{loss, extend::max(error, 1), extend::min(error * x[1], 1), error};
+    symbol const wrt[2]{x[1].id, x[2].id};
+    symbol found[2]{none, none};
+    gradient(b, {&loss.id, nullptr, 1, wrt, 2}, found);
+    for (symbol const g : found) out.ids.push(g);
+    return out;
+  }
+};
+template <class Stage, int... K> constexpr bool any_in_pairs(std::integer_sequence<int, K...>) {
+  return (... || run::nest_shape<Stage, K>::pairs_blocks);
+}
+template <class Built> constexpr bool runs_in_pairs() {
+  return any_in_pairs<simple<Built>>(
+      std::make_integer_sequence<int, planned<simple<Built>, simd::bytes>::value.size.nests>{});
+}
+
 /// Rows less their means, again and again: a nest that is longer than what stands in place.
 struct long_nest {
   static constexpr dimension n = 19, m = 21;
@@ -155,6 +185,19 @@ TEST_CASE("Labels pick their element of every row, and nothing where they lie ou
       check_named<picks<element::float64, element::int64>>(n, m, -2, 3, 1e-11);
       check_named<picks<element::float32, element::int32>>(n, m, -2, 3, 2e-5);
     }
+}
+TEST_CASE("Blocks of short rows run two by two, whatever is left") {
+  static_assert(runs_in_pairs<graph_of<scored<element::float64, 24>>>());
+  static_assert(runs_in_pairs<graph_of<scored<element::float32, 32>>>());
+  static_assert(runs_in_pairs<graph_of<scored<element::float32, 27>>>());
+  for (std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 100}) {
+    check_named<graph_of<scored<element::float64, 24>>>(n, 0, -1, 1, 1e-11);
+    check_named<graph_of<scored<element::float32, 32>>>(n, 0, -1, 1, 2e-5);
+    check_named<graph_of<scored<element::float32, 27>>>(n, 0, -1, 1, 2e-5);
+  }
+  check<graph_of<scored<element::float64, 24, 32>>>(-1, 1, 1e-11);
+  check<graph_of<scored<element::float64, 32, 37>>>(-1, 1, 1e-11);
+  check<graph_of<scored<element::float32, 27, 64>>>(-1, 1, 2e-5);
 }
 TEST_CASE("Any number of rows of any length is summed along both axes") {
   for (std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 11, 16, 19, 35})

@@ -20,7 +20,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   using memory::active, memory::index, memory::lanes, memory::once, memory::row, memory::row_values,
       memory::rows, memory::x;
   using memory::column_totals, memory::lane_totals, memory::row_totals;
-  using shape::at, shape::B, shape::first, shape::N, shape::turned;
+  using shape::at, shape::B, shape::first, shape::N, shape::turned, shape::W;
   template <element E> using lane_value = typename lane_loops::template lane_value<E>;
   template <element E> using row_value = typename lane_loops::template row_value<E>;
 
@@ -114,7 +114,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
       to.lane_totals.template at<E>(place) = own.lane_totals.template at<E>(v.place);
   }
 
-  template <int I> COTANGENT_INLINE void start_total() noexcept {
+  template <int I, bool Columns = true> COTANGENT_INLINE void start_total() noexcept {
     constexpr element E = at(I).type;
     using T = element_t<E>;
     constexpr T nothing = described_by<at(I).op>::template neutral<T>();
@@ -125,7 +125,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
       lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
     else if constexpr (turned)
       for (auto& column : column_totals) column.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
-    else
+    else if constexpr (Columns)
       for (std::int64_t c = 0; c < lanes; ++c) this->template pointer<I, T>(0)[c] = nothing;
   }
   template <int I> COTANGENT_INLINE void finish_total() noexcept {
@@ -147,14 +147,11 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     static_cast<void>(std::initializer_list<int>{(this->template store_tile<first + static_cast<int>(I)>(), 0)...});
   }
 
-  template <std::size_t... S, std::size_t... I>
-  COTANGENT_INLINE void run(std::index_sequence<S...>, std::index_sequence<I...>) noexcept {
+  template <std::size_t... S> COTANGENT_INLINE void blocks(std::index_sequence<S...>) noexcept {
     [[maybe_unused]] char* buffers[shape::shared_values + 1];
     if constexpr (shape::shares_stages)
       for (int k = 0; k < shape::shared_values; ++k) buffers[k] = x.buffer[shape::stages::value.buffers.data[k]];
-    once_steps(std::make_index_sequence<shape::size(0)>{});
-    static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I)>(), 0)...});
-    for (row = 0; row < rows; row += B) {
+    for (; row < rows; row += B) {
       if constexpr (!shape::whole_blocks) {
         active = rows - row < B ? rows - row : B;
         if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
@@ -172,13 +169,92 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
       static_cast<void>(std::initializer_list<int>{(stage<static_cast<int>(S)>(buffers), 0)...});
       turn_out(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
     }
+  }
+
+  // Two full blocks stage by stage: what the rows of one compute, and wait for, overlaps with what those of the other do.
+  // What is left is a function of its own: together they would spill what either needs.
+
+  /// What was added up over rows so far.
+  struct sums_of_rows {
+    registers<B, typename shape::wide, shape::total_count> row_totals;
+    registers<W, typename shape::wide, shape::total_count> lane_totals;
+  };
+  template <bool Add, int I, class To, class From>
+  COTANGENT_INLINE static void take_total([[maybe_unused]] To& to,
+                                          [[maybe_unused]] From const& from) noexcept {
+    constexpr element E = at(I).type;
+    constexpr int k = memory::template total_index<I>;
+    auto const take = [](auto& sum, auto const& more) {
+      if constexpr (Add) sum = described_by<at(I).op>::combine(sum, more);
+      else sum = more;
+    };
+    if constexpr (at(I).where == role::row)
+      take(to.row_totals.template at<E>(k), from.row_totals.template at<E>(k));
+    else if constexpr (shape::is_total(at(I)))
+      take(to.lane_totals.template at<E>(k), from.lane_totals.template at<E>(k));
+  }
+  template <bool Add, class To, class From, std::size_t... I>
+  COTANGENT_INLINE static void take_totals(To& to, From const& from, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (take_total<Add, static_cast<int>(I)>(to, from), 0)...});
+  }
+  template <int S> COTANGENT_INLINE void stage_with(loops& other) noexcept {
+    constexpr std::make_index_sequence<static_cast<std::size_t>(shape::size(shape::row_list(S)))> of_rows{};
+    row_steps<S>(of_rows);
+    other.template row_steps<S>(of_rows);
+    if constexpr (shape::size(shape::lane_list(S)) > 0) {
+      this->template lanes_of<S, true>();
+      other.template lanes_of<S, true>();
+    }
+  }
+  template <std::size_t... S> COTANGENT_INLINE void blocks_with(loops& other,
+                                                                std::index_sequence<S...>) noexcept {
+    if constexpr (!shape::whole_blocks) active = other.active = B;
+    for (; row + 2 * B <= rows; row += 2 * B) {
+      other.row = row + B;
+      static_cast<void>(std::initializer_list<int>{(stage_with<static_cast<int>(S)>(other), 0)...});
+    }
+  }
+  [[gnu::noinline]] static void in_pairs(Context const& context, sums_of_rows& totals) noexcept {
+    constexpr typename shape::totals all{};
+    loops one(context), other(context);
+    other.template start<false>(all);
+    one.start(all);
+    one.blocks_with(other, std::make_index_sequence<N.stages>{});
+    take_totals<true>(one, other, all);
+    take_totals<false>(totals, one, all);
+  }
+  [[gnu::noinline]] static void left_over(Context const& context, sums_of_rows& totals) noexcept {
+    loops own(context);
+    own.row = own.rows - own.rows % (2 * B);
+    own.once_steps(std::make_index_sequence<shape::size(0)>{});
+    take_totals<false>(own, totals, typename shape::totals{});
+    own.blocks(std::make_index_sequence<N.stages>{});
+    own.finish(typename shape::totals{});
+  }
+
+  template <bool Columns = true, std::size_t... I>
+  COTANGENT_INLINE void start(std::index_sequence<I...>) noexcept {
+    once_steps(std::make_index_sequence<shape::size(0)>{});
+    static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I), Columns>(), 0)...});
+  }
+  template <std::size_t... I> COTANGENT_INLINE void finish(std::index_sequence<I...>) noexcept {
     for (int k = 0; k < max_rank; ++k) index[k] = 0;
     static_cast<void>(std::initializer_list<int>{(finish_total<static_cast<int>(I)>(), 0)...});
   }
 
   COTANGENT_INLINE static void run(Context const& context) noexcept {
-    loops l(context);
-    l.run(std::make_index_sequence<N.stages>{}, typename shape::totals{});
+    if constexpr (shape::pairs_blocks)
+      if (N.size[0] >= 0 || context.value(N.size[0]) >= 2 * B) {
+        sums_of_rows totals;
+        in_pairs(context, totals);
+        return left_over(context, totals);
+      }
+    if constexpr (!shape::pairs_blocks || N.size[0] < 0) {
+      loops own(context);
+      own.start(typename shape::totals{});
+      own.blocks(std::make_index_sequence<N.stages>{});
+      own.finish(typename shape::totals{});
+    }
   }
 };
 

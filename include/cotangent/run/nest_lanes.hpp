@@ -239,8 +239,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         (fold_sum<static_cast<int>(I), S>(sums, std::make_index_sequence<B>{}), 0)...});
   }
 
-  /// The loop of stage `S`, whose row values are there.
-  template <int S> COTANGENT_INLINE void lanes_of() noexcept {
+  /// The loop of stage `S`, whose row values are there. `Whole`: the block is known to be full.
+  template <int S, bool Whole = shape::whole_blocks> COTANGENT_INLINE void lanes_of() noexcept {
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
       constexpr std::make_index_sequence<shape::size(list)> all{};
@@ -250,7 +250,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::unroll(S))>{});
         lane_loop<S, 1>(sums, all);
         finish_sums<S, shape::unroll(S)>(sums, reduced);
-      } else if constexpr (shape::takes_whole_blocks(S) && shape::whole_blocks) whole_block<S>(all);
+      } else if constexpr (shape::takes_whole_blocks(S) && Whole) whole_block<S>(all);
       else {
         constexpr int R = shape::rows_at_once(S);
         constexpr bool folds = shape::folds(S);
@@ -259,13 +259,17 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
         if constexpr (folds) start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
         std::int64_t k = 0;
-        if constexpr (R > 1)
-          for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
-        for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
-        if constexpr (folds) {
-          for (; k < B; ++k) clear_each<S>(sums[k], reduced);
-          fold_sums<S>(sums, reduced);
+        if constexpr (Whole) {
+          static_assert(B % R == 0);
+          for (; k < B; k += R) several_rows<S, R>(sums, k, all);
+        } else {
+          if constexpr (R > 1)
+            for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
+          for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
+          if constexpr (folds)
+            for (; k < B; ++k) clear_each<S>(sums[k], reduced);
         }
+        if constexpr (folds) fold_sums<S>(sums, reduced);
       }
       sub = 0;
     }

@@ -209,6 +209,17 @@ template <class Stage, int K> struct nest_shape {
     if constexpr (shares_stages) return stages::value.size;
     else return 0;
   }();
+  /// Do two blocks run side by side? Where rows are short and wait for what is computed of their sums.
+  static constexpr bool pairs_blocks = [] {
+    constexpr int longest = 32;
+    if (B == 1 || turned || N.split != 1 || N.stages < 2 || slots > 0 || N.instance_count > longest)
+      return false;
+    if (inner_size <= 0 || inner_size > 16 * W || (N.size[0] >= 0 && N.size[0] < 2 * B)) return false;
+    float waits = 0;
+    for (int i = begin(row_list(1)); i < begin(row_list(1) + 1); ++i)
+      if (at(i).op != nullptr) waits += at(i).op->cost;
+    return waits >= 8;
+  }();
   /// Vectors of earlier positions that shifts keep: of each, as many as the longest way needs.
   static constexpr register_count shift_count(int stage) {
     register_count c;
