@@ -2,19 +2,19 @@
 #ifndef COTANGENT_TRANSFORM_SCHEDULE_HPP
 #define COTANGENT_TRANSFORM_SCHEDULE_HPP
 
-#include <cotangent/transform/demand.hpp>
+#include <cotangent/transform/late_sums.hpp>
 
 // Which values each nest computes, loads, keeps: the second half of planning. Nodes are visited in reverse, so that all
 // readers of a value are known when it is decided whether it is stored, kept in a row buffer, or computed again.
 
 namespace cotangent::detail {
 
-class scheduler : public demander {
+class scheduler : public late_sums {
   array<std::int32_t> providers_; // instances that serve the symbol at hand
 
 public:
   constexpr scheduler(graph_view const& graph, classification&& fused)
-      : demander(graph, static_cast<classification&&>(fused)) {
+      : late_sums(graph, static_cast<classification&&>(fused)) {
     for (int k = 0; k < g.output_count(); ++k) settle_result(k);
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
@@ -76,7 +76,7 @@ public:
     bool const reduces = n.op->kind == operation_kind::reduction;
     if (reduces && a.kind == place_kind::row && !stored)
       if (picked const q = picked_by(n, a); q.from != none) return pick(y, q);
-    std::int32_t const stage = a.stage - (reduces && a.kind == place_kind::row ? 1 : 0);
+    std::int32_t const stage = stage_made(n, y);
     role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
     std::int32_t const own = compute(n, y, a.nest, stage, where);
     instance& v = p.instances.first_[own];
