@@ -10,6 +10,13 @@
 
 namespace cotangent::detail {
 
+/// Does a node read or write a view? `Graph`: graph or graph_view.
+template <class Graph> constexpr bool touches_views(Graph const& g, node const& n) {
+  for (int k = 0; k < n.operand_count + n.result_count; ++k)
+    if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return true;
+  return false;
+}
+
 /// Blocks are counted from 1; 0 is what lies around all of them. A block that is dissolved belongs to the one around it.
 class block_tree {
   array<std::int32_t> around_, depth_; // by block

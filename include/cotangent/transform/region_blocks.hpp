@@ -85,10 +85,7 @@ private:
     return false;
   }
   constexpr bool is_whole(node const& n) const {
-    if (n.region == 0 || n.block <= 0 || !value_ways::is_control(n)) return false;
-    for (int k = 0; k < n.operand_count + n.result_count; ++k)
-      if (symbol const t = g_.ids[n.first + k]; t != none && g_.tensors[t].base != none) return false;
-    return true;
+    return n.region != 0 && n.block > 0 && value_ways::is_control(n) && !touches_views(g_, n);
   }
   constexpr void find_candidates() {
     for (std::int32_t i = 0; i < g_.node_count; ++i) {

@@ -11,10 +11,7 @@ namespace cotangent::detail {
 
 /// Whether a node is a loop of a block that runs again with it as a whole.
 constexpr bool runs_again(graph const& g, node const& n) {
-  if (n.op != info_of<op::loop>() || n.block <= 0) return false;
-  for (int k = 0; k < n.operand_count + n.result_count; ++k)
-    if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return false;
-  return true;
+  return n.op == info_of<op::loop>() && n.block > 0 && !touches_views(g, n);
 }
 
 /// By symbol: the values of a body that only its blocks read. Empty where there are none.
