@@ -97,7 +97,7 @@ private:
   static constexpr symbols levelled = [] {
     symbols s;
     graph_view g = Stage::view; // a variable, see frozen
-    fuser const done(g, thawed(classified.at), false);
+    late_sums const done(g, thawed(classified.at));
     fill(s, done.at, Stage::view.tensor_count);
     return s;
   }();

@@ -63,7 +63,7 @@ public:
     for (int k = 0; k < g.shape(t).rank; ++k)
       if (stride[k] != r.stride[k]) at[t].kind = place_kind::kernel; // a copy
     symbol const base = resolve(t).base;
-    at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].viewed = true;
+    at[root_of(base)].viewed = true;
   }
   constexpr void split_domains() {
     for (std::int32_t i = 0; i < g.node_count; ++i)

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_LAYOUT_HPP
 #define COTANGENT_TRANSFORM_LAYOUT_HPP
 
+#include <cotangent/transform/late_sums.hpp>
 #include <cotangent/transform/schedule.hpp>
 #include <cotangent/transform/workspace_layout.hpp>
 
@@ -278,7 +279,7 @@ constexpr plan make_schedule(graph_view const& g, detail::classification&& fused
   return detail::scheduler(g, static_cast<detail::classification&&>(fused)).p;
 }
 constexpr plan make_schedule(graph_view const& g) {
-  return make_schedule(g, detail::fuser(g, detail::classifier(g).take(), false).take());
+  return make_schedule(g, detail::late_sums(g, detail::classifier(g).take()).take());
 }
 
 /// Plans the execution of a scheduled graph with vectors of so many bytes.

@@ -144,9 +144,13 @@ public:
     return r.repeats ? r.axis[k] : g.shape(r.base).size[k] == 1 ? none : next++;
   }
   constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
+  /// The symbol in whose memory it is read.
+  constexpr symbol root_of(symbol t) const {
+    return at[t].kind == place_kind::alias ? views[at[t].view].root : t;
+  }
   /// The computed symbol that must be stored for a view, or none.
   constexpr symbol stored_root(symbol t) const {
-    symbol const root = at[t].kind == place_kind::alias ? views[at[t].view].root : t;
+    symbol const root = root_of(t);
     return is_computed(root) ? root : none;
   }
 

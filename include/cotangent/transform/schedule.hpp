@@ -2,19 +2,19 @@
 #ifndef COTANGENT_TRANSFORM_SCHEDULE_HPP
 #define COTANGENT_TRANSFORM_SCHEDULE_HPP
 
-#include <cotangent/transform/late_sums.hpp>
+#include <cotangent/transform/demand.hpp>
 
 // Which values each nest computes, loads, keeps: the second half of planning. Nodes are visited in reverse, so that all
 // readers of a value are known when it is decided whether it is stored, kept in a row buffer, or computed again.
 
 namespace cotangent::detail {
 
-class scheduler : public late_sums {
+class scheduler : public demander {
   array<std::int32_t> providers_; // instances that serve the symbol at hand
 
 public:
   constexpr scheduler(graph_view const& graph, classification&& fused)
-      : late_sums(graph, static_cast<classification&&>(fused)) {
+      : demander(graph, static_cast<classification&&>(fused)) {
     for (int k = 0; k < g.output_count(); ++k) settle_result(k);
     for (std::int32_t i = g.node_count - 1; i >= 0; --i) provide(g.nodes[i], g.result(g.nodes[i]));
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
@@ -71,12 +71,24 @@ public:
     if (d.operand != none) p.operands.first_[d.operand] = by;
   }
 
+  /// The stage in which the value of a row or a reduction is computed, whose readers are known: no sooner than it is read.
+  constexpr std::int32_t stage_made(node const& n, symbol_plan const& a) const {
+    if (a.kind == place_kind::lane) return a.stage;
+    bool const sum = n.op->kind == operation_kind::reduction;
+    std::int32_t wanted = none;
+    demand const* const all = demands.data();
+    for (std::int32_t k = a.demand; k != none && a.kind == place_kind::row; k = all[k].next)
+      if (all[k].nest == a.nest && (wanted == none || all[k].stage < wanted)) wanted = all[k].stage;
+    if (!sum) return larger(wanted, a.stage);
+    return wanted == none || a.made < wanted ? a.made : wanted - 1;
+  }
+
   constexpr std::int32_t make_own(node const& n, symbol y, bool stored) {
     symbol_plan const& a = at[y];
     bool const reduces = n.op->kind == operation_kind::reduction;
     if (reduces && a.kind == place_kind::row && !stored)
       if (picked const q = picked_by(n, a); q.from != none) return pick(y, q);
-    std::int32_t const stage = stage_made(n, y);
+    std::int32_t const stage = stage_made(n, a);
     role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
     std::int32_t const own = compute(n, y, a.nest, stage, where);
     instance& v = p.instances.first_[own];
@@ -111,9 +123,7 @@ public:
         nothing->op->kind != operation_kind::constant || g.attribute(*nothing) != 0)
       return {};
     symbol const base = resolve(from).base;
-    if (at[at[base].kind == place_kind::alias ? views[at[base].view].root : base].kind !=
-        place_kind::argument)
-      return {};
+    if (at[root_of(base)].kind != place_kind::argument) return {};
     for (int k = 0; k < 2; ++k) {
       symbol const label = g.operand(*same, 1 - k);
       resolved const positions = resolve(g.operand(*same, k)), r = resolve(label);

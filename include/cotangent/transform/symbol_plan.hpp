@@ -44,6 +44,7 @@ struct symbol_plan {
   std::int32_t ready = 0;  // the lowest level of a nest that can compute it again
   std::int32_t domain = 0; // of the nest that computes it
   std::int32_t stage = 0;  // from which on it is there
+  std::int32_t made = 0;   // of a sum: the stage that makes it
   std::int32_t nest = none;
   std::int32_t view = none;   // of aliases and of what is stored inside another, into views
   symbol home = none;         // whose memory holds it
