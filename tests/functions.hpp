@@ -64,6 +64,8 @@ inline constexpr std::tuple one_operand{
     function{"relu", [](auto x, auto, auto) { return ct::relu(x); },
              [](dual x, dual, dual) { return x.v < 0 ? dual() : x; }},
     function{"erf", [](auto x, auto, auto) { return ct::erf(x); }, [](dual x, dual, dual) { return erf(x); }},
+    function{"normal_cdf", [](auto x, auto, auto) { return ct::normal_cdf(x); },
+             [](dual x, dual, dual) { return 0.5 * (1. + erf(std::sqrt(0.5) * x)); }},
     function{"gelu", [](auto x, auto, auto) { return ct::gelu(x); },
              [](dual x, dual, dual) { return 0.5 * x * (1. + erf(std::sqrt(0.5) * x)); }},
     function{"stop_gradient", [](auto x, auto, auto) { return ct::stop_gradient(x) * x; },

@@ -266,7 +266,7 @@ using elementwise_operations =
     std::tuple<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add, op::exp,
                op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin, op::cos,
                op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max,
-               op::min, op::erf>;
+               op::min, op::erf, op::normal_cdf>;
 
 template <class... Ops> std::tuple<Ops...> tuple_of(operations<Ops...>);
 

@@ -227,6 +227,7 @@ template <class... Ops> bool all_listed(std::tuple<Ops...>*) {
 
 TEST_CASE("the operations of the library have kernels") {
   interpret::know<op::erf>(); // as the function of that name does
+  interpret::know<op::normal_cdf>();
   CHECK(all_listed(static_cast<reference::elementwise_operations*>(nullptr)));
   CHECK(all_listed(static_cast<others*>(nullptr)));
   CHECK(all_listed(static_cast<std::tuple<op::sum, op::reduce_max, op::reduce_min>*>(nullptr)));

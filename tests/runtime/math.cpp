@@ -2,6 +2,7 @@
 #include "../catch.hpp"
 
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/normal.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <algorithm>
@@ -112,6 +113,9 @@ long double apart(long double x) {
 }
 
 long double logistic_reference(long double x) { return 1 / (1 + apart<expl>(-x)); }
+long double normal_reference(long double x) {
+  return apart<erfcl>(-x * 0.707106781186547524400844362104849039L) / 2;
+}
 long double softplus_reference(long double x) { return x > 60 ? x : apart<log1pl>(apart<expl>(x)); }
 
 #define COTANGENT_FUNCTION(Name) [](auto const& x) { return math::Name(x); }
@@ -187,6 +191,15 @@ TEMPLATE_TEST_CASE("the arc tangent is exact to two units in the last place", "[
 TEMPLATE_TEST_CASE("the error function is exact to two units in the last place", "[math]", float, double) {
   expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, math::is_fast ? 0.001 : -7, 7, 2);
   expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, -1, -0.001, 2);
+}
+
+TEMPLATE_TEST_CASE("the normal distribution function is exact to 4.5 units in both tails", "[math]", float,
+                   double) {
+  double const lowest = math::is_fast         ? (is_double<TestType> ? -37 : -13)
+                        : is_double<TestType> ? -38.5
+                                              : -14.2;
+  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, lowest, 9, 4.5);
+  expect<TestType>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, -1, -0.001, 4.5);
 }
 
 namespace {
@@ -298,6 +311,7 @@ TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals come out as they shoul
   expect_limits<T>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference);
   expect_limits<T>("atan", COTANGENT_FUNCTION(atan), atanl);
   expect_limits<T>("erf", COTANGENT_FUNCTION(erf), erfl);
+  expect_limits<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference);
 }
 
 TEST_CASE("the measure of errors sees an error", "[math]") {

@@ -2,6 +2,7 @@
 #include "../catch.hpp"
 
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/normal.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <array>
@@ -84,6 +85,7 @@ TEMPLATE_TEST_CASE("elementary functions have the bits of their constant evaluat
     COTANGENT_SAME(TestType, softplus);
     COTANGENT_SAME(TestType, atan);
     COTANGENT_SAME(TestType, erf);
+    COTANGENT_SAME(TestType, normal_cdf);
     COTANGENT_SAME(TestType, sqrt);
     COTANGENT_SAME(TestType, floor);
     COTANGENT_SAME(TestType, round_to_even);

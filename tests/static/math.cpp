@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/normal.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -71,6 +72,8 @@ static_assert(math::is_nan(math::tan(nan)) && math::is_nan(math::tanh(nan)) && m
 static_assert(math::is_nan(math::cosh(nan)) && math::is_nan(math::asinh(nan)) &&
               math::is_nan(math::atan(nan)));
 static_assert(math::is_nan(math::erf(nan)) && math::erf(infinity) == 1 && math::erf(-7.0f) == -1);
+static_assert(math::is_nan(math::normal_cdf(nan)) && math::normal_cdf(infinity) == 1 &&
+              math::normal_cdf(-infinity) == 0);
 static_assert(math::is_nan(math::sigmoid(nan)) && math::is_nan(math::softplus(nan)));
 static_assert(math::is_nan(math::pow(nan, 2.0)) && math::pow(nan, 0.0) == 1 && math::pow(1.0, nan) == 1);
 static_assert(math::is_nan(math::log(-1.0)) && math::is_nan(math::log1p(-2.0)) &&

@@ -3,6 +3,7 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/trace/network.hpp>
 
+#include <limits>
 #include <type_traits>
 
 namespace {
@@ -51,6 +52,11 @@ static_assert(no_loss_of_digits());
 constexpr auto smooth = [](auto x) { return ct::gelu(x); };
 static_assert(ct::compiled(smooth)(0.0) == 0 && ct::grad(smooth)(0.0) == 0.5 &&
               ct::compiled(smooth)(30.0) == 30);
+// In the left tail 1 + erf(x / sqrt(2)) has lost all digits.
+constexpr float left = ct::compiled(smooth)(-8.54f);
+static_assert(-5.7313e-17f < left && left < -5.7312e-17f);
+static_assert(ct::compiled(smooth)(-std::numeric_limits<double>::infinity()) == 0 &&
+              ct::grad(smooth)(-std::numeric_limits<double>::infinity()) == 0);
 
 constexpr auto chosen = [](auto x, auto i) {
   return ct::sum(ct::batch_take(ct::stop_gradient(x), i) + 0 * ct::sum(x));

@@ -23,7 +23,8 @@ namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
 /// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
-inline bool const knows_networks = (detail::know_erf<dynamic::expr<double>>(), true);
+inline bool const knows_networks = (detail::know_of<op::erf, dynamic::expr<double>>(),
+                                    detail::know_of<op::normal_cdf, dynamic::expr<double>>(), true);
 } // namespace COTANGENT_ABI
 
 struct parts_fn {
@@ -66,8 +67,7 @@ std::vector<X> split(X const& x, std::vector<std::int64_t> const& sizes, int axi
                      std::source_location where = std::source_location::current()) {
   std::vector<X> made;
   for (std::size_t k = 0; k < (sizes.empty() ? 1 : sizes.size()); ++k)
-    made.push_back(
-        X::lift(where, dynamic::detail::parts_of_sizes_fn{axis, sizes, static_cast<int>(k)}, x));
+    made.push_back(X::lift(where, dynamic::detail::parts_of_sizes_fn{axis, sizes, static_cast<int>(k)}, x));
   return made;
 }
 

@@ -30,7 +30,7 @@ using image_operations =
 using random_operations = operations<op::random24, op::random53, op::second_random24, op::second_random53>;
 
 /// What networks are also made of.
-using network_operations = operations<op::erf>;
+using network_operations = operations<op::erf, op::normal_cdf>;
 
 /// All of them: `ct::archive::load(path, ct::all_operations{})` reads graphs with convolutions, dropout and the like.
 using all_operations = typename detail::joined_operations<library_operations, image_operations,

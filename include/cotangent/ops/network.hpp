@@ -2,10 +2,11 @@
 #ifndef COTANGENT_OPS_NETWORK_HPP
 #define COTANGENT_OPS_NETWORK_HPP
 
+#include <cotangent/core/math/normal.hpp>
 #include <cotangent/ops/indexing.hpp>
 
-// What networks are also made of: the error function and gelu, the loss of yes and no, one element of each row, parts of
-// an axis.
+// Further operations of neural networks: the error function, the normal distribution and gelu, binary cross-entropy,
+// batch_take and split.
 
 namespace cotangent {
 
@@ -29,14 +30,24 @@ struct erf : extend::elementwise<1> {
   }
 };
 
+/// The cumulative distribution function of the standard normal distribution.
+/// Adjoint: dy exp(-x x / 2) / sqrt(2 pi). Domain: all; relative accuracy in the left tail down to the smallest number.
+struct normal_cdf : extend::elementwise<1> {
+  static constexpr char const* name = "normal_cdf";
+  static constexpr float cost = 40;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::normal_cdf(x); }
+  static constexpr term partial(rule const& r, int) {
+    return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()));
+  }
+};
+
 } // namespace op
 
 namespace extend {
 
-/// x times the probability that a normal number is less than x.
-constexpr term gelu(term x) {
-  return (0.5 * x) * (1 + apply<op::erf>(0.70710678118654752440084436210485 * x));
-}
+/// x times the probability that a standard normal number is less than x. The probability is 0 below -40, where the factor
+/// is bounded, so that -infinity gives 0.
+constexpr term gelu(term x) { return select(x > -40, x, constant_like(x, -40)) * apply<op::normal_cdf>(x); }
 
 /// The loss of the probability sigmoid(z) against a target t in [0, 1], without overflow and without loss where both are
 /// near 0 or 1. Adjoint toward z: dy (sigmoid(z) - t), toward t: -dy z.

@@ -47,9 +47,9 @@ template <int Axis, int K, std::int64_t... Size> struct split_fn {
   }
 };
 
-/// Graphs that are built at run time are run by an interpreter, which has to know this.
-template <class X> constexpr void know_erf() {
-  if constexpr (open_expr<X>) interpret::know<op::erf>();
+/// Makes the kernels of an operation known to the interpreter of run-time graphs.
+template <class Op, class X> constexpr void know_of() {
+  if constexpr (open_expr<X>) interpret::know<Op>();
 }
 
 } // namespace detail
@@ -57,13 +57,19 @@ template <class X> constexpr void know_erf() {
 /// The error function.
 template <detail::operand X>
 constexpr auto erf(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_erf<X>();
+  detail::know_of<op::erf, X>();
   return detail::unary<op::erf>(where, x);
 }
-/// x times the probability that a normal number is less than x.
+/// The cumulative distribution function of the standard normal distribution.
+template <detail::operand X>
+constexpr auto normal_cdf(X const& x, std::source_location where = std::source_location::current()) {
+  detail::know_of<op::normal_cdf, X>();
+  return detail::unary<op::normal_cdf>(where, x);
+}
+/// x times the probability that a standard normal number is less than x.
 template <detail::operand X>
 constexpr auto gelu(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_erf<X>();
+  detail::know_of<op::normal_cdf, X>();
   return detail::lift(where, detail::gelu_fn{}, x);
 }
 /// The loss of sigmoid(logits) against targets in [0, 1], element by element.
