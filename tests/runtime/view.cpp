@@ -5,8 +5,14 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
+#include <iterator>
 #include <span>
 #include <vector>
+
+#if __has_include(<eigen3/Eigen/Core>)
+#  include <eigen3/Eigen/Core>
+#endif
 
 namespace ct = cotangent;
 
@@ -16,6 +22,29 @@ namespace {
 struct grid {
   std::vector<float> cells;
   std::int64_t rows = 0;
+};
+
+// Memory with gaps, or in another order, as far as a type without iterators can tell.
+struct strided {
+  double* first;
+  double* data() const { return first; }
+  std::size_t size() const { return 2; }
+};
+// The iterators do not say that elements lie one after the other.
+struct walked : strided {
+  struct iterator {
+    using iterator_category = std::random_access_iterator_tag;
+    using value_type = double;
+    using difference_type = std::ptrdiff_t;
+    using pointer = double*;
+    using reference = double&;
+    double* at;
+    double& operator*() const { return *at; }
+    iterator& operator++() { return at += 2, *this; }
+    bool operator==(iterator const&) const = default;
+  };
+  iterator begin() const { return {first}; }
+  iterator end() const { return {first + 4}; }
 };
 
 double sum(ct::view<double const, "n"> x) {
@@ -38,6 +67,44 @@ template <> struct cotangent::extend::memory<grid> {
     to[2] = 2;
   }
 };
+
+TEST_CASE("only contiguous ranges, and types that say how their elements lie, are arguments") {
+  STATIC_REQUIRE(ct::argument_type<std::vector<double>>);
+  STATIC_REQUIRE(ct::argument_type<std::span<float const, 3>>);
+  STATIC_REQUIRE(ct::argument_type<std::array<std::array<double, 2>, 3>>);
+  STATIC_REQUIRE(ct::argument_type<std::vector<std::array<double, 2>>>);
+  STATIC_REQUIRE(ct::argument_type<grid>);
+  STATIC_REQUIRE(!ct::argument_type<strided>);
+  STATIC_REQUIRE(!ct::argument_type<walked>);
+  STATIC_REQUIRE(!ct::argument_type<std::vector<bool>>);
+}
+
+#if __has_include(<eigen3/Eigen/Core>)
+TEST_CASE("no type of Eigen is an argument; a view of its data() is") {
+  using Eigen::Dynamic;
+  using row_major = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
+  STATIC_REQUIRE(!ct::argument_type<Eigen::VectorXd>);
+  STATIC_REQUIRE(!ct::argument_type<Eigen::Matrix3d>);
+  STATIC_REQUIRE(!ct::argument_type<Eigen::ArrayXXf>);
+  STATIC_REQUIRE(!ct::argument_type<row_major>);
+  STATIC_REQUIRE(!ct::argument_type<Eigen::Block<Eigen::MatrixXd, 1>>);
+  STATIC_REQUIRE(!ct::argument_type<Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<2>>>);
+  STATIC_REQUIRE(!ct::argument_type<std::vector<Eigen::Vector3d>>);
+
+  Eigen::MatrixXd m(2, 3);
+  m << 1, 2, 3, 4, 5, 6;
+  ct::view<double const, "columns", "rows"> const transpose(m.data(), m.cols(), m.rows());
+  row_major r = m;
+  ct::view<double, "rows", "columns"> const rows(r.data(), r.rows(), r.cols());
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) {
+      CHECK(transpose(j, i) == m(i, j));
+      CHECK(rows(i, j) == m(i, j));
+    }
+  rows(1, 0) = 7;
+  CHECK(r(1, 0) == 7);
+}
+#endif
 
 TEST_CASE("a view writes where its memory lies") {
   std::vector<double> v(12);

@@ -244,8 +244,12 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
 
 template <class F, std::size_t... K, class... Args>
 gradient_check check_copies(check_options o, std::index_sequence<K...>, Args const&... args) {
-  return check_at<F>(o, typename differentiable_positions<Args...>::type{},
-                     owned_copy<first_leaf<K, Args...>>(args)...);
+  if constexpr (constexpr unfit why = unfit_arguments<F, Args...>(); why != unfit::none) {
+    detail::report_unfit<why, F, Args...>();
+    return {};
+  } else
+    return check_at<F>(o, typename differentiable_positions<Args...>::type{},
+                       owned_copy<first_leaf<K, Args...>>(args)...);
 }
 
 } // namespace COTANGENT_ABI

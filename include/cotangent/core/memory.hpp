@@ -2,6 +2,8 @@
 #ifndef COTANGENT_CORE_MEMORY_HPP
 #define COTANGENT_CORE_MEMORY_HPP
 
+#include <cotangent/core/refusal.hpp>
+
 #include <cotangent/core/tensor.hpp>
 
 #include <concepts>
@@ -9,6 +11,23 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+
+// Only the tag of contiguous iterators is needed: all of <iterator>, with the streams that it includes, takes libstdc++ a
+// third of the time that this library does.
+#if __has_include(<bits/stl_iterator_base_types.h>)
+#  include <bits/stl_iterator_base_types.h>
+#else
+#  include <iterator>
+#endif
+
+namespace cotangent::refusals {
+
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_OF(memory_of_eigen, allowed, "cotangent: memory: an Eigen object must be passed as a view of its data(), since its elements may lie by columns or with gaps; ct::view<double const, \"n\">(v.data(), v.size()) of a vector without gaps, ct::view<double const, \"r\", \"c\">(m.data(), m.rows(), m.cols()) of a matrix that lies by rows")
+COTANGENT_REFUSAL_OF(memory_with_gaps, allowed, "cotangent: memory: a type with data() and size() must have contiguous iterators, since its elements may lie in another order or with gaps; specialize ct::extend::memory, or pass ct::view<double const, \"n\">(x.data(), x.size()) where there are no gaps")
+// clang-format on
+
+} // namespace cotangent::refusals
 
 namespace cotangent::extend {
 
@@ -22,8 +41,8 @@ namespace cotangent::extend {
 ///       static void sizes(grid const& g, std::int64_t* of_all_axes);
 ///     };
 ///
-/// Arithmetic values of element types, arrays, and what has `data()` and `size()` (`std::array`,
-/// `std::vector`, `std::span` and their like, also of arrays) need none.
+/// Arithmetic values of element types, arrays, and contiguous ranges (`std::array`, `std::vector`, `std::span` and their
+/// like, also of arrays) need none. `data()` and `size()` alone do not tell how elements lie: Eigen objects have them.
 template <class T>
 struct memory;
 
@@ -35,10 +54,30 @@ template <class T>
 concept has_own_memory = requires { extend::memory<T>::extents; };
 
 template <class T>
-concept contiguous = requires(T& t) {
+concept has_data_and_size = requires(T& t) {
   { *t.data() };
   { t.size() } -> std::convertible_to<std::size_t>;
 };
+template <class I>
+concept contiguous_iterator =
+    std::is_pointer_v<I> || std::same_as<typename I::iterator_concept, std::contiguous_iterator_tag>;
+template <class T>
+concept contiguous = has_data_and_size<T> && requires(T& t) {
+  { t.begin() } -> contiguous_iterator;
+  { t.data() } -> std::same_as<std::add_pointer_t<decltype(*t.begin())>>;
+};
+
+/// Matrices and expressions of Eigen, which is not included.
+template <class T>
+concept eigen_object = requires {
+  typename T::Scalar;
+  T::RowsAtCompileTime;
+  T::ColsAtCompileTime;
+};
+/// A type that looks like memory, but does not tell how its elements lie: refused in words wherever memory is taken.
+template <class T>
+concept unread_memory =
+    !has_own_memory<T> && (eigen_object<T> || (has_data_and_size<T> && !contiguous<T>));
 
 template <class T>
 concept tuple_sized = requires { std::tuple_size<T>::value; };
@@ -112,7 +151,7 @@ struct memory_traits<T[N]> {
 };
 
 template <class T>
-  requires(!has_own_memory<T> && contiguous<T>)
+  requires(!has_own_memory<T> && !eigen_object<T> && contiguous<T>)
 struct memory_traits<T> {
   using row_type = std::remove_cvref_t<decltype(*std::declval<T&>().data())>;
   using row = memory_traits<row_type>;
@@ -148,6 +187,34 @@ struct memory_traits<T> {
     for (int i = 1; i < extents.rank; ++i) to[i] = extents.extents[i].number;
   }
 };
+
+template <class T> consteval auto element_of_unread() {
+  if constexpr (eigen_object<T>) return std::type_identity<typename T::Scalar>{};
+  else return std::type_identity<std::remove_cvref_t<decltype(*std::declval<T&>().data())>>{};
+}
+template <unread_memory T>
+struct memory_traits<T> {
+  static constexpr bool exists = false;
+  static constexpr bool owns = false;
+  using named = typename decltype(element_of_unread<T>())::type;
+  using element = std::conditional_t<element_type<named>, named, double>;
+  static constexpr shape extents = shape_of<extent::anonymous(0)>;
+
+  static constexpr void refuse() {
+    if constexpr (eigen_object<T>) refusals::memory_of_eigen::report<T>();
+    else refusals::memory_with_gaps::report<T>();
+  }
+  template <class U>
+  static constexpr element* data(U&) {
+    refuse();
+    return nullptr;
+  }
+  static constexpr void sizes(T const&, std::int64_t* to) { to[0] = 0; }
+};
+
+/// Where memory is taken: what is no memory, but looks like it, is refused in words when it is read.
+template <class T>
+concept takes_memory = memory_traits<T>::exists || unread_memory<T>;
 
 template <class Derived, class Element, extent... Extents>
 struct accessible_memory {

@@ -28,7 +28,7 @@ namespace cotangent {
 namespace detail {
 
 template <class Source>
-concept memory_like = memory_traits<std::remove_cvref_t<Source>>::exists;
+concept memory_like = takes_memory<std::remove_cvref_t<Source>>;
 
 template <class Source>
 concept pointer_like = std::is_pointer_v<std::remove_cvref_t<Source>> &&
@@ -100,7 +100,8 @@ inline message misfit_of_count(shape const& extents, std::int64_t count) {
 /// for. A view copies like a pointer; a view of nothing (`data() == nullptr`) is what `view()` makes, and,
 /// where exceptions are not offered, a view whose memory does not fit.
 ///
-/// Refuses: memory whose elements or known sizes differ; a temporary that owns its elements.
+/// Refuses: memory whose elements or known sizes differ; a temporary that owns its elements; types that do not tell how
+/// their elements lie, such as those of Eigen.
 /// Throws: `shape_error` where run-time sizes do not fit the extents; it names both.
 /// Checked: tests/runtime/view.cpp, tests/fail/view_*.cpp
 template <class Element, extent... Extents>
@@ -128,7 +129,9 @@ public:
     requires(detail::memory_like<Source> || detail::pointer_like<Source>)
   constexpr explicit(!detail::has_extents<Source, Extents...>() || !detail::elements_fit<Source, Element>)
       view(Source&& source, Size... size) {
-    if constexpr (!detail::elements_fit<Source, Element>) {
+    if constexpr (detail::unread_memory<std::remove_cvref_t<Source>>) {
+      detail::memory_traits<std::remove_cvref_t<Source>>::refuse();
+    } else if constexpr (!detail::elements_fit<Source, Element>) {
       refusals::view_element::report<
           std::remove_pointer_t<typename decltype(detail::pointer_into<Source>())::type>, Element>();
     } else if constexpr (detail::pointer_like<Source>) {

@@ -25,7 +25,7 @@ struct binding {
   detail::memory_of memory;
   std::source_location where;
   template <class T, class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(expr<T> const& x, M& m, std::source_location w = std::source_location::current())
       : what(x), memory(detail::memory_in(m)), where(w) {
     static_assert(
@@ -34,7 +34,7 @@ struct binding {
   }
   /// The same for a tensor symbol: elements are compared when it is bound.
   template <class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists)
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())
       : what(detail::standing{x.s, x.id, 0}, x.s == nullptr ? element::float64 : x.s->b.tensor(x.id).type),
         memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}

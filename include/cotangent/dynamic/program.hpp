@@ -75,7 +75,7 @@ public:
   /// Lets the program read an input from `memory`, or write a result there, from the next run on. Memory that is a
   /// temporary is copied.
   template <class T, class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists || std::is_arithmetic_v<M>)
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<M>)
   void bind(expr<T> const& x, M&& memory, std::source_location where = std::source_location::current()) {
     using plain = std::remove_cvref_t<M>;
     if constexpr (std::is_arithmetic_v<M> &&
@@ -98,7 +98,7 @@ public:
   }
   /// The same for a tensor symbol: its elements are compared with the memory's. A number is converted.
   template <class M>
-    requires(cotangent::detail::memory_traits<std::remove_cvref_t<M>>::exists || std::is_arithmetic_v<std::remove_cvref_t<M>>)
+    requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<std::remove_cvref_t<M>>)
   void bind(symbolic_tensor const& t, M&& memory, std::source_location where = std::source_location::current()) {
     using plain = std::remove_cvref_t<M>;
     any_expr const x = expression_of(t);

@@ -122,7 +122,7 @@ public:
   /// Gives other elements to a parameter or a constant: all names of it see them, and all views. What was computed before
   /// stays, and its gradient is that of the elements it was computed from.
   template <class M>
-    requires(cotangent::detail::memory_traits<M>::exists)
+    requires(cotangent::detail::takes_memory<M>)
   void set(M const& elements, std::source_location where = std::source_location::current()) {
     static_assert(std::is_same_v<T, typename cotangent::detail::memory_traits<M>::element>,
                   "cotangent: bind: the elements of the memory must be those of the expression");

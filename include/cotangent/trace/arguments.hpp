@@ -113,10 +113,31 @@ template <class F, class Result, int Given> consteval unfit unfit_result() {
   else return is_result<Result>() ? unfit::none : unfit::result;
 }
 
+/// The first part of a tree that looks like memory, but does not tell how its elements lie; or void.
+template <class... None>
+  requires(sizeof...(None) == 0)
+consteval auto first_unread() {
+  return std::type_identity<void>{};
+}
+template <class First, class... Rest> consteval auto first_unread() {
+  if constexpr (unread_memory<First>) return std::type_identity<First>{};
+  else if constexpr (is_inner<First>)
+    return []<class... Part>(parts<Part...>) {
+      return first_unread<Part..., Rest...>();
+    }(typename parts_of<First>::type{});
+  else if constexpr (contiguous<First>)
+    return first_unread<std::remove_cvref_t<decltype(*std::declval<First&>().data())>, Rest...>();
+  else return first_unread<Rest...>();
+}
+
 /// Says it.
 template <unfit Why, class F, class... About> constexpr void report_unfit() {
   if constexpr (Why == unfit::no_function) refusals::not_a_function::report<F>();
-  else if constexpr (Why == unfit::argument) refusals::argument_of_kind::report<About...>();
+  else if constexpr (Why == unfit::argument) {
+    using unread = typename decltype(first_unread<About...>())::type;
+    if constexpr (std::is_void_v<unread>) refusals::argument_of_kind::report<About...>();
+    else memory_traits<unread>::refuse();
+  }
   else if constexpr (Why == unfit::structure) refusals::struct_of_kind::report<About...>();
   else if constexpr (Why == unfit::capture) refusals::used_capture::report<F>();
   else if constexpr (Why == unfit::parameters)

@@ -88,7 +88,7 @@ public:
 
   /// Adds a copy of memory, or replaces what has that name. Its shape is its own where none is given.
   template <class M>
-    requires(cotangent::detail::memory_traits<M>::exists)
+    requires(cotangent::detail::takes_memory<M>)
   void add(std::string name, M const& memory) {
     using traits = cotangent::detail::memory_traits<M>;
     std::int64_t sizes[max_rank]{};
@@ -96,7 +96,7 @@ public:
     add(std::move(name), memory, {sizes, sizes + traits::extents.rank});
   }
   template <class M>
-    requires(cotangent::detail::memory_traits<M>::exists)
+    requires(cotangent::detail::takes_memory<M>)
   void add(std::string name, M const& memory, std::vector<std::int64_t> shape) {
     using traits = cotangent::detail::memory_traits<M>;
     std::int64_t sizes[max_rank]{};
