@@ -100,6 +100,16 @@ public:
   }
 };
 
+/// What no piece of a body was written to is zero.
+inline void fill_unwritten(graph_state& s, std::source_location where) {
+  for (symbol const t : s.frames.back().pieces) {
+    std::int64_t const zero = 0;
+    auto const writers = s.written.find(t);
+    if (s.b.tensor(t).producer == none && (writers == s.written.end() || writers->second.empty()))
+      (void)s.b.assign(info_of<op::constant>(), nullptr, 0, &t, 1, &zero, 1, where);
+  }
+}
+
 /// Puts the builder back where it was when a loop or branch fails in its middle.
 struct same_region {
   graph_state& s;
@@ -169,7 +179,9 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     static_assert(std::is_same_v<std::remove_cvref_t<decltype(goes_on)>, expr<bool>>,
                   "cotangent: loop: the condition must be one bool");
     s.b.place = r.where = place_among(s, before, where);
-    loop.close_condition(symbol_of<bool>(s, goes_on, r));
+    symbol const asked = symbol_of<bool>(s, goes_on, r);
+    fill_unwritten(s, r.where);
+    loop.close_condition(asked);
   }
   back.check(r);
   {
@@ -179,6 +191,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     using likes = elements_in_tuple<carried>;
     s.b.place = r.where = place_among(s, before, where);
     std::vector<symbol> const next = results_of<likes>(s, made, r);
+    fill_unwritten(s, r.where);
     loop.close_body(next.data(), static_cast<int>(next.size()));
   }
   s.b.region = region.region;
@@ -230,6 +243,7 @@ private:
       using likes = elements_in_tuple<out>;
       s.b.place = r.where = place_among(s, before, where);
       std::vector<symbol> const results = results_of<likes>(s, made, r);
+      fill_unwritten(s, r.where);
       choice.close_branch(results.data(), static_cast<int>(results.size()));
       return 0;
     };

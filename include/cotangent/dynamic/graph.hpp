@@ -117,7 +117,7 @@ public:
   expr<T> view(expr<T> const& x, window const& w,
                std::source_location where = std::source_location::current()) {
     detail::request const r{"view", 4, nullptr, 0, where};
-    symbol const of = symbol_of(x, r);
+    symbol const of = inside(x, r);
     detail::undo back(*s_);
     symbol const v = detail::window_on(*s_, of, w, r);
     back.keep();
@@ -126,25 +126,29 @@ public:
 
   /// Lets an expression be computed where `to` stands: a view, or a whole tensor of `tensor()`. Each element is written at
   /// most once, and whoever reads it reads what was written, in whatever order reading and writing stand in your source.
-  /// Returns `to`.
+  /// The body of a loop or branch writes to tensors that it makes, anew in each iteration. Returns `to`.
   template <class T, class V>
   expr<T> write(expr<T> const& to, V const& value,
                 std::source_location where = std::source_location::current()) {
     builder& b = s_->b;
     detail::request r{"write", 5, nullptr, 0, where};
-    symbol const at = symbol_of(to, r);
+    symbol const at = known(to, r), root = b.tensor(at).base == none ? at : b.tensor(at).base;
+    symbol both[]{at, at};
+    r.operands = both;
+    r.operand_count = 1;
+    if (b.tensor(root).region != s_->region() ||
+        (!s_->frames.empty() && b.tensor(root).producer == none && !s_->is_piecewise(root)))
+      detail::raise<refusals::dynamic_write_body>(b, r);
+    detail::undo back(*s_);
     expr<T> const given(value);
     symbol const from = given.attached()
-                            ? symbol_of(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
+                            ? inside(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
                             : constant_like(at, given.where_it_stands().payload, where);
-    symbol const both[]{at, from};
-    r.operands = both;
+    both[1] = from;
     r.operand_count = 2;
-    tensor_symbol const& t = b.tensor(at);
-    auto& writers = s_->written[t.base == none ? at : t.base];
-    bool const own = t.base != none || s_->is_piecewise(at);
-    if (!own || t.producer != none) detail::raise<refusals::dynamic_write_place>(b, r);
-    if (t.base != none && b.tensor(t.base).producer != none)
+    auto& writers = s_->written[root];
+    bool const own = at != root || s_->is_piecewise(at);
+    if (!own || b.tensor(at).producer != none || b.tensor(root).producer != none)
       detail::raise<refusals::dynamic_write_place>(b, r);
     if (repeats(window_of(b.get(), at))) detail::raise<refusals::dynamic_write_twice>(b, r);
     if (writers.size() < detail::compared_at_once)
@@ -156,11 +160,15 @@ public:
         }
     (void)b.assign(info_of<op::identity>(), &from, 1, &at, 1, nullptr, 0, where);
     writers.push_back(at);
+    back.keep();
     return to;
   }
 
   /// The gradients of the outputs with respect to each of `wrt`. `seeds` are the cotangents that arrive at the outputs;
   /// left out, they are ones, which only scalars have.
+  ///
+  /// In the body of a loop or branch they are gradients of what one iteration computes: also with respect to values from
+  /// around, by all ways that lead there, but not through what earlier iterations carried.
   template <class T>
   std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
                                 std::initializer_list<any_expr> seeds = {},
@@ -190,13 +198,13 @@ public:
                                  std::source_location where = std::source_location::current()) {
     detail::request r{"gradient", 8, nullptr, 0, where};
     std::vector<symbol> y, dy, x;
-    for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
-    for (any_expr const& e : seeds) dy.push_back(symbol_of(e, r));
-    for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
+    for (any_expr const& e : outputs) y.push_back(inside(e, r));
+    for (any_expr const& e : seeds) dy.push_back(inside(e, r));
+    for (any_expr const& e : wrt) x.push_back(known(e, r));
     std::vector<symbol> const dx = detail::gradient_symbols(*s_, y, dy, x, options, r);
     std::vector<any_expr> all;
     for (std::size_t k = 0; k < x.size(); ++k) {
-      s_->gradients[x[k]] = dx[k];
+      s_->gradients_here()[x[k]] = dx[k];
       all.push_back(expression(dx[k]));
     }
     return all;
@@ -204,10 +212,11 @@ public:
   /// What the last `gradient` that was asked for `x` gave. Throws: `graph_error` where none was.
   template <class T> expr<T> gradient_of(expr<T> const& x,
                                          std::source_location where = std::source_location::current()) const {
-    detail::request const r{"gradient_of", 11, nullptr, 0, where};
-    if (auto const at = s_->gradients.find(symbol_of(x, r)); at != s_->gradients.end())
-      return expression(at->second).template as<T>();
-    symbol const t = x.id();
+    symbol const t = known(x, {"gradient_of", 11, nullptr, 0, where});
+    for (std::size_t k = s_->frames.size() + 1; k-- > 0;) {
+      auto const& made = k == 0 ? s_->gradients : s_->frames[k - 1].gradients;
+      if (auto const at = made.find(t); at != made.end()) return expression(at->second).template as<T>();
+    }
     detail::raise<refusals::dynamic_no_gradient>(s_->b, {"gradient_of", 11, &t, 1, where});
   }
 
@@ -284,13 +293,21 @@ private:
                       std::vector<symbolic_tensor> const& gradients, std::source_location where);
   any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
 
-  symbol symbol_of(any_expr const& e, detail::request const& r) const {
+  /// The symbol where it was made: in the graph, or in a body that is being built.
+  symbol known(any_expr const& e, detail::request const& r) const {
     detail::standing const& at = e.where_it_stands();
     if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
     if (at.s != s_.get()) detail::raise<refusals::dynamic_other_graph>(s_->b, r);
-    if (!s_->frames.empty() || s_->b.tensor(at.id).region != 0)
-      detail::raise<refusals::dynamic_left_body>(s_->b, r);
+    (void)s_->depth_of(at.id, r);
     return at.id;
+  }
+  /// The same as the body that is being built knows it.
+  symbol inside(any_expr const& e, detail::request const& r) const { return s_->inside(known(e, r), r); }
+  /// A symbol of the graph itself, while no body is built.
+  symbol symbol_of(any_expr const& e, detail::request const& r) const {
+    symbol const t = known(e, r);
+    if (!s_->frames.empty()) detail::raise<refusals::dynamic_in_body>(s_->b, r);
+    return t;
   }
 
   symbol constant_like(symbol like, std::int64_t bits, std::source_location where) {
@@ -307,7 +324,7 @@ private:
     std::int32_t const s = detail::shape_for(b, shape);
     back.check(r);
     std::int32_t const region = b.region;
-    b.region = 0; // an input is the graph's, also where a body is being built
+    if (is_input) b.region = 0; // an input is the graph's, also where a body is being built
     symbol const t = b.symbol_of(e, s);
     b.region = region;
     if (!name.empty()) {
@@ -316,7 +333,8 @@ private:
       b.edit().names.push('\0');
     }
     if (is_input) s_->inputs.push_back(t);
-    else s_->piecewise.push_back(t);
+    else if (s_->frames.empty()) s_->piecewise.push_back(t);
+    else s_->frames.back().pieces.push_back(t);
     back.keep();
     return {s_.get(), t, 0};
   }

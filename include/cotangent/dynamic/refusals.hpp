@@ -12,6 +12,7 @@ namespace cotangent::refusals {
 
 COTANGENT_REFUSAL_OF(dynamic_other_graph, allowed, "cotangent: the operands must be expressions of one graph")
 COTANGENT_REFUSAL_OF(dynamic_left_body, allowed, "cotangent: an expression must not be used outside of the loop or branch that made it; return it from there")
+COTANGENT_REFUSAL_OF(dynamic_in_body, allowed, "cotangent: a graph must not be compiled, split or trained while the body of a loop or branch is built; do it after the loop or branch")
 COTANGENT_REFUSAL_OF(dynamic_detached, allowed, "cotangent: a value without operands must meet an expression of a graph first; make it with g.constant(value)")
 COTANGENT_REFUSAL(dynamic_size, at_least, size_given, nothing_less, "cotangent: dynamic: a size must be at least 0, and all together must fit 64 bits")
 COTANGENT_REFUSAL(dynamic_rank, at_most, rank_given, largest_rank, "cotangent: dynamic: there must be at most 8 axes")
@@ -24,6 +25,7 @@ COTANGENT_REFUSAL_OF(dynamic_no_gradient, allowed, "cotangent: gradient_of: a gr
 
 COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent: view: offset and stride must have a number for each size of the shape")
 COTANGENT_REFUSAL_OF(dynamic_write_place, allowed, "cotangent: write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor; what is computed already must not be")
+COTANGENT_REFUSAL_OF(dynamic_write_body, allowed, "cotangent: write: in a loop or branch, what is written must be a tensor that its body makes with g.tensor, or a view of one; return that tensor from the body")
 COTANGENT_REFUSAL_OF(dynamic_write_twice, allowed, "cotangent: write: an element must be written at most once")
 
 COTANGENT_REFUSAL_OF(dynamic_update_input, allowed, "cotangent: update: what is updated must be an input of the graph")

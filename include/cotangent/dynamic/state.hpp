@@ -74,7 +74,8 @@ template <class = void> message words_of(builder const& b, failure const& f, req
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
         why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(), why<refusals::dynamic_sum_alone>(),
-        why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(),
+        why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(), why<refusals::dynamic_write_body>(),
+        why<refusals::dynamic_in_body>(),
         why<refusals::dynamic_update_input>(), why<refusals::dynamic_update_twice>(),
         why<refusals::eager_no_value>(), why<refusals::eager_other_recorder>(), why<refusals::eager_ended>(),
         why<refusals::eager_no_gradient>(), why<refusals::eager_untracked>(), why<refusals::eager_set>(),
@@ -96,6 +97,8 @@ struct frame {
   std::int32_t region = 0;
   control_maker* maker = nullptr; // null: nothing can be taken into it
   std::unordered_map<symbol, symbol> known;
+  std::vector<symbol> pieces;                   // tensors of the body that are written in pieces
+  std::unordered_map<symbol, symbol> gradients; // of `graph_state::gradients`, made in the body
 };
 
 /// Up to so many writers of a tensor are compared with each one that comes.
@@ -125,25 +128,46 @@ struct graph_state {
   graph_state(graph_state const&) = default;
   graph_state& operator=(graph_state const&) = delete;
 
+  /// Whether it is a tensor of the region under construction that is written in pieces.
   bool is_piecewise(symbol t) const {
-    for (symbol const p : piecewise)
+    for (symbol const p : frames.empty() ? piecewise : frames.back().pieces)
       if (p == t) return true;
     return false;
   }
   std::int32_t region() const noexcept { return frames.empty() ? 0 : frames.back().region; }
 
+  /// How many bodies under construction are around `t` and its region: 0 for the graph itself.
+  std::size_t depth_of(symbol t, request const& r) const {
+    std::int32_t const home = b.tensor(t).region;
+    if (home == 0) return 0;
+    std::size_t depth = 0;
+    while (depth < frames.size() && frames[depth].region != home) ++depth;
+    if (depth == frames.size()) raise<refusals::dynamic_left_body>(b, r);
+    return depth + 1;
+  }
   /// The symbol by which the region under construction knows `t`: itself, or an input that stands for it.
   symbol inside(symbol t, request const& r) {
-    std::int32_t const home = b.tensor(t).region;
-    if (home == region()) return t;
-    std::size_t depth = 0;
-    if (home != 0) {
-      while (depth < frames.size() && frames[depth].region != home) ++depth;
-      if (depth == frames.size()) raise<refusals::dynamic_left_body>(b, r);
-      ++depth;
-    }
-    for (; depth < frames.size(); ++depth) t = taken(frames[depth], t, r);
+    if (b.tensor(t).region == region()) return t;
+    for (std::size_t depth = depth_of(t, r); depth < frames.size(); ++depth) t = taken(frames[depth], t, r);
     return t;
+  }
+  /// Where the gradients are that are made now.
+  std::unordered_map<symbol, symbol>& gradients_here() noexcept {
+    return frames.empty() ? gradients : frames.back().gradients;
+  }
+  /// Forgets the symbols from `first` on: the builder has taken them back.
+  void forget(symbol first) {
+    auto const newer = [&](auto const& pair) { return pair.first >= first || pair.second >= first; };
+    std::erase_if(gradients, newer);
+    std::erase_if(piecewise, [&](symbol t) { return t >= first; });
+    std::erase_if(written, [&](auto const& of) { return of.first >= first; });
+    for (auto& of : written) std::erase_if(of.second, [&](symbol t) { return t >= first; });
+    for (frame& f : frames) {
+      std::erase_if(f.known, newer);
+      std::erase_if(f.gradients, newer);
+      std::erase_if(f.pieces, [&](symbol t) { return t >= first; });
+      if (f.maker != nullptr) f.maker->forget(first);
+    }
   }
 
 private:
@@ -196,10 +220,7 @@ public:
     s_->inputs.resize(inputs_);
     s_->constants.resize(constants_);
     s_->states.resize(states_);
-    for (frame& f : s_->frames)
-      for (auto at = f.known.begin(); at != f.known.end();)
-        if (at->second >= mark_.tensors) at = f.known.erase(at);
-        else ++at;
+    s_->forget(mark_.tensors);
   }
   void keep() noexcept { s_ = nullptr; }
   /// The failure of the builder as an exception, where there is one.

@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_SYMBOLIC_BACKWARD_HPP
 
 #include <cotangent/dynamic/aggregation.hpp>
+#include <cotangent/dynamic/body_gradient.hpp>
 #include <cotangent/dynamic/options.hpp>
 #include <cotangent/dynamic/symbolic_lower.hpp>
 
@@ -33,6 +34,7 @@ template <class = void> void restore(graph_state& s, graph_state& was) {
   s.constants = std::move(was.constants);
   s.symbolic = std::move(was.symbolic);
   s.symbolic.hooks = std::move(hooks);
+  s.forget(s.b.get().tensors.size());
 }
 
 /// While it lives, what goes wrong leaves the graph as it was.
@@ -104,7 +106,9 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   std::vector<symbol> inputs = s.inputs, dx(x.size() + 1, none);
   if (s.symbolic.used) {
     if (!undone) all = std::make_unique<whole_undo>(s);
-    sealing(s, r).run(&y);
+    std::vector<symbol> wanted = y;
+    if (!s.frames.empty()) s.frames.front().maker->each_known([&](symbol outer, symbol) { wanted.push_back(outer); });
+    sealing(s, r).run(&wanted);
     keep_in_step(s);
     find_inputs(s, {}, r);
     std::swap(inputs, s.inputs);
@@ -128,11 +132,12 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   array<std::int32_t> made_for;
   for (std::int32_t i = 0; s.symbolic.used && i < first; ++i) made_for.push(none);
   users_sum sums(s, r, options);
+  walk_out out(s, r);
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
                        static_cast<int>(x.size()), options.policy, inputs.data(),
                        static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr,
-                       sums.how()},
+                       sums.how(), out.walk()},
                       dx.data());
   sums.check();
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {

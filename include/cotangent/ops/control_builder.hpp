@@ -61,6 +61,7 @@ protected:
   builder& b_;
   std::int32_t const parent_;
   array<symbol> captures_;
+  array<symbol> values_; // from around, that the first inputs of each region stand for
   open_region* open_ = nullptr;
 
   constexpr explicit control_builder(builder& b) : b_(b), parent_(b.region) {}
@@ -115,6 +116,26 @@ public:
     while (here.size() <= k) here.push(none);
     if (here[k] == none) here[k] = input_like(outer);
     return here[k];
+  }
+  /// Calls `with(outer, inner)` for each value from around that the open region knows so far.
+  template <class With> constexpr void each_known(With with) const {
+    for (int k = 0; k < values_.size(); ++k) with(values_[k], open_->inputs[k]);
+    for (int k = 0; k < open_->captured.size(); ++k)
+      if (open_->captured[k] != none) with(captures_[k], open_->captured[k]);
+  }
+  /// The inputs of the open region so far.
+  constexpr array<symbol> inputs() const {
+    array<symbol> all;
+    for (symbol const t : open_->inputs) all.push(t);
+    for (symbol const t : open_->captured)
+      if (t != none) all.push(t);
+    return all;
+  }
+  /// Forgets the symbols from `first` on: the builder takes them back.
+  constexpr void forget(symbol first) {
+    if (open_ == nullptr) return;
+    for (symbol& t : open_->captured)
+      if (t >= first) t = none;
   }
 };
 
@@ -244,7 +265,7 @@ public:
 /// Refuses: an index that is no integer scalar; branches that give other types or numbers of values.
 class case_builder : public detail::control_builder {
   symbol index_;
-  array<symbol> values_, results_;
+  array<symbol> results_;
   array<detail::open_region> branches_;
   detail::open_region now_;
   int result_count_ = 0;

@@ -43,7 +43,9 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   detail::tape_plan tape{r.tape, {}, {}, false};
   detail::sweep_scope const scope{
       b, index, b.region, nullptr, detail::control_adjoint, tape.limited() ? &tape : nullptr, r.sum};
-  if (!detail::backward_sweep(scope, request).run(request, result)) return;
+  if (!(r.walk.run == nullptr ? detail::backward_sweep(scope, request).run(request, result)
+                              : r.walk.run(r.walk.with, scope, request, result)))
+    return;
   if (tape.disordered) b.reorder(order_of(b.get()).nodes);
   for (int k = 0; k < r.wrt_count; ++k) {
     if (result[k] != none) continue;

@@ -20,6 +20,18 @@ namespace cotangent {
 /// What to do about a `wrt` that no output depends on.
 enum class unreachable : unsigned char { zeros, error };
 
+namespace detail {
+struct sweep_scope;
+}
+struct gradient_request;
+
+/// Another walk than that over the region in which nodes go: `run` gets what that one would get, and fills in the results,
+/// `none` where nothing arrives; it returns false after a failure.
+struct gradient_walk {
+  bool (*run)(void* with, detail::sweep_scope const&, gradient_request const&, symbol* result) = nullptr;
+  void* with = nullptr;
+};
+
 /// Outputs, the cotangents that arrive at them (`none`: ones, for a scalar only), and what to differentiate for.
 struct gradient_request {
   symbol const* outputs = nullptr;
@@ -33,6 +45,7 @@ struct gradient_request {
   tape_options tape = {};
   array<std::int32_t>* made_for = nullptr; // gets, by node, whose adjoint it is a part of; none for sums, and before
   aggregation sum = {};
+  gradient_walk walk = {};
 };
 
 namespace detail {
@@ -42,11 +55,15 @@ namespace detail {
 class importer {
   builder& b_;
   hash_index known_;
+  symbol (*take_)(void*, symbol) = nullptr;
+  void* with_ = nullptr;
 
 public:
   array<symbol> there, here; // in the order in which they were asked for
 
   constexpr explicit importer(builder& b) : b_(b) {}
+  /// `take(with, of)` gives the symbol that stands for `of`.
+  constexpr importer(builder& b, symbol (*take)(void*, symbol), void* with) : b_(b), take_(take), with_(with) {}
   constexpr importer(importer const&) = delete;
 
   constexpr void stands_for(symbol of, symbol t) {
@@ -60,7 +77,7 @@ public:
     std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
     if (at != none) return here[at];
     tensor_symbol const t = b_.tensor(of);
-    symbol const made = made_anew(t, hops);
+    symbol const made = take_ != nullptr ? take_(with_, of) : made_anew(t, hops);
     stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));
     return here.back();
   }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_BODY_GRADIENT_HPP
+#define COTANGENT_DYNAMIC_BODY_GRADIENT_HPP
+
+#include <cotangent/dynamic/state.hpp>
+
+#include <cotangent/transform/backward_control.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+// Gradients that are asked for while the body of a loop or branch is built.
+
+namespace cotangent::dynamic::detail {
+
+/// The walk of a gradient in a body. Level 0 is the graph itself, level k the body of frame k - 1; each `wrt` stands at the
+/// level where it was computed. The walk begins in the innermost body. The cotangents that arrive there at values from
+/// around are the seeds of the walk at the next level, whose adjoints are written in the innermost body, too. Carried
+/// values and counts are what an iteration begins with: no walk goes on from them.
+class walk_out {
+  graph_state& s_;
+  request const& r_;
+
+  std::int32_t region(std::size_t level) const { return level == 0 ? 0 : s_.frames[level - 1].region; }
+  /// What the body of this level knows of the level around it: outer and inner symbols.
+  std::vector<std::pair<symbol, symbol>> known(std::size_t level, gradient_request const& r) const {
+    frame const& f = s_.frames[level - 1];
+    std::vector<std::pair<symbol, symbol>> all;
+    f.maker->each_known([&](symbol outer, symbol inner) { all.emplace_back(outer, inner); });
+    for (int k = 0; k < r.wrt_count; ++k) { // constants are computed again in each body
+      symbol t = r.wrt[k];
+      for (std::size_t at = s_.depth_of(t, r_); at < level && t != none; ++at) {
+        auto const found = s_.frames[at].known.find(t);
+        symbol const inner = found == s_.frames[at].known.end() ? none : found->second;
+        std::pair<symbol, symbol> const pair{t, inner};
+        bool listed = inner == none || at + 1 != level;
+        for (auto const& other : all) listed = listed || other == pair;
+        if (!listed) all.push_back(pair);
+        t = inner;
+      }
+    }
+    return all;
+  }
+  static symbol taken(void* with, symbol t) {
+    walk_out& self = *static_cast<walk_out*>(with);
+    return self.s_.inside(t, self.r_);
+  }
+
+  bool run(sweep_scope const& scope, gradient_request const& r, symbol* result) {
+    std::size_t const levels = s_.frames.size() + 1;
+    activity const follow(s_.b.get(), scope.index);
+    std::vector<region_marks> depends;
+    std::vector<std::vector<std::pair<symbol, symbol>>> from(levels);
+    depends.reserve(levels);
+    for (std::size_t level = 0; level < levels; ++level) {
+      region_marks& here = depends.emplace_back(scope.index, region(level));
+      for (int k = 0; k < r.wrt_count; ++k)
+        if (s_.depth_of(r.wrt[k], r_) == level) follow.mark(here, r.wrt[k]);
+      if (level > 0) from[level] = known(level, r);
+      for (auto const& [outer, inner] : from[level])
+        if (follow.marked(depends[level - 1], outer)) follow.mark(here, inner);
+      follow.forward(region(level), here);
+    }
+    std::vector<symbol> y(r.outputs, r.outputs + r.output_count), dy(r.seeds, r.seeds + r.output_count);
+    for (std::size_t level = levels; level-- > 0 && !y.empty();) {
+      std::vector<symbol> x, outer;
+      std::vector<int> asked;
+      for (int k = 0; k < r.wrt_count; ++k)
+        if (s_.depth_of(r.wrt[k], r_) == level) {
+          x.push_back(r.wrt[k]);
+          asked.push_back(k);
+        }
+      for (auto const& [out, in] : from[level])
+        if (follow.marked(depends[level], in)) {
+          x.push_back(in);
+          outer.push_back(out);
+        }
+      bool const innermost = level + 1 == levels;
+      importer in(s_.b, &taken, this);
+      sweep_scope const at{s_.b,          scope.index,
+                           region(level), innermost ? nullptr : &in,
+                           scope.control, innermost ? scope.tape : nullptr,
+                           scope.sum};
+      array<symbol> inputs;
+      if (level > 0) inputs = s_.frames[level - 1].maker->inputs();
+      gradient_request here{y.data(), dy.data(), static_cast<int>(y.size()), x.data(),
+                            static_cast<int>(x.size())};
+      here.inputs = level > 0 ? inputs.data() : r.inputs;
+      here.input_count = level > 0 ? inputs.size() : r.input_count;
+      here.made_for = r.made_for;
+      std::vector<symbol> dx(x.size() + 1, none);
+      if (!x.empty() && !backward_sweep(at, here).run(here, dx.data())) return false;
+      for (std::size_t k = 0; k < asked.size(); ++k) result[asked[k]] = dx[k];
+      y.clear();
+      dy.clear();
+      for (std::size_t k = 0; k < outer.size(); ++k)
+        if (dx[asked.size() + k] != none) {
+          y.push_back(outer[k]);
+          dy.push_back(dx[asked.size() + k]);
+        }
+    }
+    return true;
+  }
+
+public:
+  walk_out(graph_state& s, request const& r) : s_(s), r_(r) {}
+  walk_out(walk_out const&) = delete;
+  /// Nothing where no body is built.
+  gradient_walk walk() {
+    if (s_.frames.empty()) return {};
+    return {[](void* with, sweep_scope const& scope, gradient_request const& r, symbol* result) {
+              return static_cast<walk_out*>(with)->run(scope, r, result);
+            },
+            this};
+  }
+};
+
+} // namespace cotangent::dynamic::detail
+
+#endif
