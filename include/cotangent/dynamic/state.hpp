@@ -96,9 +96,9 @@ using control_maker = cotangent::detail::control_builder;
 struct frame {
   std::int32_t region = 0;
   control_maker* maker = nullptr; // null: nothing can be taken into it
-  std::unordered_map<symbol, symbol> known;
-  std::vector<symbol> pieces;                   // tensors of the body that are written in pieces
-  std::unordered_map<symbol, symbol> gradients; // of `graph_state::gradients`, made in the body
+  std::unordered_map<symbol, symbol> known = {};
+  std::vector<symbol> pieces = {};                   // tensors of the body that are written in pieces
+  std::unordered_map<symbol, symbol> gradients = {}; // of `graph_state::gradients`, made in the body
 };
 
 /// Up to so many writers of a tensor are compared with each one that comes.
