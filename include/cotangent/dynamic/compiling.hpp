@@ -77,10 +77,25 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   }
 }
 
+/// What the graph itself computes, its views among it.
+inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map<symbol, int> const& input_of) {
+  std::vector<symbol> found;
+  for (symbol t = 0; t < s.b.get().tensors.size(); ++t) {
+    tensor_symbol const& x = s.b.tensor(t);
+    if (x.region != 0 || x.depth != 0 || look(s, t).dead || input_of.count(t) != 0) continue;
+    symbol const root = root_of(s, t);
+    if (is_written(s, root) || s.is_piecewise(root) || input_of.count(root) != 0) found.push_back(t);
+  }
+  return found;
+}
+
 /// The program that computes what is asked for, with its bindings.
 template <class P>
-P compiled_as(graph_state const& built, lowering const& asked, std::vector<binding> const& binds,
+P compiled_as(graph_state const& built, lowering const& wanted, std::vector<binding> const& binds,
               compile_options const& options, request const& r) {
+  if (!built.frames.empty()) raise<refusals::dynamic_in_body>(built.b, r);
+  lowering asked = wanted;
+  asked.all = asked.all || options.keep_all;
   std::unique_ptr<graph_state> copy;
   lowered low;
   if (built.symbolic.used) {
@@ -113,6 +128,8 @@ P compiled_as(graph_state const& built, lowering const& asked, std::vector<bindi
   for (symbol const t : s.states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
   for (symbol const t : asked.bound)
     if (code->input_of.find(t) == code->input_of.end()) add(t);
+  if (options.keep_all)
+    for (symbol const t : all_computed(s, code->input_of)) add(t);
   for (auto const& [of, to] : asked.updates) add_update(s, of, to, *code, ids, r);
   for (symbol const t : ids)
     if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);

@@ -201,6 +201,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   symbol results[count + 1]{};
   for (int k = 0; k < count; ++k) results[k] = loop.last(k);
   back.keep();
+  tell_made(s);
   return one_or_several(expressions<carried>(s, results));
 }
 
@@ -257,6 +258,7 @@ private:
     symbol results[count + 1]{};
     for (int k = 0; k < count; ++k) results[k] = choice.result(k);
     back.keep();
+    tell_made(s);
     return one_or_several(expressions<out>(s, results));
   }
 };

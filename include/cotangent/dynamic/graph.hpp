@@ -83,9 +83,10 @@ public:
   /// A number.
   template <element_type T> expr<T> constant(T value,
                                              std::source_location where = std::source_location::current()) {
-    return expr<T>(detail::standing{
-        s_.get(), detail::scalar_symbol(*s_, element_of<T>, cotangent::detail::literal_bits<T>(value), where),
-        0});
+    symbol const t =
+        detail::scalar_symbol(*s_, element_of<T>, cotangent::detail::literal_bits<T>(value), where);
+    detail::tell_made(*s_);
+    return expr<T>(detail::standing{s_.get(), t, 0});
   }
   /// A number at every position.
   template <element_type T>
@@ -121,6 +122,7 @@ public:
     detail::undo back(*s_);
     symbol const v = detail::window_on(*s_, of, w, r);
     back.keep();
+    detail::tell_made(*s_);
     return expr<T>(detail::standing{s_.get(), v, 0});
   }
 
@@ -161,6 +163,7 @@ public:
     (void)b.assign(info_of<op::identity>(), &from, 1, &at, 1, nullptr, 0, where);
     writers.push_back(at);
     back.keep();
+    detail::tell_made(*s_);
     return to;
   }
 
@@ -207,6 +210,7 @@ public:
       s_->gradients_here()[x[k]] = dx[k];
       all.push_back(expression(dx[k]));
     }
+    detail::tell_made(*s_);
     return all;
   }
   /// What the last `gradient` that was asked for `x` gave. Throws: `graph_error` where none was.
@@ -336,6 +340,7 @@ private:
     else if (s_->frames.empty()) s_->piecewise.push_back(t);
     else s_->frames.back().pieces.push_back(t);
     back.keep();
+    detail::tell_made(*s_);
     return {s_.get(), t, 0};
   }
 

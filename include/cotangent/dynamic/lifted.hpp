@@ -2,7 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_LIFTED_HPP
 #define COTANGENT_DYNAMIC_LIFTED_HPP
 
-#include <cotangent/dynamic/state.hpp>
+#include <cotangent/dynamic/symbolic_store.hpp>
 
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/indexing.hpp>
@@ -190,6 +190,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     }(std::index_sequence_for<A...>{});
     back.check(r);
     back.keep();
+    tell_made(*s);
     return expr<T>(standing{s, y.id, 0});
   }
 }

@@ -131,6 +131,9 @@ struct compile_options {
   /// those are, for gradients, where that lowers the peak, as is decided by the bytes that come and go with them; null: none.
   /// `program::predicted` says at which cost.
   bool (*mirror)(node const&) = nullptr;
+  /// true: everything that the graph computes is a result, so that `program::value` finds any symbol, also by its name. No
+  /// two values share memory then.
+  bool keep_all = false;
 };
 
 } // namespace cotangent::dynamic

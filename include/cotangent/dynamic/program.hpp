@@ -11,6 +11,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -163,30 +164,39 @@ public:
     throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
-  /// The elements of a result, or of what an input is bound to.
+  /// The elements of a result, or of what an input is bound to. Throws: `graph_error` for a symbol that the program does not
+  /// keep.
   template <class T>
   values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
-    if (code_ != nullptr && has(code_->output_of, y.id())) {
-      auto const k = static_cast<std::size_t>(code_->output_of.at(y.id()));
-      void const* const at = out_[k].is_own ? out_[k].own.data()
-                             : out_[k].data == nullptr && out_[k].arena >= 0 && workspace_.bytes() != 0
-                                 ? in_arena(out_[k].arena)
-                                 : out_[k].data;
-      if (at != nullptr || code_->outputs[k].bytes == 0)
-        return {static_cast<T const*>(at), code_->outputs[k].shape};
-      throw graph_error(located("cotangent: value: the program must have run before it has values",
-                                code_->outputs[k], where));
-    }
-    if (code_ != nullptr && has(code_->input_of, y.id())) {
-      auto const k = static_cast<std::size_t>(code_->input_of.at(y.id()));
-      if (in_[k].is_own) return {static_cast<T const*>(in_[k].own.data()), code_->inputs[k].shape};
-      if (in_[k].data != nullptr) return {static_cast<T const*>(in_[k].data), code_->inputs[k].shape};
-    }
+    values<T> found;
+    if (find_value(y.id(), found, where)) return found;
+    detail::graph_state const* const s = y.where_it_stands().s;
     throw graph_error(
-        located("cotangent: value: an expression must be a result of the program; name it in compile",
+        located(s != nullptr && s->b.tensor(y.id()).region != 0
+                    ? "cotangent: value: a symbol of a loop or branch must not be asked for, since it has a value in each iteration; return it from there and name that in compile"
+                    : not_kept,
                 named(y), where));
   }
-
+  /// The same by the name of a symbol of the graph: the first of that name.
+  template <element_type T>
+  values<T> value(std::string_view name, std::source_location where = std::source_location::current()) const {
+    detail::port const* p = nullptr;
+    auto const look = [&](std::vector<detail::port> const& ports) {
+      for (detail::port const& q : ports)
+        if (q.name == name && (p == nullptr || q.id < p->id)) p = &q;
+    };
+    if (code_ != nullptr && !name.empty()) {
+      look(code_->inputs);
+      look(code_->outputs);
+    }
+    if (p != nullptr && p->type != element_of<T>)
+      throw graph_error(located("cotangent: value: the element type that is asked for must be that of the symbol", *p, where));
+    values<T> found;
+    if (p != nullptr && find_value(p->id, found, where)) return found;
+    message text(not_kept);
+    text.put("; it is ").put(name.data(), static_cast<int>(name.size()));
+    throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
+  }
   /// The elements of an input or a result in the program's own memory, if it was compiled with `own_memory` and this is
   /// not bound. An input has to be written there before each run; a run may leave a result in its place.
   template <class T>
@@ -226,6 +236,28 @@ public:
   int step_count() const noexcept { return code_->code.step_count(); }
 
 private:
+  static constexpr char const* not_kept =
+      "cotangent: value: an expression must be a result of the program; name it in compile, or compile with keep_all";
+  /// The elements of a result or an input; false where the symbol is neither, or an input without memory.
+  template <class T> bool find_value(symbol t, values<T>& to, std::source_location where) const {
+    if (code_ != nullptr && has(code_->output_of, t)) {
+      auto const k = static_cast<std::size_t>(code_->output_of.at(t));
+      void const* const at = out_[k].is_own ? out_[k].own.data()
+                             : out_[k].data == nullptr && out_[k].arena >= 0 && workspace_.bytes() != 0
+                                 ? in_arena(out_[k].arena)
+                                 : out_[k].data;
+      if (at == nullptr && code_->outputs[k].bytes != 0)
+        throw graph_error(located("cotangent: value: the program must have run before it has values",
+                                  code_->outputs[k], where));
+      to = {static_cast<T const*>(at), code_->outputs[k].shape};
+      return true;
+    }
+    if (code_ == nullptr || !has(code_->input_of, t)) return false;
+    auto const k = static_cast<std::size_t>(code_->input_of.at(t));
+    if (!in_[k].is_own && in_[k].data == nullptr) return false;
+    to = {static_cast<T const*>(in_[k].is_own ? in_[k].own.data() : in_[k].data), code_->inputs[k].shape};
+    return true;
+  }
   static any_expr expression_of(symbolic_tensor const& t) {
     return {detail::standing{t.s, t.id, 0}, t.present() ? t.s->b.tensor(t.id).type : element::float64};
   }

@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/compiling.hpp>
 #include <cotangent/dynamic/symbolic_backward.hpp>
 #include <cotangent/dynamic/symbolic_edges.hpp>
+#include <cotangent/dynamic/symbolic_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,17 +16,6 @@
 #include <vector>
 
 namespace cotangent::dynamic {
-
-/// What `symbolic_graph::compile` is told.
-struct symbolic_compile {
-  std::vector<symbolic_tensor> outputs{};
-  std::vector<binding> binds{};
-  std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
-  std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
-  bool exact = false, own_memory = false;                             // see `compile_options`
-  std::int64_t fit = 0;
-  bool (*mirror)(node const&) = nullptr;
-};
 
 /// A `ct::dynamic::graph`, or a sub-graph of it, by its symbols: a small value that refers to it.
 ///
@@ -112,7 +102,9 @@ public:
     g.owner = id;
     g.condition = asked;
     g.condition_last = last;
-    return detail::exec_handle(*s_, id);
+    symbolic_exec const made = detail::exec_handle(*s_, id);
+    detail::tell_made(*s_);
+    return made;
   }
   /// Another condition for this body.
   void set_condition(symbolic_tensor const& condition, bool last = false,
@@ -128,6 +120,7 @@ public:
       symbol const t =
           detail::new_tensor(*s_, region_, element::int64, s_->b.shape(dimensions{}), false, "count");
       detail::graph_at(*s_, region_).count = t;
+      detail::tell_made(*s_);
     }
     return detail::handle_of(*s_, detail::graph_at(*s_, region_).count);
   }
@@ -151,6 +144,7 @@ public:
     if (taken) detail::raise_graph<refusals::symbolic_carry_twice>(s_->b, r);
     back.keep();
     g.carries.emplace_back(pair[0], pair[1]);
+    detail::tell_made(*s_);
   }
 
   /// One of several branches, by an integer scalar: see `branch` and `bypass`.
@@ -168,7 +162,9 @@ public:
     detail::exec_record x;
     x.kind = detail::exec_kind::choice;
     x.selector = t;
-    return detail::exec_handle(*s_, run(std::move(x), "case_of", name, where));
+    symbolic_exec const made = detail::exec_handle(*s_, run(std::move(x), "case_of", name, where));
+    detail::tell_made(*s_);
+    return made;
   }
   /// The next branch of a choice, numbered from 0: a sub-graph. What it writes of the symbols around it, all branches of
   /// that choice have to write.
@@ -197,19 +193,24 @@ public:
     if (!fits) detail::raise_graph<refusals::symbolic_bypass>(s_->b, r);
     back.keep();
     detail::exec_at(*s_, id).bypasses.emplace_back(pair[0], pair[1]);
+    detail::tell_made(*s_);
   }
 
-  /// What stands here for a symbol of a graph around: always the same symbol. Of one of a sub-graph of this graph: what it
-  /// stands for, absent where that is nothing.
+  /// What stands here for a symbol of a graph around: always the same symbol. For a symbol of a sub-graph of this graph: what
+  /// it reads here, or, where the sub-graph writes it, what gets its last value. It is made where there is none. Absent for
+  /// counts, and for what stays inside of a sub-graph that cannot be changed any more.
   symbolic_tensor resolve(symbolic_tensor const& t,
                           std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("resolve", where);
     symbol const id = detail::checked(*s_, t, r);
-    for (symbol at = id; at != none; at = detail::look(*s_, at).outer)
-      if (s_->b.tensor(at).region == region_) return detail::handle_of(*s_, at);
+    bool inside = false;
     for (std::int32_t up = s_->b.tensor(id).region; up != none; up = detail::graph_at(*s_, up).parent)
-      if (up == region_) return {};
-    return detail::handle_of(*s_, detail::resolved(*s_, region_, id, r));
+      inside = inside || up == region_;
+    symbol const found =
+        inside ? detail::resolved_outwards(*s_, region_, id, r) : detail::resolved(*s_, region_, id, r);
+    symbolic_tensor const t_here = detail::handle_of(*s_, found);
+    detail::tell_made(*s_);
+    return t_here;
   }
   /// Lets a symbol of this sub-graph stand for one of the graph around: for what it reads, or, where this writes it, for
   /// what it gives.
@@ -233,6 +234,7 @@ public:
     back.keep();
     detail::record(*s_, in).outer = out;
     detail::graph_at(*s_, region_).outer_inner.emplace_back(out, in);
+    detail::tell_made(*s_);
   }
 
   /// The symbol of another graph that belongs to this one; `backward` sets it for what a loop keeps. Absent where none does.
@@ -265,13 +267,22 @@ public:
                           std::vector<symbolic_tensor> const& wrt, std::vector<symbolic_tensor> const& seeds,
                           gradient_options const& options,
                           std::source_location where = std::source_location::current()) const {
+    return backward({outputs, wrt, seeds, {}, {}, options.policy, options.tape, options.sum}, where);
+  }
+  /// The same of a part of the graph: see `symbolic_backward`.
+  gradient_table backward(symbolic_backward const& what,
+                          std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("backward", where);
     if (region_ != 0) detail::raise_graph<refusals::symbolic_not_root>(s_->b, r);
     std::vector<symbol> y, dy, x;
-    for (symbolic_tensor const& t : outputs) y.push_back(local(t, r));
-    for (symbolic_tensor const& t : seeds) dy.push_back(local(t, r));
-    for (symbolic_tensor const& t : wrt) x.push_back(local(t, r));
-    return detail::table_of_gradients(*s_, y, std::move(dy), x, options, r);
+    for (symbolic_tensor const& t : what.outputs) y.push_back(local(t, r));
+    for (symbolic_tensor const& t : what.seeds) dy.push_back(local(t, r));
+    for (symbolic_tensor const& t : what.wrt) x.push_back(local(t, r));
+    std::vector<bool> const part = between(what.sources, what.destinations, r);
+    gradient_table table = detail::table_of_gradients(*s_, y, std::move(dy), x,
+                                                      {what.policy, what.tape, what.sum}, r, part.empty() ? nullptr : &part);
+    detail::tell_made(*s_);
+    return table;
   }
 
   /// The gradient that was made last with respect to `t`, by symbols or by expressions, also one of a graph that was read
@@ -312,7 +323,8 @@ public:
                                         {.exact = what.exact,
                                          .own_memory = what.own_memory,
                                          .fit = what.fit,
-                                         .mirror = what.mirror},
+                                         .mirror = what.mirror,
+                                         .keep_all = what.keep_all},
                                         r);
   }
 
@@ -355,7 +367,6 @@ private:
     e.graph = region_;
     e.pending = true;
     std::int32_t const id = detail::new_exec(*s_, std::move(e));
-    tell(s_->symbolic.hooks->exec, detail::exec_handle(*s_, id));
     return id;
   }
   detail::request body_request(std::string_view name, std::source_location where) const {

@@ -94,12 +94,32 @@ inline void follow_forward(graph_state& s, std::int32_t first, array<std::int32_
   }
 }
 
+/// A walk over some of the operations of the graph itself: the others are constant.
+class part_walk {
+  builder& b_;
+  array<bool> const& part_; // by node
+
+public:
+  part_walk(builder& b, array<bool> const& part) : b_(b), part_(part) {}
+  gradient_walk walk() {
+    return {[](void* with, sweep_scope const& whole, gradient_request const& r, symbol* result) {
+              part_walk const& self = *static_cast<part_walk*>(with);
+              region_index index(self.b_.get(), order_of(self.b_.get()).nodes.data());
+              index.keep_of_graph(self.part_);
+              sweep_scope const scope{self.b_,       index,      whole.region, whole.in,
+                                      whole.control, whole.tape, whole.sum};
+              return backward_sweep(scope, r).run(r, result);
+            },
+            this};
+  }
+};
+
 /// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
-/// caller goes back to where a graph of symbols was.
+/// caller goes back to where a graph of symbols was. `part`: by operation, whether it is differentiated; null: all are.
 template <class = void>
 std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& dy,
                                      std::vector<symbol> const& x, gradient_options const& options, request r,
-                                     bool undone = false) {
+                                     bool undone = false, std::vector<bool> const* part = nullptr) {
   builder& b = s.b;
   std::unique_ptr<whole_undo> all;
   std::unique_ptr<builder> before;
@@ -133,11 +153,17 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   for (std::int32_t i = 0; s.symbolic.used && i < first; ++i) made_for.push(none);
   users_sum sums(s, r, options);
   walk_out out(s, r);
+  array<bool> among;
+  for (std::int32_t i = 0; part != nullptr && i < first; ++i) {
+    std::int32_t const e = s.symbolic.node_exec[static_cast<std::size_t>(i)];
+    among.push(e != none && static_cast<std::size_t>(e) < part->size() && (*part)[static_cast<std::size_t>(e)]);
+  }
+  part_walk some(b, among);
   cotangent::gradient(b,
                       {y.data(), dy.empty() ? nullptr : dy.data(), static_cast<int>(y.size()), x.data(),
                        static_cast<int>(x.size()), options.policy, inputs.data(),
                        static_cast<int>(inputs.size()), tape, s.symbolic.used ? &made_for : nullptr,
-                       sums.how(), out.walk()},
+                       sums.how(), part != nullptr ? some.walk() : out.walk()},
                       dx.data());
   sums.check();
   if (failure const f = b.failed(); f.why == why<refusals::unreachable_wrt>() && f.left.number >= 0) {
@@ -201,9 +227,13 @@ namespace detail {
 
 /// Which of the outputs depend on one of `x`: what was written of them was computed from it.
 inline std::vector<bool> depending(graph_state const& s, std::vector<symbol> const& y,
-                                   std::vector<symbol> const& x) {
+                                   std::vector<symbol> const& x, std::vector<bool> const* part) {
   graph const& g = s.b.get();
-  exec_order const order = order_in(s, 0, false);
+  std::vector<std::int32_t> among;
+  for (std::int32_t const e : graph_at(s, 0).execs)
+    if (part == nullptr || (static_cast<std::size_t>(e) < part->size() && (*part)[static_cast<std::size_t>(e)]))
+      among.push_back(e);
+  exec_order const order = order_in(s, 0, false, &among);
   std::vector<std::int32_t> readers;
   auto const meet = [&](symbol t, std::vector<symbol> const& all, auto found) {
     for (std::size_t k = 0; k < all.size(); ++k)
@@ -250,7 +280,7 @@ inline void join_pieces(graph_state& s, gradient_table& table, std::vector<symbo
 
 inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> dy,
                                          std::vector<symbol> const& x, gradient_options const& options,
-                                         request const& r) {
+                                         request const& r, std::vector<bool> const* part) {
   builder& b = s.b;
   whole_undo back(s);
   bool scalars = dy.empty();
@@ -262,7 +292,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   std::int32_t const first = b.get().nodes.size();
-  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, options, r, true);
+  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, options, r, true, part);
   std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
   for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
     if (taken[static_cast<std::size_t>(dx[k])]) {
@@ -273,7 +303,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   gradient_table table(s);
-  std::vector<bool> const depends = depending(s, y, x);
+  std::vector<bool> const depends = depending(s, y, x, part);
   for (std::size_t j = 0; j < y.size(); ++j)
     if (depends[j] && j < dy.size()) table.add(y[j], handle_of(s, dy[j]), false);
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -292,7 +322,8 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
 namespace cotangent::dynamic::detail {
 extern template void restore(graph_state&, graph_state&);
 extern template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&,
-                                                     std::vector<symbol> const&, gradient_options const&, request, bool);
+                                                     std::vector<symbol> const&, gradient_options const&, request, bool,
+                                                     std::vector<bool> const*);
 } // namespace cotangent::dynamic::detail
 #endif
 

@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/symbolic_changes.hpp>
 #include <cotangent/dynamic/symbolic_order.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
@@ -60,11 +61,45 @@ public:
   void autogen(autogen_of what = autogen_of::all,
                std::source_location where = std::source_location::current()) const {
     (void)changing("autogen", where);
+    generate(detail::graph_at(*s_, region_).execs, what);
+  }
+  /// The same, where both operations are among these. Sources and destinations are those of the whole graph.
+  void autogen(std::vector<symbolic_exec> const& among, autogen_of what = autogen_of::all,
+               std::source_location where = std::source_location::current()) const {
+    generate(here_all(among, changing("autogen", where)), what);
+  }
+
+  /// The operations that run directly after this one, in the order in which they were made: by data, by hand, or as its
+  /// adjoint.
+  std::vector<symbolic_exec> successors_of(symbolic_exec const& e,
+                                           std::source_location where = std::source_location::current()) const {
+    return neighbours(e, true, asking("successors_of", where));
+  }
+  /// The operations that run directly before it.
+  std::vector<symbolic_exec> predecessors_of(symbolic_exec const& e,
+                                             std::source_location where = std::source_location::current()) const {
+    return neighbours(e, false, asking("predecessors_of", where));
+  }
+
+private:
+  std::vector<symbolic_exec> neighbours(symbolic_exec const& e, bool after, detail::request const& r) const {
+    std::int32_t const id = detail::checked(*s_, e, r);
+    detail::exec_order const order = detail::order_in(*s_, detail::exec_at(*s_, id).graph);
+    auto const at = static_cast<std::size_t>(order.place.at(id));
+    std::vector<std::int32_t> places = after ? order.after[at] : order.before[at];
+    std::sort(places.begin(), places.end());
+    std::vector<symbolic_exec> found;
+    for (std::int32_t const k : places)
+      found.push_back(detail::exec_handle(*s_, order.execs[static_cast<std::size_t>(k)]));
+    return found;
+  }
+  void generate(std::vector<std::int32_t> const& among, autogen_of what) const {
     if (what != autogen_of::ends) {
-      detail::exec_order const order = detail::order_in(*s_, region_, false);
-      for (std::size_t k = 0; k < order.execs.size(); ++k) {
-        detail::exec_at(*s_, order.execs[k]).after.clear();
-        detail::exec_at(*s_, order.execs[k]).before.clear();
+      detail::exec_order const order = detail::order_in(*s_, region_, false, &among);
+      auto const listed = [&](std::int32_t e) { return order.place.count(e) != 0; };
+      for (std::int32_t const e : order.execs) {
+        std::erase_if(detail::exec_at(*s_, e).after, listed);
+        std::erase_if(detail::exec_at(*s_, e).before, listed);
       }
       for (std::size_t k = 0; k < order.execs.size(); ++k)
         for (std::int32_t const next : order.after[k]) {
@@ -88,6 +123,7 @@ public:
     g.sources_set = g.destinations_set = true;
   }
 
+public:
   /// The operation whose adjoint this is a part of, as `backward` made it, and which it runs after: there is an edge, until
   /// `disjoin` takes it away. Absent for sums of cotangents, and for what no gradient made.
   symbolic_exec forward_of(symbolic_exec const& e,
@@ -182,6 +218,19 @@ protected:
     std::vector<std::int32_t> ids;
     for (symbolic_exec const& e : all) ids.push_back(here(e, r));
     return ids;
+  }
+  /// By operation, whether it is on a path from a source to a destination; empty where neither are given.
+  std::vector<bool> between(std::vector<symbolic_exec> const& sources, std::vector<symbolic_exec> const& destinations,
+                            detail::request const& r) const {
+    std::vector<bool> on;
+    if (sources.empty() && destinations.empty()) return on;
+    std::vector<std::int32_t> const from = here_all(sources, r), to = here_all(destinations, r);
+    detail::exec_order const order = detail::order_in(*s_, region_, false);
+    std::vector<bool> const runs =
+        detail::between(order, from.empty() ? nullptr : &from, to.empty() ? nullptr : &to);
+    on.resize(s_->symbolic.execs.size());
+    for (std::size_t k = 0; k < runs.size(); ++k) on[static_cast<std::size_t>(order.execs[k])] = runs[k];
+    return on;
   }
   std::vector<symbolic_tensor> handles(std::vector<symbol> const& all) const {
     std::vector<symbolic_tensor> found;

@@ -133,7 +133,7 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
       symbol at = t;
       while (s.b.tensor(at).region != 0 && look(s, at).outer != none && look(s, look(s, at).outer).lifted)
         at = look(s, at).outer;
-      if (s.b.tensor(at).region == 0) l.stands_for.emplace_back(t, at);
+      if (s.b.tensor(at).region == 0 && !is_written(s, at)) l.stands_for.emplace_back(t, at);
       continue;
     }
     give_part(s, t, to.bound, l, r);

@@ -140,11 +140,14 @@ inline std::int32_t forward_of(graph_state const& s, std::int32_t e) {
 }
 
 /// `adjoints`: with the edges from operations to their adjoints. They only order: what is not needed is not run for them.
-template <class = void> exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = true) {
+/// `among`: these operations of the region alone; null: all.
+template <class = void>
+exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = true,
+                    std::vector<std::int32_t> const* among = nullptr) {
   exec_order o;
   bool noops = false;
-  for (std::int32_t const e : graph_at(s, region).execs) {
-    o.place.emplace(e, static_cast<std::int32_t>(o.execs.size()));
+  for (std::int32_t const e : among != nullptr ? *among : graph_at(s, region).execs) {
+    if (!o.place.emplace(e, static_cast<std::int32_t>(o.execs.size())).second) continue;
     o.execs.push_back(e);
     noops = noops ||
             (exec_at(s, e).kind == exec_kind::operation && exec_at(s, e).what.kind() == command::form::nothing);
@@ -169,7 +172,8 @@ template <class = void> exec_order order_in(graph_state const& s, std::int32_t r
       o.before[static_cast<std::size_t>(next)].push_back(at);
     };
     for (std::int32_t const next : o.after[k]) add(next);
-    for (std::int32_t const e : exec_at(s, o.execs[k]).after) add(o.place.at(e));
+    for (std::int32_t const e : exec_at(s, o.execs[k]).after)
+      if (auto const next = o.place.find(e); next != o.place.end()) add(next->second);
     o.after[k] = std::move(once);
   }
   return o;
@@ -242,7 +246,7 @@ inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template exec_order order_in(graph_state const&, std::int32_t, bool);
+extern template exec_order order_in(graph_state const&, std::int32_t, bool, std::vector<std::int32_t> const*);
 } // namespace cotangent::dynamic::detail
 #endif
 

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_SYMBOLIC_REALISE_HPP
 #define COTANGENT_DYNAMIC_SYMBOLIC_REALISE_HPP
 
-#include <cotangent/dynamic/symbolic_store.hpp>
+#include <cotangent/dynamic/symbolic_resolve.hpp>
 
 #include <cotangent/graph/verify_shapes.hpp>
 

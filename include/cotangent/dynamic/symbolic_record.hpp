@@ -129,18 +129,23 @@ struct symbolic_record {
   std::vector<symbol> free_tensors;    // dead, to be used again
   std::vector<std::int32_t> free_execs;
   std::shared_ptr<symbolic_hooks> hooks = std::make_shared<symbolic_hooks>();
+  std::vector<symbol> made_tensors;    // by this API, before the hooks were told
+  std::vector<std::int32_t> made_execs;
+  symbol told = 0;   // the hooks were told of the symbols before this one
   bool used = false; // somebody has asked for the symbolic API
 
   symbolic_record() = default;
   symbolic_record(symbolic_record const& o)
       : tensors(o.tensors), execs(o.execs), node_exec(o.node_exec), graphs(o.graphs),
-        free_tensors(o.free_tensors), free_execs(o.free_execs), used(o.used) {}
+        free_tensors(o.free_tensors), free_execs(o.free_execs), told(o.told), used(o.used) {}
   symbolic_record(symbolic_record&&) = default;
   symbolic_record& operator=(symbolic_record&&) = default;
   symbolic_record& operator=(symbolic_record const&) = delete;
 
   /// Forgets what is no longer in the graph.
   void take_back(std::int32_t tensor_count, std::int32_t node_count, std::int32_t region_count) {
+    if (told > tensor_count) told = tensor_count;
+    std::erase_if(made_tensors, [&](symbol t) { return t >= tensor_count; });
     if (tensors.size() > static_cast<std::size_t>(tensor_count))
       tensors.resize(static_cast<std::size_t>(tensor_count));
     while (node_exec.size() > static_cast<std::size_t>(node_count)) {
@@ -163,6 +168,7 @@ private:
     if (!x.foreign || !x.nodes.empty()) return;
     if (static_cast<std::size_t>(x.graph) < graphs.size())
       std::erase(graphs[static_cast<std::size_t>(x.graph)].execs, e);
+    std::erase(made_execs, e);
     std::uint32_t const generation = x.generation + 1;
     x = {};
     x.dead = true;

@@ -65,6 +65,7 @@ inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
     exec_at(s, at) = std::move(e);
   } else s.symbolic.execs.push_back(std::move(e));
   graph_at(s, region).execs.push_back(at);
+  s.symbolic.made_execs.push_back(at);
   return at;
 }
 
@@ -172,7 +173,43 @@ inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::in
   fresh.generation = look(s, t).generation;
   record(s, t) = fresh;
   graph_at(s, region).tensors.push_back(t);
+  s.symbolic.made_tensors.push_back(t);
   return t;
+}
+
+/// Whether a symbol is a part of how one operation of this API is computed: it has no name outside.
+inline bool is_internal(graph_state const& s, symbol t) {
+  graph const& g = s.b.get();
+  std::int32_t node = g.tensors[t].producer;
+  bool const made = node != none;
+  if (!made) node = g.regions[g.tensors[t].region].owner;
+  if (node == none || static_cast<std::size_t>(node) >= s.symbolic.node_exec.size()) return false;
+  std::int32_t const e = s.symbolic.node_exec[static_cast<std::size_t>(node)];
+  return e == none ? made : !exec_at(s, e).foreign;
+}
+
+/// Calls the hooks for what was made since they were called last: by this API, by expressions, by gradients. First tensors
+/// and aliases, then operations, each in the order in which they were made; of several hooks the one set last, first. A hook
+/// may make symbols and set hooks.
+template <class = void> void tell_made(graph_state& s) {
+  symbolic_record& all = s.symbolic;
+  if (!all.used) return;
+  std::shared_ptr<symbolic_hooks> const hooks = all.hooks;
+  bool const any = !hooks->tensor.empty() || !hooks->alias.empty() || !hooks->exec.empty();
+  if (any) keep_in_step(s);
+  std::vector<symbol> tensors = std::exchange(all.made_tensors, {});
+  std::vector<std::int32_t> const execs = std::exchange(all.made_execs, {});
+  symbol const first = std::exchange(all.told, s.b.get().tensors.size());
+  if (!any) return;
+  for (symbol t = first; t < s.b.get().tensors.size(); ++t)
+    if (!look(s, t).own && !is_internal(s, t)) tensors.push_back(t);
+  auto const tell = [](auto const list, auto const& made) { // a copy
+    for (auto at = list.rbegin(); at != list.rend(); ++at) at->second(made);
+  };
+  for (symbol const t : tensors)
+    if (!look(s, t).dead) tell(s.b.tensor(t).base == none ? hooks->tensor : hooks->alias, handle_of(s, t));
+  for (std::int32_t const e : execs)
+    if (!exec_at(s, e).dead) tell(hooks->exec, exec_handle(s, e));
 }
 
 inline symbol root_of(graph_state const& s, symbol t) {
@@ -188,22 +225,6 @@ inline bool is_written(graph_state const& s, symbol t) {
   if (s.b.tensor(root).producer != none) return true;
   auto const at = s.written.find(root);
   return at != s.written.end() && !at->second.empty();
-}
-
-/// The symbol by which a sub-graph knows `t` of a graph around it.
-inline symbol resolved(graph_state& s, std::int32_t region, symbol t, request const& r) {
-  if (s.b.tensor(t).region == region) return t;
-  if (region == 0) raise_graph<refusals::symbolic_sub_graph>(s.b, r);
-  symbol const outer = resolved(s, graph_at(s, region).parent, t, r);
-  for (auto const& [o, i] : graph_at(s, region).outer_inner)
-    if (o == outer) return i;
-  if (graph_at(s, region).sealed) raise_graph<refusals::symbolic_sealed>(s.b, r);
-  tensor_symbol const like = s.b.tensor(outer);
-  symbol const inner = new_tensor(s, region, like.type, like.shape, is_unknown(s, outer), {});
-  s.b.edit().tensors[inner].name = like.name;
-  record(s, inner).outer = outer;
-  graph_at(s, region).outer_inner.emplace_back(outer, inner);
-  return inner;
 }
 
 /// Takes back what was added, unless it is told that all went well. (What was changed, its user puts back.)
@@ -228,6 +249,7 @@ public:
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
 extern template void keep_in_step(graph_state&);
+extern template void tell_made(graph_state&);
 } // namespace cotangent::dynamic::detail
 #endif
 

@@ -96,11 +96,6 @@ protected:
       detail::raise_graph<refusals::symbolic_sub_graph>(s_->b, r);
     return id;
   }
-  template <class List, class Handle> static void tell(List const& list, Handle const& h) {
-    List const copy = list; // a hook may set others
-    for (auto at = copy.rbegin(); at != copy.rend(); ++at) at->second(h);
-  }
-
   /// Whether an operation of this graph may write these symbols, besides `own`.
   void check_places(std::vector<symbol> const& out, detail::request r) const {
     builder const& b = s_->b;
@@ -194,8 +189,9 @@ public:
     detail::name_symbol(s_->b, t, name);
     detail::record(*s_, t).own = true;
     detail::graph_at(*s_, region_).tensors.push_back(t);
+    s_->symbolic.made_tensors.push_back(t);
     back.keep();
-    tell(s_->symbolic.hooks->alias, detail::handle_of(*s_, t));
+    detail::tell_made(*s_);
     return detail::handle_of(*s_, t);
   }
 
@@ -223,19 +219,21 @@ public:
     }
     claim(id);
     back.keep();
-    tell(s_->symbolic.hooks->exec, detail::exec_handle(*s_, id));
-    return detail::exec_handle(*s_, id);
+    symbolic_exec const made = detail::exec_handle(*s_, id);
+    detail::tell_made(*s_);
+    return made;
   }
 
 private:
   template <class List, class Hook> auto hooked(List detail::symbolic_hooks::* list, Hook&& hook) const {
+    detail::tell_made(*s_); // the others
     detail::symbolic_hooks& all = *s_->symbolic.hooks;
     (all.*list).emplace_back(++all.next, std::forward<Hook>(hook));
     return detail::hook_guard<List>(s_->symbolic.hooks, list, all.next);
   }
 
 public:
-  // ---- what is called when a symbol was made, in this graph or a sub-graph: the hook set last, first
+  // ---- what is called when a symbol was made, in the graph or any sub-graph, by this API, by expressions or by gradients
 
   [[nodiscard]] auto on_tensor(std::function<void(symbolic_tensor)> hook) const {
     return hooked(&detail::symbolic_hooks::tensor, std::move(hook));
@@ -252,6 +250,7 @@ protected:
   void forget(std::int32_t id) const {
     detail::exec_record& e = detail::exec_at(*s_, id);
     std::erase(detail::graph_at(*s_, e.graph).execs, id);
+    std::erase(s_->symbolic.made_execs, id);
     std::uint32_t const generation = e.generation + 1;
     e = {};
     e.dead = true;
@@ -262,8 +261,9 @@ protected:
 private:
   symbolic_tensor made(symbol t, detail::symbolic_undo& back) const {
     back.keep();
-    tell(s_->symbolic.hooks->tensor, detail::handle_of(*s_, t));
-    return detail::handle_of(*s_, t);
+    symbolic_tensor const handle = detail::handle_of(*s_, t);
+    detail::tell_made(*s_);
+    return handle;
   }
 };
 

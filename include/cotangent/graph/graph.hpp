@@ -168,6 +168,13 @@ public:
   constexpr int count(std::int32_t r) const noexcept {
     return begin_.size() == 0 ? node_count_ : begin_[r + 1] - begin_[r];
   }
+  /// Leaves out nodes of the graph itself that are not marked; newer ones stay. An order must have been given.
+  constexpr void keep_of_graph(array<bool> const& kept) {
+    std::int32_t first = begin_[1];
+    for (std::int32_t k = begin_[1]; k-- > begin_[0];)
+      if (std::int32_t const i = nodes_[k]; i >= kept.size() || kept[i]) nodes_[--first] = i;
+    begin_[0] = first;
+  }
   /// Null where there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* list(std::int32_t r) const noexcept {
     return begin_.size() == 0 ? nullptr : nodes_.data() + begin_[r];

@@ -28,6 +28,8 @@ public:
     for (symbol t = symbol_count_; t-- > 0;) low_[g.tensors[t].region] = t;
     for (symbol t = 0; t < symbol_count_; ++t) high_[g.tensors[t].region] = t + 1;
   }
+  /// Leaves those nodes of the graph itself out that are not marked, of those that there were when marks were set.
+  constexpr void keep_of_graph(array<bool> const& kept) { nodes_.keep_of_graph(kept); }
   constexpr int count(std::int32_t r) const noexcept { return nodes_.count(r); }
   /// Null where there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* nodes(std::int32_t r) const noexcept { return nodes_.list(r); }

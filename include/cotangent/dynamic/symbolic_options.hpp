@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_OPTIONS_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_OPTIONS_HPP
+
+#include <cotangent/dynamic/options.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+// What the functions of a graph by its symbols are told.
+
+namespace cotangent::dynamic {
+
+/// What `symbolic_graph::compile` is told.
+struct symbolic_compile {
+  std::vector<symbolic_tensor> outputs{};
+  std::vector<binding> binds{};
+  std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
+  std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
+  bool exact = false, own_memory = false;                             // see `compile_options`
+  std::int64_t fit = 0;
+  bool (*mirror)(node const&) = nullptr;
+  bool keep_all = false;
+};
+
+/// What `symbolic_graph::backward` is told. With sources or destinations only operations on a path from a source to a
+/// destination are differentiated: other operations are constant, as if their results were given.
+struct symbolic_backward {
+  std::vector<symbolic_tensor> outputs{}, wrt{}, seeds{};
+  std::vector<symbolic_exec> sources{}, destinations{}; // nothing: all operations
+  unreachable policy = unreachable::zeros;              // and the rest as in `gradient_options`
+  tape_options tape = {};
+  std::function<any_expr(std::vector<any_expr> const&)> sum = {};
+};
+
+} // namespace cotangent::dynamic
+
+#endif
