@@ -10,6 +10,25 @@
 
 namespace cotangent {
 
+namespace detail {
+
+// Arithmetic of sizes, strides and bytes that ends at the largest and the smallest number. No memory can hold the largest,
+// so that it is refused where it is asked for.
+constexpr std::int64_t capped_sum(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t r = 0;
+  return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+constexpr std::int64_t capped_product(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t r = 0;
+  return __builtin_mul_overflow(a, b, &r) ? ((a < 0) != (b < 0) ? INT64_MIN : INT64_MAX) : r;
+}
+/// Bytes rounded up to whole cache lines.
+constexpr std::int64_t whole_lines(std::int64_t bytes) noexcept {
+  return bytes > INT64_MAX - 63 ? INT64_MAX : (bytes + 63) / 64 * 64;
+}
+
+} // namespace detail
+
 /// The size of one axis: a number, or a formula over names that are bound when the program runs.
 ///
 /// `extent(3)`, `extent("n")` and `extent("2*n+m")` are made by the compiler from template arguments;

@@ -10,6 +10,9 @@ namespace cotangent {
 
 inline constexpr int max_rank = 8;
 
+/// The largest number of elements: more would take more bytes than a pointer difference counts.
+inline constexpr std::int64_t max_size = (std::int64_t{1} << 60) - 1;
+
 /// The extents of a tensor, outermost first. A regular value, at compile time as at run time.
 struct shape {
   std::uint8_t rank = 0;

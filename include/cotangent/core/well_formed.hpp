@@ -26,9 +26,6 @@ COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tenso
 
 namespace cotangent {
 
-/// More elements would take more bytes than a pointer difference counts.
-inline constexpr std::int64_t max_size = (std::int64_t{1} << 60) - 1;
-
 /// Extents of which a tensor, a view or an expression can be made.
 template <extent... E>
 concept well_formed_extents =

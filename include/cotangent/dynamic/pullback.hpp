@@ -53,7 +53,7 @@ struct split_code {
   std::int64_t wide_bytes = 0; // of all narrow values as the programs take them
 
   std::int64_t wide(std::size_t k) const {
-    return (elements(k) * static_cast<std::int64_t>(size_of(saved[k].type)) + 63) / 64 * 64;
+    return cotangent::detail::whole_lines(elements(k) * static_cast<std::int64_t>(size_of(saved[k].type)));
   }
   /// Of a record, where it stands on the tape.
   std::int64_t elements(std::size_t k) const { return saved[k].depth > 0 ? 1 : saved[k].shape.size().number; }

@@ -2,6 +2,8 @@
 #ifndef COTANGENT_GRAPH_BUILDER_HPP
 #define COTANGENT_GRAPH_BUILDER_HPP
 
+#include <cotangent/core/refusal.hpp>
+
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/graph/graph.hpp>
 #include <cotangent/graph/hash_index.hpp>
@@ -10,6 +12,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
+
+namespace cotangent::refusals {
+COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
+} // namespace cotangent::refusals
 
 namespace cotangent {
 
@@ -120,10 +126,10 @@ public:
     return -static_cast<dimension>(g_.extents.size());
   }
   constexpr dimension sum(dimension a, dimension b) {
-    return a >= 0 && b >= 0 ? a + b : size(extent_of(a) + extent_of(b));
+    return a >= 0 && b >= 0 ? fitting(detail::capped_sum(a, b)) : size(extent_of(a) + extent_of(b));
   }
   constexpr dimension product(dimension a, dimension b) {
-    return a >= 0 && b >= 0 ? a * b : size(extent_of(a) * extent_of(b));
+    return a >= 0 && b >= 0 ? fitting(detail::capped_product(a, b)) : size(extent_of(a) * extent_of(b));
   }
   /// The number of elements.
   constexpr dimension count(dimensions const& d) {
@@ -137,6 +143,10 @@ public:
     h |= 1; // 0 says that an entry is not to be found
     if (std::int32_t const at = shapes_.find_or_add(h, [&](std::int32_t k) { return g_.shapes[k] == d; }); at != none)
       return at;
+    dimension elements = 1; // axes of size 0 counted as 1, so that strides fit, too
+    for (int k = 0; k < d.rank; ++k)
+      if (d.size[k] > 0) elements = detail::capped_product(elements, d.size[k]);
+    (void)fitting(elements);
     g_.shapes.push(d);
     return g_.shapes.size() - 1;
   }
@@ -275,6 +285,12 @@ public:
   }
 
 private:
+  /// A number of elements, which is refused where it is too large.
+  constexpr dimension fitting(dimension n) noexcept {
+    if (n <= max_size) return n;
+    refuse<refusals::shape_too_large>(n, max_size, place);
+    return 0;
+  }
   static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
                                          std::int64_t const* numbers, int number_count, element type,
                                          std::int32_t shape, std::int32_t region) noexcept {

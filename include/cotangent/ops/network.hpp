@@ -94,7 +94,7 @@ constexpr term split(term x, int axis, std::int64_t const* sizes, int count, int
   for (int j = 0; j < count; ++j) {
     fits = fits && sizes[j] >= 0;
     if (j == k) start = sum;
-    sum += sizes[j];
+    sum = cotangent::detail::capped_sum(sum, fits ? sizes[j] : 0);
   }
   if (!fits || count < 1 || sum != x.dims().size[axis])
     return x.b->refuse<refusals::split_sizes>(fits ? sum : 0, x.dims().size[axis], x.b->place), x;

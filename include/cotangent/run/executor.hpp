@@ -104,7 +104,7 @@ template <class Stage> struct nests {
     std::int64_t scratch = nests::most_whole_scratch([](dimension d) { return d; });
     for (int k = 0; k < P.size.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
-    return static_cast<std::size_t>(bytes + (scratch + 63) / 64 * 64);
+    return static_cast<std::size_t>(detail::capped_sum(bytes, detail::whole_lines(scratch)));
   }();
 
   /// The same for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic extent.
@@ -169,7 +169,7 @@ private:
     for (int k = 0; k < P.size.derived; ++k) {
       derived_size const& d = T.derived.data[k];
       std::int64_t const a = x.value(d.a), b = x.value(d.b);
-      x.size[P.known_sizes + k] = d.product ? a * b : a + b;
+      x.size[P.known_sizes + k] = d.product ? detail::capped_product(a, b) : detail::capped_sum(a, b);
     }
     std::int64_t offset = 0;
     if constexpr (is_packed) {
@@ -181,7 +181,7 @@ private:
       for (int k = 0; k < P.size.slots; ++k) {
         slot const& s = T.slots.data[k];
         if constexpr (Runs) first[k] = workspace + offset;
-        offset += (x.value(s.count) * s.bytes + 63) / 64 * 64;
+        offset = detail::capped_sum(offset, detail::whole_lines(detail::capped_product(x.value(s.count), s.bytes)));
       }
       for (int k = 0; Runs && k < P.size.buffers; ++k) {
         place const& b = T.buffers.data[k];
@@ -195,7 +195,7 @@ private:
       std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
       if (bytes > scratch) scratch = bytes;
     }
-    return static_cast<std::size_t>(offset + (scratch + 63) / 64 * 64);
+    return static_cast<std::size_t>(detail::capped_sum(offset, detail::whole_lines(scratch)));
   }
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
     for (int k = 0; k < P.size.buffers; ++k) {

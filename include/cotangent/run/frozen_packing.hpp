@@ -23,7 +23,8 @@ template <class Stage, int VectorBytes> struct packing {
     frozen_packing<P.size.buffers> f;
     for (int k = 0; k < P.size.slots; ++k) {
       if (P.slots.data[k].count < 0) return f;
-      f.bytes += (P.slots.data[k].count * P.slots.data[k].bytes + 63) / 64 * 64;
+      f.bytes = detail::capped_sum(
+          f.bytes, detail::whole_lines(detail::capped_product(P.slots.data[k].count, P.slots.data[k].bytes)));
     }
     packed_workspace const found = pack_workspace(P.buffers.data, P.size.buffers, f.bytes);
     if (found.offsets.empty()) return f;

@@ -41,7 +41,7 @@ public:
   failure const& failed() const noexcept { return failed_; }
   /// What `run` needs, aligned to `workspace_alignment`.
   std::int64_t workspace_bytes() const noexcept {
-    return codes_.empty() ? 0 : codes_[0].table_bytes + codes_[0].memory_bytes;
+    return codes_.empty() ? 0 : detail::capped_sum(codes_[0].table_bytes, codes_[0].memory_bytes);
   }
   static constexpr std::int64_t workspace_alignment = 64;
   /// The part of the workspace for values that wait for a later step.

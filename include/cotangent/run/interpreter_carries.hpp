@@ -16,7 +16,7 @@ namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
 using tape_sequence = tape::sequence;
-static_assert(rounded(sizeof(tape_sequence)) == sequence_bytes);
+static_assert(whole_lines(sizeof(tape_sequence)) == sequence_bytes);
 
 inline tape_sequence* sequence_at(char const* cell) noexcept {
   tape_sequence* s = nullptr;
@@ -26,7 +26,7 @@ inline tape_sequence* sequence_at(char const* cell) noexcept {
 inline void set_sequence(char* cell, tape_sequence const* s) noexcept { std::memcpy(cell, &s, sizeof s); }
 
 /// The room for a carried value, with what kernels may read beyond its end.
-inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return rounded(bytes) + 64; }
+inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return whole_lines(bytes) + 64; }
 
 /// When an input is read last, or an output written first: the step, and the unit of it where all work position by
 /// position.

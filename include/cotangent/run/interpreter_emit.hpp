@@ -50,7 +50,7 @@ public:
     for (std::int64_t& bytes : step_scratch)
       if (bytes < 0) bytes = tiles.scratch_bytes; // they share their tiles
     if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
-    scratch_bytes = rounded(scratch_bytes);
+    scratch_bytes = whole_lines(scratch_bytes);
   }
 
   /// With `root >= 0` the output is that.
@@ -310,7 +310,7 @@ private:
     std::int64_t bytes = 0;
     auto const place = [&](std::int64_t& where, std::int64_t size) {
       where = bytes;
-      bytes += rounded(size);
+      bytes += whole_lines(size);
     };
     region_code const& body = regions_.codes[s.body];
     place(s.words, 64);
@@ -360,7 +360,7 @@ private:
     s.bypasses = list(c.results, [&](int k) { return c.bypass(k); });
     s.sequences_ = list(c.results, [&](int k) { return g.tensors[g.result(n, k)].depth > 0 ? 1 : 0; });
     s.table = 0;
-    s.shared = rounded(table);
+    s.shared = whole_lines(table);
     need_scratch(s.shared + shared);
     for (kept_region& r : regions_of_step)
       if (r.step == step_scratch.size() - 1) r.offset = s.shared;

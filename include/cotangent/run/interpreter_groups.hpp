@@ -149,7 +149,7 @@ inline void run_rest(fill const& f, run_context const& c, std::int64_t start, st
   run_fill(f, c, start, count);
   auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));
   char* const to = c.at(f.to);
-  copy_line(to + count * bytes, 1, to, 0, (rounded(count * bytes) - count * bytes) / bytes,
+  copy_line(to + count * bytes, 1, to, 0, (whole_lines(count * bytes) - count * bytes) / bytes,
             size_of(f.from.type));
 }
 

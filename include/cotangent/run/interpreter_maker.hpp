@@ -115,10 +115,10 @@ private:
     code.program = static_cast<program_data&&>(e.program);
     code.constant_words = static_cast<array<std::int64_t>&&>(b.constants);
     code.marks = 8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs);
-    code.table_bytes = rounded(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
+    code.table_bytes = whole_lines(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
     code.scratch_bytes = e.scratch_bytes;
     // kernels read whole packs, up to a line beyond the last element
-    code.memory_bytes = code.scratch_bytes + code.root_bytes + 64;
+    code.memory_bytes = capped_sum(code.scratch_bytes + 64, code.root_bytes);
     return code;
   }
 
@@ -128,7 +128,9 @@ private:
     plan_data const unordered = b.plan;
     set_order(b.plan, order_of_steps(b.plan));
     array<std::int32_t> less;
-    if (!memory_.in_order) less = order_of_less(b, region == 0 ? memory_ : interpreter_memory{});
+    std::int64_t all = 0; // no order is sought for what no memory holds
+    for (memory_root const& r : b.plan.roots) all = capped_sum(all, whole_lines(r.bytes));
+    if (!memory_.in_order && all < INT64_MAX / 4) less = order_of_less(b, region == 0 ? memory_ : interpreter_memory{});
     std::int64_t const bytes = settle_memory(b, region, direct, kept);
     if (less.empty()) return bytes;
     plan_data as_given = unordered;

@@ -139,10 +139,10 @@ public:
     }
     for (std::int32_t r = 0; r < p_.roots.size(); ++r)
       if (p_.roots[r].kind == home::workspace && !elsewhere[r])
-        value_[r] = problem.values.push({rounded(p_.roots[r].bytes), p_.roots[r].begins, stays[r]});
+        value_[r] = problem.values.push({whole_lines(p_.roots[r].bytes), p_.roots[r].begins, stays[r]});
     for (int k = 0; k < b.input_roots.size() && k < memory.own_inputs.size(); ++k)
       if (std::int32_t const r = b.input_roots[k]; memory.own_inputs[k] && p_.roots[r].kind == home::input)
-        value_[r] = problem.values.push({rounded(p_.roots[r].bytes), true, stays[r]});
+        value_[r] = problem.values.push({whole_lines(p_.roots[r].bytes), true, stays[r]});
     seen_.assign(problem.values.size(), -1);
     for (std::int32_t s = 0; s < problem.steps; ++s)
       for (std::int32_t u = p_.steps[s].first_unit; u >= 0; u = p_.units[u].next) add_unit(s, u);

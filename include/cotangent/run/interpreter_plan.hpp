@@ -116,8 +116,6 @@ struct plan_data {
   }
 };
 
-constexpr std::int64_t rounded(std::int64_t bytes) noexcept { return (bytes + 63) / 64 * 64; }
-
 /// The last unit of a step that reads a root, and whether all read it position by position: then that unit
 /// may write its result over it, if no later step reads it.
 struct reads_in_step {
@@ -178,7 +176,7 @@ private:
     if (place_[root] >= 0) return;
     memory_root& m = p_.roots[root];
     m.first = position;
-    std::int64_t const bytes = rounded(m.bytes);
+    std::int64_t const bytes = whole_lines(m.bytes);
     place_[root] = places_.push({position, m.last < position ? position : m.last, bytes == 0 ? 64 : bytes});
   }
   /// Of something that is written in pieces.

@@ -127,7 +127,7 @@ private:
       }
     if (m.at_end) v.from.what = "result";
     v.offset = m.offset;
-    v.bytes = m.bytes == 0 ? 64 : rounded(m.bytes);
+    v.bytes = m.bytes == 0 ? 64 : whole_lines(m.bytes);
     v.first = step_of(m.first);
     v.last = step_of(m.last);
     if (v.last < v.first) v.last = v.first;

@@ -21,8 +21,8 @@ public:
 
   /// Room for the segments behind what the tiles need, when all steps are there; what all need.
   void place_segments() {
-    segments_.place(rounded(scratch_bytes));
-    if (segments_.bytes() > 0) scratch_bytes = rounded(scratch_bytes) + segments_.bytes();
+    segments_.place(whole_lines(scratch_bytes));
+    if (segments_.bytes() > 0) scratch_bytes = whole_lines(scratch_bytes) + segments_.bytes();
   }
 
   std::int32_t emit(std::int32_t s) {
@@ -32,7 +32,7 @@ public:
     cheap_ = t_.is_cheap() && (segments_.is_worth(t_.units.size(), 0, g.size) || g.size >= 1024);
     g.whole = cheap_ ? g.size : g.size - g.size % t_.granule; // segments take what is no whole pack too
     g.tile = t_.tile_elements = t_.tile_length(g.size);
-    t_.slot_bytes = rounded((g.size < g.tile ? g.size : g.tile) * t_.largest);
+    t_.slot_bytes = whole_lines((g.size < g.tile ? g.size : g.tile) * t_.largest);
     t_.fixed_count = t_.top = 0;
     t_.free.clear();
     for (outer& o : t_.outers) t_.classify(o, g.tile);
@@ -157,7 +157,7 @@ private:
     }
   }
 
-  static constexpr std::int64_t lines_of_state = rounded(kernels::part_state_bytes) / 64;
+  static constexpr std::int64_t lines_of_state = whole_lines(kernels::part_state_bytes) / 64;
 
   std::int64_t count_sums() const {
     std::int64_t n = 0;

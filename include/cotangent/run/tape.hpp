@@ -101,7 +101,7 @@ public:
 
   /// Null where there is no memory.
   char* take(std::int64_t bytes) noexcept {
-    bytes = (bytes + 63) / 64 * 64;
+    bytes = detail::whole_lines(bytes);
     while (now_ < blocks_.size()) {
       if (used_ + bytes <= blocks_[now_].bytes) {
         char* const p = blocks_[now_].first + used_;
@@ -130,7 +130,7 @@ public:
     char* const p = take(static_cast<std::int64_t>(sizeof(sequence)));
     if (p == nullptr) return nullptr;
     auto* const s = ::new (p) sequence;
-    s->entry_bytes = entry_bytes > 32 ? (entry_bytes + 63) / 64 * 64 : entry_bytes;
+    s->entry_bytes = entry_bytes > 32 ? detail::whole_lines(entry_bytes) : entry_bytes;
     s->first = first;
     s->first_size = expected < 1 ? 1 : expected;
     return s;

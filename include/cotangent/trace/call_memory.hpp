@@ -189,7 +189,7 @@ private:
   }
 
   static constexpr std::size_t in_lines(std::int64_t bytes) {
-    return static_cast<std::size_t>((bytes + 63) / 64 * 64);
+    return static_cast<std::size_t>(detail::whole_lines(bytes));
   }
   template <int... I, int... R>
   COTANGENT_INLINE status look_closer(call_memory& seen, workspace_memory workspace, std::size_t used,

@@ -43,7 +43,7 @@ struct place_on_axis {
     stop = stop == end ? n : stop < 0 ? stop + n : stop;
     return start >= 0 && start <= stop && stop <= n;
   }
-  constexpr std::int64_t count() const noexcept { return (stop - start + step - 1) / step; }
+  constexpr std::int64_t count() const noexcept { return stop > start ? (stop - start - 1) / step + 1 : 0; }
 };
 
 template <class Index> struct place_traits {
@@ -116,7 +116,7 @@ private:
       }
       if (length.is_number()) {
         start = b.size(first);
-        count = (length.number + p.step - 1) / p.step;
+        count = length.number > 0 ? (length.number - 1) / p.step + 1 : 0;
         return true;
       }
       return refuse(why<refusals::slice_out_of_range>(), p.start, size);

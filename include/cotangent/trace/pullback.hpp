@@ -285,7 +285,7 @@ private:
   }
 
   static constexpr std::size_t lines(std::int64_t bytes) noexcept {
-    return static_cast<std::size_t>(bytes + 63) / 64 * 64;
+    return static_cast<std::size_t>(detail::whole_lines(bytes));
   }
   template <std::size_t J> constexpr std::size_t wide_bytes() const noexcept {
     using element = typename leaf<J>::element_type;

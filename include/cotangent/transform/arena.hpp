@@ -178,9 +178,14 @@ private:
 /// than what placing the largest first (of equal ones the first given) needs, unless there are too many pairs of values at the same time to look at
 /// (`effort`); equal sizes need no more than what is there at one time.
 ///
+/// Values of more than 2^61 bytes together are not placed: `bytes` is INT64_MAX, which cannot be allocated.
+///
 /// Cost: n log n, and `effort` at most.
 /// Checked: tests/runtime/arena.cpp, tests/long/arena.cpp, tests/static/arena.cpp.
 constexpr arena plan_arena(array<lifetime> const& values, std::int64_t effort = std::int64_t{1} << 21) {
+  std::int64_t together = 0;
+  for (lifetime const& value : values) together = detail::capped_sum(together, value.bytes);
+  if (together > INT64_MAX / 4) return {array<std::int64_t>(values.size()), INT64_MAX}; // else offsets could overflow
   detail::arena_sweep sweep(values);
   std::int64_t const bound = sweep.most_at_once;
   return detail::arena_search(values, static_cast<arena&&>(sweep.made), bound, effort).best;

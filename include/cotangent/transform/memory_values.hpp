@@ -75,7 +75,7 @@ public:
     dimensions const& d = g_.shape(t);
     for (int k = 0; k < d.rank; ++k)
       if (d.size[k] >= 0 && __builtin_mul_overflow(n, d.size[k], &n)) return INT64_MAX / 4096;
-    return n > INT64_MAX / 4096 ? INT64_MAX / 4096 : (n + 63) / 64 * 64;
+    return n > INT64_MAX / 4096 ? INT64_MAX / 4096 : whole_lines(n);
   }
   constexpr double elements_of(symbol t) const {
     double n = 1;

@@ -28,8 +28,8 @@ constexpr packed_workspace pack_workspace(buffer const* buffers, int count, std:
     buffer const& b = buffers[k];
     if (b.where != residence::workspace || b.first_nest == none || b.index == none) continue;
     packed.offsets[k] = values.size();
-    std::int64_t const bytes = b.count * static_cast<std::int64_t>(size_of(b.type));
-    values.push({b.first_nest, b.last_nest, bytes == 0 ? 64 : (bytes + 63) / 64 * 64});
+    std::int64_t const bytes = detail::capped_product(b.count, static_cast<std::int64_t>(size_of(b.type)));
+    values.push({b.first_nest, b.last_nest, bytes == 0 ? 64 : detail::whole_lines(bytes)});
   }
   // measured on clang: 700 steps for each value, 100 for each pair that is looked at, and what sorting takes
   constexpr int most_values = 900, most_searched = 128, most_pairs = 1000;

@@ -16,11 +16,11 @@ public:
   constexpr size_table(array<derived_size>& derived, std::int32_t known) : derived_(derived), known_(known) {}
 
   constexpr dimension product(dimension a, dimension b) {
-    if (a >= 0 && b >= 0) return a * b;
+    if (a >= 0 && b >= 0) return capped_product(a, b);
     return a == 0 || b == 0 ? 0 : a == 1 ? b : b == 1 ? a : derive(a, b, true);
   }
   constexpr dimension sum(dimension a, dimension b) {
-    if (a >= 0 && b >= 0) return a + b;
+    if (a >= 0 && b >= 0) return capped_sum(a, b);
     return a == 0 ? b : b == 0 ? a : derive(a, b, false);
   }
 

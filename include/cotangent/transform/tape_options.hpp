@@ -52,20 +52,10 @@ struct tape_plan {
     std::int64_t n = static_cast<std::int64_t>(size_of(s.type));
     dimensions const& d = b.dims(t);
     for (int k = 0; k < d.rank; ++k)
-      if (d.size[k] >= 0 && __builtin_mul_overflow(n, d.size[k], &n)) return INT64_MAX;
-    return n > 32 && n < INT64_MAX - 64 ? (n + 63) / 64 * 64 : n;
+      if (d.size[k] >= 0) n = capped_product(n, d.size[k]);
+    return n > 32 ? whole_lines(n) : n;
   }
 };
-
-/// a + b and a b, as large as can be where they are larger; for a, b >= 0.
-constexpr std::int64_t capped_sum(std::int64_t a, std::int64_t b) noexcept {
-  std::int64_t r = 0;
-  return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
-}
-constexpr std::int64_t capped_product(std::int64_t a, std::int64_t b) noexcept {
-  std::int64_t r = 0;
-  return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
-}
 
 } // namespace detail
 } // namespace cotangent

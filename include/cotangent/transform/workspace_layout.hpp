@@ -109,7 +109,7 @@ private:
         buffer& b = p.buffers[by_first[i]];
         int const bytes = static_cast<int>(size_of(b.type));
         if (b.count >= 0) {
-          std::int64_t const size = (b.count * bytes + 63) / 64 * 64;
+          std::int64_t const size = whole_lines(capped_product(b.count, bytes));
           int const c = size_class(size);
           if (free_head[c] != none) {
             b.index = free_head[c];
@@ -139,7 +139,7 @@ private:
     std::int64_t offset = 0;
     for (slot& s : p.slots) {
       s.offset = offset;
-      if (s.count >= 0) offset += (s.count * s.bytes + 63) / 64 * 64;
+      if (s.count >= 0) offset = capped_sum(offset, whole_lines(capped_product(s.count, s.bytes)));
     }
   }
   constexpr std::int32_t new_slot(slot s, array<std::int32_t>& free_next) {
@@ -148,7 +148,7 @@ private:
   }
   static constexpr int size_class(std::int64_t size) {
     int c = 0;
-    for (std::int64_t s = 64; s < size; s *= 2) ++c;
+    for (std::int64_t s = 64; s < size && c < 62; s = capped_product(s, 2)) ++c;
     return c;
   }
 };
