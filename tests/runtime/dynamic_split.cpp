@@ -2,9 +2,11 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/graph_access.hpp>
 #include <cotangent/trace/random.hpp>
 
 #include "../allocations.hpp"
+#include "../random_nest.hpp"
 #include "catch.hpp"
 
 #include <cmath>
@@ -338,6 +340,81 @@ TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
   graph h;
   auto const y = h.input<double>("y", {16, 8}), v = h.input<double>("v", {8, 8});
   CHECK(check_split(h, {ct::checkpoint(deep)(y, v)}, {y, v}) == 8 * (16 * 8 + 8 * 8 + 16 * 8));
+}
+
+TEST_CASE("a pullback computes and saves nothing that its copies of blocks only wait for", "[dynamic]") {
+  auto const block = [](auto p) {
+    return ct::checkpoint([](auto q) { return ct::for_loop(1, [](auto, auto a) { return ct::tanh(a); }, q); })(p);
+  };
+  auto const crossed = [](int trips, auto s, auto q) {
+    return std::get<0>(ct::for_loop(trips, [](auto, auto a, auto b) { return std::tuple(b, a); }, s, q));
+  };
+  graph g;
+  auto const x = g.input<double>("x", {4});
+  auto const cubes = ct::sum(x * x * x);
+  for (int const trips : {0, 1, 2}) check_split(g, {crossed(trips, cubes, block(x(2)))}, {x}, {}, true);
+  auto s = g.split({crossed(0, cubes, block(x(2)))}, {x});
+  s.bind(x, {1.0, 10.0, 100.0, 1000.0});
+  auto back = s.run();
+  back.run();
+  for (int k = 0; k < 4; ++k) CHECK(back.value(x)[k] == Approx(3 * std::pow(100.0, k)));
+  auto const y = g.input<double>("y", {5, 5}); // its products are computed last: the block waits for them
+  auto const h = ct::matmul(y, y);
+  auto const last = crossed(0, h, block(ct::sin(h)));
+  auto const products = ct::matmul(h, h);
+  check_split(g, {last, products}, {y}, {}, true);
+  CHECK(g.split({last, products}, {y}).saved_bytes() == 2 * 25 * 8); // y and h
+}
+
+TEST_CASE("masks of branches that did not run are saved as they are", "[dynamic]") {
+  for (int const n : {3, 8, 21}) {
+    graph g;
+    auto const x = g.input<double>("x", {n}), y = g.input<double>("y", {n});
+    for (double const level : {-1e9, 1e9}) {
+      auto const b = ct::cond(
+          ct::sum(x) > level,
+          [](auto v, auto w) { return ct::select(v > w, ct::relu(v), v * w); },
+          [](auto v, auto w) { return ct::max(ct::relu(w), 0.5 * v) * ct::abs(w); })(x, y);
+      check_split(g, {b}, {x, y});
+      check_split(g, {ct::for_loop(2, [&](auto, auto v) { return ct::relu(v) * b; }, x)}, {x, y});
+    }
+  }
+}
+
+TEST_CASE("sums over slices and transposed values have the order that they have in one program", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x", {7, 9}), w = g.input<double>("w", {9, 7});
+  auto const t = ct::transpose(ct::tanh(x));
+  auto const part = x(ct::all, ct::range<1, 4>);
+  auto const rows = ct::sum(t, ct::axes<1>), all = ct::exp(ct::sum(part) * 0.1);
+  auto const y = ct::matmul(w * all, ct::broadcast_to(ct::reshape(rows, {1, 9}), {7, 9}));
+  for (bool const recompute : {true, false})
+    for (bool const move : {true, false})
+      check_split(g, {ct::sin(y) * ct::sum(ct::transpose(y)), ct::sin(part) * ct::sum(ct::transpose(part))},
+                  {x, w}, {.saving = {.move = move, .recompute = recompute}});
+}
+
+TEST_CASE("random nests of loops, branches and blocks are split with equal bits", "[dynamic]") {
+  using ct::dynamic::detail::graph_access;
+  for (int seed = 0; seed < 48; ++seed) {
+    CAPTURE(seed);
+    int const elements = 1 + seed / 3 % 2;
+    std::vector<double> const at = waves(reference::nest_slots * elements, seed);
+    reference::nest<reference::nest_in_graph> drawn(
+        static_cast<std::uint64_t>(seed) + 5000, 1 + seed % 3, elements, ct::element::float64, at.data(), 0, {},
+        reference::few_codes, seed % 2 == 0 ? static_cast<std::uint64_t>(seed) + 77 : 0);
+    graph g;
+    auto& state = graph_access::state(g);
+    state.b = static_cast<ct::builder&&>(drawn.b);
+    std::vector<any_expr> x;
+    for (ct::symbol const t : drawn.x) {
+      state.inputs.push_back(t);
+      x.push_back(graph_access::expression(g, t));
+    }
+    any_expr const y = graph_access::expression(g, ct::graph_view(state.b.get()).output(0));
+    check_split(g, {y}, x, {}, true);
+    check_split(g, {y}, x, {.saving = {.records = false}}, true);
+  }
 }
 
 TEST_CASE("what symbols made is split, too", "[dynamic]") {

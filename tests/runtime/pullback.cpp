@@ -63,6 +63,16 @@ TEST_CASE("Masks and small integers come back from few bits, whatever their numb
   }
 }
 
+TEST_CASE("A mask may hold any byte where no branch computed it: the elements beside keep their bits") {
+  for (int const n : {7, 8, 29}) {
+    unsigned char bytes[32], again[32], narrow[8];
+    for (int k = 0; k < n; ++k) bytes[k] = static_cast<unsigned char>(k % 3 == 0 ? 255 - 10 * k : k % 2);
+    ct::detail::put_narrow(reinterpret_cast<bool const*>(bytes), n, 1, narrow);
+    ct::detail::take_narrow(narrow, n, 1, reinterpret_cast<bool*>(again));
+    for (int k = 0; k < n; ++k) CHECK(again[k] == (bytes[k] & 1));
+  }
+}
+
 TEST_CASE("A pullback of a network gives the bits of one program, as often as it is called, and saves each "
           "value once") {
   layers<ct::tensor> p{filled<ct::tensor<float, 24, 40>>(1, .3), filled<ct::tensor<float, 40>>(2, .7),

@@ -13,6 +13,17 @@ namespace cotangent::detail {
 
 constexpr std::int64_t narrow_bytes(std::int64_t count, int bits) noexcept { return (count * bits + 7) / 8; }
 
+/// The lowest bit. Masks that a branch did not compute hold any byte, which may not be read as a `bool`.
+template <class T> constexpr unsigned lowest_bit(T const& x) {
+  if constexpr (std::is_same_v<T, bool>)
+    if (!std::is_constant_evaluated()) {
+      unsigned char byte;
+      std::memcpy(&byte, &x, 1);
+      return byte & 1u;
+    }
+  return static_cast<unsigned>(x != T{});
+}
+
 /// Elements, none negative and all of at most `bits` bits (1, 8, 16 or 32), side by side; of bits the lowest comes first.
 template <class T> constexpr void put_narrow(T const* from, std::int64_t count, int bits, unsigned char* to) {
   if (bits > 1) {
@@ -25,14 +36,15 @@ template <class T> constexpr void put_narrow(T const* from, std::int64_t count, 
   std::int64_t i = 0;
   if constexpr (std::is_same_v<T, bool> && std::endian::native == std::endian::little && sizeof(bool) == 1)
     if (!std::is_constant_evaluated())
-      for (; i + 8 <= count; i += 8) { // eight bytes of 0 or 1: a product brings them together
+      for (; i + 8 <= count; i += 8) { // the lowest bits of eight bytes: a product brings them together
         std::uint64_t eight;
         std::memcpy(&eight, from + i, 8);
+        eight &= 0x0101010101010101u;
         to[i / 8] = static_cast<unsigned char>((eight * 0x0102040810204080u) >> 56);
       }
   for (; i < count; i += 8) {
     unsigned byte = 0;
-    for (int k = 0; k < 8 && i + k < count; ++k) byte |= static_cast<unsigned>(from[i + k] != T{}) << k;
+    for (int k = 0; k < 8 && i + k < count; ++k) byte |= lowest_bit(from[i + k]) << k;
     to[i / 8] = static_cast<unsigned char>(byte);
   }
 }

@@ -104,7 +104,8 @@ struct identity : extend::primitive<operation_kind::identity, 1> {
 };
 
 /// Operand 0, but not before the others are there: what is computed from it runs after what computes them. It costs no
-/// copy and no memory, and what reads it never merges with what reads operand 0 itself.
+/// copy and no memory, and what reads it never merges with what reads operand 0 itself. It keeps no other operand alive:
+/// `prune` drops those that nothing reads.
 ///
 /// Adjoint: dy to operand 0; nothing to the others.
 struct after : extend::primitive<operation_kind::identity, -1> {
@@ -123,6 +124,15 @@ struct after : extend::primitive<operation_kind::identity, -1> {
 };
 
 } // namespace op
+
+namespace detail {
+
+/// The operands whose values a node reads: those that an `after` only waits for are none of them.
+constexpr int read_count(node const& n) noexcept {
+  return n.op->kind == operation_kind::identity && n.operand_count > 1 ? 1 : n.operand_count;
+}
+
+} // namespace detail
 
 namespace extend {
 

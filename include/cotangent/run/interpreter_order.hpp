@@ -104,7 +104,9 @@ template <class Plan> void set_order(Plan& p, array<std::int32_t> const& order) 
       for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
       for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
       if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
-      if (at.root >= 0 && p.steps[s].shape < 0) p.roots[at.root].outside = true; // also where it is only waited for
+      // a result that is stored anyway needs a place also where it is only waited for
+      if (at.root >= 0 && p.steps[s].shape < 0) p.roots[at.root].outside = true;
+      for (std::int32_t r = at.sum; r >= 0; r = p.units[r].sum) p.roots[p.units[r].root].outside = true;
     }
 }
 
@@ -168,7 +170,7 @@ private:
     for (std::int32_t d = at.drain; d >= 0; d = p_.drains[d].next) use(s, p_.drains[d].to.root);
     for (int k = 0; k < at.more_count; ++k) use(s, p_.results[at.more + k]);
     for (std::int32_t r = at.sum; r >= 0; r = p_.units[r].sum)
-      if (p_.roots[p_.units[r].root].outside) use(s, p_.units[r].root);
+      use(s, p_.units[r].root);
     if (at.root < 0 || !(p_.roots[at.root].outside || p_.roots[at.root].kind == home::part)) return;
     use(s, at.root);
     std::int32_t const made = value_[p_.whole(at.root)];

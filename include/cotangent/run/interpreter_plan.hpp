@@ -193,8 +193,7 @@ private:
       for (int d = at.drain; d >= 0; d = p_.drains[d].next) take_whole(p_.drains[d].to.root, position);
       for (int k = 0; k < at.more_count; ++k) take_whole(p_.results[at.more + k], position);
       for (int r = at.sum; r >= 0; r = p_.units[r].sum)
-        if (memory_root const& of = p_.roots[p_.units[r].root]; of.kind == home::workspace && of.outside)
-          take(p_.units[r].root, position);
+        if (p_.roots[p_.units[r].root].kind == home::workspace) take(p_.units[r].root, position);
       if (at.root < 0) continue;
       if (p_.roots[at.root].kind == home::part) take_whole(at.root, position);
       memory_root const& to = p_.roots[at.root];

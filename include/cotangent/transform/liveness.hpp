@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_LIVENESS_HPP
 #define COTANGENT_TRANSFORM_LIVENESS_HPP
 
+#include <cotangent/ops/compare.hpp>
 #include <cotangent/ops/control.hpp>
 
 #include <cstdint>
@@ -60,7 +61,7 @@ private:
       if (n.op == info_of<op::loop>()) visit_loop(n);
       else if (n.op == info_of<op::case_of>()) visit_case(n);
       else
-        for (int k = 0; k < n.operand_count; ++k) mark(g_.operand(n, k));
+        for (int k = 0, count = read_count(n); k < count; ++k) mark(g_.operand(n, k));
     }
   }
   constexpr void visit_loop(node const& n) {

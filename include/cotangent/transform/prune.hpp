@@ -102,7 +102,9 @@ private:
     if (n.op == info_of<op::case_of>()) return copy_case(n);
     array<symbol> operands, results;
     array<std::int64_t> attributes;
-    for (int k = 0; k < n.operand_count; ++k) operands.push(now(g_.operand(n, k)));
+    int const read = read_count(n);
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = g_.operand(n, k); k < read || live_[x]) operands.push(now(x));
     for (int k = 0; k < n.result_count; ++k) results.push(now(g_.result(n, k)));
     for (int k = 0; k < n.attribute_count; ++k) attributes.push(g_.attribute(n, k));
     (void)place(n, operands, results, attributes);

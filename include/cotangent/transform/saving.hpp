@@ -113,6 +113,7 @@ class saving {
     read = 16,   // read there, in any case
     fixed = 32,  // never computed by the gradient's part
     shared = 64, // there without being saved, or made from nothing
+    laid = 128,  // summed there in the order of its memory: a view of what is saved, never a copy
   };
   graph_view const& g_;
   joint_graph const& j_;
@@ -188,14 +189,31 @@ private:
   /// From the gradients backward, as far as something may be computed for them.
   constexpr void visit(node const& n) {
     unsigned const made = any(results(n), n.result_count);
-    if ((made & early) != 0) put(operands(n), n.operand_count, early);
-    if ((made & live) != 0) want(operands(n), n.operand_count, read);
+    int const read_by_it = read_count(n);
+    if ((made & early) != 0) put(operands(n), read_by_it, early);
+    if ((made & live) != 0) want(operands(n), read_by_it, read);
+    if ((made & (live | wanted)) != 0 && n.op->kind == operation_kind::reduction)
+      put(operands(n), read_by_it, laid);
     if ((made & wanted) == 0) return;
     if (n.operand_count == 0) {
       if (g_.tensors[g_.result(n)].base == none) put(results(n), n.result_count, shared);
+    } else if (is_view(n) && (made & laid) != 0) {
+      put(operands(n), read_by_it, laid);
+      want(operands(n), read_by_it, 0);
     } else if ((made & early) != 0 && (!o_.recompute || !is_cheap(n.op)) && !is_replayed(n))
       put(results(n), n.result_count, fixed);
-    else want(operands(n), n.operand_count, 0);
+    else want(operands(n), read_by_it, 0);
+  }
+  /// Whether its result shows the elements of its operand as they lie.
+  static constexpr bool is_view(node const& n) {
+    switch (n.op->kind) {
+    case operation_kind::broadcast:
+    case operation_kind::reshape:
+    case operation_kind::permute:
+    case operation_kind::slice:
+    case operation_kind::identity: return true;
+    default: return false;
+    }
   }
   /// Where what loops record is not saved, they run again.
   constexpr bool is_replayed(node const& n) const {
@@ -223,6 +241,7 @@ private:
   /// Never saved.
   constexpr bool passes(int v) const {
     if (g_.tensors[of_[v]].depth > 0 && !o_.records) return true;
+    if (node const* const n = g_.producer(of_[v]); has(v, laid) && n != nullptr && is_view(*n)) return true;
     return !o_.move && !has(v, early) && !has(v, fixed);
   }
   constexpr saved_value described(symbol t) const {
@@ -244,7 +263,7 @@ private:
     }
   }
   template <class Visit> constexpr void visit_operands(node const& n, Visit visit) const {
-    for (int k = 0; k < n.operand_count; ++k)
+    for (int k = 0, count = read_count(n); k < count; ++k)
       if (symbol const x = operands(n)[k]; x != none && vertex_.first_[root(x)] >= 0)
         visit(vertex_.first_[root(x)]);
   }
