@@ -198,41 +198,36 @@ public:
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
                         int attribute_count, element type, std::int32_t shape_id, std::source_location where,
                         bool merges = true) {
-    std::int32_t const first = g_.ids.size_;
-    symbol* const x = g_.ids.extend(operand_count + 1);
-    for (int k = 0; k < operand_count; ++k) x[k] = operands[k];
-    if (op->commutative && x[0] > x[1]) {
-      x[0] = operands[1];
-      x[1] = operands[0];
+    symbol turned[2];
+    if (op->commutative && operands[0] > operands[1]) {
+      turned[0] = operands[1];
+      turned[1] = operands[0];
+      operands = turned;
     }
-    std::uint32_t const h = hash_of(op, x, operand_count, attributes, attribute_count, type, shape_id, region);
+    std::uint32_t const h =
+        hash_of(op, operands, operand_count, attributes, attribute_count, type, shape_id, region);
     auto const same = [&](std::int32_t i) {
-      node const& n = g_.nodes.first_[i];
-      symbol const* const ids = g_.ids.first_ + n.first;
-      tensor_symbol const& t = g_.tensors.first_[ids[n.operand_count]];
+      node const& n = g_.nodes[i];
+      symbol const* const ids = g_.ids.data() + n.first;
+      tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
       if (n.op != op || n.operand_count != operand_count || n.attribute_count != attribute_count ||
           n.region != region || n.exact != exact || t.type != type || t.shape != shape_id)
         return false;
       for (int k = 0; k < operand_count; ++k)
-        if (ids[k] != x[k]) return false;
+        if (ids[k] != operands[k]) return false;
       for (int k = 0; k < attribute_count; ++k)
-        if (g_.numbers.first_[n.attribute + k] != attributes[k]) return false;
+        if (g_.numbers[n.attribute + k] != attributes[k]) return false;
       return true;
     };
-    if (!merges) {
-      nodes_.add(h, false);
-    } else if (std::int32_t const at = nodes_.find_or_add(h, same); at != none) {
-      g_.ids.size_ = first;
-      return g_.ids.first_[g_.nodes.first_[at].first + g_.nodes.first_[at].operand_count];
-    }
-    std::int32_t const attribute = g_.numbers.size_;
-    if (attribute_count > 0) {
-      std::int64_t* const numbers = g_.numbers.extend(attribute_count);
-      for (int k = 0; k < attribute_count; ++k) numbers[k] = attributes[k];
-    }
-    symbol const y = x[operand_count] = g_.tensors.push({type, 0, shape_id, g_.nodes.size_, none, none, region, none});
-    g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
-                   where, exact, repeated, block, of_gradient});
+    if (!merges) nodes_.add(h, false);
+    else if (std::int32_t const found = nodes_.find_or_add(h, same); found != none)
+      return g_.ids[g_.nodes[found].first + operand_count];
+    std::int32_t const first = g_.ids.append(operands, operand_count),
+                       attribute = attribute_count > 0 ? g_.numbers.append(attributes, attribute_count) : 0,
+                       at = g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
+                                           where, exact, repeated, block, of_gradient});
+    symbol const y = g_.tensors.push({type, 0, shape_id, at, none, none, region, none});
+    g_.ids.push(y);
     return y;
   }
 
@@ -243,12 +238,10 @@ public:
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
                                            attribute_count, region, false, where, exact, repeated, block, of_gradient});
-    for (int k = 0; k < operand_count; ++k) g_.ids.push(operands[k]);
-    for (int k = 0; k < attribute_count; ++k) g_.numbers.push(attributes[k]);
-    for (int k = 0; k < result_count; ++k) {
-      g_.tensors[results[k]].producer = at;
-      g_.ids.push(results[k]);
-    }
+    (void)g_.numbers.append(attributes, attribute_count);
+    for (int k = 0; k < result_count; ++k) g_.tensors[results[k]].producer = at;
+    (void)g_.ids.append(operands, operand_count);
+    (void)g_.ids.append(results, result_count);
     return at;
   }
 
@@ -296,8 +289,10 @@ private:
                                          std::int32_t shape, std::int32_t region) noexcept {
     std::uint64_t h = (static_cast<std::uint64_t>(op->code) << 32 | static_cast<std::uint32_t>(shape * 64 + region)) +
                       static_cast<std::uint32_t>(type);
-    for (int k = 0; k < id_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(ids[k] + 1)) * detail::odd_multiplier;
-    for (int k = 0; k < number_count; ++k) h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(numbers[k])) * detail::odd_multiplier;
+    for (; id_count > 0; --id_count, ++ids)
+      h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(*ids + 1)) * detail::odd_multiplier;
+    for (; number_count > 0; --number_count, ++numbers)
+      h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(*numbers)) * detail::odd_multiplier;
     return static_cast<std::uint32_t>((h ^ h >> 32) * detail::odd_multiplier >> 32) | 1u;
   }
   /// Lets equal nodes merge with the next one that is not listed yet, `k`.

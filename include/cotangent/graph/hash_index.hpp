@@ -20,19 +20,19 @@ public:
   constexpr int size() const noexcept { return hashes_.size(); }
   /// The index with this hash for which `same(index)` holds, or none.
   template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
-    std::int32_t const* const slots = slots_.first_;
+    std::int32_t const* const slots = slots_.data();
     for (int p = static_cast<int>(hash >> 1) & mask_; mask_ > 0 && slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
+      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
     return none;
   }
   /// The same, but what was not found is added: the next index then is its.
   template <class Same> constexpr std::int32_t find_or_add(std::uint32_t hash, Same same) {
     int const n = hashes_.push(hash) + 1;
     if (2 * n > mask_) grow(n - 1);
-    std::int32_t* const slots = slots_.first_;
+    std::int32_t* const slots = slots_.data();
     int p = static_cast<int>(hash >> 1) & mask_;
     for (; slots[p] != 0; p = (p + 1) & mask_)
-      if (hashes_.first_[slots[p] - 1] == hash && same(slots[p] - 1)) {
+      if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) {
         (void)hashes_.pop();
         return slots[p] - 1;
       }

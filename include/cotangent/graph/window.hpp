@@ -142,10 +142,8 @@ constexpr symbol push_view(builder& b, tensor_window const& w, dimensions const&
   tensor_symbol& s = b.edit().tensors[t];
   s.base = w.root;
   s.region = b.tensor(w.root).region;
-  s.window = b.get().numbers.size();
-  std::int64_t* const numbers = b.edit().numbers.extend(w.rank + 1);
-  numbers[0] = w.offset;
-  for (int k = 0; k < w.rank; ++k) numbers[1 + k] = w.stride[k];
+  s.window = b.edit().numbers.push(w.offset);
+  (void)b.edit().numbers.append(w.stride, w.rank);
   return t;
 }
 

@@ -32,7 +32,7 @@ public:
         continue;
       }
       a.nest = p.nests.push({nest_kind::kernel, a.level});
-      p.nests.first_[a.nest].node = i;
+      p.nests[a.nest].node = i;
       nest_index_.add(0, false);
     }
   }
@@ -46,8 +46,8 @@ public:
     std::uint32_t const h =
         mix(static_cast<std::uint32_t>(level) + 7, static_cast<std::uint64_t>(domain)) | 1u;
     std::int32_t const found = nest_index_.find(h, [&](std::int32_t k) {
-      return p.nests.first_[k].kind == nest_kind::loops && p.nests.first_[k].level == level &&
-             p.nests.first_[k].domain == domain;
+      return p.nests[k].kind == nest_kind::loops && p.nests[k].level == level &&
+             p.nests[k].domain == domain;
     });
     if (found != none) return found;
     nest_index_.add(h);
@@ -75,7 +75,7 @@ public:
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
-    std::int32_t const domain = p.nests.first_[in].domain;
+    std::int32_t const domain = p.nests[in].domain;
     if (at[r.base].kind == place_kind::immediate)
       d.axis = g.shape(r.base).rank == 1 ? (r.repeats                      ? r.axis[0]
                                             : g.shape(r.base).size[0] == 1 ? none

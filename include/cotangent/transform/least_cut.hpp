@@ -51,9 +51,9 @@ private:
     queue_.push(0);
     level_[0] = 0;
     for (int k = 0; k < queue_.size(); ++k)
-      for (std::int32_t a = first_.first_[queue_.first_[k]]; a >= 0; a = arcs_.first_[a].next)
-        if (arc const& at = arcs_.first_[a]; at.left > 0 && level_.first_[at.to] < 0) {
-          level_.first_[at.to] = level_.first_[queue_.first_[k]] + 1;
+      for (std::int32_t a = first_[queue_[k]]; a >= 0; a = arcs_[a].next)
+        if (arc const& at = arcs_[a]; at.left > 0 && level_[at.to] < 0) {
+          level_[at.to] = level_[queue_[k]] + 1;
           queue_.push(at.to);
         }
     return level_[1] >= 0;
@@ -63,27 +63,27 @@ private:
     path_.clear();
     int v = 0;
     while (v != 1) {
-      std::int32_t a = now_.first_[v];
+      std::int32_t a = now_[v];
       while (a >= 0 &&
-             !(arcs_.first_[a].left > 0 && level_.first_[arcs_.first_[a].to] == level_.first_[v] + 1))
-        a = arcs_.first_[a].next;
-      now_.first_[v] = a;
+             !(arcs_[a].left > 0 && level_[arcs_[a].to] == level_[v] + 1))
+        a = arcs_[a].next;
+      now_[v] = a;
       if (a >= 0) {
         path_.push(a);
-        v = arcs_.first_[a].to;
+        v = arcs_[a].to;
       } else if (path_.size() == 0) return false;
       else {
         std::int32_t const back = path_.pop();
-        v = arcs_.first_[back ^ 1].to;
-        now_.first_[v] = arcs_.first_[back].next;
+        v = arcs_[back ^ 1].to;
+        now_[v] = arcs_[back].next;
       }
     }
     std::int64_t most = endless;
     for (std::int32_t const a : path_)
-      if (arcs_.first_[a].left < most) most = arcs_.first_[a].left;
+      if (arcs_[a].left < most) most = arcs_[a].left;
     for (std::int32_t const a : path_) {
-      if (arcs_.first_[a].left < endless) arcs_.first_[a].left -= most;
-      if (arcs_.first_[a ^ 1].left < endless) arcs_.first_[a ^ 1].left += most;
+      if (arcs_[a].left < endless) arcs_[a].left -= most;
+      if (arcs_[a ^ 1].left < endless) arcs_[a ^ 1].left += most;
     }
     total_ += most;
     return true;

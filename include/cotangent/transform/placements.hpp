@@ -78,15 +78,15 @@ public:
           if (domains[i].size[k] != d.size[k]) return false;
         return domains[i].rank == d.rank;
       });
-      domain_of.first_[s] = found != none ? found : domains.size();
+      domain_of[s] = found != none ? found : domains.size();
       if (found != none) continue;
       index.add(h);
       domains.push(d);
     }
   }
-  constexpr std::int32_t domain_id(symbol t) const { return domain_of.first_[g.tensors[t].shape]; }
+  constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
   /// The domain of the nests that compute it.
-  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of.first_[g.tensors[t].shape]; }
+  constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of[g.tensors[t].shape]; }
   /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
   constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
     std::uint32_t m = 0, bit = 1;

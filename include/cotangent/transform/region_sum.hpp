@@ -326,10 +326,8 @@ private:
   constexpr void to_view(symbol t, tensor_window const& w) {
     tensor_symbol& s = b_.edit().tensors[t];
     s.base = w.root;
-    s.window = b_.get().numbers.size();
-    std::int64_t* const numbers = b_.edit().numbers.extend(w.rank + 1);
-    numbers[0] = w.offset;
-    for (int k = 0; k < w.rank; ++k) numbers[1 + k] = w.stride[k];
+    s.window = b_.edit().numbers.push(w.offset);
+    (void)b_.edit().numbers.append(w.stride, w.rank);
   }
 };
 

@@ -143,8 +143,8 @@ public:
     want(outputs + j.outputs, g_.output_count() - j.outputs, read);
     for (int p = nodes_.count(0); p-- > 0;) visit(g_.nodes[nodes_.at(0, p)]);
     for (symbol t = 0; t < g_.tensor_count; ++t)
-      if ((marks_.first_[t] & wanted) != 0 &&
-          !((marks_.first_[t] & shared) != 0 && g_.producer(t) != nullptr)) {
+      if ((marks_[t] & wanted) != 0 &&
+          !((marks_[t] & shared) != 0 && g_.producer(t) != nullptr)) {
         vertex_[t] = of_.push(t);
         bits_.push(size_in_bits(t));
       }
@@ -164,23 +164,23 @@ public:
   }
 
 private:
-  constexpr symbol root(symbol t) const { return roots_.size_ == 0 ? t : roots_.first_[t]; }
+  constexpr symbol root(symbol t) const { return roots_.size() == 0 ? t : roots_[t]; }
   constexpr symbol const* operands(node const& n) const { return g_.ids + n.first; }
   constexpr symbol const* results(node const& n) const { return g_.ids + n.first + n.operand_count; }
   constexpr unsigned any(symbol const* s, int count) const {
     unsigned marks = 0;
     for (int k = 0; k < count; ++k)
-      if (s[k] != none) marks |= marks_.first_[root(s[k])];
+      if (s[k] != none) marks |= marks_[root(s[k])];
     return marks;
   }
   constexpr void put(symbol const* s, int count, mark m) {
     for (int k = 0; k < count; ++k)
-      if (s[k] != none) marks_.first_[root(s[k])] |= m;
+      if (s[k] != none) marks_[root(s[k])] |= m;
   }
   constexpr void want(symbol const* s, int count, unsigned m) {
     for (int k = 0; k < count; ++k) {
       if (s[k] == none) continue;
-      unsigned char& marks = marks_.first_[root(s[k])];
+      unsigned char& marks = marks_[root(s[k])];
       if ((marks & late) != 0) marks |= live;
       else if ((marks & shared) == 0) marks = static_cast<unsigned char>(marks | wanted | m);
     }
@@ -237,7 +237,7 @@ private:
     for (int k = 0; k < depth; ++k) times(256);
     return (n + 7) / 8 * 8;
   }
-  constexpr bool has(int v, mark m) const { return (marks_.first_[of_.first_[v]] & m) != 0; }
+  constexpr bool has(int v, mark m) const { return (marks_[of_[v]] & m) != 0; }
   /// Never saved.
   constexpr bool passes(int v) const {
     if (g_.tensors[of_[v]].depth > 0 && !o_.records) return true;
@@ -259,13 +259,13 @@ private:
     for (int p = 0; p < nodes_.count(0); ++p) {
       node const& n = g_.nodes[nodes_.at(0, p)];
       for (int k = 0; k < n.result_count; ++k)
-        if (int const v = vertex_.first_[root(results(n)[k])]; v >= 0 && !has(v, fixed)) visit(v, n);
+        if (int const v = vertex_[root(results(n)[k])]; v >= 0 && !has(v, fixed)) visit(v, n);
     }
   }
   template <class Visit> constexpr void visit_operands(node const& n, Visit visit) const {
     for (int k = 0, count = read_count(n); k < count; ++k)
-      if (symbol const x = operands(n)[k]; x != none && vertex_.first_[root(x)] >= 0)
-        visit(vertex_.first_[root(x)]);
+      if (symbol const x = operands(n)[k]; x != none && vertex_[root(x)] >= 0)
+        visit(vertex_[root(x)]);
   }
 
   /// Each value is an arc as wide as its bytes, so that the least cut is what to save. Where bytes are equal, the one with

@@ -52,8 +52,8 @@ public:
       for (std::int32_t k = a.demand; k != none; k = list[k].next) operands[list[k].operand] = own;
       return;
     }
-    for (std::int32_t k = a.demand; k != none; k = demands.first_[k].next) {
-      demand const d = demands.first_[k];
+    for (std::int32_t k = a.demand; k != none; k = demands[k].next) {
+      demand const d = demands[k]; // a copy, because computing the value again asks for its operands
       if (d.access == none && (row || d.stage == a.stage)) serve(d, own);
       else if (d.access != none && stored && !must_repeat(d, a)) serve(d, load(y, d));
       else if (d.access == none && stored) serve(d, load_own(y, d));
@@ -64,11 +64,11 @@ public:
 
   /// A nest that runs no later than the one that stores the value.
   constexpr bool must_repeat(demand const& d, symbol_plan const& a) const {
-    return d.again && p.nests.first_[d.nest].level <= a.level;
+    return d.again && p.nests[d.nest].level <= a.level;
   }
 
   constexpr void serve(demand const& d, std::int32_t by) {
-    if (d.operand != none) p.operands.first_[d.operand] = by;
+    if (d.operand != none) p.operands[d.operand] = by;
   }
 
   /// The stage in which the value of a row or a reduction is computed, whose readers are known: no sooner than it is read.
@@ -91,7 +91,7 @@ public:
     std::int32_t const stage = stage_made(n, a);
     role where = a.kind == place_kind::row && !reduces ? role::row : role::lane;
     std::int32_t const own = compute(n, y, a.nest, stage, where);
-    instance& v = p.instances.first_[own];
+    instance& v = p.instances[own];
     if (reduces) {
       v.what = a.kind == place_kind::row ? action::reduce : action::accumulate;
       v.detail = domains[domain_id(g.operand(n, 0))].inside;
@@ -102,7 +102,7 @@ public:
     }
     if (stored) {
       v.access = own_access(y);
-      p.accesses.first_[v.access].buffer = buffer_of(y);
+      p.accesses[v.access].buffer = buffer_of(y);
     }
     return own;
   }
@@ -182,13 +182,15 @@ public:
   }
 
   constexpr std::int32_t load(symbol root, demand const& d) {
-    p.accesses.first_[d.access].buffer = buffer_of(root);
+    p.accesses[d.access].buffer = buffer_of(root);
     if (d.operand == none) return none;
-    for (int k = providers_.size_ - 1; k >= 0; --k) {
-      instance const& v = p.instances.first_[providers_.first_[k]];
+    instance const* const made = p.instances.data();
+    std::int32_t const* const providers = providers_.data();
+    for (int k = providers_.size() - 1; k >= 0; --k) {
+      instance const& v = made[providers[k]];
       if (v.what == action::load && v.nest == d.nest && v.stage == d.stage && v.detail == d.axis &&
-          same(p.accesses.first_[v.access], p.accesses.first_[d.access], p.nests.first_[d.nest].rank))
-        return providers_.first_[k];
+          same(p.accesses[v.access], p.accesses[d.access], p.nests[d.nest].rank))
+        return providers[k];
     }
     instance v;
     v.what = action::load;
@@ -203,7 +205,7 @@ public:
     return at_;
   }
   constexpr std::int32_t load_own(symbol y, demand d) {
-    access a = p.accesses.first_[own_access(y)];
+    access a = p.accesses[own_access(y)];
     d.access = p.accesses.push(a);
     d.axis = domains[domain_id(y)].inside;
     return load(y, d);
@@ -215,15 +217,15 @@ public:
   }
 
   constexpr std::int32_t again(node const& n, symbol y, demand const& d) {
-    for (int k = providers_.size_ - 1; k >= 0; --k) {
-      instance const& v = p.instances.first_[providers_.first_[k]];
+    for (int k = providers_.size() - 1; k >= 0; --k) {
+      instance const& v = p.instances[providers_[k]];
       if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once))
-        return providers_.first_[k];
+        return providers_[k];
     }
-    domain const& in = domains[p.nests.first_[d.nest].domain];
+    domain const& in = domains[p.nests[d.nest].domain];
     bool const one_row = in.rank == 0 || in.split == 0; // where numbers are values of the row
     role const where = domains[domain_id(y)].rank == 0                   ? (one_row ? role::row : role::once)
-                       : nest_domain(y) == p.nests.first_[d.nest].domain ? role::lane
+                       : nest_domain(y) == p.nests[d.nest].domain ? role::lane
                                                                          : role::row;
     std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
     providers_.push(at_);
@@ -231,13 +233,13 @@ public:
   }
 
   constexpr std::int32_t recall(std::int32_t own, demand const& d) {
-    instance& v = p.instances.first_[own];
+    instance& v = p.instances[own];
     if (v.slot == none) {
       v.slot = p.row_slots.push({v.type, none});
       providers_.clear();
     }
-    for (int k = providers_.size_ - 1; k >= 0; --k)
-      if (p.instances.first_[providers_.first_[k]].stage == d.stage) return providers_.first_[k];
+    for (int k = providers_.size() - 1; k >= 0; --k)
+      if (p.instances[providers_[k]].stage == d.stage) return providers_[k];
     instance r;
     r.what = action::recall;
     r.type = v.type;
@@ -251,13 +253,13 @@ public:
   }
 
   constexpr void provide_immediate(node const& n, symbol y) {
-    for (std::int32_t k = at[y].demand; k != none; k = demands.first_[k].next) {
-      demand const d = demands.first_[k];
+    for (std::int32_t k = at[y].demand; k != none; k = demands[k].next) {
+      demand const d = demands[k];
       std::int32_t found = none;
-      for (int j = providers_.size_ - 1; j >= 0 && found == none; --j) {
-        instance const& v = p.instances.first_[providers_.first_[j]];
+      for (int j = providers_.size() - 1; j >= 0 && found == none; --j) {
+        instance const& v = p.instances[providers_[j]];
         if (v.nest == d.nest && (v.what != action::position || (v.stage == d.stage && v.detail == d.axis)))
-          found = providers_.first_[j];
+          found = providers_[j];
       }
       if (found == none) {
         instance v;
@@ -275,9 +277,9 @@ public:
   }
 
   constexpr void provide_kernel(node const& n, symbol y) {
-    for (std::int32_t k = at[y].demand; k != none; k = demands.first_[k].next)
-      serve(demands.first_[k], load(y, demands.first_[k]));
-    nest& own = p.nests.first_[at[y].nest];
+    for (std::int32_t k = at[y].demand; k != none; k = demands[k].next)
+      serve(demands[k], load(y, demands[k]));
+    nest& own = p.nests[at[y].nest];
     own.first_instance = p.kernel_accesses.size();
     for (int k = 0; k < n.operand_count; ++k) {
       access a;
@@ -300,8 +302,8 @@ public:
     buffer& b = p.buffers[buffer_of(x)];
     b.where = residence::argument;
     b.index = position;
-    for (std::int32_t k = at[x].demand; k != none; k = demands.first_[k].next)
-      serve(demands.first_[k], load(x, demands.first_[k]));
+    for (std::int32_t k = at[x].demand; k != none; k = demands[k].next)
+      serve(demands[k], load(x, demands[k]));
   }
 
   /// Results are written where the caller wants them. What two outputs share, or is an argument, is stored once more by
@@ -331,8 +333,8 @@ public:
     v.operand_count = 1;
     v.value = y;
     v.access = own_access(y);
-    p.accesses.first_[v.access].buffer = p.buffers.push({residence::result, v.type, k, count(y), none, none});
-    p.results.push(p.accesses.first_[v.access].buffer);
+    p.accesses[v.access].buffer = p.buffers.push({residence::result, v.type, k, count(y), none, none});
+    p.results.push(p.accesses[v.access].buffer);
     want(y, v.nest, v.stage, v.first_operand);
     p.instances.push(v);
   }

@@ -77,8 +77,7 @@ private:
       int const n = 1 + from_.shape(old).rank;
       for (int k = 0; k < n; ++k) b.edit().numbers.push(from_.numbers[from_.tensors[old].window + k]);
     }
-    symbol const s = b.edit().tensors.push(t);
-    if (s >= room_) make_room(s);
+    symbol const s = list(b.edit().tensors.push(t), nullptr, t.type, t.shape);
     now_[old] = s + 1;
     return s;
   }
@@ -137,9 +136,9 @@ private:
       else if (n.merges && !n.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
-        y = b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
-                   n.where, n.merges);
-      if (y >= room_) make_room(y);
+        y = list(b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
+                        n.where, n.merges),
+                 nullptr, t.type, shapes_[t.shape]);
       now_[old] = y + 1;
       origin_[y].readers += n.repeated ? 3 : read_[old];
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;

@@ -20,7 +20,7 @@ protected:
   /// A product of a tensor and a small one.
   constexpr product product_of(symbol t) const {
     if (origin_[t].op != the<op::multiply>) return {};
-    symbol const* const x = g_.ids.first_ + g_.nodes.first_[g_.tensors.first_[t].producer].first;
+    symbol const* const x = g_.ids.data() + g_.nodes[g_.tensors[t].producer].first;
     if (origin_[x[1]].small != 0) return {x[0], x[1]};
     if (origin_[x[0]].small != 0) return {x[1], x[0]};
     return {};
@@ -33,8 +33,7 @@ private:
   }
   constexpr symbol both(operation const* op, symbol x, symbol y) {
     symbol const pair[2]{x, y};
-    tensor_symbol const& t = g_.tensors.first_[x];
-    return plain(op, pair, 2, nullptr, 0, t.type, t.shape);
+    return plain(op, pair, 2, nullptr, 0, origin_[x].type, origin_[x].shape);
   }
 
 public:

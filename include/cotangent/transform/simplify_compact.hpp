@@ -221,10 +221,7 @@ private:
     id_count_ += n.operand_count + 1;
   }
   constexpr void copy_attributes(node& n) {
-    std::int64_t const* const attributes = g_.numbers + n.attribute;
-    n.attribute = to_.numbers.size();
-    std::int64_t* const numbers = to_.numbers.extend(n.attribute_count);
-    for (int k = 0; k < n.attribute_count; ++k) numbers[k] = attributes[k];
+    n.attribute = to_.numbers.append(g_.numbers + n.attribute, n.attribute_count);
   }
   /// Or what it is a part of.
   constexpr bool is_read(symbol y) const {

@@ -16,12 +16,14 @@ template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
 /// The graph being rebuilt. Every symbol in it is simplified already, so a rewrite looks one or two producers deep.
 class rewriting {
 protected:
-  /// What rewrites ask of a symbol more often than of anything else. Nothing is known of what was carried over.
+  /// The properties that rewrites read most. Symbols that were carried over have no `op`.
   struct origin {
     operation const* op;  // what made it; null for inputs
     std::int32_t readers; // how many it had before; what a rewrite made counts none
     std::int32_t small;   // 0, or 1 + the mask of the axes along which it varies
-    double value;         // of a constant
+    std::int32_t shape;
+    element type;
+    double value; // of a constant
   };
   array<origin> origins_; // by symbol, with room ahead
   origin* origin_;
@@ -48,31 +50,33 @@ public:
     origin_ = origins_.data();
     room_ = origins_.size();
   }
+  /// Every symbol of the new graph is listed before a rewrite sees it.
+  constexpr symbol list(symbol t, operation const* op, element type, std::int32_t shape) {
+    if (t >= room_) make_room(t);
+    // One statement, because a constant evaluation counts statements.
+    return origin_[t].op = op, origin_[t].type = type, origin_[t].shape = shape, t;
+  }
   constexpr bool is_constant(symbol t) const noexcept { return origin_[t].op == the<op::constant>; }
-  // Written out, since each call of a function costs a constant evaluation two steps.
   constexpr symbol operand(symbol t, int k = 0) const noexcept {
-    return g_.ids.first_[g_.nodes.first_[g_.tensors.first_[t].producer].first + k];
+    return g_.ids[g_.nodes[g_.tensors[t].producer].first + k];
   }
   constexpr int operand_count(symbol t) const noexcept {
-    return g_.nodes.first_[g_.tensors.first_[t].producer].operand_count;
+    return g_.nodes[g_.tensors[t].producer].operand_count;
   }
   constexpr int attribute_count(symbol t) const noexcept {
-    return g_.nodes.first_[g_.tensors.first_[t].producer].attribute_count;
+    return g_.nodes[g_.tensors[t].producer].attribute_count;
   }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
-    return g_.numbers.first_[g_.nodes.first_[g_.tensors.first_[t].producer].attribute + k];
+    return g_.numbers[g_.nodes[g_.tensors[t].producer].attribute + k];
   }
-  constexpr element type_of(symbol t) const noexcept { return g_.tensors.first_[t].type; }
-  constexpr std::int32_t shape_of(symbol t) const noexcept { return g_.tensors.first_[t].shape; }
+  constexpr element type_of(symbol t) const noexcept { return origin_[t].type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return origin_[t].shape; }
   /// Nobody but the node that is being rewritten reads it.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
   constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                         int count, element type, std::int32_t shape) {
-    symbol const y = b.push(op, x, n, attributes, count, type, shape, b.place);
-    if (y >= room_) make_room(y);
-    origin_[y].op = op;
-    return y;
+    return list(b.push(op, x, n, attributes, count, type, shape, b.place), op, type, shape);
   }
 
   // ---- constants
@@ -146,7 +150,7 @@ public:
   }
   /// The axes that have more (or, named, may have more) than one position.
   constexpr std::int32_t long_axes(std::int32_t shape) const noexcept {
-    dimensions const& d = g_.shapes.first_[shape];
+    dimensions const& d = g_.shapes[shape];
     std::int32_t mask = 0;
     for (int k = 0; k < d.rank; ++k) mask |= d.size[k] == 1 ? 0 : 1 << k;
     return mask;
@@ -162,7 +166,7 @@ public:
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
                                std::uint32_t& before) const {
-    dimensions const &from = g_.shapes.first_[x], &to = g_.shapes.first_[y];
+    dimensions const &from = g_.shapes[x], &to = g_.shapes[y];
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {
       if (to.size[j] == 1) continue;
@@ -174,7 +178,7 @@ public:
     return k == from.rank;
   }
   constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
-    dimensions const d = g_.shapes.first_[shape];
+    dimensions const d = g_.shapes[shape];
     dimensions r;
     for (int k = 0; k < d.rank; ++k)
       if ((mask >> k & 1u) == 0) r.size[r.rank++] = d.size[k];
