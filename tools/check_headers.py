@@ -28,6 +28,7 @@ UNDER = {
 UMBRELLA = "cotangent/cotangent.hpp"
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
 FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
+           "fcntl.h": "cotangent/io/archive/file.hpp", "sys/stat.h": "cotangent/io/archive/file.hpp",
            "unistd.h": "cotangent/io/archive/file.hpp",
            "bits/stl_iterator_base_types.h": "cotangent/core/memory.hpp"}
 

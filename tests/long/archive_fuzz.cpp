@@ -39,15 +39,29 @@ std::string symbols() {
              b = s.exec(command::of<ct::op::sin>(), {x}, {z}, "b");
   s.concat(b, a);
   s.free(gone);
-  (void)s.backward({y}, {x}, {z});
+  s.set_flags(a, {.keep = true, .exact = true});
+  s.concat(s.exec(ct::dynamic::noop, {}, {}, "wait"), b);
+  auto const w = s.tensor<double>({1}), v = s.tensor<double>({1});
+  s.exec(command::of<ct::op::exp>(), {s.alias(x, {.shape = {1}})}, {w}); // two aliases: their gradients are joined by a noop
+  s.exec(command::of<ct::op::add>(), {w, s.alias(x, {.offset = {1}, .shape = {1}})}, {v});
+  (void)s.backward({y, v}, {x}, {z, w});
   return ct::archive::bytes_of(g, {}, {{"y", s.expression<double>(y)}});
+}
+
+/// Loops that were moved into others.
+std::string recomputed() {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::for_loop(900, [&](auto, auto z) { return ct::sin(z) * z; }, x);
+  auto const d = g.gradient({y}, {x}, {}, {.tape = {.limit = 4096}}).front();
+  return ct::archive::bytes_of(g, {}, {{"d", d}});
 }
 
 } // namespace
 
 TEST_CASE("100,000 changed files are refused or sound") {
   archive_cases::everything everything;
-  std::vector<std::string> const seeds{everything.bytes(), movement(), symbols()};
+  std::vector<std::string> const seeds{everything.bytes(), movement(), symbols(), recomputed()};
   for (std::string const& seed : seeds) (void)ct::archive::load_bytes(seed);
   archive_mutations::counts const n = archive_mutations::run(seeds, 100000, 20261121);
   WARN(n.fine << " sound, " << n.refused << " refused");

@@ -144,7 +144,14 @@ TEST_CASE("a graph that is not well formed is refused, in words", "[archive]") {
        },
        graph},
       {[](json& j) { j["graph"]["regions"] = json::array(); }, graph + "it has no region"},
-      {[](json& j) { j["graph"]["regions"][1]["parent"] = 1; }, graph + "the number 1 is out of range"},
+      {[](json& j) { j["graph"]["regions"][1]["parent"] = 1; }, graph + "a region's owner does not live in its parent"},
+      {[](json& j) { j["graph"]["regions"][1]["parent"] = 1 << 20; }, graph + "the number 1048576 is out of range"},
+      {[](json& j) {
+         json& r = j["graph"]["regions"][1];
+         r["parent"] = 1;
+         j["graph"]["nodes"][r["owner"].get<std::size_t>()]["region"] = 1;
+       },
+       graph + "a region is inside itself"},
       {[](json& j) { j["graph"]["regions"][1]["owner"] = 0; }, graph},
       {[](json& j) { j["graph"]["regions"].push_back(j["graph"]["regions"][1]); }, graph},
       {[](json& j) { j["graph"]["extents"] = {"n"}; }, graph + "its sizes are not all numbers"},

@@ -39,6 +39,10 @@ TEST_CASE("a graph goes to a file and comes back", "[documented][archive]") {
     std::vector<float> weights{.1f, .2f, .3f};
     ct::archive::save(path, g, {{w, weights}}, {{"loss", loss}, {"slope", dw}});
     // [/save]
+    // [without reading back]
+    ct::archive::save(path, g, {{w, weights}}, {{"loss", loss}}, {}, {.read_back = false});
+    // [/without reading back]
+    ct::archive::save(path, g, {{w, weights}}, {{"loss", loss}, {"slope", dw}});
   }
   // [load]
   auto file = ct::archive::load(path);

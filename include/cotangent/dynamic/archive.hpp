@@ -16,6 +16,7 @@ COTANGENT_HEADER_BEGIN
 
 #  include <filesystem>
 #  include <map>
+#  include <set>
 #  include <source_location>
 #  include <span>
 #  include <string>
@@ -81,19 +82,27 @@ public:
   void take(tensors const& other);
 };
 
+/// How a graph is saved.
+struct save_options {
+  /// Whether the file is read, and its graph compared, before it takes the place of the old one. Takes about as long as
+  /// writing, and memory for the whole file.
+  bool read_back = true;
+};
+
 /// Writes a graph as one safetensors file: what is bound to its expressions as tensors, called like the inputs that they are
 /// bound to; the graph as JSON in the metadata, with names for results and the steps of an optimiser where they are given.
-/// Who reads meanwhile sees the old file.
+/// Readers see the old file until the new one takes its place. Symbolic links are followed; permissions stay.
 ///
-/// Throws: `io_error`, and what was there before is still there; `graph_error` for expressions of another graph.
+/// Throws: `io_error`, also where the file cannot be read back as the same graph, and what was there before is still there;
+/// `graph_error` for expressions of another graph.
 /// Checked: tests/runtime/archive.cpp, tests/runtime/archive_damage.cpp
 inline void save(std::filesystem::path const& path, dynamic::graph const& g,
                  std::vector<dynamic::binding> const& binds = {}, std::vector<named> const& results = {},
-                 std::vector<dynamic::update> const& updates = {});
-/// The bytes of such a file.
+                 std::vector<dynamic::update> const& updates = {}, save_options const& options = {});
+/// The bytes of such a file, read back in the same way.
 inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::binding> const& binds = {},
                             std::vector<named> const& results = {},
-                            std::vector<dynamic::update> const& updates = {});
+                            std::vector<dynamic::update> const& updates = {}, save_options const& options = {});
 
 /// Reads what `save` wrote. Operations that are none of the library are to be named: `load(path, operations<softsign>{})`.
 ///
@@ -109,27 +118,36 @@ namespace cotangent::dynamic::detail {
 namespace archived = cotangent::detail::archived;
 
 struct archive_access {
-  static archived::composed composed(graph const& g, std::vector<binding> const& binds,
-                                     std::vector<cotangent::archive::named> const& results,
-                                     std::vector<update> const& updates) {
+  /// A file, and the graph in it. The elements are those of the graph and of what is bound to it.
+  struct saved {
+    archived::composed file;
+    std::string text;
+    archived::operation_names known; // the operations of the graph
+  };
+  static saved composed(graph const& g, std::vector<binding> const& binds,
+                        std::vector<cotangent::archive::named> const& results,
+                        std::vector<update> const& updates) {
     graph_state const& built = graph_access::state(g);
     if (!built.frames.empty()) archived::refuse<refusals::archive_open_body>();
     request const r{"save", 4, nullptr, 0, {}};
-    std::vector<std::pair<std::string, symbol>> named_symbols;
-    std::vector<std::pair<symbol, symbol>> next;
+    archived_lists lists;
     lowering wanted;
-    for (auto const& one : results)
-      named_symbols.emplace_back(one.name, graph_access::symbol_of(g, one.what, r));
+    std::set<std::string_view> names;
+    for (auto const& one : results) {
+      if (one.name.empty() || one.name.find('\0') != std::string::npos || !names.insert(one.name).second)
+        archived::refuse<refusals::archive_name>(one.name);
+      wanted.outputs.push_back(graph_access::symbol_of(g, one.what, r));
+      lists.results.emplace_back(one.name, wanted.outputs.back());
+    }
     for (update const& u : updates)
-      next.emplace_back(graph_access::symbol_of(g, u.of, r), graph_access::symbol_of(g, u.to, r));
-    for (auto const& [name, t] : named_symbols) wanted.outputs.push_back(t);
+      lists.updates.emplace_back(graph_access::symbol_of(g, u.of, r), graph_access::symbol_of(g, u.to, r));
     for (binding const& b : binds)
       wanted.bound.push_back(graph_access::symbol_of(g, b.what, {"save", 4, nullptr, 0, b.where}));
-    wanted.updates = next;
+    wanted.updates = lists.updates;
     settled const plain(built, wanted, r);
     graph_state const& s = plain.state();
-    archived::json j = state_as_json(s);
-    if (built.symbolic.used) j["symbols"] = plain.beside();
+    archived::operation_names known;
+    for (node const& n : s.b.get().nodes) known.add(n.op);
     std::vector<archived::piece> pieces;
     std::map<std::string, symbol> taken; // names of tensors in the file
     auto const called = [&](std::string const& wish, char const* otherwise, symbol t) {
@@ -145,15 +163,8 @@ struct archive_access {
     auto const bytes = [](void const* data, std::size_t count) {
       return std::string_view(count == 0 ? "" : static_cast<char const*>(data), count);
     };
-    j["results"] = archived::json::object();
     std::map<symbol, std::string> result_names;
-    for (auto const& [name, t] : named_symbols) {
-      if (name.empty() || name.find('\0') != std::string::npos || j["results"].contains(name))
-        archived::refuse<refusals::archive_name>(name);
-      j["results"][name] = t;
-      result_names.emplace(t, name);
-    }
-    for (auto const& [of, to] : next) j["updates"].push_back({of, to});
+    for (auto const& [name, t] : lists.results) result_names.emplace(t, name);
     for (std::size_t k = 0; k < binds.size(); ++k) {
       binding const& b = binds[k];
       symbol const t = plain.input_for(wanted.bound[k]);
@@ -166,19 +177,32 @@ struct archive_access {
       if (b.memory.type != s.b.tensor(t).type || !(row || sizes(shape_of(s.b, t)) == b.memory.shape))
         archived::refuse<refusals::archive_fit>(wish);
       std::string const name = called(wish, "tensor ", t);
-      j["binds"].push_back({t, name});
+      lists.binds.emplace_back(t, name);
       pieces.push_back({name, b.memory.type, shape(t),
                         bytes(b.memory.data, static_cast<std::size_t>(count) * size_of(b.memory.type))});
     }
-    for (held_constant const& c : s.constants) {
+    for (held_constant const& c : built.constants) { // (those of a copy would end with it)
       std::string const name = called("", "constant ", c.id);
-      j["constants"].push_back({c.id, name});
+      lists.constants.emplace_back(c.id, name);
       pieces.push_back({name, s.b.tensor(c.id).type, shape(c.id), bytes(c.bytes.data(), c.bytes.size())});
     }
-    return {std::move(pieces), {{"cotangent.graph", archived::text_of(j)}}};
+    std::string text = archived::text_of(state_as_json(s, lists));
+    return {archived::composed(std::move(pieces), {{"cotangent.graph", text}}), text, std::move(known)};
   }
 
-  static cotangent::archive::contents read(std::string_view file, archived::operation_names const& known) {
+  /// Throws: `io_error` unless the bytes hold the graph that was saved.
+  static void check_read_back(std::string_view bytes, saved const& was) {
+    std::string why = "it is another graph";
+    try {
+      archived_lists lists;
+      auto const c = read(bytes, was.known, &lists);
+      if (archived::text_of(state_as_json(graph_access::state(c.graph), lists)) == was.text) return;
+    } catch (io_error const& e) { why = e.what(); }
+    archived::refuse<refusals::archive_read_back>(why);
+  }
+
+  static cotangent::archive::contents read(std::string_view file, archived::operation_names const& known,
+                                           archived_lists* lists = nullptr) {
     archived::file_layout layout = archived::checked_layout_of(file);
     auto const text = layout.texts.find("cotangent.graph");
     if (text == layout.texts.end()) archived::refuse<refusals::archive_no_graph>();
@@ -205,6 +229,7 @@ struct archive_access {
     for (symbol t = 0; t < s.b.get().tensors.size(); ++t)
       if (s.b.tensor(t).region == 0 && s.b.tensor(t).name != none) c.names_.emplace(name_in(s.b, t), t);
     c.data.texts.erase("cotangent.graph");
+    if (lists != nullptr) *lists = std::move(reader);
     return c;
   }
 
@@ -257,12 +282,22 @@ inline void contents::take(tensors const& other) {
 
 inline void save(std::filesystem::path const& path, dynamic::graph const& g,
                  std::vector<dynamic::binding> const& binds, std::vector<named> const& results,
-                 std::vector<dynamic::update> const& updates) {
-  dynamic::detail::archive_access::composed(g, binds, results, updates).write(path);
+                 std::vector<dynamic::update> const& updates, save_options const& options) {
+  using access = dynamic::detail::archive_access;
+  access::saved const made = access::composed(g, binds, results, updates);
+  cotangent::detail::archived::replacement to(path);
+  made.file.write(to);
+  if (options.read_back) access::check_read_back(to.bytes(), made);
+  to.finish();
 }
 inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::binding> const& binds,
-                            std::vector<named> const& results, std::vector<dynamic::update> const& updates) {
-  return dynamic::detail::archive_access::composed(g, binds, results, updates).bytes();
+                            std::vector<named> const& results, std::vector<dynamic::update> const& updates,
+                            save_options const& options) {
+  using access = dynamic::detail::archive_access;
+  access::saved const made = access::composed(g, binds, results, updates);
+  std::string bytes = made.file.bytes();
+  if (options.read_back) access::check_read_back(bytes, made);
+  return bytes;
 }
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;

@@ -30,7 +30,14 @@ inline void has_no_other_members(graph_state const& s) {
                                 frames, symbolic] = s;
 }
 
-inline archived::json state_as_json(graph_state const& s) {
+/// What a file says of the symbols of its graph.
+struct archived_lists {
+  std::vector<std::pair<symbol, std::string>> constants, binds; // with the names of their elements
+  std::vector<std::pair<std::string, symbol>> results;
+  std::vector<std::pair<symbol, symbol>> updates;
+};
+
+inline archived::json state_as_json(graph_state const& s, archived_lists const& lists) {
   archived::json j{{"version", archive_version},
                    {"graph", archived::graph_writer(s.b.get()).write()},
                    {"inputs", s.inputs},
@@ -38,27 +45,25 @@ inline archived::json state_as_json(graph_state const& s) {
                    {"states", s.states},
                    {"pieces", s.piecewise},
                    {"gradients", archived::json::array()},
-                   {"constants", archived::json::array()},
-                   {"binds", archived::json::array()},
+                   {"constants", lists.constants},
+                   {"binds", lists.binds},
                    {"results", archived::json::object()},
-                   {"updates", archived::json::array()}};
+                   {"updates", lists.updates}};
+  for (auto const& [name, t] : lists.results) j["results"][name] = t;
   std::map<symbol, symbol> const sorted(s.gradients.begin(), s.gradients.end());
   for (auto const& [x, dx] : sorted) j["gradients"].push_back({x, dx});
+  if (s.symbolic.used) j["symbols"] = symbols_as_json(s);
   return j;
 }
 
 /// Reads it, and lets nothing through that `ct::dynamic::graph` could not have made. Throws: `io_error`.
-class state_reader {
+class state_reader : public archived_lists {
   using parts = archived::graph_parts;
   archived::json j_;
   archived::operation_names const& known_;
   std::int64_t count_ = 0;
 
 public:
-  std::vector<std::pair<symbol, std::string>> constants, binds;
-  std::vector<std::pair<std::string, symbol>> results;
-  std::vector<std::pair<symbol, symbol>> updates;
-
   state_reader(archived::json&& j, archived::operation_names const& known)
       : j_(std::move(j)), known_(known) {}
 

@@ -95,7 +95,7 @@ inline file_layout checked_layout_of(std::string_view bytes) {
   return layout_of(bytes);
 }
 
-/// A file: what stands before the elements, and the elements.
+/// A file: what stands before the elements, and the elements, which are those of whoever gave them.
 class composed {
   std::string head_;
   std::vector<piece> pieces_;
@@ -141,11 +141,9 @@ public:
     for (piece const& p : pieces_) all += p.bytes;
     return all;
   }
-  void write(std::filesystem::path const& path) const {
-    replacement file(path);
+  void write(replacement& file) const {
     file.write(head_);
     for (piece const& p : pieces_) file.write(p.bytes);
-    file.finish();
   }
 };
 

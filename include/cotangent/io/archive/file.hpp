@@ -14,8 +14,13 @@
 #  include <filesystem>
 #  include <string>
 #  include <string_view>
-#  if __has_include(<unistd.h>)
+#  if defined(__unix__) || defined(__APPLE__)
+#    define COTANGENT_POSIX_FILES 1
+#    include <fcntl.h>
+#    include <sys/stat.h>
 #    include <unistd.h>
+#  else
+#    define COTANGENT_POSIX_FILES 0
 #  endif
 
 // Files as a whole: read at once, and written so that nobody ever sees half of one.
@@ -50,19 +55,38 @@ inline std::string bytes_of(std::filesystem::path const& path) {
   return bytes;
 }
 
-/// A file beside the one that is meant, which takes its place when all is written, and goes where that fails.
+/// The file that a path means: behind symbolic links, also one that does not exist yet. Throws: `io_error` where something
+/// stands there that is no regular file.
+inline std::filesystem::path target_of(std::filesystem::path const& path) {
+  namespace fs = std::filesystem;
+  fs::path target = path;
+  std::error_code failed;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, failed)); ++links) {
+    if (links == 64) refuse_file<refusals::archive_write>(path, "too many symbolic links");
+    fs::path const to = fs::read_symlink(target, failed);
+    if (failed) refuse_file<refusals::archive_write>(path, failed.message().c_str());
+    target = target.parent_path() / to; // `to` alone where it is absolute
+  }
+  fs::file_status const there = fs::status(target, failed);
+  if (there.type() == fs::file_type::none) refuse_file<refusals::archive_write>(path, failed.message().c_str());
+  if (fs::exists(there) && !fs::is_regular_file(there)) refuse<refusals::archive_regular>(path.string());
+  return target;
+}
+
+/// A file beside the one that is meant, which takes its place and its permissions when all is written, and is removed where
+/// that fails.
 class replacement {
   std::filesystem::path target_, beside_;
   std::FILE* out_ = nullptr;
 
 public:
-  explicit replacement(std::filesystem::path const& target) : target_(target) {
+  explicit replacement(std::filesystem::path const& path) : target_(target_of(path)) {
     static std::atomic<unsigned> count{0};
     auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
     for (int tries = 0; out_ == nullptr && tries < 100; ++tries) {
-      beside_ = target;
-      beside_ += std::string(".").append(std::to_string(now)).append("-").append(std::to_string(++count)).append(".part");
-      out_ = std::fopen(beside_.string().c_str(), "wbx");
+      // (a short name: that of the target may be as long as names can be)
+      beside_ = target_.parent_path() / std::string(".").append(std::to_string(now)).append("-").append(std::to_string(++count)).append(".part");
+      open();
       if (out_ == nullptr && errno != EEXIST) break;
     }
     if (out_ == nullptr) refuse_file<refusals::archive_write>(target_, std::strerror(errno));
@@ -78,9 +102,14 @@ public:
   void write(std::string_view bytes) {
     if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), out_) != bytes.size()) fail(errno);
   }
+  /// What was written so far, from the file.
+  std::string bytes() {
+    if (std::fflush(out_) != 0) fail(errno);
+    return bytes_of(beside_);
+  }
   void finish() {
     if (std::fflush(out_) != 0) fail(errno);
-#  if __has_include(<unistd.h>)
+#  if COTANGENT_POSIX_FILES
     if (fsync(fileno(out_)) != 0) fail(errno);
 #  endif
     std::FILE* const out = out_;
@@ -88,13 +117,47 @@ public:
     std::error_code failed;
     if (std::fclose(out) != 0) failed = std::error_code(errno, std::generic_category());
     if (!failed) std::filesystem::rename(beside_, target_, failed);
-    if (!failed) return;
-    std::remove(beside_.string().c_str());
-    refuse_file<refusals::archive_write>(target_, failed.message().c_str());
+    if (failed) {
+      std::remove(beside_.string().c_str());
+      refuse_file<refusals::archive_write>(target_, failed.message().c_str());
+    }
+#  if COTANGENT_POSIX_FILES
+    // the new name on the disk, too; not every file system can, and the file has been replaced already
+    std::string const folder = target_.has_parent_path() ? target_.parent_path().string() : ".";
+    if (int const at = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC); at >= 0) {
+      (void)fsync(at);
+      (void)::close(at);
+    }
+#  endif
   }
 
 private:
   [[noreturn]] void fail(int why) { refuse_file<refusals::archive_write>(target_, std::strerror(why)); }
+
+  /// Null, with `errno`, where it fails. At no time more can be done with the new file than with the old one.
+  void open() {
+#  if COTANGENT_POSIX_FILES
+    struct stat old {};
+    bool const replaces = ::stat(target_.string().c_str(), &old) == 0;
+    mode_t const all = 0666, kept = old.st_mode & 0777;
+    int const at = ::open(beside_.string().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? kept : all);
+    if (at < 0) return;
+    bool const foreign = replaces && (old.st_uid != geteuid() || old.st_gid != getegid());
+    if (foreign && fchown(at, old.st_uid, old.st_gid) != 0) errno = 0; // only some may: then it is the writer's
+    if (!replaces || fchmod(at, kept) == 0) out_ = fdopen(at, "wb");
+    if (out_ != nullptr) return;
+    int const why = errno;
+    (void)::close(at);
+    std::remove(beside_.string().c_str());
+    errno = why;
+#  else
+    out_ = std::fopen(beside_.string().c_str(), "wbx");
+    std::error_code failed;
+    auto const old = std::filesystem::status(target_, failed);
+    if (out_ != nullptr && std::filesystem::exists(old))
+      std::filesystem::permissions(beside_, old.permissions(), failed);
+#  endif
+  }
 };
 
 } // namespace cotangent::detail::archived

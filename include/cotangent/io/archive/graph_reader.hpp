@@ -28,8 +28,11 @@ class operation_names {
 
 public:
   template <class... Ops> operation_names& add(operations<Ops...>) {
-    (known_.emplace(Ops::name, info_of<Ops>()), ...);
+    (add(info_of<Ops>()), ...);
     return *this;
+  }
+  void add(operation const* op) {
+    if (known_.emplace(op->name, op).first->second != op) refuse<refusals::archive_one_name>(op->name);
   }
   operation const* find(std::string const& name) const {
     auto const at = known_.find(name);
@@ -74,6 +77,8 @@ public:
     for (json const& n : nodes) node_at(n);
     g_.regions.clear();
     for (json const& r : regions) region_at(r);
+    if (cotangent::detail::regions_from_outside(g_).size() != g_.regions.size())
+      refuse_graph("a region is inside itself");
     each_region_is_run_once();
     return static_cast<graph&&>(g_);
   }
@@ -241,9 +246,9 @@ private:
     r.input_count = ids(graph_parts::member(j, "in"), tensor_count_);
     r.first_output = g_.ids.size();
     r.output_count = ids(graph_parts::member(j, "out"), tensor_count_, none);
-    if (std::int32_t const at = g_.regions.size(); at > 0) {
+    if (g_.regions.size() > 0) {
       r.owner = index(graph_parts::member(j, "owner"), node_count_);
-      r.parent = index(graph_parts::member(j, "parent"), at); // so none stands in itself
+      r.parent = index(graph_parts::member(j, "parent"), region_count_); // of any number: loops are moved into others
       if (g_.nodes[r.owner].region != r.parent) refuse_graph("a region's owner does not live in its parent");
     }
     g_.regions.push(r);

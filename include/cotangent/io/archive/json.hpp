@@ -17,7 +17,7 @@
 #  include <initializer_list>
 #  include <string>
 #  include <string_view>
-#  include <unordered_set>
+#  include <utility>
 #  include <vector>
 
 // JSON that somebody else wrote: what is not as it should be is an `io_error`.
@@ -35,21 +35,57 @@ template <class Refusal> [[noreturn]] inline void refuse(std::string_view about 
 
 inline constexpr int deepest = 16;
 
+/// Values from the events of the parser. (Its own callback walks through all that a list has so far at the end of each
+/// object in it, so a list of n objects takes n^2 steps.)
+class json_builder : public json::json_sax_t {
+  std::vector<json*> open_; // objects and arrays: only the last of an array's values is open, so none moves
+  std::string key_;
+
+  /// Appends to the innermost open value.
+  json& put(json&& value) {
+    if (open_.empty()) return whole = std::move(value);
+    if (open_.back()->is_array()) return open_.back()->emplace_back(std::move(value));
+    return (*open_.back())[key_] = std::move(value);
+  }
+  bool open(json&& value) {
+    if (open_.size() >= static_cast<std::size_t>(deepest)) refuse<refusals::archive_json>("too deep");
+    open_.push_back(&put(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+public:
+  json whole;
+
+  bool null() override { return put(nullptr), true; }
+  bool boolean(bool b) override { return put(b), true; }
+  bool number_integer(number_integer_t n) override { return put(n), true; }
+  bool number_unsigned(number_unsigned_t n) override { return put(n), true; }
+  bool number_float(number_float_t n, string_t const&) override { return put(n), true; }
+  bool string(string_t& text) override { return put(std::move(text)), true; }
+  bool binary(binary_t&) override { return false; } // not in texts
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& name) override {
+    if (open_.back()->contains(name)) refuse<refusals::archive_json>(name);
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, std::string const&, json::exception const& e) override {
+    refuse<refusals::archive_json>(e.what());
+  }
+};
+
 /// Throws: `io_error` where the text is no JSON, an object has a key twice, or brackets stand too deep in each other.
 inline json parsed(std::string_view text) {
-  std::vector<std::unordered_set<std::string>> keys; // of the objects that are open
-  auto const look = [&](int depth, json::parse_event_t event, json& at) {
-    using enum json::parse_event_t;
-    if (depth > deepest) refuse<refusals::archive_json>("too deep");
-    if (event == object_start) keys.emplace_back();
-    else if (event == object_end) keys.pop_back();
-    else if (event == key && !keys.back().insert(at.get_ref<std::string const&>()).second)
-      refuse<refusals::archive_json>(at.get_ref<std::string const&>());
-    return true;
-  };
-  try {
-    return json::parse(text.begin(), text.end(), look);
-  } catch (json::exception const& e) { refuse<refusals::archive_json>(e.what()); }
+  json_builder made;
+  if (!json::sax_parse(text.begin(), text.end(), &made)) refuse<refusals::archive_json>();
+  return std::move(made.whole);
 }
 
 /// As text. Throws: `io_error` where a name in it is no UTF-8.

@@ -12,6 +12,8 @@ namespace cotangent::refusals {
 
 COTANGENT_REFUSAL_OF(archive_open, allowed, "cotangent: archive: the file must exist and be readable")
 COTANGENT_REFUSAL_OF(archive_write, allowed, "cotangent: archive: the file could not be written; what was there before is still there")
+COTANGENT_REFUSAL_OF(archive_regular, allowed, "cotangent: archive: the path to be written must name a regular file, a symbolic link to one, or nothing")
+COTANGENT_REFUSAL_OF(archive_read_back, allowed, "cotangent: archive: what was written must be read back as the same graph; it was not, and what was there before is still there")
 COTANGENT_REFUSAL_OF(archive_length, allowed, "cotangent: archive: a safetensors file must begin with the length of its header, which must lie within the file")
 COTANGENT_REFUSAL_OF(archive_json, allowed, "cotangent: archive: the header must be JSON, without repeated keys and nested no deeper than 16")
 COTANGENT_REFUSAL_OF(archive_header, allowed, "cotangent: archive: the header must list tensors by dtype, shape and data_offsets, and texts in __metadata__")
@@ -28,6 +30,7 @@ COTANGENT_REFUSAL_OF(archive_no_graph, allowed, "cotangent: archive: the file ho
 COTANGENT_REFUSAL_OF(archive_version, allowed, "cotangent: archive: the graph must be of a version that this library reads")
 COTANGENT_REFUSAL_OF(archive_graph, allowed, "cotangent: archive: the graph in the file must be well formed")
 COTANGENT_REFUSAL_OF(archive_operation, allowed, "cotangent: archive: every operation of the graph must be known; name your own, as in load(path, ct::operations<softsign>{})")
+COTANGENT_REFUSAL_OF(archive_one_name, allowed, "cotangent: archive: two operations must not have one name; a file knows operations by their names")
 COTANGENT_REFUSAL_OF(archive_fit, allowed, "cotangent: archive: data must have the element type and the shape of what it is bound to")
 COTANGENT_REFUSAL_OF(archive_open_body, allowed, "cotangent: archive: a graph must not be saved while a loop or a branch of it is being built")
 

@@ -178,8 +178,15 @@ private:
 inline tensors read(std::filesystem::path const& path) {
   return tensors(std::string_view(cotangent::detail::archived::bytes_of(path)));
 }
-/// Writes a safetensors file; who reads meanwhile sees the old one. Throws: `io_error`; the old one then is still there.
-inline void write(std::filesystem::path const& path, tensors const& all) { all.composed().write(path); }
+/// Writes a safetensors file at once: readers see the old one until then. Symbolic links are followed; permissions stay.
+///
+/// Throws: `io_error`, and the old file is still there.
+inline void write(std::filesystem::path const& path, tensors const& all) {
+  auto const file = all.composed();
+  cotangent::detail::archived::replacement to(path);
+  file.write(to);
+  to.finish();
+}
 
 } // namespace cotangent::archive
 
