@@ -206,6 +206,27 @@ TEST_CASE("documented: elements, rows and windows of an expression") {
   CHECK(ct::compiled(f)(x) == 6 + 9 + 9);
 }
 
+TEST_CASE("documented: assignments to parts of an expression") {
+  // [assignment]
+  auto const running_sum = [](auto x) {
+    for (int i = 1; i < 4; ++i) x(i) += x(i - 1);
+    return x;
+  };
+  auto const rotated = [](auto angle, auto point) {
+    auto r = ct::zeros<3, 3>();
+    r(0, 0) = r(1, 1) = ct::cos(angle);
+    r(1, 0) = ct::sin(angle);
+    r(0, 1) = -r(1, 0);
+    r(2, 2) = 1;
+    r(ct::range<0, 2>, ct::range<0, 2>) *= 2;
+    return ct::matmul(r, point);
+  };
+  // [/assignment]
+  CHECK(ct::compiled(running_sum)(ct::tensor<double, 4>{1, 2, 3, 4}) == ct::tensor<double, 4>{1, 3, 6, 10});
+  CHECK(ct::compiled(rotated)(0.0, ct::tensor<double, 3, 1>{{1}, {2}, {3}}) ==
+        ct::tensor<double, 3, 1>{{2}, {4}, {3}});
+}
+
 TEST_CASE("documented: products along directions") {
   // [products]
   auto const f = [](auto x) { return x * x; };

@@ -36,6 +36,12 @@ public:
   expr(L value) : at_{nullptr, none, cotangent::detail::literal_bits<T>(static_cast<T>(value))} {}
   /// What a graph makes.
   explicit expr(detail::standing const& at) : at_(at) {}
+  expr(expr const&) = default;
+  expr& operator=(expr const&) & = default;
+  template <class Y> expr operator=(Y const&) && {
+    static_assert(refusals::dynamic_part_assignment::report<Y>());
+    return *this;
+  }
 
   detail::standing const& where_it_stands() const noexcept { return at_; }
   /// The symbol in the graph; `ct::none` for a number that has not met one.

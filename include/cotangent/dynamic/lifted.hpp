@@ -217,56 +217,13 @@ template <class Index> place_on_axis place_of_index(Index const& i) {
   if constexpr (std::is_same_v<Index, between>) return {.start = i.start, .stop = i.stop, .step = i.step};
   else return (void)i, place_traits<Index>::place;
 }
-template <class Index> std::int64_t position_of_index(Index const& i) {
-  if constexpr (std::convertible_to<Index, std::int64_t>) return static_cast<std::int64_t>(i);
-  else return 0;
-}
-
 struct take_some_fn {
   place_on_axis const* places;
   std::int64_t const* at;
   int count;
 
   term operator()(term x) const {
-    builder& b = *x.b;
-    dimensions const from = x.dims();
-    if (count > from.rank) {
-      b.fail({why<refusals::number_of_places>(), extent::of(count), extent::of(from.rank), none, b.place});
-      return x;
-    }
-    dimensions part = from, result;
-    std::int64_t window[2 * max_rank]{};
-    for (int k = 0; k < from.rank; ++k) {
-      place_on_axis p = k < count ? places[k] : place_on_axis{.whole = true};
-      dimension const n = from.size[k];
-      window[2 * k + 1] = p.step;
-      if (p.drops) {
-        if (at[k] < -n || at[k] >= n) {
-          b.fail({why<refusals::index_out_of_range>(), extent::of(at[k]), extent::of(n), none, b.place});
-          return x;
-        }
-        window[2 * k] = at[k] < 0 ? at[k] + n : at[k];
-        part.size[k] = 1;
-        continue;
-      }
-      if (!p.whole) {
-        if (p.step < 1) {
-          b.fail({why<refusals::range_step>(), extent::of(p.step), extent::of(1), none, b.place});
-          return x;
-        }
-        if (place_on_axis const asked = p; !p.fits(n)) {
-          bool const start_fits = p.start >= 0 && p.start <= p.stop;
-          b.fail({why<refusals::slice_out_of_range>(), extent::of(start_fits ? asked.stop : asked.start),
-                  extent::of(n), none, b.place});
-          return x;
-        }
-        window[2 * k] = p.start;
-        part.size[k] = p.count();
-      }
-      result.size[result.rank++] = part.size[k];
-    }
-    term const y = part == from ? x : op::slice::of(x, window, b.shape(part));
-    return op::reshape::of(y, b.shape(result));
+    return part_of(x, places, at, count).read();
   }
 };
 template <> struct name_of<take_some_fn> {

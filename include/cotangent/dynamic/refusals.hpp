@@ -23,6 +23,7 @@ COTANGENT_REFUSAL(dynamic_seed_count, equal, cotangents_given, outputs_given, "c
 COTANGENT_REFUSAL_OF(dynamic_sum_alone, allowed, "cotangent: gradient: in a loop or branch, a sum of contributions must be made of these and of constants alone")
 COTANGENT_REFUSAL_OF(dynamic_no_gradient, allowed, "cotangent: gradient_of: a gradient must have been asked for with respect to this expression")
 
+COTANGENT_REFUSAL_OF(dynamic_part_assignment, allowed, "cotangent: x(i, j, ...) = y: x must be an expression of a traced function; in a graph that is built at run time, write to a view of a tensor of g.tensor: g.write(g.view(x, ...), y)")
 COTANGENT_REFUSAL(dynamic_window, equal, sizes_given, sizes_of_shape, "cotangent: view: offset and stride must have a number for each size of the shape")
 COTANGENT_REFUSAL_OF(dynamic_write_place, allowed, "cotangent: write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor; what is computed already must not be")
 COTANGENT_REFUSAL_OF(dynamic_write_body, allowed, "cotangent: write: in a loop or branch, what is written must be a tensor that its body makes with g.tensor, or a view of one; return that tensor from the body")

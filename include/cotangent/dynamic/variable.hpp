@@ -61,6 +61,14 @@ public:
   variable(L value) : number_(cotangent::detail::literal_bits<T>(static_cast<T>(value))), is_number_(true) {}
   /// What the recorder makes.
   explicit variable(detail::eager_value* v) noexcept : any_variable(v) {}
+  variable(variable const&) = default;
+  variable(variable&&) = default;
+  variable& operator=(variable const&) & = default;
+  variable& operator=(variable&&) & = default;
+  template <class Y> variable operator=(Y const&) && {
+    static_assert(refusals::dynamic_part_assignment::report<Y>());
+    return *this;
+  }
 
   bool is_number() const noexcept { return is_number_; }
   std::int64_t number_bits() const noexcept { return number_; }

@@ -80,6 +80,36 @@ template <class L, class T> constexpr bool literal_meets() {
 }
 
 template <class T> struct index_list;
+struct place_on_axis;
+
+/// The variable that an indexed read came from, for an assignment to the read. It lives until the end of the expression
+/// in which the index stands.
+struct origin {
+  detail::standing* variable;
+  element type; // of `variable`, as `extents`
+  shape const* extents;
+  place_on_axis const* places;
+  int count;
+  std::int64_t at[4];
+  bool is_temporary;   // `variable` is itself an indexed read,
+  origin const* outer; // which came from here; null where it is another temporary
+  std::source_location where;
+
+  constexpr origin() {} // the read fills it
+};
+
+/// An index in brackets, which have no room for default arguments.
+struct subscript : origin {
+  std::int64_t index;
+  std::source_location here;
+  template <class I>
+    requires(std::is_convertible_v<I, std::int64_t> && !std::is_same_v<I, bool>)
+  constexpr subscript(I i, std::source_location w = std::source_location::current())
+      : index(static_cast<std::int64_t>(i)), here(w) {}
+};
+
+// In trace/indexing.hpp.
+template <class Part, class Y> constexpr Part assign_part(Part const& part, origin const* from, Y const& y);
 
 /// What follows an expression that was to be printed.
 template <class Stream> struct silent_stream {
@@ -160,10 +190,15 @@ public:
 /// copied and assigned like a number: a copy is a new name for the same node. An expression made without operands
 /// (`ct::expr<double> s = 0.0`, `ct::zeros<3>()`) is detached and joins the graph where it first meets one.
 ///
-/// Refuses: to be asked for its value (`if (x > 0)`); another element type without `ct::convert`.
+/// An assignment to an indexed read, `x(i) = v`, gives the variable x a new node with v in place of the part. Copies that
+/// were made before keep their value, and a copy of a read forgets where it came from.
+///
+/// Refuses: to be asked for its value (`if (x > 0)`); another element type without `ct::convert`; an assignment to any
+/// other temporary.
 template <class T, extent... E> class expr : public detail::operators<expr<T, E...>> {
   static_assert(detail::refuse_malformed<T, E...>());
   detail::standing at_;
+  detail::origin const* from_ = nullptr; // of an indexed read, until it is copied
 
 public:
   using value_type = T;
@@ -177,21 +212,28 @@ public:
   constexpr expr(L value) noexcept(detail::literal_meets<L, T>()) : at_(detail::standing_of<T>(value)) {}
   /// What a tracer makes.
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
-  constexpr explicit expr(detail::standing const& s) : at_(s) {}
+  constexpr explicit expr(detail::standing const& s, detail::origin const* from = nullptr) : at_(s), from_(from) {}
+  constexpr expr(expr const& y) : at_(y.at_) {}
 
-  /// The same for one index: `x[i]`.
-  template <class A> constexpr auto operator[](A a) const {
-    return detail::index_list<expr>::take(detail::place_of(*this), *this, a);
+  constexpr expr& operator=(expr const& y) & {
+    at_ = y.at_;
+    return *this;
   }
-
   /// Refuses: expressions of another shape or element, since a name keeps its type.
   template <class Y>
     requires(detail::is_expr<Y> && !std::is_same_v<Y, expr>)
-  constexpr auto& operator=(Y const&) {
+  constexpr auto& operator=(Y const&) & {
     if constexpr (std::is_same_v<typename Y::value_type, T>)
       static_assert(refusals::update_type::report<extents, Y::extents>());
     else static_assert(refusals::elements_differ::report<T, typename Y::value_type>());
     return *this;
+  }
+  /// To a part: `x(i) = y`, where y has the shape of the part or broadcasts to it.
+  constexpr expr operator=(expr const& y) && { return detail::assign_part(*this, from_, y); }
+  template <class Y>
+    requires(!std::is_same_v<Y, expr>)
+  constexpr expr operator=(Y const& y) && {
+    return detail::assign_part(*this, from_, y);
   }
 
   constexpr detail::standing const& standing() const noexcept { return at_; }
@@ -205,23 +247,68 @@ public:
 
   /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>`
   /// keeps a part. Axes that are left out are kept. Negative integers count from the end.
-  template <class A> constexpr auto
-  operator()(A a, std::source_location where = std::source_location::current()) const {
+  template <class A>
+  constexpr auto operator()(A a, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) & {
+    return detail::index_list<expr>::part(where, *this, at_, nullptr, from, false, a);
+  }
+  template <class A>
+  constexpr auto operator()(A a, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) && {
+    return detail::index_list<expr>::part(where, *this, at_, from_, from, true, a);
+  }
+  template <class A>
+  constexpr auto operator()(A a, std::source_location where = std::source_location::current()) const& {
     return detail::index_list<expr>::take(where, *this, a);
   }
   template <class A, class B>
-  constexpr auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+  constexpr auto operator()(A a, B b, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) & {
+    return detail::index_list<expr>::part(where, *this, at_, nullptr, from, false, a, b);
+  }
+  template <class A, class B>
+  constexpr auto operator()(A a, B b, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) && {
+    return detail::index_list<expr>::part(where, *this, at_, from_, from, true, a, b);
+  }
+  template <class A, class B>
+  constexpr auto operator()(A a, B b, std::source_location where = std::source_location::current()) const& {
     return detail::index_list<expr>::take(where, *this, a, b);
   }
   template <class A, class B, class C>
-  constexpr auto operator()(A a, B b, C c,
-                            std::source_location where = std::source_location::current()) const {
+  constexpr auto operator()(A a, B b, C c, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) & {
+    return detail::index_list<expr>::part(where, *this, at_, nullptr, from, false, a, b, c);
+  }
+  template <class A, class B, class C>
+  constexpr auto operator()(A a, B b, C c, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) && {
+    return detail::index_list<expr>::part(where, *this, at_, from_, from, true, a, b, c);
+  }
+  template <class A, class B, class C>
+  constexpr auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const& {
     return detail::index_list<expr>::take(where, *this, a, b, c);
   }
   template <class A, class B, class C, class D>
-  constexpr auto operator()(A a, B b, C c, D d,
-                            std::source_location where = std::source_location::current()) const {
+  constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) & {
+    return detail::index_list<expr>::part(where, *this, at_, nullptr, from, false, a, b, c, d);
+  }
+  template <class A, class B, class C, class D>
+  constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) && {
+    return detail::index_list<expr>::part(where, *this, at_, from_, from, true, a, b, c, d);
+  }
+  template <class A, class B, class C, class D>
+  constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const& {
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
+  }
+  /// The same for one index: `x[i]`.
+  constexpr auto operator[](detail::subscript&& i) & {
+    return detail::index_list<expr>::part(i.here, *this, at_, nullptr, i, false, i.index);
+  }
+  constexpr auto operator[](detail::subscript&& i) && {
+    return detail::index_list<expr>::part(i.here, *this, at_, from_, i, true, i.index);
+  }
+  constexpr auto operator[](detail::subscript&& i) const& {
+    return detail::index_list<expr>::take(i.here, *this, i.index);
+  }
+  template <class A>
+    requires(!std::is_convertible_v<A, detail::subscript>)
+  constexpr auto operator[](A a) const {
+    return detail::index_list<expr>::take(detail::place_of(*this), *this, a);
   }
 
   /// The rows (or elements), in order, where their number is known: `for (auto row : x)`.

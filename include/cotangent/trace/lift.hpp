@@ -74,15 +74,20 @@ template <class... X> constexpr builder* builder_of(X const&... x) {
   return b;
 }
 
-/// An operation on detached values: computed where all elements are one number, or count.
+/// The value of a symbol that nodes without operands made: known where all elements are one number, or count.
+constexpr standing detached_standing(builder const& b, symbol y) {
+  counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y) : counted_number{};
+  if (!n.known) return {nullptr, standing::broken};
+  if (n.axis < 0) return {nullptr, standing::uniform, bits_of(n.value)};
+  return {nullptr, standing::counted - n.axis, bits_of(n.value), bits_of(n.step)};
+}
+
+/// An operation on detached values.
 template <class Result, class Fn, class... X> constexpr Result on_detached(Fn const& fn, X const&... x) {
   builder b;
   term const y = fn(term{&b, x.attach(b)}...);
-  counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y.id) : counted_number{};
   if (((x.standing().id == standing::refused) || ...)) return Result(standing{nullptr, standing::refused});
-  if (!n.known) return Result(standing{nullptr, standing::broken});
-  if (n.axis < 0) return Result(standing{nullptr, standing::uniform, bits_of(n.value)});
-  return Result(standing{nullptr, standing::counted - n.axis, bits_of(n.value), bits_of(n.step)});
+  return Result(detail::detached_standing(b, y.id));
 }
 
 template <class Op> struct apply_fn {

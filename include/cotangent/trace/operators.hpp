@@ -43,6 +43,23 @@ template <class X> struct located_target {
   }
 };
 
+/// An indexed read, or a constant variable, that is assigned to.
+template <class X> struct located_part {
+  X const& value;
+  X* target; // null for a constant
+  std::source_location where;
+  constexpr located_part(X&& x, std::source_location w = std::source_location::current())
+      : value(x), target(&x), where(w) {}
+  template <class Constant>
+    requires std::is_same_v<Constant, X const>
+  constexpr located_part(Constant& x, std::source_location w = std::source_location::current())
+      : value(x), target(nullptr), where(w) {}
+
+  template <class Y> constexpr X take(Y const& y) const {
+    return target != nullptr ? static_cast<X&&>(*target) = y : X(value) = y;
+  }
+};
+
 template <class> inline constexpr bool is_expr = false;
 template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = true;
 
@@ -201,6 +218,18 @@ template <class X> struct operators {
   }
   template <class R> friend constexpr auto& operator/=(located_target<X> a, R const& b) {
     return a.template take<op::divide>(binary<op::divide>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto operator+=(located_part<X> a, R const& b) {
+    return a.take(binary<op::add>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto operator-=(located_part<X> a, R const& b) {
+    return a.take(binary<op::subtract>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto operator*=(located_part<X> a, R const& b) {
+    return a.take(binary<op::multiply>(a.where, a.value, b));
+  }
+  template <class R> friend constexpr auto operator/=(located_part<X> a, R const& b) {
+    return a.take(binary<op::divide>(a.where, a.value, b));
   }
 };
 

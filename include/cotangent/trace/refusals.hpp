@@ -29,6 +29,8 @@ COTANGENT_REFUSAL(rank_too_large, at_most, rank_of_result, largest_rank, "cotang
 COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
 COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x = y or x += y must keep the shape of x; give the result a new name")
+COTANGENT_REFUSAL_SHAPES(part_shape, broadcasts_with, shape_of_part, shape_of_value, "cotangent: x(i, j, ...) = y: the shape of y must broadcast to that of the part")
+COTANGENT_REFUSAL_OF(assignment_target, allowed, "cotangent: x(i, j, ...) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y")
 
 // ---- functions and transformations
 

@@ -122,6 +122,8 @@ public:
       known = known && w[k] >= 0 && attribute(x, k) >= 0;
     }
     if (whole) return x;
+    if (!pads && op == the<op::concatenate>)
+      if (symbol const y = sliced_join(x, w, shape); y != none) return y;
     if (equal && !pads && shape_of(operand(x)) == shape) return operand(x);
     if (!known) return make(kind, &x, 1, w, n, type_of(x), shape);
     std::int64_t both[2 * max_rank]{};
@@ -182,6 +184,46 @@ public:
   }
 
 private:
+  /// A slice of a concatenation: of the operands that it meets. Or none, where sizes with names hide which these are.
+  constexpr symbol sliced_join(symbol x, std::int64_t const* w, std::int32_t shape) {
+    constexpr int few = 32;
+    int const axis = static_cast<int>(attribute(x)), n = operand_count(x);
+    dimensions const wanted = g_.shapes[shape];
+    std::int64_t const start = w[2 * axis], step = w[2 * axis + 1], count = wanted.size[axis];
+    if (start < 0) return none;
+    std::int64_t from = 0; // where operand k begins
+    int k = 0;
+    for (;; ++k) {
+      std::int64_t const size = b.dims(operand(x, k)).size[axis];
+      if (k + 1 == n || (size >= 0 && count >= 0 && start + (count - 1) * step < from + size)) break;
+      if (size < 0 || start < from + size) break;
+      from += size;
+    }
+    std::int64_t const last = start + (count - 1) * step;
+    std::int64_t inside[2 * max_rank]{};
+    for (int j = 0; j < 2 * wanted.rank; ++j) inside[j] = w[j];
+    std::int64_t const size = b.dims(operand(x, k)).size[axis];
+    if (k + 1 == n || (size >= 0 && count >= 0 && last < from + size)) {
+      inside[2 * axis] = start - from;
+      return window(the<op::slice>, operand(x, k), inside, shape);
+    }
+    if (step != 1 || count < 0) return none;
+    symbol parts[few]{};
+    int met = 0;
+    dimensions part = wanted;
+    for (; k < n && from <= last; ++k) {
+      std::int64_t const length = b.dims(operand(x, k)).size[axis];
+      if (met == few || (length < 0 && k + 1 != n)) return none;
+      std::int64_t const first = start > from ? start : from;
+      std::int64_t const past = length < 0 || from + length > last ? last + 1 : from + length;
+      inside[2 * axis] = first - from;
+      part.size[axis] = past - first;
+      if (past > first) parts[met++] = window(the<op::slice>, operand(x, k), inside, b.shape(part));
+      from += length;
+    }
+    return concatenate(parts, met, axis, shape);
+  }
+
   /// Where a reshape only adds and drops axes of size 1, the broadcast names other axes.
   constexpr symbol reshaped_broadcast(symbol x, std::int32_t shape) {
     dimensions const from = b.dims(x), to = b.get().shapes[shape];

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: x\(i, j, ...\) = y: x must be an expression of a traced function; in a graph that is built at run time, write to a view of a tensor of g.tensor: g.write\(g.view\(x, ...\), y\)
+// ERRORS: 1
+#include <cotangent/dynamic/dynamic.hpp>
+
+namespace ct = cotangent;
+
+int main() {
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {3});
+#ifdef REFUSED
+  x(0) = 2 * x(1);
+#else
+  x = 2 * x;
+#endif
+  return x.rank() == 1 ? 0 : 1;
+}

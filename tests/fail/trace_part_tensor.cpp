@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: a tensor must not meet an expression; pass it to the function as one more argument
+// ERRORS: 1
+#include <cotangent/cotangent.hpp>
+
+namespace ct = cotangent;
+
+inline constexpr ct::tensor<double, 3> row{1, 2, 3};
+
+inline constexpr auto replaced = [](auto x, [[maybe_unused]] auto by) {
+#ifdef REFUSED
+  x(0) = row;
+#else
+  x(0) = by;
+#endif
+  return ct::sum(x);
+};
+
+int main() {
+  ct::tensor<double, 2, 3> x;
+  return ct::compiled(replaced)(x, row) == 6 ? 0 : 1;
+}

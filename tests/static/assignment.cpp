@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSL-1.0
+// x(i) = v gives the variable x a new node: values and gradients in constant evaluations.
+#include <cotangent/cotangent.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+namespace ct = cotangent;
+
+inline constexpr ct::tensor<double, 3> v{1, 2, 3};
+inline constexpr ct::tensor<double, 2, 3> m{{1, 2, 3}, {4, 5, 6}};
+
+inline constexpr auto element = [](auto x) {
+  x(0) = 5 * x(1);
+  return ct::sum(x);
+};
+static_assert(ct::compiled(element)(v) == 15);
+static_assert(ct::grad(element)(v) == ct::tensor<double, 3>{0, 6, 1});
+static_assert(ct::exact(element)(v) == 15);
+static_assert(ct::jvp(element)(v, ct::tensor<double, 3>{1, 0, 0}) == std::pair(15.0, 0.0));
+static_assert(ct::jvp(element)(v, ct::tensor<double, 3>{0, 1, 0}) == std::pair(15.0, 6.0));
+
+// A copy keeps the value that it was made with, and an indexed read is a copy once it has a name.
+inline constexpr auto copies = [](auto x) {
+  auto y = x;
+  auto row = x(0);
+  y[0] = 0;
+  row = 7;
+  auto from_row = row;
+  from_row += 1;
+  return std::tuple(x, y, row);
+};
+static_assert(ct::compiled(copies)(v) == std::tuple(v, ct::tensor<double, 3>{0, 2, 3}, 7.0));
+
+inline constexpr auto forms = [](auto x) {
+  auto row = x, column = x, window = x, strided = x, last = x, chained = x, all = x;
+  row(1) = x(0);
+  column(ct::all, 1) += 10;
+  window(ct::range<0, 2>, ct::range<1>) *= 2;
+  strided(0, ct::range<0, 3, 2>) -= x(1, ct::range<0, 2>);
+  last(-1, -1) /= 2;
+  chained(1)(ct::range<0, 2>)(1) = chained[0][0] = 9;
+  all(ct::all, ct::all) = 4;
+  return std::tuple(row, column, window, strided, last, chained, all);
+};
+using matrix = ct::tensor<double, 2, 3>;
+static_assert(ct::compiled(forms)(m) ==
+              std::tuple(matrix{{1, 2, 3}, {1, 2, 3}}, matrix{{1, 12, 3}, {4, 15, 6}},
+                         matrix{{1, 4, 6}, {4, 10, 12}}, matrix{{-3, 2, -2}, {4, 5, 6}},
+                         matrix{{1, 2, 3}, {4, 5, 3}}, matrix{{9, 2, 3}, {4, 9, 6}},
+                         matrix{{4, 4, 4}, {4, 4, 4}}));
+
+// Values broadcast to the part.
+inline constexpr auto repeated = [](auto x, auto y) {
+  x(ct::all, ct::range<0, 2>) = y(ct::range<0, 2>);
+  x(ct::range<1>) = 0;
+  return x;
+};
+static_assert(ct::compiled(repeated)(m, v) == matrix{{1, 2, 3}, {0, 0, 0}});
+
+// A tensor begun with zeros joins the graph with the first value of it.
+inline constexpr auto rotation = [](auto q) {
+  auto r = ct::zeros<2, 2>();
+  r(0, 0) = q;
+  r(0, 1) = -2 * q;
+  r(1, 1) = 1;
+  r(1, 0) = r(0, 0) * r(0, 1);
+  return r;
+};
+static_assert(ct::compiled(rotation)(3.0) == ct::tensor<double, 2, 2>{{3, -6}, {-18, 1}});
+static_assert(ct::jvp(rotation)(3.0, 1.0).second == ct::tensor<double, 2, 2>{{1, -2}, {-12, 0}});
+inline constexpr auto uniform = [](auto x) {
+  auto y = ct::zeros<3>();
+  y(ct::all) = 2;
+  return ct::sum(x * y);
+};
+static_assert(ct::compiled(uniform)(v) == 12);
+
+inline constexpr auto integers = [](auto n, auto flags) {
+  n(1) = 7;
+  n(0) += n(1);
+  flags(2) = n(0) > 7;
+  flags(ct::range<0, 2>) = false;
+  n(ct::range<0, 3, 2>) *= 2;
+  return std::tuple(n, flags);
+};
+static_assert(ct::compiled(integers)(ct::tensor<std::int32_t, 3>{1, 2, 3},
+                                     ct::tensor<bool, 3>{true, true, false}) ==
+              std::tuple(ct::tensor<std::int32_t, 3>{16, 7, 6}, ct::tensor<bool, 3>{false, false, true}));
+
+// What is not finite stays where it was.
+inline constexpr auto infinities = [](auto x, auto y) {
+  x(ct::range<0, 3, 2>) = 1;
+  y(1) = 1;
+  return ct::sum(x) + ct::sum(y);
+};
+static_assert(ct::compiled(infinities)(ct::tensor<double, 3>{1e308 * 10, 2, 1e308 * 10},
+                                       ct::tensor<double, 3>{1, -1e308 * 10, 1}) == 7);
+
+// In loops, in functions of references, and in members.
+inline constexpr auto sums = [](auto x) {
+  auto const add = [](auto& y, int i) { y(i) += y(i - 1); };
+  for (int i = 1; i < 3; ++i) add(x, i);
+  return ct::dot(x, x);
+};
+static_assert(ct::compiled(sums)(v) == 1 + 9 + 36);
+static_assert(ct::grad(sums)(v) == ct::tensor<double, 3>{20, 18, 12});
+inline constexpr auto slope = [](auto x) { return ct::sum(ct::grad(sums)(x) * ct::iota<double, 3>()); };
+static_assert(ct::grad(slope)(v) == ct::tensor<double, 3>{8, 8, 6});
+
+template <template <class, ct::extent...> class Tensor> struct parameters {
+  BOOST_HANA_DEFINE_STRUCT(parameters, (Tensor<double, 2, 3>, w), (Tensor<double, 3>, b));
+};
+inline constexpr auto of_struct = [](auto p) {
+  p.w(0, 1) = p.b(0) * p.b(1);
+  p.b(ct::range<0, 2>) = p.w(ct::all, 2);
+  return ct::sum(ct::square(p.w)) + ct::sum(p.b);
+};
+static_assert([] {
+  parameters<ct::tensor> p{m, v};
+  auto const [value, g] = ct::value_and_grad(of_struct)(p);
+  return value == 1 + 4 + 9 + 16 + 25 + 36 + 3 + 6 + 3 && g.w == matrix{{2, 0, 7}, {8, 10, 13}} &&
+         g.b == ct::tensor<double, 3>{8, 4, 1};
+}());
+
+// A gradient inside of a function, of a function that assigns, assigned to a row.
+inline constexpr auto nested = [](auto x) {
+  auto y = ct::zeros<2, 3>();
+  y(0) = ct::grad(element)(x * x);
+  y(1) = x;
+  return ct::sum(y(0) * y(1)) + ct::grad(sums)(x)(0);
+};
+static_assert(ct::compiled(nested)(v) == 15 + 20);
+static_assert(ct::grad(nested)(v) == ct::tensor<double, 3>{6, 10, 3});
+
+// The order of C++: the right side first, then the assignment from right to left.
+inline constexpr auto swapped = [](auto x) {
+  auto const kept = x(0);
+  x(0) = x(2);
+  x(2) = kept;
+  x(1) += x(1) = x(0);
+  return x;
+};
+static_assert(ct::compiled(swapped)(v) == ct::tensor<double, 3>{3, 6, 1});
