@@ -14,10 +14,9 @@
 
 namespace user {
 
-/// Nobody knows its derivative.
+/// It has neither `partial` nor `adjoint` nor `derivative`.
 struct opaque : cotangent::extend::elementwise<1> {
   static constexpr char const* name = "opaque";
-  static constexpr cotangent::derivative_kind derivative = cotangent::derivative_kind::none_;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& a) { return static_cast<V>(a + 1); }
 };
 
@@ -414,7 +413,8 @@ TEST_CASE("X1: an operation without an adjoint is refused on a way that is neede
   auto const x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
   auto const z = ct::extend::apply<user::opaque>(std::source_location::current(), x) * y;
   int const before = g.get().nodes.size();
-  CHECK(refuses<ct::not_differentiable_error>([&] { g.gradient({ct::sum(z)}, {x}); }, {"opaque"}));
+  CHECK(refuses<ct::not_differentiable_error>([&] { g.gradient({ct::sum(z)}, {x}); },
+                                             {"must have a derivative; give the operation partial", "opaque"}));
   auto const dy = g.gradient({ct::sum(z)}, {y}).front();
   auto const dx = g.gradient({ct::sum(ct::stop_gradient(z) * x)}, {x}).front();
   CHECK(g.get().nodes.size() > before);

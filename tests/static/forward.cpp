@@ -10,10 +10,9 @@ using simplify_cases::consists_of;
 
 namespace {
 
-/// Has a value, and nobody knows its derivative.
+/// It has neither `partial` nor `tangent` nor `derivative`.
 struct opaque : extend::elementwise<1> {
   static constexpr char const* name = "opaque";
-  static constexpr derivative_kind derivative = derivative_kind::none_;
   template <class V> COTANGENT_INLINE static constexpr V apply(V x) { return x; }
 };
 

@@ -25,6 +25,8 @@ template <class, class>
 inline constexpr bool broadcasts_with = false;
 template <class, class>
 inline constexpr bool is = false;
+template <class, class>
+inline constexpr bool has = false;
 template <class...>
 inline constexpr bool allowed = false;
 

@@ -88,20 +88,24 @@ template <class Op> constexpr scalar evaluate_elementwise(scalar const* x) {
 template <class Op> using multiply_of = std::conditional_t<(sizeof(Op) > 0), op::multiply, Op>;
 template <class Op> using add_of = std::conditional_t<(sizeof(Op) > 0), op::add, Op>;
 
+template <class Op> concept gives_partial = requires(rule const& r) { Op::partial(r, 0); };
+template <class Op> concept gives_adjoint = requires(adjoint_rule& r) { Op::adjoint(r); };
+template <class Op> concept gives_tangent = requires(tangent_rule& r) { Op::tangent(r); };
+
 /// dx_k = dy * partial_k.
 template <class Op> constexpr void adjoint_elementwise(adjoint_rule& r) {
-  if constexpr (requires { Op::adjoint(r); })
+  if constexpr (gives_adjoint<Op>)
     Op::adjoint(r);
-  else if constexpr (requires { Op::partial(r, 0); })
+  else
     for (int k = 0; k < Op::arity; ++k)
       if (r.wanted(k)) r.give(k, push(info_of<multiply_of<Op>>(), {r.dy(), Op::partial(r, k)}));
 }
 
 /// dy = sum of partial_k * dx_k.
 template <class Op> constexpr void tangent_elementwise(tangent_rule& r) {
-  if constexpr (requires { Op::tangent(r); })
+  if constexpr (gives_tangent<Op>)
     Op::tangent(r);
-  else if constexpr (requires { Op::partial(r, 0); }) {
+  else {
     term sum;
     for (int k = 0; k < Op::arity; ++k)
       if (r.has(k)) {
@@ -122,8 +126,9 @@ namespace extend {
 ///     template <class V> static constexpr V apply(V x);      // over a scalar, or a vector of lanes
 ///     static constexpr term partial(rule const&, int k);     // d result / d operand k, by graph operations
 ///
-/// and may give `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` where more direct forms exist. `operands`,
-/// `result`, `derivative`, `cost` and `commutative` may be overridden.
+/// and may give `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` where more direct forms exist, or `derivative`
+/// instead of all three where it is zero. An operation without any of them is refused where a derivative needs it.
+/// `operands`, `result`, `cost` and `commutative` may be overridden.
 template <int Arity> struct elementwise {
   static constexpr int arity = Arity;
   static constexpr takes operands = takes::floating;
@@ -134,17 +139,21 @@ template <int Arity> struct elementwise {
   static constexpr derivative_kind derivative = derivative_kind::differentiable;
 
   template <class Op> static consteval operation describe(std::type_identity<Op>) {
-    return {.name = Op::name,
-            .code = detail::hash_of(Op::name),
-            .kind = operation_kind::elementwise,
-            .arity = Op::arity,
-            .commutative = Op::commutative,
-            .derivative = Op::derivative,
-            .cost = Op::cost,
-            .infer = &detail::infer_elementwise<Op>,
-            .adjoint = &detail::adjoint_elementwise<Op>,
-            .tangent = &detail::tangent_elementwise<Op>,
-            .evaluate = &detail::evaluate_elementwise<Op>};
+    operation o{.name = Op::name,
+                .code = detail::hash_of(Op::name),
+                .kind = operation_kind::elementwise,
+                .arity = Op::arity,
+                .commutative = Op::commutative,
+                .derivative = Op::derivative,
+                .cost = Op::cost,
+                .infer = &detail::infer_elementwise<Op>,
+                .evaluate = &detail::evaluate_elementwise<Op>};
+    if constexpr (Op::derivative == derivative_kind::differentiable) {
+      constexpr bool partial = detail::gives_partial<Op>;
+      if constexpr (partial || detail::gives_adjoint<Op>) o.adjoint = &detail::adjoint_elementwise<Op>;
+      if constexpr (partial || detail::gives_tangent<Op>) o.tangent = &detail::tangent_elementwise<Op>;
+    }
+    return o;
   }
 };
 

@@ -34,6 +34,7 @@ COTANGENT_REFUSAL_OF(assignment_target, allowed, "cotangent: x(i, j, ...) = y: t
 
 // ---- functions and transformations
 
+COTANGENT_REFUSAL(unbound_name, is, name_of_extent, bound, "cotangent: extent: every name must be an extent of an argument, which binds it to a size; give an argument an axis of this name")
 COTANGENT_REFUSAL_OF(used_capture, allowed, "cotangent: the function must not capture what it uses, since it is traced when it is compiled; pass values as arguments, and put other functions at namespace scope or make them static constexpr")
 COTANGENT_REFUSAL_OF(not_a_function, allowed, "cotangent: the function must be a lambda or an object with a call operator; wrap a function in a lambda: [](auto x) { return f(x); }")
 COTANGENT_REFUSAL(number_of_arguments, equal, arguments_given, parameters_of_function, "cotangent: the function must be called with as many arguments as it has parameters")

@@ -18,6 +18,32 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
+/// Refuses names that no axis of an input has: no call could tell their sizes.
+constexpr void refuse_unbound_names(builder& b) {
+  graph_view const g = b.get();
+  auto const is_bound = [&](auto holds) {
+    for (int k = 0; k < g.input_count(); ++k)
+      for (int a = 0; a < g.shape(g.input(k)).rank; ++a)
+        if (holds(g.extent_of(g.shape(g.input(k)).size[a]))) return true;
+    return false;
+  };
+  for (std::int32_t k = 0; k < g.extent_count; ++k) {
+    extent const e = g.extents[k];
+    if (!e.is_symbol() || e.overflow() || is_bound([&](extent const& own) { return own == e; })) continue;
+    formula const f = to_formula(e);
+    for (int t = 0; t < f.count; ++t)
+      for (int j = 0; j < f.terms[t].degree; ++j) {
+        char const* const name = f.terms[t].names[j];
+        if (is_bound([&](extent const& own) { return is_name(own) && compare_names(own.text, name) == 0; })) continue;
+        failure found{why<refusals::unbound_name>(), e};
+        for (symbol s = g.tensor_count; s-- > 0;)
+          for (int a = 0; a < g.shape(s).rank; ++a)
+            if (g.shape(s).size[a] == -1 - k && g.producer(s) != nullptr) found.where = g.producer(s)->where;
+        return b.fail(found);
+      }
+  }
+}
+
 /// Traces F on the arguments' expressions.
 template <class F, class Indices, class... Args> struct trace_stage;
 template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>,
@@ -44,6 +70,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       for (int k = 0; k < inputs.size(); ++k) inputs[k] = k;
       b.set_inputs(inputs.data(), inputs.size());
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
+      refuse_unbound_names(b);
       result = {static_cast<graph&&>(b.edit()), b.failed()};
     }
     return result;

@@ -11,7 +11,7 @@ namespace cotangent::refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangent: gradient: an output that is not a scalar needs a cotangent; sum it, or use ct::vjp")
 COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, "cotangent: gradient: a cotangent must have the shape of its output")
-COTANGENT_REFUSAL(not_differentiable, is, operation_needed, differentiable, "cotangent: gradient: an operation on the way to the output has no derivative")
+COTANGENT_REFUSAL(not_differentiable, has, operation_needed, derivative, "cotangent: gradient: every operation on the way to the output must have a derivative; give the operation partial, or adjoint and tangent, or a derivative of derivative_kind::zero")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
