@@ -249,6 +249,23 @@ TEST_CASE("elements convert into one another") {
       }
 }
 
+TEST_CASE("a reduction of elements that were converted from wider or narrower ones takes all of them") {
+  for (std::int64_t const n : lengths)
+    for (element const from : {element::float32, element::float64, element::int32, element::int64})
+      for (element const to : {element::float32, element::float64, element::int32, element::int64}) {
+        if (from == to) continue;
+        CAPTURE(name_of(from), name_of(to), n);
+        graph_under_test t;
+        term const x = t.input(from, n), y = extend::convert(x + x, to);
+        if (n > 0) {
+          t.output({&t.b, t.b.push(info_of<op::reduce_max>(), {y.id}, {1})});
+          t.output({&t.b, t.b.push(info_of<op::reduce_min>(), {y.id}, {1})});
+        }
+        if (!is_floating(to)) t.output(extend::sum(y, 1));
+        t.compare_with_reference(0, -100, 100);
+      }
+}
+
 TEST_CASE("integers wrap around, and what they cannot hold converts to the lowest") {
   for (std::int64_t const n : lengths) {
     for (element const e : {element::int32, element::int64}) {

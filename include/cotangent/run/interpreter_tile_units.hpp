@@ -182,6 +182,7 @@ template <class Build> struct tile_units {
     auto const from = static_cast<std::int64_t>(size_of(p.operand(u, u.count - 1).type));
     std::int64_t const width = simd::bytes / (n.op == b.kernels.convert && to > from ? to : from);
     if (granule < width) granule = width;
+    if (u.sum >= 0 && granule < simd::bytes / to) granule = simd::bytes / to; // reductions take whole packs, too
     if (largest < to) largest = to;
     for (int k = 0; k < u.count; ++k) {
       auto const bytes = static_cast<std::int64_t>(size_of(p.operand(u, k).type));
