@@ -7,10 +7,12 @@
 #include <cotangent/trace/operators.hpp>
 #include <cotangent/trace/refusals.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 
 namespace cotangent {
 
@@ -145,6 +147,7 @@ public:
   constexpr explicit operator bool() const { return true; }
   template <class... Any> constexpr refused operator()(Any const&...) const { return {}; }
   template <class Any> constexpr refused operator[](Any const&) const { return {}; }
+  template <std::size_t> constexpr refused get() const { return {}; }
   constexpr refused* begin() const { return nullptr; }
   constexpr refused* end() const { return nullptr; }
   constexpr refused* data() const { return nullptr; }
@@ -184,6 +187,16 @@ public:
   }
 };
 
+} // namespace cotangent
+
+// Where nothing is known of a result, it decomposes into two: the most usual number.
+template <> struct std::tuple_size<cotangent::refused> : std::integral_constant<std::size_t, 2> {};
+template <std::size_t I> struct std::tuple_element<I, cotangent::refused> {
+  using type = cotangent::refused;
+};
+
+namespace cotangent {
+
 /// A value in a graph under construction: what the functions and operators of this library take and return.
 ///
 /// Its type says what the compiler checks, the element and the extents; its value where it stands in the graph. It is
@@ -203,8 +216,8 @@ template <class T, extent... E> class expr : public detail::operators<expr<T, E.
 public:
   using value_type = T;
   static constexpr element type = element_of<T>;
-  static constexpr int rank = sizeof...(E);
   static constexpr shape extents = detail::usable_extents<E...>();
+  static constexpr int rank = extents.rank;
 
   constexpr expr() = default;
   template <detail::literal L>
@@ -241,7 +254,7 @@ public:
   constexpr symbol attach(builder& b) const {
     if (at_.b != nullptr) return at_.id;
     dimensions d;
-    ((d.size[d.rank++] = b.size(E)), ...);
+    for (int k = 0; k < rank; ++k) d.size[d.rank++] = b.size(extents[k]);
     return detail::attach(at_, b, type, b.shape(d));
   }
 

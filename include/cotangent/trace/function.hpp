@@ -52,7 +52,8 @@ struct found_builder {
 
 /// The call operators of a transformation. `Self` has `function`, the user's, and `trace<Result>(expressions...)`;
 /// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why;
-/// `refused_result<Args...>`, what it returns then, and `refused_expressions`, the same inside a traced function. (All
+/// `refused_result<Result, Args...>`, what it returns then, and `refused_expressions<Result>`, the same inside a traced
+/// function, each with as many parts as there would be; `Result` is `refused` where it was not asked for. (All
 /// is asked here, close to the user's call, so that errors have little above them.) Where `function` is `Self`, the whole
 /// is traced, and `trace(expressions...)` asks.
 template <class Self> class transformation {
@@ -61,14 +62,14 @@ template <class Self> class transformation {
     constexpr unfit why = unfit_result<typename Self::function, Result, sizeof...(Args)>();
     if constexpr (why != unfit::none) {
       detail::report_unfit<why, typename Self::function, Args...>();
-      return typename Self::template refused_result<Args...>();
+      return typename Self::template refused_result<Result, Args...>();
     } else if constexpr (Self::template refuses<Result, Args...>()) {
       Self::template report<Result, Args...>();
-      return typename Self::template refused_result<Args...>();
+      return typename Self::template refused_result<Result, Args...>();
     } else if constexpr (stages<Self, Args...>::failed) {
       using found = typename stages<Self, Args...>::found;
       detail::line_of_your_source<found, found::value.where.line()>();
-      return typename Self::template refused_result<Args...>();
+      return typename Self::template refused_result<Result, Args...>();
     } else return program<Self, Args...>::call(args...);
   }
   template <std::size_t... I, class... Args>
@@ -89,7 +90,7 @@ public:
     if constexpr (Self::template is_open<Args...>) return static_cast<Self const&>(*this).call_open(args...);
     else if constexpr (constexpr unfit arguments = unfit_arguments<F, Args...>(); arguments != unfit::none) {
       detail::report_unfit<arguments, F, Args...>();
-      return typename Self::template refused_result<Args...>();
+      return typename Self::template refused_result<refused, Args...>();
     } else if constexpr ((has_anonymous<Args> || ...))
       return run_numbered(std::index_sequence_for<Args...>{}, args...);
     else {
@@ -106,23 +107,23 @@ public:
     using F = typename Self::function;
     if constexpr (!(is_traceable<Args> && ...)) {
       static_assert(refusals::tensor_meets_expression::report<Args...>());
-      return typename Self::refused_expressions();
+      return typename Self::template refused_expressions<refused>();
     } else if constexpr (std::is_same_v<F, Self>)
       return static_cast<Self const&>(*this).trace(as_traced(args)...);
     else if constexpr (constexpr unfit of_arguments = unfit_arguments<F, traced_argument<Args>...>();
                        of_arguments != unfit::none) {
       detail::report_unfit<of_arguments, F, Args...>();
-      return typename Self::refused_expressions();
+      return typename Self::template refused_expressions<refused>();
     } else {
       using result =
           decltype(std::declval<callable<F> const&>()(std::declval<traced_argument<Args> const&>()...));
       constexpr unfit of_result = unfit_result<F, result, sizeof...(Args)>();
       if constexpr (of_result != unfit::none) {
         detail::report_unfit<of_result, F, Args...>();
-        return typename Self::refused_expressions();
+        return typename Self::template refused_expressions<result>();
       } else if constexpr (Self::template refuses<result, traced_argument<Args>...>()) {
         Self::template report<result, traced_argument<Args>...>();
-        return typename Self::refused_expressions();
+        return typename Self::template refused_expressions<result>();
       } else return static_cast<Self const&>(*this).template trace<result>(as_traced(args)...);
     }
   }
@@ -139,8 +140,8 @@ template <class Self, class F> struct like_function : transformation<Self> {
   template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
-  template <class... Args> using refused_result = refused;
-  using refused_expressions = refused;
+  template <class Result, class...> using refused_result = refused_tree<Result, tensor>;
+  template <class Result> using refused_expressions = refused_tree<Result, expr>;
 };
 
 template <class F> struct compiled_function : like_function<compiled_function<F>, F> {

@@ -51,6 +51,7 @@ template <class... G> struct packed {
 template <class G> struct packed<G> {
   using type = G;
 };
+template <int> using refused_part = refused;
 /// With the value, if asked for.
 template <bool WithValue, class V, class G> struct paired {
   using type = G;
@@ -121,15 +122,15 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
   // (What is no tree has itself for a gradient then, so that its members can be named.)
   template <class A> using refused_gradient =
       std::conditional_t<is_argument<A>() || !std::is_default_constructible_v<A>, gradient_tree<A, 0>, A>;
-  template <class... Args>
+  template <class Result, class... Args>
   using refused_result =
-      typename paired<WithValue, refused,
+      typename paired<WithValue, refused_tree<Result, tensor>,
                       typename packed<refused_gradient<argument_at<I, Args...>>...>::type>::type;
 
   // The same inside a traced function, where what follows must be silent too.
-  template <int> using refused_part = refused;
+  template <class Result>
   using refused_expressions =
-      typename paired<WithValue, refused, typename packed<refused_part<I>...>::type>::type;
+      typename paired<WithValue, refused_tree<Result, expr>, typename packed<refused_part<I>...>::type>::type;
 
   template <class Result, class... X> constexpr auto trace(X const&... x) const {
     return trace_on<Result>(std::index_sequence_for<X...>{}, x...);

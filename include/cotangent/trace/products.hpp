@@ -23,6 +23,9 @@ template <class F, std::size_t... K, class... X> struct called_with<F, std::inde
       std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
 };
 
+/// What a product returns, where the function returns `Result` and `Wrt` are differentiated for.
+template <class Product, class Result, class... Wrt> struct product_result;
+
 /// What vjp and jvp have in common: both trace the function, with what is differentiated renamed, and append products.
 template <class Self, class F, int... I> struct product_function : transformation<Self> {
   using function = Self; // the whole is traced
@@ -34,17 +37,21 @@ template <class Self, class F, int... I> struct product_function : transformatio
 
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
-  template <class...> using refused_result = std::pair<refused, refused>;
-  using refused_expressions = std::pair<refused, refused>;
+  template <class Result> using refused_pair =
+      typename product_result<Self, refused_tree<Result, expr>, refused_part<I>...>::type;
+  // (Once the whole was asked for its result, that is such a pair.)
+  template <class Pair, class...> using refused_result =
+      std::conditional_t<is_inner<Pair>, refused_tree<Pair, tensor>, refused_pair<Pair>>;
+  template <class Result> using refused_expressions = refused_pair<Result>;
 
   template <class... X> constexpr auto trace(X const&... x) const {
     constexpr int extra = Self::extra;
     constexpr bool enough = static_cast<int>(sizeof...(X)) >= extra &&
                             ((I >= 0 && I < static_cast<int>(sizeof...(X)) - extra) && ...);
-    if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused_result<>();
+    if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused_pair<refused>();
     else if constexpr (!enough) {
       Self::template report_directions<X...>();
-      return refused_result<>();
+      return refused_pair<refused>();
     } else
       return on(std::make_index_sequence<sizeof...(X) - static_cast<std::size_t>(extra)>{},
                 std::make_index_sequence<static_cast<std::size_t>(extra)>{}, x...);
@@ -57,14 +64,14 @@ private:
     constexpr unfit why = unfit_result<F, result, sizeof...(K)>();
     if constexpr (why != unfit::none) {
       detail::report_unfit<why, F, argument_at<static_cast<int>(K), X...>...>();
-      return refused_result<>();
+      return refused_pair<result>();
     } else if constexpr (!Self::template directions_fit<
                              result_tree<result>, parts<argument_at<I, X...>...>,
                              parts<argument_at<static_cast<int>(sizeof...(K) + D), X...>...>>) {
       Self::template report_directions<X...>();
-      return refused_result<>();
+      return refused_pair<result>();
     } else {
-      using pair = typename Self::template result_of<result_tree<result>, argument_at<I, X...>...>;
+      using pair = typename product_result<Self, result_tree<result>, argument_at<I, X...>...>::type;
       found_builder found;
       (visit_leaves(x, found), ...);
       if (found.b == nullptr) {
@@ -94,13 +101,17 @@ private:
   }
 };
 
+template <class F, int... I> struct jvp_function;
+template <class F, int... I, class Result, class... Wrt>
+struct product_result<jvp_function<F, I...>, Result, Wrt...> {
+  using type = std::pair<Result, Result>;
+};
 template <class F, int... I> struct jvp_function : product_function<jvp_function<F, I...>, F, I...> {
   using product_function<jvp_function, F, I...>::product_function;
   static constexpr int extra = sizeof...(I);
   template <class Result, class Wrt, class Directions> static constexpr bool directions_fit =
       std::is_same_v<Wrt, Directions>;
   template <class... X> static constexpr void report_directions() { refusals::tangents_of_kind::report<F>(); }
-  template <class Result, class... Wrt> using result_of = std::pair<Result, Result>;
 
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
                                array<symbol> const& seeds, array<symbol>& all) {

@@ -46,7 +46,7 @@ template <class F, class... Args> struct program_of<F, refused, Args...> {
   static constexpr graph_view graph{};
   struct workspace {};
   struct workspace_in_place {};
-  using result = typename F::template refused_result<Args...>;
+  using result = typename F::template refused_result<typename stages<F, Args...>::trace_of::returned, Args...>;
   template <class... Any> static constexpr result call(Any const&...) { return result(); }
   template <class... Any> static status run(Any&&...) noexcept { return status::ok; }
   template <class... Any> static std::size_t workspace_for(Any const&...) noexcept { return 0; }

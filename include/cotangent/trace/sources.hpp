@@ -10,29 +10,40 @@
 
 namespace cotangent {
 
+namespace detail {
+/// Malformed extents are refused once: what meets the result says no more.
+template <class T, extent... E> constexpr auto detached(standing const& s) {
+  if constexpr (well_formed_extents<E...>) return expr<T, E...>(s);
+  else {
+    static_assert(detail::refuse_malformed<T, E...>());
+    return refused{};
+  }
+}
+} // namespace detail
+
 /// `value` at every position.
-template <element_type T, extent... E, detail::literal L> constexpr expr<T, E...> full(L value) {
-  return expr<T, E...>(detail::as_expr<T>(value).standing());
+template <element_type T, extent... E, detail::literal L> constexpr auto full(L value) {
+  return detail::detached<T, E...>(detail::as_expr<T>(value).standing());
 }
 /// The same in double.
 template <extent... E, detail::literal L>
   requires(sizeof...(E) != 0)
-constexpr expr<double, E...> full(L value) {
-  return expr<double, E...>(detail::as_expr<double>(value).standing());
+constexpr auto full(L value) {
+  return full<double, E...>(value);
 }
 
-template <element_type T, extent... E> constexpr expr<T, E...> zeros() { return full<T, E...>(0); }
-template <extent... E> constexpr expr<double, E...> zeros() { return full<double, E...>(0); }
-template <element_type T, extent... E> constexpr expr<T, E...> ones() { return full<T, E...>(1); }
-template <extent... E> constexpr expr<double, E...> ones() { return full<double, E...>(1); }
+template <element_type T, extent... E> constexpr auto zeros() { return full<T, E...>(0); }
+template <extent... E> constexpr auto zeros() { return full<double, E...>(0); }
+template <element_type T, extent... E> constexpr auto ones() { return full<T, E...>(1); }
+template <extent... E> constexpr auto ones() { return full<double, E...>(1); }
 
 /// start, start + step, ...: along one axis.
-template <element_type T, extent N> constexpr expr<T, N> iota(T start = T(0), T step = T(1)) {
-  return expr<T, N>(detail::standing{nullptr, detail::standing::counted, detail::literal_bits<T>(start),
-                                     detail::literal_bits<T>(step)});
+template <element_type T, extent N> constexpr auto iota(T start = T(0), T step = T(1)) {
+  return detail::detached<T, N>(detail::standing{nullptr, detail::standing::counted, detail::literal_bits<T>(start),
+                                                 detail::literal_bits<T>(step)});
 }
 /// The positions 0, 1, ... as int64.
-template <extent N> constexpr expr<std::int64_t, N> iota() { return iota<std::int64_t, N>(); }
+template <extent N> constexpr auto iota() { return iota<std::int64_t, N>(); }
 
 } // namespace cotangent
 

@@ -217,6 +217,14 @@ template <class T, int K> struct leaf_as_value<expr<T>, K> {
   using type = T;
 };
 
+template <class, int> struct leaf_as_refused {
+  using type = refused;
+};
+/// The same parts of nothing, after a refusal: structured bindings and `std::get` find as many as there would be. Of `other`
+/// kinds, such as the result of a function that could not be called, nothing is known.
+template <class R, template <class, extent...> class To>
+using refused_tree = typename mapped_tree<R, leaf_as_refused, To, 0>::type;
+
 /// What a compiled function returns for expressions: a result of rank 0 is a plain element.
 template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, tensor, 0>::type;
 

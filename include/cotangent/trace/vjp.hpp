@@ -14,9 +14,11 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// What stands where a pullback would, after an error.
-struct refused_pullback {
-  template <class... Cotangent> constexpr refused operator()(Cotangent const&...) const { return {}; }
+/// What stands where a pullback to the positions I would, after an error.
+template <int... I> struct refused_pullback {
+  template <class... Cotangent> constexpr auto operator()(Cotangent const&...) const {
+    return typename packed<refused_part<I>...>::type();
+  }
 };
 
 /// The pullback inside a traced function: appends gradients to the graph, where they are planned with everything else.
@@ -102,6 +104,11 @@ template <class F, class... X> consteval bool takes(parts<X...>) {
         decltype(std::declval<callable_with<F, X...> const&>()(std::declval<X const&>()...)), no_such_call>;
 }
 
+template <class F, int... I> struct vjp_function;
+template <class F, int... I, class Result, class... Wrt>
+struct product_result<vjp_function<F, I...>, Result, Wrt...> {
+  using type = std::pair<Result, typename packed<Wrt...>::type>;
+};
 template <class F, int... I> struct vjp_function : product_function<vjp_function<F, I...>, F, I...> {
 private:
   using one_shot = product_function<vjp_function, F, I...>;
@@ -141,7 +148,7 @@ private:
   static COTANGENT_CHECKED_CALL auto run(std::index_sequence<K...>, Args const&... args) {
     using result = decltype(std::declval<callable<F> const&>()(
         std::declval<expr_tree<Args, first_leaf<K, Args...>> const&>()...));
-    using nothing = std::pair<refused, refused_pullback>;
+    using nothing = std::pair<refused_tree<result, tensor>, refused_pullback<I...>>;
     using made = vjp_stages<F, std::integer_sequence<int, I...>, Args...>;
     constexpr unfit arguments = unfit_arguments<F, Args...>();
     if constexpr (arguments != unfit::none) return detail::report_unfit<arguments, F, Args...>(), nothing{};
@@ -170,7 +177,6 @@ public:
   template <class... X> static constexpr void report_directions() {
     refusals::cotangent_of_kind::report<F>();
   }
-  template <class Result, class... Wrt> using result_of = std::pair<Result, typename packed<Wrt...>::type>;
 
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
                                array<symbol> const& seeds, array<symbol>& all) {
@@ -199,7 +205,7 @@ public:
 private:
   template <class... X> constexpr auto trace_pair(X const&... x) const {
     using result = decltype(std::declval<callable<F> const&>()(std::declval<X const&>()...));
-    if constexpr (!is_differentiable<result, X...>()) return std::pair<refused, refused_pullback>();
+    if constexpr (!is_differentiable<result, X...>()) return std::pair<refused_tree<result, expr>, refused_pullback<I...>>();
     else return trace_on<result>(std::index_sequence_for<X...>{}, x...);
   }
   template <class Result, std::size_t... K, class... X>
