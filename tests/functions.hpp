@@ -326,6 +326,14 @@ inline constexpr std::tuple movements{
                  return y(p) * (0.5 + 0.25 * i) + i;
                });
              }},
+    function{"eye",
+             [](auto x, auto y, auto) {
+               using T = typename decltype(x)::value_type;
+               return ct::sum(ct::eye<T, "m">() * y, ct::axes<1>) * (2 + ct::convert<T>(ct::iota<"m">() == 1));
+             },
+             [](grid const&, grid const& y, grid const&) {
+               return made(y.size, [&](place const& p) { return y(p) * (p[0] == 1 ? 3 : 2); });
+             }},
 };
 
 // ---- random numbers of the key 5, as Philox 4x32-10 makes them: x is [n, 4, m], y is [m]

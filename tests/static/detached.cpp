@@ -45,7 +45,40 @@ static_assert(run([](auto y) { return y + ct::transpose(ct::reshape<3, 1>(ct::io
 static_assert(run([](auto) { return ct::broadcast_to<2, 3>(ct::iota<double, 3>() * 2); }, x)(1, 2) == 4);
 static_assert(run([](auto) { return ct::iota<double, 3>() * 2 + 1; }, x)(2) == 5);
 
+// One of two numbers, chosen by position.
+using square = ct::tensor<double, 3, 3>;
+static_assert(run([](auto) { return ct::eye<3>(); }, x) == square{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}});
+static_assert(run([](auto) { return 3 - 2 * ct::eye<3>(); }, x) == square{{1, 3, 3}, {3, 1, 3}, {3, 3, 1}});
+static_assert(run([](auto y) { return ct::matmul(y, ct::eye<3>()); }, m) == m);
+static_assert(equals<3>(run([](auto) { return ct::one_hot<3, double>(ct::full<std::int64_t>(2)); }, x), {0, 0, 1}));
+static_assert(run([](auto) { return ct::one_hot<3, double>(2 - ct::iota<3>()); }, x) ==
+              square{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}});
+static_assert(equals<3>(run([](auto y) { return y * ct::convert<double>(ct::iota<3>() == 1); }, x), {0, 20, 0}));
+static_assert(equals<3>(run([](auto y) { return y * ct::convert<double>(ct::iota<3>() != 1); }, x), {10, 0, 30}));
+static_assert(equals<3>(run([](auto) { return ct::select(ct::iota<3>() < 1, 5., ct::exp(ct::zeros<3>())); }, x), {5, 1, 1}));
+static_assert(equals<3>(run([](auto) { return ct::select(2 * ct::iota<3>() >= 5 - ct::iota<3>(), 1., 0.); }, x), {0, 0, 1}));
+static_assert(run([](auto) {
+                auto rows = ct::reshape<3, 1>(ct::iota<3>());
+                return ct::convert<double>(ct::iota<3>() <= rows);
+              }, x) == square{{1, 0, 0}, {1, 1, 0}, {1, 1, 1}});
+static_assert(equals<2>(run([](auto) { return ct::convert<double>(ct::iota<6>() == 3)(ct::range<1, 5, 2>); }, x), {0, 1}));
+static_assert(run([](auto) { return ct::transpose(ct::convert<double>(ct::reshape<2, 1>(ct::iota<2>()) < ct::iota<3>())); },
+                  x) == ct::tensor<double, 3, 2>{{0, 0}, {1, 0}, {1, 1}});
+static_assert(run([](auto) { return ct::eye<3>()(1)(1) + ct::eye<3>()(2, 1); }, x) == 1);
+static_assert(run([](auto y) { return ct::sum(ct::eye<"n">() * y); }, ct::view<double const, "n">(x)) == 60);
+
 // They are constants for a gradient.
 static_assert(ct::grad([](auto y) { return ct::sum(y * (ct::iota<double, 3>() + 1)); })(x)(2) == 3);
+
+// What is not computed ahead is refused with the line of the operation, wherever it meets the graph.
+inline constexpr auto wave = [](auto y) {
+  auto z = ct::exp(y);
+  auto sines = ct::sin(ct::iota<double, 3>());
+
+  return z * (sines + 1);
+};
+inline constexpr unsigned line_of_sines = __LINE__ - 4;
+using refused_wave = ct::detail::stages<ct::detail::compiled_function<decltype(wave)>, ct::tensor<double, 3>>;
+static_assert(refused_wave::found::value.where.line() == line_of_sines);
 
 } // namespace

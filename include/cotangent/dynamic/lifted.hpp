@@ -157,7 +157,7 @@ template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location
   term const y = fn(term{&trial.b, symbol_of<typename element_taken<A>::type>(trial, a, r)}...);
   if (failure const f = trial.b.failed(); f.why != nullptr) raise(trial.b, f, r);
   counted_number const n = detached_value(trial.b, y.id);
-  if (!n.known || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
+  if (!n.known || n.is_chosen() || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
   return expr<T>(standing{nullptr, none, bits_of(n.value)});
 }
 

@@ -59,7 +59,7 @@ template <class Part> constexpr Part write_value(Part const& part, origin const*
   symbol const said = target->variable->id == standing::refused ? standing::refused : value.standing().id;
   detail::write_parts(trial, from, value.attach(trial));
   *target->variable =
-      said == standing::refused ? standing{nullptr, said} : detached_standing(trial, target->variable->id);
+      said == standing::refused ? standing{nullptr, said} : detached_standing(trial, target->variable->id, from->where);
   return value;
 }
 

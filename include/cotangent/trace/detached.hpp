@@ -5,19 +5,25 @@
 #include <cotangent/core/names.hpp> // before the graph, whose `none` its enumerator would hide
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
+#include <cotangent/trace/expr.hpp>
 
 #include <cstdint>
 
-// What is computed ahead of values without operands, which have no graph yet: equal numbers, and numbers that count.
+// Values without operands have no graph yet. They are computed ahead as far as they are one number, numbers that count along
+// an axis, or one of two numbers, chosen by a comparison of positions.
 
 namespace cotangent::detail {
 
-/// The elements of a symbol as far as they are known: value + step * position along `axis`; one number without an axis.
+/// The elements of a symbol as far as they are known: value + step * position along `axis`; one number without an axis. With
+/// a condition: `value` where it holds, else `step`.
 struct counted_number {
   bool known = false;
   scalar value{};
   scalar step{};
   int axis = -1;
+  position_condition when{};
+
+  constexpr bool is_chosen() const { return when.relation != position_condition::none; }
 };
 
 class detached_values {
@@ -44,14 +50,19 @@ private:
     if (n.op->kind == operation_kind::constant) return {true, scalar_of(type, g_.numbers[n.attribute]), zero(type)};
     if (n.op->kind == operation_kind::iota)
       return {true, zero(type), is_floating(type) ? scalar{type, 1, 0} : scalar{type, 0, 1}, 0};
-    bool counts = false;
+    bool counts = false, chooses = false;
     if (n.operand_count < 1 || n.operand_count > 4) return {};
     for (int k = 0; k < n.operand_count; ++k) {
-      if (!of_[operand(n, k)].known) return {};
-      counts = counts || of_[operand(n, k)].axis >= 0;
+      counted_number const& x = of_[operand(n, k)];
+      if (!x.known) return {};
+      counts = counts || x.axis >= 0;
+      chooses = chooses || x.is_chosen();
     }
     switch (n.op->kind) {
-    case operation_kind::elementwise: return counts ? linear(n, type) : pointwise(n, type);
+    case operation_kind::elementwise:
+      if (counts && chooses) return {};
+      if (counts && type == element::boolean) return compared(n);
+      return chooses ? chosen(n, type) : counts ? linear(n, type) : pointwise(n, type);
     case operation_kind::broadcast:
     case operation_kind::reshape:
     case operation_kind::permute:
@@ -65,12 +76,61 @@ private:
     if (!is_floating(to)) return {to, 0, to == element::boolean ? v.as<bool>() : v.as<std::int64_t>()};
     return {to, to == element::float32 ? static_cast<double>(v.as<float>()) : v.as<double>(), 0};
   }
+  static constexpr scalar computed(node const& n, scalar const* in, element type) {
+    return n.op == info_of<op::convert>() ? converted(in[0], type) : n.op->evaluate(in);
+  }
+  static constexpr bool is_computable(node const& n) {
+    return n.op == info_of<op::convert>() || n.op->evaluate != nullptr;
+  }
   constexpr counted_number pointwise(node const& n, element type) const {
+    if (!is_computable(n)) return {};
     scalar in[4]{};
     for (int k = 0; k < n.operand_count; ++k) in[k] = of_[operand(n, k)].value;
-    if (n.op == info_of<op::convert>()) return {true, converted(in[0], type), zero(type)};
-    if (n.op->evaluate == nullptr) return {};
-    return {true, n.op->evaluate(in), zero(type)};
+    return {true, computed(n, in, type), zero(type)};
+  }
+  /// Of operands that one condition chooses, and of numbers: for each of its answers.
+  constexpr counted_number chosen(node const& n, element type) const {
+    if (!is_computable(n)) return {};
+    scalar yes[4]{}, no[4]{};
+    counted_number r{true, {}, {}, -1};
+    for (int k = 0; k < n.operand_count; ++k) {
+      counted_number const& x = of_[operand(n, k)];
+      if (x.is_chosen() && r.is_chosen() && x.when != r.when) return {};
+      if (x.is_chosen()) r.when = x.when;
+      yes[k] = x.value;
+      no[k] = x.is_chosen() ? x.step : x.value;
+    }
+    r.value = computed(n, yes, type);
+    r.step = computed(n, no, type);
+    return r;
+  }
+  /// False where a number is no integer that is exact in both.
+  static constexpr bool is_integer(scalar const& v, std::int64_t& to) {
+    if (is_floating(v.type) && !(v.real >= -9007199254740992. && v.real <= 9007199254740992.)) return false;
+    to = v.as<std::int64_t>();
+    return !is_floating(v.type) || static_cast<double>(to) == v.real;
+  }
+  /// A comparison with numbers that count.
+  constexpr counted_number compared(node const& n) const {
+    bool const unequal = n.op == info_of<op::not_equal>();
+    counted_number r{true, {element::boolean, 0, unequal ? 0 : 1}, {element::boolean, 0, unequal ? 1 : 0}, -1};
+    position_condition& c = r.when;
+    if (unequal || n.op == info_of<op::equal>()) c.relation = position_condition::equal;
+    else if (n.op == info_of<op::less>()) c.relation = position_condition::less;
+    else if (n.op == info_of<op::less_equal>()) c.relation = position_condition::less_equal;
+    else return {};
+    counted_number const &x = of_[operand(n)], &y = of_[operand(n, 1)];
+    std::int64_t from = 0, to = 0;
+    if (!is_integer(x.value, from) || !is_integer(y.value, to) || __builtin_sub_overflow(from, to, &c.offset)) return {};
+    if ((x.axis >= 0 && !is_integer(x.step, c.first)) || (y.axis >= 0 && !is_integer(y.step, c.second))) return {};
+    c.axis = x.axis;
+    c.other = y.axis;
+    if (c.axis == c.other) {
+      if (__builtin_sub_overflow(c.first, c.second, &c.first)) return {};
+      c.second = 0;
+      c.other = -1;
+    }
+    return r;
   }
   /// What keeps numbers that count such numbers.
   constexpr counted_number linear(node const& n, element type) const {
@@ -98,40 +158,69 @@ private:
     r.value = n.op->evaluate(values);
     return r;
   }
-  constexpr counted_number moved(node const& n) const {
-    counted_number r = of_[operand(n)];
-    if (r.axis < 0 || n.op->kind == operation_kind::identity) return r;
+  /// Where an axis of the operand is in the result (-1 if it had one position and is gone), and which positions along it are
+  /// kept; false where that is not known.
+  constexpr bool move(node const& n, int& axis, std::int64_t& start, std::int64_t& step) const {
     dimensions const &from = dims(operand(n)), &to = dims(result(n));
     std::int64_t const* const at = g_.numbers.data() + n.attribute;
-    int const axis = r.axis;
+    int const before = axis;
     switch (n.op->kind) {
     case operation_kind::broadcast:
-      r.axis = static_cast<int>(at[axis]);
-      return from.size[axis] == to.size[r.axis] ? r : counted_number{};
+      axis = static_cast<int>(at[before]);
+      return from.size[before] == to.size[axis];
     case operation_kind::permute:
       for (int k = 0; k < to.rank; ++k)
-        if (at[k] == axis) r.axis = k;
-      return r;
-    case operation_kind::reshape: // where axes of size 1 come or go
-      r.axis = -1;
-      for (int k = 0; k < from.rank; ++k)
-        if (k != axis && from.size[k] != 1) return {};
-      for (int k = 0; k < to.rank; ++k) {
-        if (to.size[k] == from.size[axis]) r.axis = k;
-        else if (to.size[k] != 1) return {};
+        if (at[k] == before) axis = k;
+      return true;
+    case operation_kind::reshape: { // where axes of size 1 come or go
+      int k = 0, found = -1;
+      if (from.size[before] == 1) return axis = -1, true;
+      for (int old = 0; old < from.rank; ++old) {
+        if (from.size[old] == 1) continue;
+        while (k < to.rank && to.size[k] == 1) ++k;
+        if (k == to.rank || to.size[k] != from.size[old]) return false;
+        if (old == before) found = k;
+        ++k;
       }
-      return r.axis < 0 ? counted_number{} : r;
-    default: break;
+      for (; k < to.rank; ++k)
+        if (to.size[k] != 1) return false;
+      axis = found;
+      return true;
     }
-    std::int64_t const start = at[2 * axis], step = at[2 * axis + 1];
-    if (start < 0) return {};
-    element const type = r.value.type;
-    scalar const first[]{r.step, converted(scalar::of(start), type)};
-    scalar const sum[]{r.value, info_of<op::multiply>()->evaluate(first)};
-    scalar const steps[]{r.step, converted(scalar::of(step), type)};
-    r.value = info_of<op::add>()->evaluate(sum);
-    r.step = info_of<op::multiply>()->evaluate(steps);
-    return r;
+    case operation_kind::slice:
+      start = at[2 * before];
+      step = at[2 * before + 1];
+      return start >= 0;
+    default: return true;
+    }
+  }
+  constexpr counted_number moved(node const& n) const {
+    counted_number r = of_[operand(n)];
+    std::int64_t start = 0, step = 1;
+    if (r.axis >= 0) {
+      if (!move(n, r.axis, start, step)) return {};
+      element const type = r.value.type;
+      scalar const first[]{r.step, converted(scalar::of(start), type)};
+      scalar const sum[]{r.value, info_of<op::multiply>()->evaluate(first)};
+      scalar const steps[]{r.step, converted(scalar::of(step), type)};
+      r.value = info_of<op::add>()->evaluate(sum);
+      r.step = info_of<op::multiply>()->evaluate(steps);
+    }
+    if (r.when.axis >= 0) {
+      if (!move(n, r.when.axis, start = 0, step = 1)) return {};
+      r.when.offset += r.when.first * start;
+      r.when.first = r.when.axis < 0 ? 0 : r.when.first * step;
+    }
+    if (r.when.other >= 0) {
+      if (!move(n, r.when.other, start = 0, step = 1)) return {};
+      r.when.offset -= r.when.second * start;
+      r.when.second = r.when.other < 0 ? 0 : r.when.second * step;
+    }
+    if (!r.is_chosen() || r.when.axis >= 0 || r.when.other >= 0) return r;
+    bool const holds = r.when.relation == position_condition::equal  ? r.when.offset == 0
+                       : r.when.relation == position_condition::less ? r.when.offset < 0
+                                                                     : r.when.offset <= 0;
+    return {true, holds ? r.value : r.step, zero(r.value.type)};
   }
 };
 

@@ -74,20 +74,24 @@ template <class... X> constexpr builder* builder_of(X const&... x) {
   return b;
 }
 
-/// The value of a symbol that nodes without operands made: known where all elements are one number, or count.
-constexpr standing detached_standing(builder const& b, symbol y) {
+/// The value of a symbol that nodes without operands made: known where all elements are one number, count, or are chosen by
+/// position.
+constexpr standing detached_standing(builder const& b, symbol y, std::source_location where) {
   counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y) : counted_number{};
-  if (!n.known) return {nullptr, standing::broken};
+  if (!n.known) return {nullptr, standing::broken, 0, 0, {}, where};
+  if (n.is_chosen()) return {nullptr, standing::chosen, bits_of(n.value), bits_of(n.step), n.when};
   if (n.axis < 0) return {nullptr, standing::uniform, bits_of(n.value)};
   return {nullptr, standing::counted - n.axis, bits_of(n.value), bits_of(n.step)};
 }
 
 /// An operation on detached values.
-template <class Result, class Fn, class... X> constexpr Result on_detached(Fn const& fn, X const&... x) {
+template <class Result, class Fn, class... X>
+constexpr Result on_detached(std::source_location where, Fn const& fn, X const&... x) {
   builder b;
   term const y = fn(term{&b, x.attach(b)}...);
   if (((x.standing().id == standing::refused) || ...)) return Result(standing{nullptr, standing::refused});
-  return Result(detail::detached_standing(b, y.id));
+  ((where = x.standing().where.line() != 0 ? x.standing().where : where), ...); // what was not known before
+  return Result(detail::detached_standing(b, y.id, where));
 }
 
 template <class Op> struct apply_fn {
@@ -116,7 +120,7 @@ template <> struct apply_fn<op::not_equal> {
 template <class Result, class Fn, class... X>
 constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x) {
   builder* const b = builder_of(x...);
-  if (b == nullptr) return detail::on_detached<Result>(fn, x...);
+  if (b == nullptr) return detail::on_detached<Result>(where, fn, x...);
   b->place = where;
   return Result(*b, fn(term{b, x.attach(*b)}...).id);
 }
@@ -163,7 +167,7 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
     if constexpr (keeps_type<Op, typename A::value_type>) {
       using result = typename elementwise_result<Op, A>::type;
       standing const& s = a.standing();
-      if (s.b == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a);
+      if (s.b == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, a);
       return result(*s.b, s.b->push(info_of<Op>(), &s.id, 1, nullptr, 0, result::type,
                                     s.b->get().tensors[s.id].shape, where));
     } else {
@@ -201,8 +205,10 @@ template <class T, class L>
 constexpr symbol literal_like(builder& b, symbol like, L value, std::source_location where) {
   std::int64_t const bits = literal_bits<T>(value);
   if constexpr (!std::is_floating_point_v<T>)
-    if (!literal_fits<T>(value))
+    if (!literal_fits<T>(value)) {
+      b.place = where;
       return detail::attach(standing_of<T>(value), b, element_of<T>, b.get().tensors[like].shape);
+    }
   return b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, element_of<T>, b.get().tensors[like].shape,
                 where);
 }
@@ -215,7 +221,8 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
                 keeps_type<Op, typename decltype(element_among<A>())::type>) {
     using result = typename elementwise_result<Op, A>::type;
     builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;
-    if (g == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, a, b);
+    if (g == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, a, b);
+    if (a.standing().b == nullptr || b.standing().b == nullptr) g->place = where; // of the nodes that it becomes
     symbol const ids[2]{a.attach(*g), b.attach(*g)};
     return result(*g, push_same<Op, A>(*g, ids, where));
   } else if constexpr ((is_expr<A> && literal<B>) || (literal<A> && is_expr<B>)) {
@@ -231,7 +238,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
       builder* g = nullptr;
       if constexpr (is_expr<A>) g = a.standing().b;
       else g = b.standing().b;
-      if (g == nullptr) return detail::on_detached<result>(apply_fn<Op>{}, as_expr<T>(a), as_expr<T>(b));
+      if (g == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, as_expr<T>(a), as_expr<T>(b));
       symbol ids[2]{};
       if constexpr (is_expr<A>) {
         ids[0] = a.standing().id;
