@@ -223,7 +223,7 @@ struct take_some_fn {
   int count;
 
   term operator()(term x) const {
-    return part_of(x, places, at, count).read();
+    return indexed_part(x, places, at, count).read();
   }
 };
 template <> struct name_of<take_some_fn> {

@@ -24,7 +24,7 @@ constexpr void write_parts(builder& b, origin const* from, symbol y) {
     for (int k = 0; k < from->extents->rank; ++k) d.size[d.rank++] = b.size((*from->extents)[k]);
     standing& v = *from->variable;
     term const x{&b, v.b == &b ? v.id : detail::attach(v, b, from->type, b.shape(d))};
-    y = part_of(x, from->places, from->at, from->count).replaced({&b, y}).id;
+    y = indexed_part(x, from->places, from->at, from->count).replaced({&b, y}).id;
     v = {&b, y};
     more = from->is_temporary;
   }

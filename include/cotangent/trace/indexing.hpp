@@ -48,7 +48,7 @@ template <class... Index> struct take_fn {
   bool on_trial = true;
 
   constexpr term operator()(term x) const {
-    return part_of(x, places_of<Index...>, on_trial ? nullptr : at, sizeof...(Index)).read();
+    return indexed_part(x, places_of<Index...>, on_trial ? nullptr : at, sizeof...(Index)).read();
   }
 };
 

@@ -168,7 +168,7 @@ template <class X> struct operators {
     return binary<op::equal>(a.where, a.value, b.value);
   }
   template <right_operand R>
-    requires(!is_expr<R>)
+    requires(!is_expr<R> && !std::is_same_v<R, X>)
   friend constexpr auto operator==(located<X> a, R const& b) {
     return binary<op::equal>(a.where, a.value, b);
   }
@@ -189,7 +189,7 @@ template <class X> struct operators {
     return binary<op::not_equal>(a.where, a.value, b.value);
   }
   template <right_operand R>
-    requires(!is_expr<R>)
+    requires(!is_expr<R> && !std::is_same_v<R, X>)
   friend constexpr auto operator!=(located<X> a, R const& b) {
     return binary<op::not_equal>(a.where, a.value, b);
   }

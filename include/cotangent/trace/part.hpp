@@ -36,13 +36,13 @@ struct place_on_axis {
 
 /// The elements of `x` at the places `places[k]` along axis k; axes beyond `count` are kept whole. Without `at`, the
 /// positions are not known yet and count as 0.
-class part_of {
+class indexed_part {
   term x_;
   dimensions part_, result_;
   std::int64_t window_[2 * max_rank]{};
 
 public:
-  constexpr part_of(term x, place_on_axis const* places, std::int64_t const* at, int count)
+  constexpr indexed_part(term x, place_on_axis const* places, std::int64_t const* at, int count)
       : x_(x), part_(x.dims()) {
     builder& b = *x.b;
     if (count > part_.rank) refuse(why<refusals::number_of_places>(), count, extent::of(part_.rank));
