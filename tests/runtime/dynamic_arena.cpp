@@ -40,6 +40,17 @@ std::int64_t arena(int length, bool backward, ct::dynamic::sizes const& shape, S
   return g.compile({g.gradient({y}, {x}, {dy}).front()}, {}, options).value_bytes();
 }
 
+TEST_CASE("an input that is a result too is written where the program reads it", "[dynamic][memory]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {1});
+  auto const y = ct::sum(x * x);
+  auto p = g.compile({x, y}, {}, own);
+  p.memory(x)[0] = 0.5;
+  p.run();
+  CHECK(p.value(x)(0) == 0.5);
+  CHECK(p.value(y) == 0.25);
+}
+
 TEST_CASE("M8: the arenas of chains", "[dynamic][memory]") {
   auto const exponentials = [](auto y) { return ct::exp(y); };
   auto const doubles = [](auto y) { return 2.0 * y; };

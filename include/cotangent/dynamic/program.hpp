@@ -211,8 +211,8 @@ public:
       p = &ports[static_cast<std::size_t>(k->second)];
     };
     if (code_ != nullptr) {
+      find(code_->input_of, in_, code_->inputs); // first: an input may be a result too, which is a copy of it
       find(code_->output_of, out_, code_->outputs);
-      find(code_->input_of, in_, code_->inputs);
     }
     if (at < 0)
       throw graph_error(located("cotangent: memory: an expression must be an input or a result that is not "
