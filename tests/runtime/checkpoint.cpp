@@ -3,6 +3,7 @@
 
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/dynamic/graph_access.hpp>
+#include <cotangent/dynamic/memory_profile.hpp>
 #include <cotangent/dynamic/network.hpp>
 #include <cotangent/dynamic/random.hpp>
 #include <cotangent/transform/checkpoint.hpp>
@@ -192,6 +193,39 @@ template <class F> void same_bits(F const& f) {
 }
 
 auto const two = [](auto x, auto w) { return ct::tanh(ct::matmul(ct::tanh(ct::matmul(x, w)), w)); };
+
+TEST_CASE("nothing is computed again where that takes no less memory, whatever the loss", "[checkpoint]") {
+  std::vector<expr<float> (*)(expr<float> const&, expr<float> const&)> const losses{
+      [](auto const& h, auto const& t) { return ct::mean(ct::square(h - t)); },
+      [](auto const& h, auto const& t) { return ct::sum(h * t); },
+      [](auto const& h, auto const& t) { return ct::mean(ct::abs(h - t)); },
+      [](auto const& h, auto const& t) { return ct::sum(ct::square(ct::sin(h) - t) * t); },
+      [](auto const& h, auto const& t) { return ct::sum(ct::exp(ct::square(h) * 0.1f)) + ct::mean(h * t); },
+      [](auto const& h, auto const& t) { return -ct::mean(t * (h - ct::log(ct::sum(ct::exp(h))))); }};
+  auto const gradient_of = [&](std::size_t loss, int length, int segment) {
+    ct::dynamic::graph g;
+    auto const x = g.input<float>("x", {64, 32}), target = g.input<float>("target", {64, 32});
+    std::vector<any_expr> wrt;
+    std::vector<expr<float>> weights;
+    for (int k = 0; k < length; ++k) wrt.push_back(weights.emplace_back(g.parameter<float>("w", {32, 32})));
+    expr<float> const y = losses[loss](blocks_of(segment)(x, weights), target);
+    std::vector<any_expr> outputs{y};
+    for (auto const& dw : g.gradient({y}, wrt)) outputs.push_back(dw);
+    auto const p = g.compile(outputs);
+    int products = 0;
+    for (auto const& at : ct::memory_profile(p).steps) products += at.what.find("matmul") != std::string::npos;
+    return std::pair(products, p.workspace_bytes());
+  };
+  for (std::size_t loss = 0; loss < losses.size(); ++loss)
+    for (auto const [length, segment] : {std::pair(2, 1), {3, 3}, {8, 8}, {8, 4}, {9, 3}}) {
+      auto const unmarked = gradient_of(loss, length, 0), marked = gradient_of(loss, length, segment);
+      CAPTURE(loss, length, segment, unmarked.second, marked.second);
+      CHECK(unmarked.first == 3 * length - 1);
+      if (marked.first > unmarked.first) CHECK(marked.second < unmarked.second);
+      if (segment == length && loss < 2) CHECK(marked.first == unmarked.first); // its gradient comes at once
+      if (segment < length && segment > 1) CHECK(marked.second < unmarked.second);
+    }
+}
 
 TEST_CASE(
     "any number of arguments and results: each that is read outside is kept, the others are computed again",

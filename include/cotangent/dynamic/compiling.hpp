@@ -148,13 +148,13 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   simplify_options rewriting;
   rewriting.rewrite = !options.exact;
   cotangent::graph simple = simplify(ready.get(), rewriting);
-  if (!simple.blocks.empty()) simple = recompute_blocks(simple);
   interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);
   auto const bytes_of = [&](graph_view const& g) {
     return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
   };
+  if (!simple.blocks.empty()) simple = recompute_blocks(simple, false, bytes_of);
   std::int64_t const recorded = record_bytes(simple).bytes;
   if (options.fit != 0 || options.mirror != nullptr) {
     fitted_graph fitted =

@@ -17,23 +17,31 @@ namespace detail {
 
 /// About the most bytes of values that are there at one time, if the nodes run in their order and each value is there from
 /// its node to its last reader. Names for a value cost nothing; inputs are there anyway; an extent without a number counts
-/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need.
+/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need. An
+/// elementwise value that one elementwise node or reduction reads is not stored, unless what it is computed from takes more.
 class byte_count {
   graph_view const& g_;
   region_nodes const nodes_;
   array<symbol> root_;
   array<std::int32_t> last_, dying_, next_;
+  array<std::int32_t> reader_; // by symbol: the node that reads it; none, or `several`
+  array<std::int32_t> runs_;   // by node: the one in whose step it is computed
+  static constexpr std::int32_t several = -2;
   array<double> bytes_;
   array<bool> there_;
 
 public:
   constexpr explicit byte_count(graph_view const& g)
       : g_(g), nodes_(g), root_(g.tensor_count, none), last_(g.tensor_count, none),
-        dying_(g.node_count + 1, none), next_(g.tensor_count, none), bytes_(g.tensor_count),
-        there_(g.tensor_count) {
+        dying_(g.node_count + 1, none), next_(g.tensor_count, none), reader_(g.tensor_count, none),
+        runs_(g.node_count), bytes_(g.tensor_count), there_(g.tensor_count) {
     for (std::int32_t i = 0; i < g.node_count; ++i) look(i);
     for (std::int32_t r = 0; r < g.region_count; ++r)
-      for (int k = 0; k < g.output_count(r); ++k) read(g.output(k, r), g.node_count);
+      for (int k = 0; k < g.output_count(r); ++k) {
+        if (g.output(k, r) != none) reader_[g.output(k, r)] = several;
+        read(g.output(k, r), g.node_count);
+      }
+    for (std::int32_t i = g.node_count; i-- > 0;) find_uses(i);
     for (symbol t = 0; t < g.tensor_count; ++t)
       if (root_[t] == t) {
         next_[t] = dying_[last_[t]];
@@ -72,9 +80,42 @@ private:
     t = owner(t);
     if (t != none && root_[t] != none && last_[root_[t]] < at) last_[root_[t]] = at;
   }
+  constexpr void find_uses(std::int32_t i) {
+    node const& n = g_.nodes[i];
+    runs_[i] = i;
+    if (is_joined(n)) {
+      std::int32_t const at = runs_[reader_[g_.result(n)]];
+      double longer = 0; // bytes of operands that would be there for its sake alone
+      for (int k = 0; k < n.operand_count; ++k)
+        if (symbol const x = root_of(g_.operand(n, k)); x != none && last_[x] < at) longer += bytes_[x];
+      if (longer <= bytes_[g_.result(n)]) {
+        bytes_[g_.result(n)] = 0;
+        runs_[i] = at;
+      }
+    }
+    for (int k = 0; k < n.operand_count; ++k) read(g_.operand(n, k), runs_[i]);
+  }
+  /// Whether one node that can be in its step reads what it computes.
+  constexpr bool is_joined(node const& n) const {
+    if (n.op->kind != operation_kind::elementwise) return false;
+    symbol const y = g_.result(n);
+    if (reader_[y] < 0 || g_.tensors[y].base != none) return false;
+    node const& by = g_.nodes[reader_[y]];
+    return by.op->kind == operation_kind::reduction ||
+           (by.op->kind == operation_kind::elementwise && g_.tensors[g_.result(by)].shape == g_.tensors[y].shape);
+  }
+  constexpr symbol root_of(symbol t) const {
+    t = owner(t);
+    return t == none ? none : root_[t];
+  }
   constexpr void look(std::int32_t i) {
     node const& n = g_.nodes[i];
-    for (int k = 0; k < n.operand_count; ++k) read(g_.operand(n, k), i);
+    for (int k = 0; k < n.operand_count; ++k) {
+      symbol const x = g_.operand(n, k);
+      if (x == none) continue;
+      reader_[x] = reader_[x] == none || reader_[x] == i ? i : several;
+      if (symbol const base = g_.tensors[x].base; base != none) reader_[base] = several;
+    }
     switch (n.op->kind) {
     case operation_kind::constant:
     case operation_kind::iota:
@@ -126,7 +167,6 @@ private:
 struct blocks_again {
   graph made;
   array<std::int32_t> blocks; // of which anything is: the one that ends last comes first
-  double bytes = 0;
 
   constexpr blocks_again(graph_view const& g, block_tree const& tree) {
     array<bool> used(tree.size(), false);
@@ -162,8 +202,12 @@ private:
       }
     if (copies.has_regions() || inside) made = prune(copies.take());
     else made = copies.take();
-    bytes = byte_count(made).most();
   }
+};
+
+/// The estimate of `byte_count`.
+struct estimated_bytes {
+  constexpr double operator()(graph_view const& g) const { return byte_count(g).most(); }
 };
 
 } // namespace detail
@@ -173,28 +217,40 @@ private:
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
 /// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from
 /// less that is recorded; loops and branches in these blocks run there again. A block whose copies would not lower the peak of
-/// memory is left as it is, unless `always`: where a graph is split, what is kept is saved, whatever the peak.
+/// memory is left as it is, unless `always`: where a graph is split, what is kept is saved, whatever the peak. The peak is
+/// what `measure` finds in graphs without loops and branches, whose records it would not see, and that are not too large for
+/// it; otherwise it is estimated.
 ///
 /// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
 ///
 /// Cost: linear in the nodes, times the number of blocks that are tried.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp, tests/runtime/tape_limit.cpp.
-constexpr graph recompute_blocks(graph_view const& before, bool always = false) {
+template <class Measure = detail::estimated_bytes>
+constexpr graph recompute_blocks(graph_view const& before, bool always = false, Measure measure = {}) {
   graph ordered;
   if (!in_order(before)) ordered = reordered(before, order_of(before));
   graph_view g = before;
   if (!ordered.nodes.empty()) g = ordered;
   detail::block_tree tree(g);
   detail::blocks_again best(g, tree);
+  if (always) return static_cast<graph&&>(best.made);
   array<std::int32_t> const blocks = best.blocks;
-  // (compilers bound what a constant evaluation may take)
+  // (compilers bound what a constant evaluation may take, and a measure prepares a program)
   std::int64_t budget = 4000000;
   if (std::is_constant_evaluated()) budget = 0;
-  for (int k = 0; !always && k < blocks.size() && (k == 0 || std::int64_t{k} * g.node_count < budget); ++k) {
+  bool const measures = g.region_count == 1 && std::int64_t{blocks.size()} * g.node_count < budget / 10;
+  auto const bytes = [&](graph const& made) {
+    if (measures) return static_cast<double>(measure(made));
+    return detail::estimated_bytes{}(made);
+  };
+  double least = blocks.empty() ? 0 : bytes(best.made);
+  for (int k = 0; k < blocks.size() && (k == 0 || std::int64_t{k} * g.node_count < budget); ++k) {
     tree.dissolve(blocks[k]);
     detail::blocks_again without(g, tree);
-    if (without.bytes <= best.bytes) best = static_cast<detail::blocks_again&&>(without);
-    else tree.dissolve(blocks[k], false);
+    if (double const now = bytes(without.made); now <= least) {
+      best = static_cast<detail::blocks_again&&>(without);
+      least = now;
+    } else tree.dissolve(blocks[k], false);
   }
   return static_cast<graph&&>(best.made);
 }
