@@ -352,7 +352,7 @@ TEST_CASE("what must not be done in a body is refused in one sentence, and the g
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
   auto const around = g.tensor<double>("around", {4});
   auto const refused = [&](std::string const& words, std::function<void(expr<double>)> const& what) {
-    auto const body = [&](auto s) {
+    auto const once = [&](auto s) {
       what(s);
       return s;
     };
@@ -360,8 +360,8 @@ TEST_CASE("what must not be done in a body is refused in one sentence, and the g
     std::int32_t nodes = 0;
     for (int k = 0; k < 2; ++k) { // the second time all numbers stand already
       nodes = g.get().nodes.size();
-      CHECK_THROWS_WITH(ct::for_loop(2, [&](auto, auto s) { return body(s); }, x), Catch::Contains(words));
-      CHECK_THROWS_WITH(ct::cond(positive, body, body)(x), Catch::Contains(words));
+      CHECK_THROWS_WITH(ct::for_loop(2, [&](auto, auto s) { return once(s); }, x), Catch::Contains(words));
+      CHECK_THROWS_WITH(ct::cond(positive, once, once)(x), Catch::Contains(words));
     }
     CHECK(g.get().nodes.size() == nodes);
   };
