@@ -5,6 +5,7 @@
 #include "../simplify_cases.hpp"
 #include "../verify_cases.hpp"
 
+#include <cotangent/core/names.hpp>
 #include <cotangent/graph/verify.hpp>
 
 #include <bit>
@@ -74,6 +75,114 @@ TEST_CASE("each rewrite leaves the values") {
               reference::evaluate(simplify(b.get(), {.rewrite = true, .fuse_multiply_add = c.fuses}), inputs),
               1e-14));
   }
+}
+
+namespace {
+
+/// The same graph with other sizes; equal shapes are one.
+template <class Resize> graph with_sizes(graph g, Resize resize) {
+  array<dimensions> const before = g.shapes;
+  array<std::int32_t> now(before.size());
+  g.shapes.clear();
+  for (std::int32_t s = 0; s < before.size(); ++s) {
+    dimensions d = before[s];
+    for (int k = 0; k < d.rank; ++k) d.size[k] = resize(d.size[k]);
+    while (now[s] < g.shapes.size() && !(g.shapes[now[s]] == d)) ++now[s];
+    if (now[s] == g.shapes.size()) g.shapes.push(d);
+  }
+  for (tensor_symbol& t : g.tensors) t.shape = now[t.shape];
+  return g;
+}
+/// The same graph with other sizes than 4 and 3 in its shapes, and in products of these.
+graph resized(graph const& g, dimension four, dimension three, dimension both, dimension square) {
+  return with_sizes(g, [=](dimension d) {
+    return d == 4 ? four : d == 3 ? three : d == 12 ? both : d == 9 ? square : d;
+  });
+}
+/// The same graph where every name is bound to `size`.
+graph bound(graph g, dimension size) {
+  bindings known;
+  known.bind("n", size);
+  auto const number = [&](std::int64_t d) {
+    return d < 0 ? evaluate(g.extents[static_cast<int>(-1 - d)], known) : d;
+  };
+  for (node const& n : g.nodes)
+    if (n.op == info_of<op::size>())
+      for (int k = 0; k < n.attribute_count; ++k)
+        g.numbers[n.attribute + k] = number(g.numbers[n.attribute + k]);
+  return with_sizes(g, number);
+}
+/// How many rewrites there are of graphs of these sizes, given as numbers and as names. Each of them leaves the values.
+struct rewrites {
+  int of_numbers = 0, of_names = 0;
+};
+rewrites check_rewrites_of(dimension four, dimension three) {
+  rewrites count;
+  for (simplify_cases::sample const& c : simplify_cases::cases) {
+    builder b;
+    simplify_cases::write(b, c);
+    CAPTURE(c.sentence, four, three);
+    simplify_options const options{.rewrite = true, .fuse_multiply_add = c.fuses};
+    graph const numbers = resized(b.get(), four, three, four * three, three * three);
+    if (verify(numbers).text != nullptr) continue; // a window of these sizes is no window of others
+    ++count.of_numbers;
+    reference::dice d(7);
+    array<values> const inputs = reference::inputs_of(numbers, d, 0.5, 2),
+                        wanted = reference::evaluate(numbers, inputs);
+    CHECK(close(wanted, reference::evaluate(simplify(numbers, options), inputs), 1e-14));
+    if (four != 4) continue;
+    graph named = b.get(); // by name, and the size only when it runs
+    dimension names[3]{};
+    for (int k = 0; k < 3; ++k) {
+      named.extents.push(extent::named(k == 0 ? "n" : k == 1 ? "4*n" : "n*n", k == 0 ? 1 : 3));
+      names[k] = -named.extents.size();
+    }
+    named = resized(named, 4, names[0], names[1], names[2]);
+    if (verify(named).text != nullptr) continue;
+    ++count.of_names;
+    CHECK(close(wanted, reference::evaluate(bound(simplify(named, options), three), inputs), 1e-14));
+  }
+  return count;
+}
+
+} // namespace
+
+TEST_CASE("each rewrite leaves the values of empty tensors, and of those with one element") {
+  for (dimension const n : {0, 1}) {
+    rewrites const of_rows = check_rewrites_of(4, n);
+    CHECK(of_rows.of_numbers > 100);
+    CHECK(of_rows.of_names > 100);
+    CHECK(check_rewrites_of(n, 3).of_numbers > 100);
+    CHECK(check_rewrites_of(n, n).of_numbers > 100);
+  }
+}
+
+TEST_CASE("a sum of nothing is 0, whatever factors leave it") {
+  for (dimension const n : {0, 3})
+    for (bool const named : {false, true}) {
+      auto const value_of = [&](auto write) {
+        builder b;
+        dimension const size = named ? b.size(extent::named("n", 1)) : n;
+        symbol const in[2]{b.symbol_of(element::float64, simplify_cases::shape_of(b, {size})),
+                           b.symbol_of(element::float64, 0)};
+        b.set_inputs(in, 2);
+        symbol const y = write(term{&b, in[0]}, term{&b, in[1]}).id;
+        b.set_outputs(&y, 1);
+        graph const less = bound(simplify(b.get(), {.rewrite = true, .fuse_multiply_add = false}), n);
+        array<values> inputs;
+        inputs.push(values(static_cast<int>(n), scalar::of(2.0)));
+        inputs.push(values(1, scalar::of(n == 0 ? 0.0 : 4.0)));
+        return reference::evaluate(less, inputs)[0][0].real;
+      };
+      namespace e = extend;
+      CAPTURE(n, named);
+      CHECK(value_of([](term x, term s) { return e::sum(x / s, 1); }) == (n == 0 ? 0 : 1.5));
+      CHECK(value_of([](term x, term) { return e::sum(x / e::sum(x, 1), 1); }) == Approx(n == 0 ? 0 : 1));
+      CHECK(value_of([](term x, term s) { return e::sum(e::broadcast_to(1 / s, x.shape_id()), 1); }) ==
+            (n == 0 ? 0 : 0.75));
+      CHECK(value_of([](term x, term s) { return e::sum(x * x + 1 / s, 1); }) == (n == 0 ? 0 : 12.75));
+      CHECK(value_of([](term x, term s) { return e::sum(x * (x / s), 1); }) == (n == 0 ? 0 : 3));
+    }
 }
 
 namespace {

@@ -19,6 +19,7 @@ public:
     std::uint32_t const longs = static_cast<std::uint32_t>(long_axes(shape_of(x)));
     std::int32_t const shape = shape_without(shape_of(x), mask);
     if ((mask & longs) == 0) return reshape(x, shape);
+    if (is_empty(shape_of(x), mask)) return constant(type_of(x), shape, 0);
     operation const* const op = origin_[x].op;
     if (op == the<op::constant>) return times_count(restated(x, shape), shape_of(x), mask);
     if (op == the<op::negate>) return negate(sum(operand(x), mask));
@@ -32,14 +33,16 @@ public:
       }
       if (constant_along(q, mask)) {
         symbol const rest = sum(p, mask);
-        return multiply(rest, without(q, mask, shape));
+        symbol const factor = without(q, mask, shape);
+        return unless_empty(multiply(rest, factor), factor, shape_of(x), mask);
       }
       if (single(x))
         for (int k = 0; k < 2; ++k) {
           product const of = product_of(k == 0 ? p : q);
           if (of.small == none || !constant_along(of.small, mask)) continue;
           symbol const rest = sum(multiply(of.large, k == 0 ? q : p), mask);
-          return multiply(rest, without(of.small, mask, shape));
+          symbol const factor = without(of.small, mask, shape);
+          return unless_empty(multiply(rest, factor), factor, shape_of(x), mask);
         }
     }
     if ((op == the<op::add> || op == the<op::subtract>) && single(x) && nested_ < 8)
@@ -138,9 +141,16 @@ private:
     return true;
   }
 
-  /// `y` times the number of elements that a sum over the axes `mask` of `from` combines.
-  constexpr symbol times_count(symbol y, std::int32_t from, std::uint32_t mask) {
-    dimensions const d = b.get().shapes[from];
+  constexpr bool is_empty(std::int32_t shape, std::uint32_t mask) {
+    dimensions const& d = g_.shapes[shape];
+    for (int k = 0; k < d.rank; ++k)
+      if ((mask >> k & 1u) != 0 && d.size[k] == 0) return true;
+    return false;
+  }
+
+  /// The number of elements that a sum over the axes `mask` of `from` combines: a constant, or a size like `y`.
+  constexpr symbol count_like(symbol y, std::int32_t from, std::uint32_t mask) {
+    dimensions const d = g_.shapes[from];
     dimension number = 1;
     std::int64_t factors[max_rank + 1]{};
     int named = 0;
@@ -149,10 +159,25 @@ private:
         if (d.size[k] >= 0) number *= d.size[k];
         else factors[named++] = d.size[k];
       }
-    if (named == 0) return multiply(y, constant_like(y, static_cast<double>(number)));
-    if (origin_[y].op == the<op::constant> && is(y, 0)) return y;
+    if (named == 0) return constant_like(y, static_cast<double>(number));
     if (number != 1) factors[named++] = number;
-    return multiply(y, source(the<op::size>, factors, named, type_of(y), shape_of(y)));
+    return source(the<op::size>, factors, named, type_of(y), shape_of(y));
+  }
+  /// `y`, a sum over the axes `mask` of `from` times a factor that was inside of it; 0 where a name makes the sum empty, since
+  /// 0 times a factor that is not finite would be no number.
+  constexpr symbol unless_empty(symbol y, symbol factor, std::int32_t from, std::uint32_t mask) {
+    if (is_constant(y) || !is_floating(type_of(y)) || origin_[factor].op == the<op::size> ||
+        (is_constant(factor) && modest(number(factor))))
+      return y;
+    symbol const count = count_like(y, from, mask), zero = constant_like(y, 0), sides[2]{count, zero};
+    if (is_constant(count)) return y;
+    symbol const of[3]{elementwise(the<op::equal>, sides, 2, nullptr, 0, element::boolean, shape_of(y)), zero, y};
+    return select(of, type_of(y), shape_of(y));
+  }
+  /// `y` times the number of elements that a sum over the axes `mask` of `from` combines.
+  constexpr symbol times_count(symbol y, std::int32_t from, std::uint32_t mask) {
+    if (origin_[y].op == the<op::constant> && is(y, 0)) return y;
+    return unless_empty(multiply(y, count_like(y, from, mask)), y, from, mask);
   }
 
   /// What repeats is not reduced but, in a sum, counted.
