@@ -275,6 +275,17 @@ inline constexpr std::tuple movements{
                  return of[p[0] / n];
                });
              }},
+    function{"stack of one", [](auto, auto y, auto) { return ct::stack<0>(y) * 2; },
+             [](grid const&, grid const& y, grid const&) {
+               return made({1, y.size[0]}, [&](place const& p) { return 2. * y({p[1]}); });
+             }},
+    function{"stack of two", [](auto, auto y, auto) { return ct::stack<1>(y, y * y); },
+             [](grid const&, grid const& y, grid const&) {
+               return made({y.size[0], 2}, [&](place const& p) {
+                 dual const v = y({p[0]});
+                 return p[1] == 0 ? v : v * v;
+               });
+             }},
     function{"split in two",
              [](auto x, auto, auto) {
                auto const [a, b] = ct::split<1, 2>(x);

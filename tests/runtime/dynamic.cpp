@@ -109,6 +109,9 @@ TEST_CASE("axes, sizes and places can be known when the graph is built", "[dynam
   CHECK(ct::sum(x, {axis}).shape() == ct::shape_of<2, 4>);
   CHECK(ct::sum(x, {0, -1}, ct::keep).shape() == ct::shape_of<1, 3, 1>);
   CHECK(ct::sum(x, {axis}).id() == ct::sum(x, ct::axes<1>).id());
+  CHECK(ct::sum(x, -1).id() == ct::sum(x, {-1}).id());
+  CHECK(ct::stack<1>(x, x).rank() == x.rank() + 1);
+  CHECK(ct::stack<1>(x, x).extent(1) == 2);
   CHECK(ct::sum(x, ct::dynamic::axis_list(std::vector<int>{})).id() == ct::sum(x, ct::axes<>).id());
   CHECK(ct::sum(x, ct::axes<>).id() == x.id());
   CHECK(ct::mean(x, {2}).id() == ct::mean(x, ct::axes<2>).id());

@@ -118,7 +118,7 @@ template <class Kind> bool describe(along_some_fn<Kind> const& fn, eager_key& ke
   for (int const axis : fn.axes) key.put(axis);
   return true;
 }
-template <class Kind> bool describe(along_the_fn<Kind> const& fn, eager_key& key) {
+template <class Kind> bool describe(along_value<Kind> const& fn, eager_key& key) {
   return key.put(fn.at), true;
 }
 inline bool describe(reshape_to_fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }

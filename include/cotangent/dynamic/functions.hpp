@@ -21,6 +21,7 @@ class axis_list {
   std::vector<int> axes_;
 
 public:
+  axis_list(int axis) : axes_(1, axis) {}
   axis_list(std::initializer_list<int> axes) : axes_(axes) {}
   axis_list(std::vector<int> axes) : axes_(static_cast<std::vector<int>&&>(axes)) {}
   std::vector<int> const& all() const noexcept { return axes_; }
@@ -44,15 +45,8 @@ template <class Kind> struct along_some_fn {
 };
 template <class Kind> struct name_of<along_some_fn<Kind>> : name_of<Kind> {};
 
-template <class Kind> struct along_the_fn {
-  int at;
-  term operator()(term x) const {
-    int const axis = axis_of(x, at);
-    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
-  }
-};
-template <class Kind> struct name_of<along_the_fn<Kind>> : name_of<Kind> {};
-template <class X> struct result_element<along_the_fn<argmax_fn>, X> {
+template <class Kind> struct name_of<along_value<Kind>> : name_of<Kind> {};
+template <class X> struct result_element<along_value<argmax_fn>, X> {
   using type = std::int64_t;
 };
 
@@ -146,15 +140,15 @@ COTANGENT_ALONG_AXES(logsumexp)
 /// Along an axis that is known when the graph is built.
 template <detail::open_expr X>
 auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_the_fn<detail::softmax_fn>{axis}, x);
+  return X::lift(where, dynamic::detail::along_value<detail::softmax_fn>{axis}, x);
 }
 template <detail::open_expr X>
 auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_the_fn<detail::log_softmax_fn>{axis}, x);
+  return X::lift(where, dynamic::detail::along_value<detail::log_softmax_fn>{axis}, x);
 }
 template <detail::open_expr X>
 auto argmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_the_fn<detail::argmax_fn>{axis}, x);
+  return X::lift(where, dynamic::detail::along_value<detail::argmax_fn>{axis}, x);
 }
 
 /// The same elements in the same order under other sizes.

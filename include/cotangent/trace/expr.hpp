@@ -108,6 +108,13 @@ template <class L, class T> constexpr bool literal_meets() {
 template <class T> struct index_list;
 struct place_on_axis;
 
+/// The number of axes: `x.rank`, and `x.rank()` as of expressions whose rank is not in their type.
+struct number_of_axes {
+  int number;
+  constexpr operator int() const noexcept { return number; }
+  constexpr int operator()() const noexcept { return number; }
+};
+
 /// The variable that an indexed read came from, for an assignment to the read. It lives until the end of the expression
 /// in which the index stands.
 struct origin {
@@ -143,6 +150,9 @@ template <class Stream> struct silent_stream {
   constexpr silent_stream operator<<(Stream& (*)(Stream&)) const { return *this; }
 };
 
+// Not constexpr: the compiler shows its name where a value without operands is asked for an extent that it has not.
+inline void an_extent_must_be_a_number() {}
+
 template <class X>
 concept has_rows = X::rank > 0 && X::extents[0].is_number();
 template <class X> struct row_iterator {
@@ -177,6 +187,7 @@ public:
   constexpr refused* data() const { return nullptr; }
   constexpr std::int64_t size() const { return 0; }
   constexpr std::int64_t extent(int) const { return 0; }
+  constexpr int rank() const { return 0; }
 
   friend constexpr refused operator-(refused) { return {}; }
   friend constexpr refused operator+(refused) { return {}; }
@@ -241,7 +252,7 @@ public:
   using value_type = T;
   static constexpr element type = element_of<T>;
   static constexpr shape extents = detail::usable_extents<E...>();
-  static constexpr int rank = extents.rank;
+  static constexpr detail::number_of_axes rank{extents.rank};
 
   constexpr expr() = default;
   template <detail::literal L>
@@ -271,6 +282,23 @@ public:
     requires(!std::is_same_v<Y, expr>)
   constexpr expr operator=(Y const& y) && {
     return detail::assign_part(*this, from_, y);
+  }
+
+  /// The number of elements, a constant. Refuses: an extent that has a name.
+  static constexpr std::int64_t size() noexcept {
+    if constexpr ((E.is_number() && ...)) return (std::int64_t{1} * ... * E.number);
+    else return refusals::extent_of_name::report<expr>(), 0;
+  }
+  /// The extent of an axis, a constant; a negative axis counts from the last. Refuses the same.
+  constexpr std::int64_t extent(int axis) const {
+    int const k = axis < 0 ? axis + rank : axis;
+    if constexpr (!(E.is_number() || ...)) static_assert(refusals::extent_of_name::report<expr>());
+    else if (k >= 0 && k < rank && extents[k].is_number()) return extents[k].number;
+    else if (at_.b == nullptr) detail::an_extent_must_be_a_number();
+    else if (k < 0 || k >= rank)
+      at_.b->template refuse<refusals::axis_out_of_range>(axis < 0 ? -axis - 1 : axis, rank, detail::place_of(*this));
+    else at_.b->template refuse<refusals::extent_of_name>(0, 0, detail::place_of(*this));
+    return 1;
   }
 
   constexpr detail::standing const& standing() const noexcept { return at_; }

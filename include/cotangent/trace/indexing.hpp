@@ -63,7 +63,7 @@ template <class X> struct index_list {
     if constexpr (!(place_traits<Index>::known && ...)) {
       static_assert(refusals::index_of_kind::report<Index...>());
       return refused{};
-    } else if constexpr (sizeof...(Index) > X::rank) {
+    } else if constexpr (static_cast<int>(sizeof...(Index)) > X::rank) {
       refusals::number_of_places::report<extent::of(sizeof...(Index)), extent::of(X::rank)>();
       return refused{};
     } else {

@@ -79,6 +79,30 @@ template <int Axis> struct concatenate_fn {
             first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
   }
 };
+template <int Axis> struct stack_fn {
+  template <class... Term> constexpr term operator()(term first, Term... rest) const {
+    builder& b = *first.b;
+    int const rank = first.rank() + 1, axis = Axis < 0 ? Axis + rank : Axis;
+    if (rank > max_rank) return b.refuse<refusals::rank_too_large>(rank, max_rank, b.place), first;
+    if (axis < 0 || axis >= rank)
+      return b.refuse<refusals::axis_out_of_range>(Axis < 0 ? -Axis - 1 : Axis, rank, b.place), first;
+    auto const row = [&](term x) {
+      dimensions const from = x.dims();
+      dimensions d;
+      for (int k = 0; k <= from.rank; ++k) {
+        if (k == axis) d.size[d.rank++] = 1;
+        if (k < from.rank) d.size[d.rank++] = from.size[k];
+      }
+      return op::reshape::of(x, b.shape(d)).id;
+    };
+    for (term const& x : {first, rest...})
+      if (x.rank() != first.rank())
+        return b.refuse<refusals::concatenate_rank>(first.rank(), x.rank(), b.place), first;
+    symbol const rows[]{row(first), row(rest)...};
+    std::int64_t const along = axis;
+    return {&b, b.push(info_of<op::concatenate>(), rows, sizeof...(Term) + 1, &along, 1, b.place)};
+  }
+};
 struct gather_fn {
   constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
 };
@@ -162,6 +186,26 @@ template <int Axis, detail::operand A, detail::operand B, detail::operand C, det
           detail::operand... X>
 constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
+}
+
+/// The operands, of one shape, one after the other along a new axis.
+template <int Axis, detail::operand A>
+constexpr auto stack(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a);
+}
+template <int Axis, detail::operand A, detail::operand B>
+constexpr auto stack(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a, b);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+constexpr auto stack(A const& a, B const& b, C const& c,
+                     std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a, b, c);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+          detail::operand... X>
+constexpr auto stack(A const& a, B const& b, C const& c, D const& d, X const&... x) {
+  return detail::lift({}, detail::stack_fn<Axis>{}, a, b, c, d, x...);
 }
 
 /// Rows of `x` chosen by integers: result row i is row `indices[i]`. Indices out of range are clamped and reported.

@@ -4,6 +4,7 @@
 
 #include <cotangent/trace/lift.hpp>
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
@@ -80,6 +81,26 @@ template <class Kind, int Axis> struct along_axis {
     int const axis = axis_of(x, Axis);
     return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
   }
+};
+
+template <class Kind> struct along_value {
+  int at;
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, at);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+/// Along an axis that is a value: the result has the type of x.
+template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
+  using last = along_axis<Kind, -1>;
+  if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
+  else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
+}
+
+/// Axes as values, which are refused where the type of the result depends on them.
+struct axis_values {
+  template <std::integral I> constexpr axis_values(I) noexcept {}
+  constexpr axis_values(std::initializer_list<int>) noexcept {}
 };
 
 struct cross_entropy_fn {
@@ -163,7 +184,44 @@ constexpr auto logsumexp(X const& x, axes_t<Axis...>, keep_t,
   return detail::lift(where, detail::along_axes<detail::logsumexp_fn, true, Axis...>{}, x);
 }
 
-/// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`.
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto sum(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto mean(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto max(X const&, std::initializer_list<int>, keep_t = {}) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto min(X const&, std::initializer_list<int>, keep_t = {}) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto logsumexp(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto argmax(X const&, detail::axis_values) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+
+/// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`, `softmax(x, 0)`.
 template <int Axis = -1, detail::operand X>
 constexpr auto softmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::softmax_fn, Axis>{}, x);
@@ -171,6 +229,16 @@ constexpr auto softmax(X const& x, std::source_location where = std::source_loca
 template <int Axis = -1, detail::operand X>
 constexpr auto log_softmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::log_softmax_fn, Axis>{}, x);
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::softmax_fn>(where, x, axis);
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::log_softmax_fn>(where, x, axis);
 }
 /// The position (int64) of the largest along the last axis, or another; the first of equals.
 template <int Axis = -1, detail::operand X>
