@@ -214,7 +214,8 @@ public:
     return detail::exec_handle(*s_, s_->symbolic.node_exec[static_cast<std::size_t>(node)]);
   }
   /// The gradients in the order of `wrt`.
-  std::vector<symbolic_tensor> const& all() const noexcept { return in_order_; }
+  std::vector<symbolic_tensor> const& all() const& noexcept { return in_order_; }
+  std::vector<symbolic_tensor> all() && { return std::move(in_order_); } // for loops over a table that ends before them
 
   void add(symbol of, symbolic_tensor const& gradient, bool wrt) {
     if (wrt) in_order_.push_back(gradient);
