@@ -292,8 +292,10 @@ class Drawer:
     def filled(self):
         d, x = self.d, self.any()
         if self.kind == "static":
-            op = d.choice(["zeros", "ones", "full", "iota"])
+            op = d.choice(["zeros", "ones", "full", "iota", "eye"])
             shape = self.shape(x)
+            if op == "eye":
+                return self.one(op, [x], to=[shape[-1]] * 2) if len(shape) > 1 and shape[-2] in (1, shape[-1]) else None
             if op == "iota":
                 return self.one(op, [x], to=[shape[-1]]) if shape else None
             return self.one(op, [x], to=list(d.choice([shape, (3,), (1,)])), by=0.5)

@@ -71,6 +71,7 @@ UNARY = {
     "softplus": within(-50, 50, n.softplus),
     "relu": off_zero(lambda x: 0.0 if plain(x) < 0 else x),
     "erf": n.erf,
+    "normal_cdf": lambda x: 0.5 * (1 + n.erf(math.sqrt(.5) * x)),
     "gelu": lambda x: 0.5 * x * (1 + n.erf(math.sqrt(.5) * x)),
     "stop_gradient": plain,
 }
@@ -439,6 +440,8 @@ add("dropout", dropout, lambda of, has: f"ct::dropout({of[0]}, {has['by']}, {of[
 for name, f in [("zeros", 0.0), ("ones", 1.0)]:
     add(name, lambda of, has, f=f: each(lambda x: x + f, n.repeated(of[0], n.joint(of[0].shape, has["to"]))),
         lambda of, has, name=name: f"({of[0]} + ct::{name}<{', '.join(('REAL', *map(str, has['to'])))}>())")
+add("eye", lambda of, has: each(lambda x, y: x + y, of[0], Tensor(has["to"], [float(i == j) for i, j in n.places(has["to"])])),
+    lambda of, has: f"({of[0]} + ct::eye<REAL, {has['to'][0]}>())")
 add("full", lambda of, has: each(lambda x: x * has["by"], n.repeated(of[0], n.joint(of[0].shape, has["to"]))),
     lambda of, has: f"({of[0]} * ct::full<{', '.join(('REAL', *map(str, has['to'])))}>({has['by']}))")
 add("iota", lambda of, has: each(lambda x, k: x * k, of[0], Tensor(of[0].shape[-1:], [0.5 + 0.25 * k for k in range(of[0].shape[-1])])),

@@ -192,7 +192,7 @@ private:
         COTANGENT_ONE(neg), COTANGENT_ONE(abs), COTANGENT_ONE(sign), COTANGENT_ONE(floor), COTANGENT_ONE(square),
         COTANGENT_ONE(reciprocal), COTANGENT_ONE(sqrt), COTANGENT_ONE(exp), COTANGENT_ONE(expm1), COTANGENT_ONE(log),
         COTANGENT_ONE(log1p), COTANGENT_ONE(sin), COTANGENT_ONE(cos), COTANGENT_ONE(tanh), COTANGENT_ONE(sigmoid),
-        COTANGENT_ONE(softplus), COTANGENT_ONE(relu), COTANGENT_ONE(erf), COTANGENT_ONE(gelu),
+        COTANGENT_ONE(softplus), COTANGENT_ONE(relu), COTANGENT_ONE(erf), COTANGENT_ONE(gelu), COTANGENT_ONE(normal_cdf),
         COTANGENT_ONE(stop_gradient), COTANGENT_ONE(flatten), COTANGENT_ONE(transpose),
 #undef COTANGENT_ONE
 #define COTANGENT_ALL(NAME) {"all_" #NAME, [](real const& x) -> real { return ct::NAME(x); }}

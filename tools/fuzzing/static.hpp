@@ -9,6 +9,7 @@
 #include <cotangent/trace/network.hpp>
 #include <cotangent/trace/random.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -41,6 +42,12 @@ template <class T, class Y> numbers<T> numbers_of(Y const& y) {
 }
 template <class T> constexpr double tolerance = sizeof(T) == 4 ? 4e-3 : 1e-8;
 
+/// The largest difference of a result, relative to 1 + the magnitude of what is expected, for tools/referee.
+inline void measured([[maybe_unused]] char const* what, [[maybe_unused]] double difference) {
+#ifdef COTANGENT_FUZZING_MEASURES
+  std::printf("measured %s %.3g\n", what, difference);
+#endif
+}
 inline int report(char const* what, double expected, double actual) {
   std::printf("differs %s: expected %.17g, got %.17g\n", what, expected, actual);
   return 1;
@@ -49,10 +56,13 @@ template <class T, class Y> int compare(char const* what, Y const& y, std::initi
   numbers<T> const v = numbers_of<T>(y);
   if (v.count != static_cast<std::int64_t>(expected.size())) return report(what, double(expected.size()), double(v.count));
   std::int64_t k = 0;
+  double largest = 0;
   for (double const want : expected) {
     double const got = double(v.data[k++]);
+    largest = std::max(largest, std::abs(got - want) / (1 + std::abs(want)));
     if (!(std::abs(got - want) <= tolerance<T> * (1 + std::abs(want)))) return report(what, want, got);
   }
+  measured(what, largest);
   return 0;
 }
 /// The product of y with a direction.
@@ -66,6 +76,7 @@ template <class T, class Y> int product(char const* what, Y const& y, std::initi
     sum += a * d;
     scale += std::abs(a);
   }
+  measured(what, std::abs(sum - expected) / scale);
   return std::abs(sum - expected) <= tolerance<T> * scale ? 0 : report(what, expected, sum);
 }
 /// Two tuples of results.
