@@ -14,6 +14,7 @@
 #include <cotangent/trace/indexing.hpp>
 #include <cotangent/trace/movement.hpp>
 #include <cotangent/trace/optimisers.hpp>
+#include <cotangent/trace/other_headers.hpp>
 #include <cotangent/trace/plain.hpp>
 #include <cotangent/trace/products.hpp>
 #include <cotangent/trace/program.hpp>

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/network.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/convolution.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/random.hpp
+// ERRORS: 3
+// LINES: g++ 60, clang 80
+#include <cotangent/cotangent.hpp>
+#ifndef REFUSED
+#  include <cotangent/trace/convolution.hpp>
+#  include <cotangent/trace/network.hpp>
+#  include <cotangent/trace/random.hpp>
+#endif
+
+namespace ct = cotangent;
+
+inline constexpr auto likelihood = [](auto x) { return ct::sum(ct::erf(x) * 2 + 1); };
+inline constexpr auto halves = [](auto x) {
+  auto [a, b] = ct::split<0, 2>(x);
+  return ct::sum(a * b);
+};
+inline constexpr auto pooled = [](auto images) { return ct::max_pool2d(images); };
+inline constexpr auto noise = [](auto key) { return ct::random_uniform<double, 2>(key); };
+
+int main() {
+  double const y = ct::compiled(likelihood)(ct::tensor<double, 2>()) + ct::compiled(halves)(ct::tensor<double, 2>());
+  auto pool = ct::compiled(pooled)(ct::tensor<float, 1, 4, 4, 1>());
+  auto random = ct::compiled(noise)(ct::tensor<std::int64_t>(3));
+  return y == 2 && pool.data() != nullptr && random.data() != nullptr ? 0 : 1;
+}
