@@ -287,6 +287,36 @@ TEST_CASE("random nests with statements in blocks have the same gradients of all
   CHECK(with < without);
 }
 
+TEST_CASE("a small tape limit over many iterations costs a few runs, not a run for each place", "[tape_limit]") {
+  using namespace ct::detail;
+  // one number is carried and recorded: 4,096 bytes hold 8 bytes a place to go on from and 8 of sums
+  tape_sizes const bytes{.state = 8, .place = 16, .record = 8, .fixed = 2 * sequence_bytes};
+  for (std::int64_t const trips : {std::int64_t{10000}, std::int64_t{100000}, std::int64_t{1000000}}) {
+    tape_schedule const s = schedule_of({.limit = 4096}, bytes, -1, false);
+    std::int64_t const units = (trips + s.segment - 1) / s.segment;
+    CAPTURE(trips, s.segment, s.places);
+    CHECK(s.segment > 300); // blocks of iterations are recorded at once
+    CHECK(double(s.segment) * fewest_runs(units, s.places) < 9 * double(trips));
+  }
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a");
+  auto const n = g.input<std::int64_t>("n");
+  auto const y = ct::for_loop(n, [](auto, auto s) { return ct::sin(s) + 0.5; }, a);
+  std::vector<double> results;
+  for (std::int64_t const limit : {std::int64_t{0}, std::int64_t{4096}}) {
+    auto const d = g.gradient({y}, {a}, {}, {.tape = {.limit = limit}}).front();
+    auto p = g.compile({y, d});
+    double const at = 1;
+    std::int64_t const trips = 20000;
+    p.bind(a, at);
+    p.bind(n, trips);
+    p.run();
+    results.push_back(double(p.value(d)));
+    if (limit > 0) CHECK(p.tape_bytes() <= limit);
+  }
+  CHECK(std::memcmp(&results[0], &results[1], 8) == 0);
+}
+
 TEST_CASE(
     "places and segments are chosen for little work, and the fewest places for it, that the bytes allow",
     "[tape_limit]") {
@@ -339,6 +369,18 @@ TEST_CASE(
     before = runs(s) * work_for_fewer_places + (work_for_fewer_places - 1) * all;
   }
   CHECK(runs(chosen(128)) < 30 * 10000);
-  CHECK(chosen(128, -1).places == chosen(128, 4096).places); // nobody knows how often
+  for (std::int64_t const kib : {64, 128, 1024}) { // nobody knows how often
+    tape_schedule const s = chosen(kib, -1);
+    for (std::int64_t const trips : trips_of_schedules) {
+      auto const work = [&](tape_schedule const& of) {
+        return double(of.segment) * fewest_runs((trips + of.segment - 1) / of.segment, of.places) +
+               3 * double(trips);
+      };
+      for (int places = 1; places <= most_places; ++places)
+        if (std::int64_t const left = kib * 1024 - bytes.fixed - bytes.state - places * bytes.place;
+            left >= bytes.record)
+          CHECK(work(s) <= work_for_unknown_trips * work({tape_schedule::binomial, left / bytes.record, places, 0}));
+    }
+  }
   CHECK(chosen(32).by == tape_schedule::impossible);
 }

@@ -54,8 +54,6 @@ public:
       size_.state = capped_sum(size_.state, bytes(operand(layout_.init(k))));
     size_.place = size_.state;
     for (symbol const t : parts.carried) size_.place = capped_sum(size_.place, bytes(t));
-    // values to go on from, sums apart from where they are read, and what the loop around them needs to run
-    size_.place = capped_sum(size_.place, tape_sizes::level);
     // Marked blocks change nothing here, so that they change no bit of any gradient, as long as all of the record fits.
     choose(parts.saved);
     if (plan_.by == tape_schedule::impossible) choose(least_record(b_.get(), s.index, layout_, parts.saved));

@@ -28,8 +28,12 @@ inline constexpr int most_places = 12;
 /// How much more work is done where fewer places do; an iteration that is recorded and reversed is work of three.
 inline constexpr double work_for_fewer_places = 1.125;
 
-/// Where nobody knows how often a loop runs, a schedule is chosen that is good at this number.
+/// Where nobody knows how often a loop runs: it is expected to run so often, and a schedule is chosen that does at most so
+/// much more work than the best one at any of these numbers.
 inline constexpr std::int64_t trips_of_unknown_loops = 4096;
+inline constexpr std::int64_t trips_of_schedules[]{256, trips_of_unknown_loops, std::int64_t{1} << 16,
+                                                   std::int64_t{1} << 20};
+inline constexpr double work_for_unknown_trips = 1.5;
 inline constexpr std::int64_t most_trips_of_unknown_loops = std::int64_t{1} << 31;
 
 /// How often units are run ahead, in all, until the last of them was reversed: at least, with so many places.
@@ -93,7 +97,6 @@ constexpr std::int64_t root_above(std::int64_t x) noexcept {
 
 /// What a loop takes, in bytes.
 struct tape_sizes {
-  static constexpr std::int64_t level = 1024; // a loop around others, besides its values
   std::int64_t state = 0;                     // to go on from, in a sequence
   std::int64_t place = 0;  // the same where it is used again, with the sums that the loop around it carries
   std::int64_t record = 0; // of an iteration
@@ -132,21 +135,27 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
   if (least > limit) return {tape_schedule::impossible, 1, 0, capped_sum(bytes.fixed, least)};
   s.by = tape_schedule::binomial;
   // what one more place takes is taken from the segment; a place is a loop more, so it must save work worth it
-  std::int64_t const counted = trips >= 0 ? trips : trips_of_unknown_loops;
-  double work[most_places + 1]{}, fewest = 0;
   auto const segment_with = [&](int places) {
     std::int64_t const segment = (room - capped_product(places, bytes.place)) / record;
     return trips >= 0 && segment > trips ? trips < 1 ? 1 : trips : segment;
   };
   int most = 0;
-  for (int places = 1; places <= most_places && segment_with(places) > 0; ++places, ++most) {
-    std::int64_t const segment = segment_with(places),
-                       units = counted / segment + (counted % segment != 0 ? 1 : 0);
-    work[places] =
-        static_cast<double>(segment) * fewest_runs(units, places) + 3 * static_cast<double>(counted);
-    if (places == 1 || work[places] < fewest) fewest = work[places];
-  }
-  for (s.places = 1; s.places < most && work[s.places] > fewest * work_for_fewer_places;) ++s.places;
+  while (most < most_places && segment_with(most + 1) > 0) ++most;
+  auto const need = [&](std::int64_t counted, double allowed) { // `s.places` grows to what these iterations need
+    double work[most_places + 1]{}, fewest = 0;
+    for (int places = 1; places <= most; ++places) {
+      std::int64_t const segment = segment_with(places),
+                         units = counted / segment + (counted % segment != 0 ? 1 : 0);
+      work[places] =
+          static_cast<double>(segment) * fewest_runs(units, places) + 3 * static_cast<double>(counted);
+      if (places == 1 || work[places] < fewest) fewest = work[places];
+    }
+    while (s.places < most && work[s.places] > fewest * allowed) ++s.places;
+  };
+  s.places = 1;
+  if (trips >= 0) need(trips, work_for_fewer_places);
+  else
+    for (std::int64_t const counted : trips_of_schedules) need(counted, work_for_unknown_trips);
   s.segment = segment_with(s.places);
   return s;
 }

@@ -17,8 +17,9 @@ enum class checkpoints : unsigned char {
 
 /// How much of its iterations a loop may record for its gradient.
 struct tape_options {
-  /// The bytes that the record of one loop may take, 0 where it may take any. Values that are sequences themselves, and
-  /// extents without a number, count as nothing.
+  /// The bytes that the record of one loop may take, 0 where it may take any: entries, values to go on from, and sums.
+  /// Values that are sequences themselves, and extents without a number, count as nothing; nor do the loops that run parts
+  /// again, about 1.2 kB of workspace each.
   std::int64_t limit = 0;
   checkpoints schedule = checkpoints::automatic;
   bool in_place = true; // whether a loop may become a loop of its parts, which brings the nodes into another order
