@@ -4,6 +4,8 @@
 
 #include "catch.hpp"
 
+#include <cotangent/core/error.hpp>
+
 #include <exception>
 #include <string>
 
@@ -23,6 +25,11 @@ template <class E, class F> std::string words_of(F const& f) {
 inline bool has(std::string const& text, char const* words) {
   UNSCOPED_INFO("looked for '" << words << "' in: " << text);
   return text.find(words) != std::string::npos;
+}
+
+/// Whether `f` throws an `E` with these words.
+template <class E = cotangent::error, class F> bool refused(char const* words, F const& f) {
+  return has(words_of<E>(f), words);
 }
 
 } // namespace

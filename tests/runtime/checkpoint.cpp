@@ -291,7 +291,7 @@ recorded recording(nested const& f, int order, bool with_tangents, ct::tape_opti
     ct::symbol moved[3]{};
     ct::tangents(s.b, of, along, 2, asked, 3, moved);
     for (ct::symbol const t : moved)
-      outputs.push_back(any_expr(ct::dynamic::detail::standing{&s, t, 0}, ct::element::float64));
+      outputs.push_back(any_expr(ct::dynamic::detail::standing(s, t), ct::element::float64));
   }
   auto p = g.compile(outputs);
   p.bind(x, a);

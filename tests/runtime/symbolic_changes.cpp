@@ -303,7 +303,7 @@ TEST_CASE("what does not fit is refused in words, and leaves the graph as it was
   refused("must not be a loop or branch", [&] { s.set_io(choice, {g.x}, {g.y}); });
   refused("no output depends on", [&] { s.backward({g.w}, {longer}, {g.x}, ct::unreachable::error); });
   refused("one cotangent for each output", [&] { s.backward({g.w}, {g.x}, {g.x, g.y}); });
-  refused("needs a cotangent", [&] { s.backward({g.w}, {g.x}); });
+  refused("must have a cotangent", [&] { s.backward({g.w}, {g.x}); });
   refused("needs float or double", [&] { s.backward({g.w}, {flag}, {g.x}); });
   (void)goes_on;
 

@@ -60,6 +60,11 @@ struct io_error : error {
   using error::error;
 };
 
+/// There is not enough memory for elements: of a tensor, a program, a tape.
+struct memory_error : error {
+  using error::error;
+};
+
 /// What `run` of a program returns: it never throws.
 enum class status : unsigned char {
   ok,
@@ -102,6 +107,12 @@ inline void raise_if_offered([[maybe_unused]] message const& text) {
 #if COTANGENT_EXCEPTIONS
   throw Error(text);
 #endif
+}
+
+/// Reports what stopped a run.
+inline void raise_status(status s, message const& text) {
+  if (s == status::out_of_memory) raise_if_offered<memory_error>(text);
+  else raise_if_offered<shape_error>(text);
 }
 
 } // namespace detail

@@ -2,6 +2,8 @@
 #ifndef COTANGENT_CORE_STORAGE_HPP
 #define COTANGENT_CORE_STORAGE_HPP
 
+#include <cotangent/core/error.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -18,6 +20,14 @@ namespace detail {
 
 inline constexpr std::size_t inline_bytes = 256;
 inline constexpr std::size_t heap_alignment = 64;
+
+/// Memory for elements, to be given back by `::operator delete` with this alignment. Throws: `memory_error`; where exceptions
+/// are not offered, null.
+inline void* elements_on_heap(std::size_t bytes) {
+  void* const p = ::operator new(bytes, std::align_val_t{heap_alignment}, std::nothrow);
+  if (p == nullptr) raise_if_offered<memory_error>(message("cotangent: memory: there must be enough memory for ").put(static_cast<std::int64_t>(bytes)).put(" bytes"));
+  return p;
+}
 
 // The smallest power of two that holds the bytes, at most 64: the same under all compiler flags.
 constexpr std::size_t inline_alignment(std::size_t bytes) noexcept {
@@ -84,7 +94,7 @@ private:
   static constexpr Element* allocate(std::size_t count) {
     if (__builtin_is_constant_evaluated()) return new Element[count];
     // The lifetime of arithmetic elements begins with that of their memory.
-    return static_cast<Element*>(::operator new(count * sizeof(Element), std::align_val_t{heap_alignment}));
+    return static_cast<Element*>(elements_on_heap(count * sizeof(Element)));
   }
   constexpr void release() noexcept {
     if (__builtin_is_constant_evaluated()) delete[] elements_;

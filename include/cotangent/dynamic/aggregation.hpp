@@ -37,10 +37,10 @@ class users_sum {
   symbol sum(symbol const* x, int count) {
     in_region const inside(s_);
     std::vector<any_expr> all;
-    for (int k = 0; k < count; ++k) all.emplace_back(standing{&s_, x[k], 0}, s_.b.tensor(x[k]).type);
+    for (int k = 0; k < count; ++k) all.emplace_back(standing(s_, x[k]), s_.b.tensor(x[k]).type);
     standing const y = sum_(all).where_it_stands();
     if (y.s == nullptr) raise<refusals::dynamic_detached>(s_.b, r_);
-    if (y.s != &s_) raise<refusals::dynamic_other_graph>(s_.b, r_);
+    if (!y.is_in(s_)) raise<refusals::dynamic_other_graph>(s_.b, r_);
     symbol const both[]{s_.inside(y.id, r_), x[0]};
     tensor_symbol const &made = s_.b.tensor(both[0]), &like = s_.b.tensor(x[0]);
     if (made.shape != like.shape || made.type != like.type)

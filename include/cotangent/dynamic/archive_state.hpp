@@ -23,10 +23,10 @@ namespace archived = cotangent::detail::archived;
 
 inline constexpr int archive_version = 1;
 
-/// Compiles as long as a graph knows nothing else: `written` follows from the nodes, `frames` there must not be, and what is
+/// Compiles as long as a graph knows nothing else: `identity` is of one run of a process, `written` follows from the nodes, `frames` there must not be, and what is
 /// kept of `symbolic` is in dynamic/archive_symbols.hpp.
 inline void has_no_other_members(graph_state const& s) {
-  [[maybe_unused]] auto const& [b, inputs, parameters, states, piecewise, written, gradients, constants,
+  [[maybe_unused]] auto const& [identity, b, inputs, parameters, states, piecewise, written, gradients, constants,
                                 frames, symbolic] = s;
 }
 

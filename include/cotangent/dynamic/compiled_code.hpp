@@ -9,6 +9,7 @@
 #include <cotangent/transform/fit.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,7 @@ struct port {
   std::string name;
   std::int32_t constant = -1; // of the graph's
   std::int32_t partner = -1;  // of an input: the result that is its next value; of such a result: the input
+  std::int32_t next = -1;     // of a result: another one that is the same expression
   bool state = false;         // an input whose memory is the program's, unless it is bound
   bool read = false;          // an input that something reads
 };
@@ -49,8 +51,20 @@ struct compiled_code {
   interpreter code;
   std::vector<port> inputs, outputs;
   std::vector<held_constant> constants;
-  std::unordered_map<symbol, int> input_of, output_of;
+  std::unordered_map<symbol, int> input_of, output_of; // of results, the first that is this expression
   run_prediction predicted;
+  std::shared_ptr<graph_identity const> graph;
+
+  /// One more result, which has a place of its own where it is the same expression as another.
+  void add_output(port const& p) {
+    int const k = static_cast<int>(outputs.size());
+    if (auto const [at, first] = output_of.emplace(p.id, k); !first) {
+      int last = at->second;
+      while (outputs[static_cast<std::size_t>(last)].next >= 0) last = outputs[static_cast<std::size_t>(last)].next;
+      outputs[static_cast<std::size_t>(last)].next = k;
+    }
+    outputs.push_back(p);
+  }
 };
 } // namespace COTANGENT_ABI
 } // namespace detail

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,7 @@ inline void add_update(graph_state const& s, symbol of, symbol to, compiled_code
   if (in.partner >= 0) raise<refusals::dynamic_update_twice>(s.b, r);
   in.partner = static_cast<std::int32_t>(results.size());
   results.push_back(to);
-  code.outputs.push_back(port_of(s.b, to));
+  code.outputs.push_back(port_of(s.b, to)); // in its input's memory: no result of its own
   code.outputs.back().partner = at->second;
 }
 
@@ -72,8 +73,11 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   for (binding const& bound : binds) {
     symbol const t = bound.what.id();
     if (auto const in = code.input_of.find(t); in != code.input_of.end()) to.own_inputs[in->second] = false;
-    if (auto const out = code.output_of.find(t); out != code.output_of.end())
-      to.own_outputs[out->second] = false;
+    else if (auto const out = code.output_of.find(t); out != code.output_of.end()) {
+      int k = out->second;
+      while (k >= 0 && !to.own_outputs[k]) k = code.outputs[static_cast<std::size_t>(k)].next;
+      if (k >= 0) to.own_outputs[k] = false;
+    }
   }
 }
 
@@ -109,11 +113,13 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     }
   graph_state const& s = copy == nullptr ? built : *copy;
   auto code = std::make_shared<compiled_code>();
+  code->graph = built.identity;
   std::vector<symbol> ids;
+  std::unordered_map<symbol, int> unbound; // how many of a result's places nothing is bound to
   auto const add = [&](symbol t) {
-    if (!code->output_of.emplace(t, static_cast<int>(ids.size())).second) return;
     ids.push_back(t);
-    code->outputs.push_back(port_of(s.b, t));
+    code->add_output(port_of(s.b, t));
+    ++unbound[t];
   };
   for (symbol const t : asked.outputs) add(t);
   for (symbol const t : s.inputs) {
@@ -126,10 +132,14 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
         static_cast<std::int32_t>(k);
   code->constants = s.constants;
   for (symbol const t : s.states) code->inputs[static_cast<std::size_t>(code->input_of.at(t))].state = true;
-  for (symbol const t : asked.bound)
-    if (code->input_of.find(t) == code->input_of.end()) add(t);
+  for (symbol const t : asked.bound) {
+    if (code->input_of.find(t) != code->input_of.end()) continue;
+    if (unbound[t] == 0) add(t);
+    --unbound[t];
+  }
   if (options.keep_all)
-    for (symbol const t : all_computed(s, code->input_of)) add(t);
+    for (symbol const t : all_computed(s, code->input_of))
+      if (code->output_of.find(t) == code->output_of.end()) add(t);
   for (auto const& [of, to] : asked.updates) add_update(s, of, to, *code, ids, r);
   for (symbol const t : ids)
     if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);

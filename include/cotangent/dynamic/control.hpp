@@ -128,7 +128,7 @@ inline std::source_location place_among(graph_state const& s, std::int32_t first
 template <class... T, class... A, std::size_t... K>
 std::tuple<expr<T>...> expressions_from(graph_state& s, symbol const* at, std::index_sequence<K...>,
                                         std::type_identity<std::tuple<expr<T>...>>) {
-  return {expr<T>(standing{&s, at[K], 0})...};
+  return {expr<T>(standing(s, at[K]))...};
 }
 template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
   return expressions_from(s, at, std::make_index_sequence<std::tuple_size_v<Tuple>>{},
@@ -151,7 +151,8 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   }
   graph_state& s = *found;
   same_region const region{s};
-  std::vector<symbol> first = [&] { // outside of what may be taken back: it may be captured
+  undo back(s);
+  std::vector<symbol> first = [&] {
     std::vector<symbol> at;
     std::apply(
         [&](auto const&... x) {
@@ -163,13 +164,12 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   }();
   symbol last = none;
   if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
-  undo back(s);
   s.b.place = where;
   loop_builder loop(s.b, {first.data(), count, last, 0, nullptr, 0});
   back.check(r);
   std::int32_t const before = s.b.get().nodes.size();
   auto const each = [&](auto const& f, symbol const* in) {
-    expr<std::int64_t> const i(standing{&s, in[0], 0});
+    expr<std::int64_t> const i(standing(s, in[0]));
     return std::apply([&](auto const&... x) { return f(i, x...); }, expressions<carried>(s, in + 1));
   };
   if constexpr (!std::is_null_pointer_v<Condition>) {
@@ -229,10 +229,10 @@ private:
     request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
     graph_state& s = *index.where_it_stands().s;
     same_region const region{s};
+    undo back(s);
     std::vector<symbol> in;
     (in.push_back(symbol_of<typename element_taken<A>::type>(s, args, r)), ...);
     symbol const at = symbol_of<typename Index::value_type>(s, index, r);
-    undo back(s);
     s.b.place = where;
     case_builder choice(s.b, at, in.data(), static_cast<int>(in.size()));
     back.check(r);

@@ -4,6 +4,7 @@
 
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/memory.hpp>
+#include <cotangent/core/storage.hpp>
 #include <cotangent/core/view.hpp>
 
 #include <concepts>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <new>
+#include <source_location>
 #include <type_traits>
 #include <vector>
 
@@ -58,6 +60,54 @@ public:
   }
 };
 
+/// A list of what is an `Any`, or becomes one: in braces, or a vector, an array or a span of them.
+template <class Any> class list_of {
+  std::vector<Any> all_;
+
+public:
+  list_of() = default;
+  list_of(std::initializer_list<Any> all) : all_(all) {}
+  template <class Range>
+    requires requires(Range const& r) {
+      { *r.begin() } -> std::convertible_to<Any>;
+      r.end();
+    }
+  list_of(Range const& all) : all_(all.begin(), all.end()) {}
+
+  std::size_t size() const noexcept { return all_.size(); }
+  bool empty() const noexcept { return all_.empty(); }
+  Any const& operator[](std::size_t k) const noexcept { return all_[k]; }
+  auto begin() const noexcept { return all_.begin(); }
+  auto end() const noexcept { return all_.end(); }
+};
+
+namespace detail {
+
+/// The size of an axis. Throws: `shape_error` where there is no such axis.
+inline std::int64_t extent_at(cotangent::shape const& s, int axis, std::source_location where) {
+  if (axis >= 0 && axis < s.rank) return s.extents[axis].number;
+  message text("cotangent: extent: an axis must be at least 0 and less than the rank; it is ");
+  text.put(axis).put(" of the shape ").put(s).put(", at ").put(where.file_name()).put(":").put(where.line());
+  throw shape_error(text);
+}
+
+/// A pointer that throws where it would be followed to nothing.
+template <class Pointer, class Refusal> class checked_pointer {
+  Pointer p_{};
+
+public:
+  checked_pointer() = default;
+  explicit checked_pointer(Pointer p) noexcept : p_(static_cast<Pointer&&>(p)) {}
+  auto& operator*() const {
+    if (p_ == nullptr) throw graph_error(message(Refusal::text));
+    return *p_;
+  }
+  auto* operator->() const { return &**this; }
+  Pointer const& get() const noexcept { return p_; }
+};
+
+} // namespace detail
+
 /// What a program has computed, or what an input is bound to: elements row by row, owned by somebody else.
 template <class T> class values {
   T const* data_ = nullptr;
@@ -70,7 +120,10 @@ public:
   T const* data() const noexcept { return data_; }
   cotangent::shape const& shape() const noexcept { return shape_; }
   int rank() const noexcept { return shape_.rank; }
-  std::int64_t extent(int axis) const noexcept { return shape_.extents[axis].number; }
+  /// Throws: `shape_error` for an axis that is not there.
+  std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
+    return detail::extent_at(shape_, axis, where);
+  }
   std::int64_t size() const noexcept { return shape_.size().number; }
   T const* begin() const noexcept { return data_; }
   T const* end() const noexcept { return data_ + size(); }
@@ -82,8 +135,9 @@ public:
     bool fits = static_cast<int>(sizeof...(Index)) == rank();
     std::int64_t place = 0;
     for (int k = 0; fits && k < rank(); ++k) {
-      fits = at[k] >= 0 && at[k] < extent(k);
-      place = place * extent(k) + at[k];
+      std::int64_t const n = shape_.extents[k].number;
+      fits = at[k] >= 0 && at[k] < n;
+      place = place * n + at[k];
     }
     if (!fits) {
       message text("cotangent: dynamic: the indices (");
@@ -95,7 +149,7 @@ public:
   }
   /// The element of a scalar. Throws: `shape_error` where there are more.
   operator T() const {
-    if (rank() == 0) return *data_;
+    if (rank() == 0 && data_ != nullptr) return *data_;
     throw shape_error(
         message("cotangent: dynamic: a value of shape ").put(shape_).put(" must not be used as one element"));
   }
@@ -158,7 +212,7 @@ public:
     ::operator delete(first_, std::align_val_t{64});
     first_ = nullptr;
     bytes_ = 0;
-    first_ = ::operator new(bytes, std::align_val_t{64});
+    first_ = cotangent::detail::elements_on_heap(bytes);
     bytes_ = bytes;
   }
 };

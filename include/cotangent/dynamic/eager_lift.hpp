@@ -201,7 +201,7 @@ template <class L, class A> symbol constant_symbol(builder& b, A const& a, reque
 }
 
 template <class L, class A> auto as_number(A const& a) {
-  if constexpr (is_variable<A>) return expr<typename A::value_type>(standing{nullptr, none, a.number_bits()});
+  if constexpr (is_variable<A>) return expr<typename A::value_type>(standing::number(a.number_bits()));
   else return as_expr<L>(a);
 }
 

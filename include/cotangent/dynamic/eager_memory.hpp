@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_EAGER_MEMORY_HPP
 
 #include <cotangent/core/abi.hpp>
+#include <cotangent/core/storage.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -71,8 +72,7 @@ public:
       free_[bin] = p->next;
       kept_ -= 64 * lines;
     } else {
-      p = static_cast<storage*>(
-          ::operator new(static_cast<std::size_t>(64 * (lines + 1)), std::align_val_t{64}));
+      p = static_cast<storage*>(cotangent::detail::elements_on_heap(static_cast<std::size_t>(64 * (lines + 1))));
     }
     return new (p) storage{1, bin, bytes, nullptr, reinterpret_cast<char*>(p) + 64};
   }

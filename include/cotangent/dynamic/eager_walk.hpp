@@ -15,6 +15,19 @@
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
+/// The tensor that a view shows; another one itself.
+inline eager_value& root_of(eager_value& v) noexcept { return v.view == nullptr ? v : *v.view->base; }
+
+/// With a memory of its own: two gradients never share any.
+inline held alone(eager_state& s, held h) {
+  if (h.data->users == 1) return h;
+  storage* const own = s.result_storage(h.data->bytes);
+  if (h.data->bytes > 0)
+    std::memcpy(own->data(), elements_of(s, h.data, {}), static_cast<std::size_t>(h.data->bytes));
+  s.release(std::exchange(h.data, own));
+  return h;
+}
+
 template <class Fn> struct function_tag {
   static constexpr char here = 0;
 };

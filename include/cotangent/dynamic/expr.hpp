@@ -2,6 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_EXPR_HPP
 #define COTANGENT_DYNAMIC_EXPR_HPP
 
+#include <cotangent/dynamic/data.hpp>
 #include <cotangent/dynamic/lifted.hpp>
 
 #include <concepts>
@@ -33,7 +34,8 @@ public:
 
   expr() = default;
   template <cotangent::detail::literal L>
-  expr(L value) : at_{nullptr, none, cotangent::detail::literal_bits<T>(static_cast<T>(value))} {}
+  expr(L value)
+      : at_(detail::standing::number(cotangent::detail::literal_bits<T>(static_cast<T>(value)))) {}
   /// What a graph makes.
   explicit expr(detail::standing const& at) : at_(at) {}
   expr(expr const&) = default;
@@ -51,7 +53,10 @@ public:
     return at_.s == nullptr ? cotangent::shape{} : detail::shape_of(at_.s->b, at_.id);
   }
   int rank() const { return at_.s == nullptr ? 0 : at_.s->b.dims(at_.id).rank; }
-  std::int64_t extent(int axis) const { return at_.s->b.dims(at_.id).size[axis]; }
+  /// Throws: `shape_error` for an axis that is not there.
+  std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
+    return detail::extent_at(shape(), axis, where);
+  }
   std::int64_t size() const { return shape().size().number; }
 
   /// `before` gets another node with its own shape: what `x += y` and its kin ask.
@@ -69,6 +74,8 @@ public:
   template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
     return detail::lift(where, fn, a...);
   }
+  void* graph_held() const noexcept { return at_.s; }
+  using undo = detail::undo;
   cotangent::detail::standing standing() const noexcept {
     return {at_.s == nullptr ? nullptr : &at_.s->b, at_.id, at_.payload, 0};
   }
@@ -95,6 +102,9 @@ public:
     detail::raise<refusals::dynamic_element>(b, {"as", 2, &at_.id, at_.s == nullptr ? 0 : 1, where});
   }
 };
+
+/// Expressions of any elements: in braces, or a vector, an array or a span.
+using expressions = list_of<any_expr>;
 
 } // namespace cotangent::dynamic
 

@@ -39,16 +39,17 @@ class split_program;
 /// Throws: `shape_error`, `graph_error` and their kin, with the operation, the shapes and the place in your source. After
 /// an error the graph is as it was.
 class graph {
-  std::unique_ptr<detail::graph_state> s_ = std::make_unique<detail::graph_state>();
+  using held_state = detail::checked_pointer<std::unique_ptr<detail::graph_state>, refusals::graph_moved_from>;
+  held_state s_{std::make_unique<detail::graph_state>()};
   friend struct detail::graph_access;
 
 public:
   graph() = default;
   graph(graph&&) = default;
   graph& operator=(graph&&) = default;
-  graph(graph const& other) : s_(std::make_unique<detail::graph_state>(*other.s_)) {}
+  graph(graph const& other) : s_(other.s_->duplicate()) {}
   graph& operator=(graph const& other) {
-    s_ = std::make_unique<detail::graph_state>(*other.s_);
+    s_ = held_state(other.s_->duplicate());
     return *this;
   }
 
@@ -86,7 +87,7 @@ public:
     symbol const t =
         detail::scalar_symbol(*s_, element_of<T>, cotangent::detail::literal_bits<T>(value), where);
     detail::tell_made(*s_);
-    return expr<T>(detail::standing{s_.get(), t, 0});
+    return expr<T>(detail::standing(*s_, t));
   }
   /// A number at every position.
   template <element_type T>
@@ -123,7 +124,7 @@ public:
     symbol const v = detail::window_on(*s_, of, w, r);
     back.keep();
     detail::tell_made(*s_);
-    return expr<T>(detail::standing{s_.get(), v, 0});
+    return expr<T>(detail::standing(*s_, v));
   }
 
   /// Lets an expression be computed where `to` stands: a view, or a whole tensor of `tensor()`. Each element is written at
@@ -143,6 +144,7 @@ public:
       detail::raise<refusals::dynamic_write_body>(b, r);
     detail::undo back(*s_);
     expr<T> const given(value);
+    if (!given.attached() && !given.where_it_stands().is_number) detail::raise<refusals::dynamic_no_value>(b, r);
     symbol const from = given.attached()
                             ? inside(cotangent::broadcast_to(given, sizes(to.shape()), where), r)
                             : constant_like(at, given.where_it_stands().payload, where);
@@ -183,21 +185,31 @@ public:
   std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
                                 std::initializer_list<any_expr> seeds, gradient_options const& options,
                                 std::source_location where = std::source_location::current()) {
+    return gradient(expressions(outputs), std::vector<expr<T>>(wrt), expressions(seeds), options, where);
+  }
+  /// The same for lists: vectors, arrays or spans of expressions of one element, or of any (`any_expr`).
+  template <class T>
+  std::vector<expr<T>> gradient(expressions const& outputs, std::vector<expr<T>> const& wrt,
+                                expressions const& seeds = {}, unreachable policy = unreachable::zeros,
+                                std::source_location where = std::source_location::current()) {
+    return gradient(outputs, wrt, seeds, gradient_options{policy, {}, {}}, where);
+  }
+  template <class T>
+  std::vector<expr<T>> gradient(expressions const& outputs, std::vector<expr<T>> const& wrt, expressions const& seeds,
+                                gradient_options const& options,
+                                std::source_location where = std::source_location::current()) {
     std::vector<expr<T>> all;
-    for (any_expr const& d : gradient(std::vector<any_expr>(outputs), {wrt.begin(), wrt.end()},
-                                      std::vector<any_expr>(seeds), options, where))
+    for (any_expr const& d : gradient(outputs, expressions(wrt), seeds, options, where))
       all.push_back(d.template as<T>());
     return all;
   }
-  /// The same for lists, also of several elements.
-  std::vector<any_expr> gradient(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
-                                 std::vector<any_expr> const& seeds = {},
-                                 unreachable policy = unreachable::zeros,
+  std::vector<any_expr> gradient(expressions const& outputs, expressions const& wrt,
+                                 expressions const& seeds = {}, unreachable policy = unreachable::zeros,
                                  std::source_location where = std::source_location::current()) {
     return gradient(outputs, wrt, seeds, gradient_options{policy, {}, {}}, where);
   }
-  std::vector<any_expr> gradient(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
-                                 std::vector<any_expr> const& seeds, gradient_options const& options,
+  std::vector<any_expr> gradient(expressions const& outputs, expressions const& wrt, expressions const& seeds,
+                                 gradient_options const& options,
                                  std::source_location where = std::source_location::current()) {
     detail::request r{"gradient", 8, nullptr, 0, where};
     std::vector<symbol> y, dy, x;
@@ -226,7 +238,7 @@ public:
 
   /// The program that computes `outputs`. What else is bound now has to be an input, or becomes an output too.
   template <class P = program>
-  P compile(std::vector<any_expr> const& outputs, std::vector<binding> const& binds = {},
+  P compile(expressions const& outputs, std::vector<binding> const& binds = {},
             compile_options const& options = {},
             std::source_location where = std::source_location::current()) const {
     detail::request const r{"compile", 7, nullptr, 0, where};
@@ -241,10 +253,10 @@ public:
 
   /// The program that computes `outputs` in two parts: a run saves what the gradients with respect to `wrt` need, in the
   /// fewest bytes, and returns a `pullback` that owns it. In dynamic/split.hpp.
-  split_program split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+  split_program split(expressions const& outputs, expressions const& wrt,
                       split_options const& options,
                       std::source_location where = std::source_location::current()) const;
-  split_program split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+  split_program split(expressions const& outputs, expressions const& wrt,
                       std::source_location where = std::source_location::current()) const;
 
   /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
@@ -267,11 +279,11 @@ public:
   /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
   template <class Optimiser>
   training_step minimise(any_expr const& loss, Optimiser const& optimiser,
-                         std::vector<any_expr> const& parameters, gradient_options const& options = {},
+                         expressions const& parameters, gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
   template <class Optimiser>
-  training_step apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
-                                std::vector<any_expr> const& gradients,
+  training_step apply_gradients(Optimiser const& optimiser, expressions const& parameters,
+                                expressions const& gradients,
                                 std::source_location where = std::source_location::current());
 
   /// The same for a graph by its symbols; parameters are tensors that no operation writes, and are given.
@@ -285,23 +297,23 @@ public:
                                 std::source_location where = std::source_location::current());
 
   /// The graph as every pass takes it.
-  cotangent::graph const& get() const noexcept { return s_->b.get(); }
+  cotangent::graph const& get() const { return s_->b.get(); }
 
 private:
   template <class Optimiser>
-  training_step steps(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
-                      std::vector<any_expr> const& gradients, std::vector<bool> const& updatable,
+  training_step steps(Optimiser const& optimiser, expressions const& parameters,
+                      expressions const& gradients, std::vector<bool> const& updatable,
                       std::source_location where);
   template <class Optimiser>
   symbolic_step steps(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
                       std::vector<symbolic_tensor> const& gradients, std::source_location where);
-  any_expr expression(symbol t) const { return {detail::standing{s_.get(), t, 0}, s_->b.tensor(t).type}; }
+  any_expr expression(symbol t) const { return {detail::standing(*s_, t), s_->b.tensor(t).type}; }
 
   /// The symbol where it was made: in the graph, or in a body that is being built.
   symbol known(any_expr const& e, detail::request const& r) const {
     detail::standing const& at = e.where_it_stands();
     if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
-    if (at.s != s_.get()) detail::raise<refusals::dynamic_other_graph>(s_->b, r);
+    if (!at.is_in(*s_)) detail::raise<refusals::dynamic_other_graph>(s_->b, r);
     (void)s_->depth_of(at.id, r);
     return at.id;
   }
@@ -341,7 +353,7 @@ private:
     else s_->frames.back().pieces.push_back(t);
     back.keep();
     detail::tell_made(*s_);
-    return {s_.get(), t, 0};
+    return {*s_, t};
   }
 
   template <class T> expr<T> constant_of(detail::memory_of const& m, sizes const& shape,

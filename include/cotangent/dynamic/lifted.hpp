@@ -34,11 +34,23 @@ namespace detail {
 
 using namespace cotangent::detail;
 
-/// Where an expression stands: a symbol of a graph; or nowhere yet, a number.
+/// Where an expression stands: a symbol of a graph; or nowhere yet, a number. Made from nothing it is neither.
 struct standing {
   graph_state* s = nullptr;
   symbol id = none;
+  bool is_number = false;
   std::int64_t payload = 0; // the bits of the number
+  std::uint64_t graph = 0;  // the number of the graph, which may have ended
+
+  standing() = default;
+  standing(graph_state& of, symbol t) : s(&of), id(t), graph(of.identity->number) {}
+  static standing number(std::int64_t bits) noexcept {
+    standing n;
+    n.is_number = true;
+    n.payload = bits;
+    return n;
+  }
+  bool is_in(graph_state const& of) const noexcept { return graph == of.identity->number; }
 };
 
 // ---- what a function is called, and what it gives
@@ -114,22 +126,13 @@ inline symbol scalar_symbol(graph_state& s, element e, std::int64_t bits, std::s
   return s.b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, s.b.shape(dimensions{}), where);
 }
 
-/// Takes an operand into the body under construction, where it comes from around it. (For itself, before what may be
-/// taken back: a loop remembers what it captures.)
-template <class A> void meet(graph_state& s, A const& a, request const& r) {
-  if constexpr (open_expr<A>) {
-    standing const& at = a.where_it_stands();
-    if (at.s != nullptr && at.s != &s) raise<refusals::dynamic_other_graph>(s.b, r);
-    if (at.s != nullptr) (void)s.inside(at.id, r);
-  }
-}
-
 /// The symbol of an operand in the region under construction.
 template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request const& r) {
   if constexpr (open_expr<A>) {
     standing const& at = a.where_it_stands();
-    if (at.s == nullptr) return scalar_symbol(s, A::type, at.payload, r.where);
-    if (at.s != &s) raise<refusals::dynamic_other_graph>(s.b, r);
+    if (at.is_number) return scalar_symbol(s, A::type, at.payload, r.where);
+    if (at.s == nullptr) raise<refusals::dynamic_no_value>(s.b, r);
+    if (!at.is_in(s)) raise<refusals::dynamic_other_graph>(s.b, r);
     return s.inside(at.id, r);
   } else if constexpr (is_expr<A>) { // made without operands: ct::zeros<3>()
     if (a.standing().b != nullptr && a.standing().b != &s.b) raise<refusals::dynamic_other_graph>(s.b, r);
@@ -158,7 +161,7 @@ template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location
   if (failure const f = trial.b.failed(); f.why != nullptr) raise(trial.b, f, r);
   counted_number const n = detached_value(trial.b, y.id);
   if (!n.known || n.is_chosen() || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
-  return expr<T>(standing{nullptr, none, bits_of(n.value)});
+  return expr<T>(standing::number(bits_of(n.value)));
 }
 
 /// The element that literals take among such operands, and that of what `Fn` makes of them.
@@ -177,7 +180,6 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     graph_state* const s = state_among(a...);
     if (s == nullptr) return on_numbers<T>(where, fn, as_expr<L>(a)...);
     request r = request_of<Fn>(where);
-    (meet(*s, a, r), ...);
     undo back(*s);
     s->b.place = where;
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
@@ -191,7 +193,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     back.check(r);
     back.keep();
     tell_made(*s);
-    return expr<T>(standing{s, y.id, 0});
+    return expr<T>(standing(*s, y.id));
   }
 }
 

@@ -36,7 +36,7 @@ struct binding {
   template <class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())
-      : what(detail::standing{x.s, x.id, 0}, x.s == nullptr ? element::float64 : x.s->b.tensor(x.id).type),
+      : what(x.s == nullptr ? any_expr() : any_expr(detail::standing(*x.s, x.id), x.s->b.tensor(x.id).type)),
         memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
   std::uint32_t generation = 0; // of a symbol that may have been freed since
   bool generation_known = false;
@@ -71,12 +71,13 @@ inline symbol view_symbol(builder& b, symbol of, window const& w) {
     if (given != rank) return b.refuse<refusals::dynamic_window>(given, rank, b.place), b.refused();
   dimensions d;
   std::int64_t offset = 0;
+  bool far = false; // outside of anything: no other axis leads back
   for (int k = 0; k < rank; ++k) {
     d.size[d.rank++] = w.shape[k];
-    std::int64_t part = 0;
-    if (w.offset.rank() != 0 && (__builtin_mul_overflow(w.offset[k], stride[k], &part) ||
-                                 __builtin_add_overflow(offset, part, &offset)))
-      offset = INT64_MAX; // outside of anything
+    if (w.offset.rank() == 0 || far) continue;
+    std::int64_t const part = cotangent::detail::clamped_product(w.offset[k], stride[k]);
+    offset = cotangent::detail::clamped_sum(offset, part);
+    for (std::int64_t const n : {part, offset}) far = far || n == INT64_MIN || n == INT64_MAX;
   }
   return strided_view(b, of, offset, stride.begin(), d);
 }

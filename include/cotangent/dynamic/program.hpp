@@ -2,7 +2,8 @@
 #ifndef COTANGENT_DYNAMIC_PROGRAM_HPP
 #define COTANGENT_DYNAMIC_PROGRAM_HPP
 
-#include <cotangent/dynamic/compiled_code.hpp>
+#include <cotangent/dynamic/program_memory.hpp>
+#include <cotangent/dynamic/symbolic_store.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -33,6 +34,9 @@ inline namespace COTANGENT_ABI {
 ///     p.run();
 ///     p.value(y);       // valid until the next run, or the end of the program; of an input, what it is bound to
 ///
+/// Every result has memory of its own, which each run writes, also where two results are one value or an input. Of an
+/// expression that is named n times as a result, n bindings in a row are for one place after the other; `value` reads the first.
+///
 /// A copy shares the steps and has its own memory and bindings: one for each thread.
 ///
 /// Cost: a run allocates nothing after the first.
@@ -40,16 +44,8 @@ inline namespace COTANGENT_ABI {
 /// memory, and for results that would share memory.
 class program {
   friend detail::program_access;
-  struct place {
-    void const* data = nullptr;
-    void* to = nullptr;
-    detail::block own;
-    bool is_own = false;
-    bool is_input = false; // a result that is computed elsewhere and copied, since it lies where an input is still read
-    std::int64_t arena = -1; // where it is in the workspace
-  };
-  std::shared_ptr<detail::compiled_code const> code_;
-  std::vector<place> in_, out_;
+  detail::checked_pointer<std::shared_ptr<detail::compiled_code const>, refusals::program_empty> code_;
+  std::vector<detail::port_memory> in_, out_;
   std::vector<void const*> from_;
   std::vector<void*> to_;
   detail::block workspace_;
@@ -102,16 +98,16 @@ public:
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<std::remove_cvref_t<M>>)
   void bind(symbolic_tensor const& t, M&& memory, std::source_location where = std::source_location::current()) {
     using plain = std::remove_cvref_t<M>;
-    any_expr const x = expression_of(t);
+    symbol const x = own_symbol(t, "bind", where);
     if constexpr (std::is_arithmetic_v<plain> && !std::is_lvalue_reference_v<M>)
-      with_element(x.type(), [&]<class T>(std::type_identity<T>) {
+      with_element(type_of(x), [&]<class T>(std::type_identity<T>) {
         T const number = static_cast<T>(memory);
-        bind_memory(x, detail::memory_in(number), true, where);
+        bind_symbol(x, detail::memory_in(number), true, where);
       });
     else {
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
-      bind_memory(x, detail::memory_in(memory), temporary, where);
+      bind_symbol(x, detail::memory_in(memory), temporary, where);
     }
   }
   template <element_type T>
@@ -119,31 +115,16 @@ public:
             std::source_location where = std::source_location::current()) {
     detail::memory_of m{elements.begin(), nullptr, element_of<T>, {}};
     m.shape.push(static_cast<std::int64_t>(elements.size()));
-    bind_memory(expression_of(t), m, true, where);
+    bind_symbol(own_symbol(t, "bind", where), m, true, where);
   }
   template <element_type T>
   values<T> value(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
-    return value(expression_of(t).template as<T>(where), where);
+    symbol const y = own_symbol(t, "value", where);
+    if (type_of(y) != element_of<T>) throw graph_error(detail::located<refusals::value_element>(named(y), where));
+    return value_of<T>(y, where);
   }
   void bind_memory(any_expr const& x, detail::memory_of const& m, bool copied, std::source_location where) {
-    bool const result = has(code_->output_of, x.id()) && (m.to != nullptr || !has(code_->input_of, x.id()));
-    if (has(code_->input_of, x.id())) {
-      int const k = code_->input_of.at(x.id());
-      check_fit(code_->inputs[static_cast<std::size_t>(k)], m, where);
-      set(in_[static_cast<std::size_t>(k)], m, copied, code_->inputs[static_cast<std::size_t>(k)].bytes);
-    } else if (result) {
-      int const k = code_->output_of.at(x.id());
-      check_fit(code_->outputs[static_cast<std::size_t>(k)], m, where);
-      if (m.to == nullptr || copied)
-        throw graph_error(
-            located("cotangent: bind: the memory of a result must be writable and outlive the program",
-                    code_->outputs[static_cast<std::size_t>(k)], where));
-      set(out_[static_cast<std::size_t>(k)], m, false, 0);
-    } else
-      throw graph_error(located("cotangent: bind: an expression must be an input or a result of the program; "
-                                "name results in compile",
-                                named(x), where));
-    ready_.now = false;
+    bind_symbol(own_symbol(x.where_it_stands(), "bind", where), m, copied, where);
   }
 
   /// Computes the results. Throws: `graph_error` where an input has no memory or results share some; `shape_error` where an
@@ -161,21 +142,15 @@ public:
         std::memcpy(out_[k].to, in_arena(out_[k].arena), static_cast<std::size_t>(code_->outputs[k].bytes));
     if (s == status::ok) return;
     message text("cotangent: run: ");
-    throw shape_error(text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
+    cotangent::detail::raise_status(s, text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
   /// The elements of a result, or of what an input is bound to. Throws: `graph_error` for a symbol that the program does not
   /// keep.
   template <class T>
   values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
-    values<T> found;
-    if (find_value(y.id(), found, where)) return found;
-    detail::graph_state const* const s = y.where_it_stands().s;
-    throw graph_error(
-        located(s != nullptr && s->b.tensor(y.id()).region != 0
-                    ? "cotangent: value: a symbol of a loop or branch must not be asked for, since it has a value in each iteration; return it from there and name that in compile"
-                    : not_kept,
-                named(y), where));
+    symbol const t = own_symbol(y.where_it_stands(), "value", where);
+    return value_of<T>(t, where);
   }
   /// The same by the name of a symbol of the graph: the first of that name.
   template <element_type T>
@@ -185,81 +160,122 @@ public:
       for (detail::port const& q : ports)
         if (q.name == name && (p == nullptr || q.id < p->id)) p = &q;
     };
-    if (code_ != nullptr && !name.empty()) {
-      look(code_->inputs);
-      look(code_->outputs);
-    }
+    look(code_->inputs);
+    look(code_->outputs);
     if (p != nullptr && p->type != element_of<T>)
-      throw graph_error(located("cotangent: value: the element type that is asked for must be that of the symbol", *p, where));
+      throw graph_error(detail::located<refusals::value_element>(*p, where));
     values<T> found;
-    if (p != nullptr && find_value(p->id, found, where)) return found;
-    message text(not_kept);
-    text.put("; it is ").put(name.data(), static_cast<int>(name.size()));
-    throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
+    if (p != nullptr && !name.empty() && find_value(p->id, found, where)) return found;
+    detail::port asked;
+    asked.name = name;
+    throw graph_error(detail::located<refusals::value_expression>(asked, where));
   }
   /// The elements of an input or a result in the program's own memory, if it was compiled with `own_memory` and this is
   /// not bound. An input has to be written there before each run; a run may leave a result in its place.
   template <class T>
   std::span<T> memory(expr<T> const& x, std::source_location where = std::source_location::current()) {
+    symbol const t = own_symbol(x.where_it_stands(), "memory", where);
     std::int64_t at = -1;
     detail::port const* p = nullptr;
-    auto const find = [&](std::unordered_map<symbol, int> const& m, std::vector<place> const& places,
+    auto const find = [&](std::unordered_map<symbol, int> const& m, std::vector<detail::port_memory> const& places,
                           std::vector<detail::port> const& ports) {
-      auto const k = m.find(x.id());
-      if (k == m.end() || at >= 0) return;
-      at = places[static_cast<std::size_t>(k->second)].arena;
-      p = &ports[static_cast<std::size_t>(k->second)];
+      auto const first = m.find(t);
+      for (int k = first == m.end() ? -1 : first->second; k >= 0 && at < 0; k = p->next) {
+        at = places[static_cast<std::size_t>(k)].arena;
+        p = &ports[static_cast<std::size_t>(k)];
+      }
     };
-    if (code_ != nullptr) {
-      find(code_->input_of, in_, code_->inputs); // first: an input may be a result too, which is a copy of it
-      find(code_->output_of, out_, code_->outputs);
-    }
+    find(code_->input_of, in_, code_->inputs); // first: an input may be a result too, which is a copy of it
+    find(code_->output_of, out_, code_->outputs);
     if (at < 0)
-      throw graph_error(located("cotangent: memory: an expression must be an input or a result that is not "
-                                "bound, of a program compiled "
-                                "with own_memory",
-                                named(x), where));
+      throw graph_error(detail::located<refusals::memory_expression>(named(t), where));
     workspace_.at_least(static_cast<std::size_t>(code_->code.workspace_bytes()));
     return {static_cast<T*>(in_arena(at)), static_cast<std::size_t>(p->shape.size().number)};
   }
 
   /// The memory for what is computed on the way; results and inputs are in it where the program was compiled with
   /// `own_memory`.
-  std::int64_t workspace_bytes() const noexcept { return code_->code.workspace_bytes(); }
+  std::int64_t workspace_bytes() const { return code_->code.workspace_bytes(); }
   /// What loops took for their records in the runs so far.
   std::int64_t tape_bytes() const noexcept { return tape_.bytes(); }
   /// The part of it for values that wait for a later step; the rest is what steps need while they run.
-  std::int64_t value_bytes() const noexcept { return code_->code.value_bytes(); }
+  std::int64_t value_bytes() const { return code_->code.value_bytes(); }
   /// What a run takes, by the model that `compile_options::fit` chooses with; without it only the bytes.
-  run_prediction const& predicted() const noexcept { return code_->predicted; }
+  run_prediction const& predicted() const { return code_->predicted; }
   /// How many steps a run takes: what runs in one loop counts once.
-  int step_count() const noexcept { return code_->code.step_count(); }
+  int step_count() const { return code_->code.step_count(); }
 
 private:
-  static constexpr char const* not_kept =
-      "cotangent: value: an expression must be a result of the program; name it in compile, or compile with keep_all";
+  template <class Refusal> [[noreturn]] static void refuse(char const* name, std::source_location where) {
+    static builder const nothing;
+    detail::raise_graph<Refusal>(nothing, detail::request_of_words(name, where));
+  }
+  /// The symbol of an expression of the program's graph.
+  symbol own_symbol(detail::standing const& x, char const* name, std::source_location where) const {
+    if (x.graph != code_->graph->number) refuse<refusals::program_other_graph>(name, where);
+    return x.id;
+  }
+  symbol own_symbol(symbolic_tensor const& t, char const* name, std::source_location where) const {
+    if (!t.present()) refuse<refusals::symbolic_absent>(name, where);
+    if (t.graph != code_->graph->number) refuse<refusals::program_other_graph>(name, where);
+    if (detail::graph_state const* const s = code_->graph->state; s != nullptr)
+      if (detail::tensor_record const& at = detail::look(*s, t.id); at.dead || at.generation != t.generation)
+        refuse<refusals::symbolic_dead>(name, where);
+    return t.id;
+  }
+  element type_of(symbol t) const {
+    if (auto const at = code_->output_of.find(t); at != code_->output_of.end())
+      return code_->outputs[static_cast<std::size_t>(at->second)].type;
+    if (auto const at = code_->input_of.find(t); at != code_->input_of.end())
+      return code_->inputs[static_cast<std::size_t>(at->second)].type;
+    return named(t).type;
+  }
+  void bind_symbol(symbol t, detail::memory_of const& m, bool copied, std::source_location where) {
+    detail::compiled_code const& c = *code_;
+    if (auto const in = c.input_of.find(t); in != c.input_of.end()) {
+      auto const k = static_cast<std::size_t>(in->second);
+      detail::check_fit(c.inputs[k], m, where);
+      in_[k].set(m, copied, c.inputs[k].bytes);
+    } else if (auto const out = c.output_of.find(t); out != c.output_of.end()) {
+      auto k = static_cast<std::size_t>(out->second); // of its places, the first that was bound least often
+      for (int next = c.outputs[k].next; next >= 0; next = c.outputs[static_cast<std::size_t>(next)].next)
+        if (out_[static_cast<std::size_t>(next)].bound < out_[k].bound) k = static_cast<std::size_t>(next);
+      detail::check_fit(c.outputs[k], m, where);
+      if (m.to == nullptr || copied)
+        throw graph_error(detail::located<refusals::bind_result>(c.outputs[k], where));
+      out_[k].set(m, false, 0);
+      ++out_[k].bound;
+    } else
+      throw graph_error(detail::located<refusals::bind_expression>(named(t), where));
+    ready_.now = false;
+  }
   /// The elements of a result or an input; false where the symbol is neither, or an input without memory.
   template <class T> bool find_value(symbol t, values<T>& to, std::source_location where) const {
-    if (code_ != nullptr && has(code_->output_of, t)) {
-      auto const k = static_cast<std::size_t>(code_->output_of.at(t));
+    if (auto const out = code_->output_of.find(t); out != code_->output_of.end()) {
+      auto const k = static_cast<std::size_t>(out->second);
       void const* const at = out_[k].is_own ? out_[k].own.data()
                              : out_[k].data == nullptr && out_[k].arena >= 0 && workspace_.bytes() != 0
                                  ? in_arena(out_[k].arena)
                                  : out_[k].data;
       if (at == nullptr && code_->outputs[k].bytes != 0)
-        throw graph_error(located("cotangent: value: the program must have run before it has values",
-                                  code_->outputs[k], where));
+        throw graph_error(detail::located<refusals::value_before_run>(code_->outputs[k], where));
       to = {static_cast<T const*>(at), code_->outputs[k].shape};
       return true;
     }
-    if (code_ == nullptr || !has(code_->input_of, t)) return false;
-    auto const k = static_cast<std::size_t>(code_->input_of.at(t));
+    auto const in = code_->input_of.find(t);
+    if (in == code_->input_of.end()) return false;
+    auto const k = static_cast<std::size_t>(in->second);
     if (!in_[k].is_own && in_[k].data == nullptr) return false;
     to = {static_cast<T const*>(in_[k].is_own ? in_[k].own.data() : in_[k].data), code_->inputs[k].shape};
     return true;
   }
-  static any_expr expression_of(symbolic_tensor const& t) {
-    return {detail::standing{t.s, t.id, 0}, t.present() ? t.s->b.tensor(t.id).type : element::float64};
+  template <class T> values<T> value_of(symbol t, std::source_location where) const {
+    values<T> found;
+    if (find_value(t, found, where)) return found;
+    detail::graph_state const* const s = code_->graph->state;
+    if (s != nullptr && s->b.tensor(t).region != 0)
+      throw graph_error(detail::located<refusals::value_in_body>(named(t), where));
+    throw graph_error(detail::located<refusals::value_expression>(named(t), where));
   }
   template <class F> static void with_element(element e, F f) {
     switch (e) {
@@ -270,44 +286,11 @@ private:
     case element::boolean: return f(std::type_identity<bool>{});
     }
   }
-  static bool has(std::unordered_map<symbol, int> const& m, symbol t) { return m.find(t) != m.end(); }
-  static detail::port named(any_expr const& x) {
-    detail::graph_state const* const s = x.where_it_stands().s;
-    return s == nullptr ? detail::port{} : detail::port_of(s->b, x.id());
+  /// What is known of a symbol of the graph; nothing where the graph has ended.
+  detail::port named(symbol t) const {
+    detail::graph_state const* const s = code_->graph->state;
+    return s == nullptr ? detail::port{} : detail::port_of(s->b, t);
   }
-  static message located(char const* words, detail::port const& p, std::source_location where) {
-    message text(words);
-    text.put("; it is ");
-    if (!p.name.empty()) text.put(p.name.c_str()).put(" ");
-    text.put(name_of(p.type)).put(" ").put(p.shape);
-    if (where.line() != 0) text.put(", at ").put(where.file_name()).put(":").put(where.line());
-    return text;
-  }
-  static void check_fit(detail::port const& p, detail::memory_of const& m, std::source_location where) {
-    bool const row = m.shape.rank() == 1 && m.shape[0] == p.shape.size().number; // all elements, row by row
-    if (m.type != p.type)
-      throw graph_error(
-          located("cotangent: bind: the elements of the memory must be those of the expression", p, where));
-    if (row || sizes(p.shape) == m.shape) return;
-    cotangent::shape given;
-    for (std::int64_t const n : m.shape) given.push(extent::of(n));
-    message text("cotangent: bind: memory of shape ");
-    text.put(given).put(" must have the shape ").put(p.shape);
-    if (!p.name.empty()) text.put(" of ").put(p.name.c_str());
-    throw shape_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
-  }
-  static void set(place& at, detail::memory_of const& m, bool copied, std::int64_t bytes) {
-    at.is_own = copied;
-    if (copied) {
-      at.own.at_least(static_cast<std::size_t>(bytes > 0 ? bytes : 1));
-      if (bytes > 0) std::memcpy(at.own.data(), m.data, static_cast<std::size_t>(bytes));
-      at.data = at.to = at.own.data();
-    } else {
-      at.data = m.data;
-      at.to = m.to;
-    }
-  }
-
   void prepare(std::source_location where) {
     static constexpr char nothing[64]{};
     detail::compiled_code const& c = *code_;
@@ -326,12 +309,12 @@ private:
       }
       if (p.partner >= 0 && p.bytes != 0 && in_[k].data != nullptr && in_[k].to == nullptr)
         throw graph_error(
-            located("cotangent: run: an input that is updated must be bound to memory that can be written", p,
+            detail::located<refusals::run_updated>(p,
                     where));
       if (in_[k].data != nullptr) from_[k] = in_[k].data;
       else if ((p.read || p.partner >= 0) && p.bytes != 0 && in_[k].arena < 0)
         throw graph_error(
-            located("cotangent: run: every input that is read must be bound to memory", p, where));
+            detail::located<refusals::run_unbound>(p, where));
     }
     for (std::size_t k = 0; k < out_.size(); ++k) {
       detail::port const& p = c.outputs[k];
@@ -344,7 +327,7 @@ private:
       }
       to_[k] = out_[k].to;
     }
-    check_overlaps(where);
+    detail::check_overlaps(*code_, in_, out_, from_, to_, where);
     for (std::size_t k = 0; k < out_.size(); ++k) {
       out_[k].is_input = false;
       bool const elsewhere = out_[k].is_own || out_[k].arena >= 0 || c.outputs[k].bytes == 0;
@@ -359,26 +342,6 @@ private:
     ready_.now = true;
   }
 
-  /// Results lie apart, and over no input unless they are that input exactly.
-  void check_overlaps(std::source_location where) const {
-    auto const overlap = [](void const* a, std::int64_t n, void const* b, std::int64_t m) {
-      auto const p = reinterpret_cast<std::uintptr_t>(a), q = reinterpret_cast<std::uintptr_t>(b);
-      return n > 0 && m > 0 && p < q + static_cast<std::uintptr_t>(m) &&
-             q < p + static_cast<std::uintptr_t>(n);
-    };
-    for (std::size_t k = 0; k < to_.size(); ++k) {
-      if (out_[k].is_own || to_[k] == nullptr) continue;
-      detail::port const& y = code_->outputs[k];
-      for (std::size_t j = 0; j < to_.size(); ++j)
-        if (j != k && overlap(to_[k], y.bytes, to_[j], code_->outputs[j].bytes))
-          throw graph_error(located("cotangent: bind: results must not share memory", y, where));
-      for (std::size_t j = 0; j < from_.size(); ++j)
-        if (in_[j].data != nullptr && overlap(to_[k], y.bytes, from_[j], code_->inputs[j].bytes) &&
-            (to_[k] != from_[j] || y.bytes != code_->inputs[j].bytes))
-          throw graph_error(located(
-              "cotangent: bind: a result must not overlap an input, unless it is that input", y, where));
-    }
-  }
 };
 
 } // namespace COTANGENT_ABI
@@ -389,6 +352,17 @@ inline namespace COTANGENT_ABI {
 struct program_access {
   static compiled_code const& code(program const& p) { return *p.code_; }
   static tape& record(program& p) { return p.tape_; }
+  static void bind(program& p, symbol t, memory_of const& m, std::source_location where) {
+    p.bind_symbol(t, m, false, where);
+  }
+  static symbol symbol_of(program const& p, any_expr const& x, char const* name, std::source_location where) {
+    return p.own_symbol(x.where_it_stands(), name, where);
+  }
+  template <class T> static values<T> result(program const& p, expr<T> const& x, std::source_location where) {
+    symbol const t = p.own_symbol(x.where_it_stands(), "value", where);
+    if (auto const& of = p.code_->output_of; of.find(t) != of.end()) return p.value_of<T>(t, where);
+    throw graph_error(located<refusals::value_gradient>(p.named(t), where));
+  }
 };
 } // namespace COTANGENT_ABI
 } // namespace detail

@@ -75,9 +75,6 @@ inline memory_of saved_memory(split_code const& c, std::size_t k, void* at) {
   m.shape.push(c.elements(k));
   return m;
 }
-inline any_expr saved_expression(split_code const& c, std::size_t k) {
-  return {standing{nullptr, saved_symbol(k), 0}, c.type(k)};
-}
 template <class Visit> void with_narrow_type(element e, Visit visit) {
   if (e == element::boolean) visit(static_cast<bool*>(nullptr));
   else if (e == element::int32) visit(static_cast<std::int32_t*>(nullptr));
@@ -114,7 +111,7 @@ inline namespace COTANGENT_ABI {
 /// It may be run as often as one likes, with other cotangents. Outputs without one count as zeros; where none is bound at
 /// all, numbers have the cotangent 1.
 class pullback {
-  std::shared_ptr<detail::split_code const> code_;
+  detail::checked_pointer<std::shared_ptr<detail::split_code const>, refusals::program_empty> code_;
   program back_;
   std::vector<detail::block> kept_;
   std::shared_ptr<tape const> record_; // of the loops that ran
@@ -130,14 +127,16 @@ public:
   /// one of integers.
   template <class T, class M>
   void bind(expr<T> const& y, M&& memory, std::source_location where = std::source_location::current()) {
-    note(y.id(), where);
+    std::size_t const k = cotangent_of(y, where);
     back_.bind(y, std::forward<M>(memory), where);
+    given_[k] = true;
   }
   template <class T>
   void bind(expr<T> const& y, std::initializer_list<T> elements,
             std::source_location where = std::source_location::current()) {
-    note(y.id(), where);
+    std::size_t const k = cotangent_of(y, where);
     back_.bind(y, elements, where);
+    given_[k] = true;
   }
 
   /// Computes the gradients. Throws: `shape_error` where no cotangent is bound and an output is no number.
@@ -153,29 +152,29 @@ public:
                                          code_->elements(k), code_->saved[k].bits, static_cast<T*>(at));
         });
       }
-      back_.bind_memory(detail::saved_expression(*code_, k), detail::saved_memory(*code_, k, at), false,
-                        where);
+      detail::program_access::bind(back_, detail::saved_symbol(k), detail::saved_memory(*code_, k, at), where);
     }
     back_.run(where);
   }
 
-  /// The gradient with respect to `x`, of the last run.
+  /// The gradient with respect to `x`, of the last run. Throws: `graph_error` for what there is no gradient of.
   template <class T>
   values<T> value(expr<T> const& x, std::source_location where = std::source_location::current()) const {
-    return back_.value(x, where);
+    return detail::program_access::result(back_, x, where);
   }
 
   /// The bytes that are saved.
-  std::int64_t bytes() const noexcept {
+  std::int64_t bytes() const {
     std::int64_t sum = record_ == nullptr ? 0 : record_->bytes();
     for (std::size_t k = 0; k < kept_.size(); ++k) sum += code_->held_bytes(k);
     return sum;
   }
 
 private:
-  void note(symbol y, std::source_location where) {
+  std::size_t cotangent_of(any_expr const& y, std::source_location where) const {
+    symbol const t = detail::program_access::symbol_of(back_, y, "bind", where);
     for (std::size_t k = 0; k < given_.size(); ++k)
-      if (code_->cotangents[k] == y) return void(given_[k] = true);
+      if (code_->cotangents[k] == t) return k;
     message text("cotangent: pullback: a cotangent must be that of a floating output of the split program");
     throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
@@ -207,8 +206,7 @@ private:
         bool const single = code_->outputs[k] == element::float32;
         void* const at = single && !any ? static_cast<void*>(one) : filled_.data();
         detail::memory_of m{at, nullptr, code_->outputs[k], sizes(code_->shapes[k])};
-        back_.bind_memory({detail::standing{nullptr, code_->cotangents[k], 0}, code_->outputs[k]}, m, false,
-                          where);
+        detail::program_access::bind(back_, code_->cotangents[k], m, where);
       }
   }
 };

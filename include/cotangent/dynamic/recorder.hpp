@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/eager_write.hpp>
 #include <cotangent/dynamic/variable.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -32,22 +33,24 @@ inline namespace COTANGENT_ABI {
 ///
 /// Throws: `shape_error`, `graph_error` and their kin, with the operation, the shapes and the place in your source.
 class eager {
-  detail::eager_state* s_ = new detail::eager_state;
+  using held_state = detail::checked_pointer<detail::eager_state*, refusals::eager_moved_from>;
+  held_state s_{new detail::eager_state};
 
 public:
   template <class T> using variable = dynamic::variable<T>;
 
   eager() = default;
-  eager(eager&& other) noexcept : s_(std::exchange(other.s_, nullptr)) {}
+  eager(eager&& other) noexcept : s_(std::exchange(other.s_, held_state())) {}
   eager& operator=(eager&& other) noexcept {
     std::swap(s_, other.s_);
     return *this;
   }
   ~eager() {
-    if (s_ == nullptr) return;
-    s_->open = false;
-    s_->on_free = nullptr;
-    if (s_->values == 0) delete s_;
+    detail::eager_state* const s = s_.get();
+    if (s == nullptr) return;
+    s->open = false;
+    s->on_free = nullptr;
+    if (s->values == 0) delete s;
   }
 
   // ---- tensors
@@ -139,14 +142,17 @@ public:
                 backward_options const& options = {},
                 std::source_location where = std::source_location::current()) {
     any_variable const output = y, cotangent = seed.is_number() ? constant(seed.item()) : seed;
-    backward(std::vector<any_variable>{output}, std::vector<any_variable>{cotangent}, options, where);
+    backward(variables{output}, variables{cotangent}, options, where);
   }
   /// From several outputs; an empty seed is a 1.
-  void backward(std::vector<any_variable> const& outputs, std::vector<any_variable> const& seeds = {},
+  void backward(variables const& outputs, variables const& seeds = {},
                 backward_options const& options = {},
                 std::source_location where = std::source_location::current()) {
     detail::eager_walk walk(*s_, where);
     auto const from = values_of(outputs, "backward", where);
+    if (!from.empty() &&
+        std::all_of(from.begin(), from.end(), [](detail::eager_value* v) { return v->now.from == nullptr; }))
+      detail::raise_about<refusals::eager_untracked>({from[0]}, {"backward", 8, nullptr, 0, where});
     for (detail::eager_value* const v : from) walk.collect(v->now.from);
     walk.want_all();
     for (detail::eager_record* const r : walk.order())
@@ -162,7 +168,7 @@ public:
       detail::held sum =
           adds ? detail::sum_of(*s_, v->gradient->now, d, where) : static_cast<detail::held&&>(d);
       detail::eager_state::release(
-          std::exchange(v->gradient, s_->new_value(alone(static_cast<detail::held&&>(sum)))));
+          std::exchange(v->gradient, s_->new_value(detail::alone(*s_, static_cast<detail::held&&>(sum)))));
     }
     finish(walk, options);
   }
@@ -173,17 +179,21 @@ public:
   gradient(std::initializer_list<any_variable> outputs, std::initializer_list<dynamic::variable<T>> wrt,
            std::initializer_list<any_variable> seeds = {}, backward_options const& options = {},
            std::source_location where = std::source_location::current()) {
+    return gradient(variables(outputs), std::vector<dynamic::variable<T>>(wrt), variables(seeds), options, where);
+  }
+  /// The same for lists: vectors, arrays or spans of variables of one element, or of any (`any_variable`).
+  template <class T>
+  std::vector<dynamic::variable<T>> gradient(variables const& outputs, std::vector<dynamic::variable<T>> const& wrt,
+                                             variables const& seeds = {}, backward_options const& options = {},
+                                             std::source_location where = std::source_location::current()) {
     std::vector<dynamic::variable<T>> all;
-    for (any_variable const& d : gradient(std::vector<any_variable>(outputs), {wrt.begin(), wrt.end()},
-                                          std::vector<any_variable>(seeds), options, where)) {
+    for (any_variable const& d : gradient(outputs, variables(wrt), seeds, options, where)) {
       ++d.value_held()->users;
       all.emplace_back(d.value_held());
     }
     return all;
   }
-  std::vector<any_variable> gradient(std::vector<any_variable> const& outputs,
-                                     std::vector<any_variable> const& wrt,
-                                     std::vector<any_variable> const& seeds = {},
+  std::vector<any_variable> gradient(variables const& outputs, variables const& wrt, variables const& seeds = {},
                                      backward_options const& options = {},
                                      std::source_location where = std::source_location::current()) {
     auto const from = values_of(outputs, "gradient", where), to = values_of(wrt, "gradient", where);
@@ -194,7 +204,7 @@ public:
     for (detail::eager_value* const v : from) walk.collect(v->now.from);
     std::vector<bool> reached;
     for (detail::eager_value* const v : to) {
-      detail::held const& h = root_of(*v).now;
+      detail::held const& h = detail::root_of(*v).now;
       reached.push_back(walk.want(h.from, h.which));
       if (!reached.back() && options.policy == unreachable::error)
         detail::raise_about<refusals::unreachable_wrt>({v}, {"gradient", 8, nullptr, 0, where});
@@ -204,7 +214,7 @@ public:
     quiet const q(*s_, options.record);
     for (std::size_t k = 0; k < to.size(); ++k) {
       detail::eager_value& v = *to[k];
-      detail::held const& root = root_of(v).now;
+      detail::held const& root = detail::root_of(v).now;
       detail::held d = reached[k] ? walk.gradient(root.from, root.which) : detail::held();
       if (!d) d = detail::filled(*s_, root.type, root.shape, 0, where);
       if (v.view != nullptr) {
@@ -216,7 +226,7 @@ public:
       all.emplace_back(s_->new_value(static_cast<detail::held&&>(d)));
     }
     finish(walk, options);
-    for (any_variable& d : all) d.value_held()->now = alone(static_cast<detail::held&&>(d.value_held()->now));
+    for (any_variable& d : all) d.value_held()->now = detail::alone(*s_, static_cast<detail::held&&>(d.value_held()->now));
     return all;
   }
   /// The gradient with respect to `wrt`, added to `sum`, which may be `wrt` itself; an empty `sum` gets it.
@@ -249,7 +259,7 @@ public:
     r->released = false;
   }
   /// Which of these `y` depends on, in their order.
-  std::vector<bool> has_effect(std::vector<any_variable> const& candidates, any_variable const& y,
+  std::vector<bool> has_effect(variables const& candidates, any_variable const& y,
                                std::source_location where = std::source_location::current()) {
     detail::eager_walk walk(*s_, where);
     walk.collect(values_of({y}, "has_effect", where).front()->now.from);
@@ -264,7 +274,7 @@ public:
     bool before_;
 
   public:
-    explicit pause(eager& e) : s_(e.s_), before_(std::exchange(e.s_->recording, false)) {}
+    explicit pause(eager& e) : s_(&*e.s_), before_(std::exchange(s_->recording, false)) {}
     pause(pause const&) = delete;
     pause& operator=(pause const&) = delete;
     ~pause() { s_->recording = before_; }
@@ -274,7 +284,7 @@ public:
   /// their bytes and were not used for long; who needs them gets them again, with the same bits. 0: no limit.
   ///
   /// Source: Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021.
-  void keep_within(std::int64_t bytes, std::int64_t smallest = 4096) noexcept {
+  void keep_within(std::int64_t bytes, std::int64_t smallest = 4096) {
     s_->limit = bytes > 0 ? bytes : 0;
     s_->smallest = smallest;
   }
@@ -283,9 +293,9 @@ public:
     return s_->try_let_go(detail::operand_value(*s_, x, {"let_go", 6, nullptr, 0, where}).now.data);
   }
   /// How often an operation was computed again, since its elements went.
-  std::int64_t computed_again() const noexcept { return s_->computed_again; }
+  std::int64_t computed_again() const { return s_->computed_again; }
   /// What is alive.
-  detail::live_counts live() const noexcept { return s_->live; }
+  detail::live_counts live() const { return s_->live; }
   /// `tell(bytes)` hears of each tensor whose memory goes, until the recorder ends.
   void on_free(std::function<void(std::int64_t)> tell) {
     s_->on_free = static_cast<std::function<void(std::int64_t)>&&>(tell);
@@ -302,20 +312,7 @@ private:
     ~quiet() { s.recording = before; }
   };
 
-  static detail::eager_value& root_of(detail::eager_value& v) noexcept {
-    return v.view == nullptr ? v : *v.view->base;
-  }
-  /// With a memory of its own: two gradients never share any.
-  detail::held alone(detail::held h) {
-    if (h.data->users == 1) return h;
-    detail::storage* const own = s_->result_storage(h.data->bytes);
-    if (h.data->bytes > 0)
-      std::memcpy(own->data(), detail::elements_of(*s_, h.data, {}), static_cast<std::size_t>(h.data->bytes));
-    s_->release(std::exchange(h.data, own));
-    return h;
-  }
-
-  std::vector<detail::eager_value*> values_of(std::vector<any_variable> const& all, char const* name,
+  std::vector<detail::eager_value*> values_of(variables const& all, char const* name,
                                               std::source_location where) {
     std::vector<detail::eager_value*> values;
     for (any_variable const& x : all)
@@ -324,7 +321,7 @@ private:
   }
 
   void go(detail::eager_walk& walk, std::vector<detail::eager_value*> const& from,
-          std::vector<any_variable> const& seeds, backward_options const& options,
+          variables const& seeds, backward_options const& options,
           std::source_location where) {
     detail::request const r{"backward", 8, nullptr, 0, where};
     if (!seeds.empty() && seeds.size() != from.size())
@@ -376,7 +373,7 @@ private:
     std::int64_t given = 1;
     for (std::int64_t const n : m.shape) given *= n;
     detail::held h;
-    h.s = s_;
+    h.s = s_.get();
     h.type = element_of<T>;
     h.shape = s_->shape_id(b.get().shapes[local]);
     detail::tensor_type const t = s_->type_of(h.type, h.shape);

@@ -29,7 +29,7 @@ template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> 
                                               std::vector<bool> const*);
 template program compiled_as<program>(graph_state const&, lowering const&, std::vector<binding> const&,
                                       compile_options const&, request const&);
-template split_program split_graph(graph_state&, std::vector<symbol>, std::vector<symbol> const&, split_options const&,
+template split_program split_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, split_options const&,
                                    request const&);
 template failure prepare(eager_code&);
 } // namespace dynamic::detail

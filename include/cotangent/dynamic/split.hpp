@@ -6,6 +6,7 @@
 #include <cotangent/dynamic/pullback.hpp>
 #include <cotangent/transform/checkpoint.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <source_location>
@@ -30,7 +31,7 @@ inline namespace COTANGENT_ABI {
 ///     auto back = s.run();   // a `pullback`
 ///     s.value(y);
 class split_program {
-  std::shared_ptr<detail::split_code const> code_;
+  detail::checked_pointer<std::shared_ptr<detail::split_code const>, refusals::program_empty> code_;
   program forward_, back_;
 
 public:
@@ -48,13 +49,12 @@ public:
   }
   /// Computes the outputs. Throws: what a program's `run` does.
   pullback run(std::source_location where = std::source_location::current()) {
-    pullback p(code_, back_);
+    pullback p(code_.get(), back_);
     detail::wide_memory wide(*code_), again = wide;
     for (std::size_t k = 0; k < code_->saved.size(); ++k) { // straight into the memory of the pullback
       p.kept_[k].at_least(static_cast<std::size_t>(code_->held_bytes(k)) + 1);
       void* const at = code_->is_narrow(k) ? wide.take(k) : p.kept_[k].data();
-      forward_.bind_memory(detail::saved_expression(*code_, k), detail::saved_memory(*code_, k, at), false,
-                           where);
+      detail::program_access::bind(forward_, detail::saved_symbol(k), detail::saved_memory(*code_, k, at), where);
     }
     if (code_->has_records) detail::program_access::record(forward_).keep(recorded_bytes());
     forward_.run(where);
@@ -74,30 +74,31 @@ public:
   }
 
   /// What a run saves, and its bytes.
-  std::vector<saved_tensor> const& saved() const noexcept { return code_->saved; }
-  std::int64_t saved_bytes() const noexcept { return code_->bytes(); }
+  std::vector<saved_tensor> const& saved() const { return code_->saved; }
+  std::int64_t saved_bytes() const { return code_->bytes(); }
   /// Whether the gradients read this input, output, or the cotangent of this output; the other values may be freed at once.
   template <class T> bool needs_input(expr<T> const& x) const {
-    return find(code_->inputs, code_->needs.inputs, x.id());
+    return find(code_->inputs, code_->needs.inputs, x);
   }
   template <class T> bool needs_output(expr<T> const& y) const {
-    return find(code_->all_outputs, code_->needs.outputs, y.id());
+    return find(code_->all_outputs, code_->needs.outputs, y);
   }
   template <class T> bool needs_cotangent(expr<T> const& y) const {
-    return find(code_->cotangents, code_->needs.cotangents, y.id());
+    return find(code_->cotangents, code_->needs.cotangents, y);
   }
   /// The two programs, as they stand.
   program const& forward() const noexcept { return forward_; }
   program const& backward() const noexcept { return back_; }
 
 private:
-  std::int64_t recorded_bytes() const noexcept {
+  std::int64_t recorded_bytes() const {
     std::int64_t sum = 0;
     for (saved_tensor const& t : code_->saved)
       if (t.depth > 0) sum += t.bytes - 8;
     return sum;
   }
-  static bool find(std::vector<symbol> const& in, array<bool> const& marks, symbol t) {
+  bool find(std::vector<symbol> const& in, array<bool> const& marks, any_expr const& x) const {
+    symbol const t = detail::program_access::symbol_of(forward_, x, "needs", std::source_location::current());
     for (std::size_t k = 0; k < in.size(); ++k)
       if (in[k] == t && marks[static_cast<int>(k)]) return true;
     return false;
@@ -111,19 +112,13 @@ inline namespace COTANGENT_ABI {
 
 /// The two programs of a graph, which is a copy that may be changed.
 template <class = void>
-split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<symbol> const& x,
+split_program split_graph(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& x,
                           split_options const& options, request const& r) {
   auto shared = std::make_shared<split_code>();
   split_code& c = *shared;
-  std::vector<symbol> floating, seeds, unique;
-  for (symbol const t : y) {
-    bool seen = false;
-    for (symbol const other : unique) seen = seen || other == t;
-    if (!seen) unique.push_back(t);
-  }
-  y = unique;
+  std::vector<symbol> floating, seeds;
   for (symbol const t : y)
-    if (is_floating(s.b.tensor(t).type)) {
+    if (is_floating(s.b.tensor(t).type) && std::find(floating.begin(), floating.end(), t) == floating.end()) {
       floating.push_back(t);
       seeds.push_back(s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape));
       s.inputs.push_back(seeds.back());
@@ -133,7 +128,7 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
     }
   std::vector<symbol> const dx = gradient_symbols(s, floating, seeds, x, options.gradient, r);
   std::vector<symbol> results = y;
-  results.insert(results.end(), dx.begin(), dx.begin() + static_cast<std::ptrdiff_t>(x.size()));
+  results.insert(results.end(), dx.begin(), dx.end());
   lowered low;
   if (s.symbolic.used) low = lower(s, {.outputs = results, .all = false}, r);
   check_writers(s, r);
@@ -184,13 +179,12 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
     code->predicted.bytes = code->code.workspace_bytes();
     for (int k = 0; k < code->code.input_count(); ++k)
       in[static_cast<std::size_t>(k)].read = code->code.reads_input(k);
+    code->graph = s.identity;
     code->inputs = std::move(in);
-    code->outputs = std::move(out);
+    for (port const& p : out) code->add_output(p);
     code->constants = s.constants;
     for (std::size_t k = 0; k < code->inputs.size(); ++k)
       code->input_of.emplace(code->inputs[k].id, static_cast<int>(k));
-    for (std::size_t k = 0; k < code->outputs.size(); ++k)
-      code->output_of.emplace(code->outputs[k].id, static_cast<int>(k));
     return code;
   };
   std::vector<port> in, out, back_in, back_out;
@@ -240,7 +234,7 @@ split_program split_graph(graph_state& s, std::vector<symbol> y, std::vector<sym
 } // namespace COTANGENT_ABI
 } // namespace detail
 
-inline split_program graph::split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+inline split_program graph::split(expressions const& outputs, expressions const& wrt,
                                   split_options const& options, std::source_location where) const {
   detail::request const r{"split", 5, nullptr, 0, where};
   std::vector<symbol> y, x;
@@ -249,7 +243,7 @@ inline split_program graph::split(std::vector<any_expr> const& outputs, std::vec
   detail::graph_state copy(*s_);
   return detail::split_graph(copy, y, x, options, r);
 }
-inline split_program graph::split(std::vector<any_expr> const& outputs, std::vector<any_expr> const& wrt,
+inline split_program graph::split(expressions const& outputs, expressions const& wrt,
                                   std::source_location where) const {
   return split(outputs, wrt, split_options{}, where);
 }
@@ -258,7 +252,7 @@ inline split_program graph::split(std::vector<any_expr> const& outputs, std::vec
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template split_program split_graph(graph_state&, std::vector<symbol>, std::vector<symbol> const&, split_options const&,
+extern template split_program split_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, split_options const&,
                                            request const&);
 } // namespace cotangent::dynamic::detail
 #endif

@@ -11,8 +11,10 @@
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <source_location>
 #include <unordered_map>
 #include <vector>
@@ -72,7 +74,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
        {why<refusals::elements_differ>(), why<refusals::element_not_floating>(),
         why<refusals::element_not_numeric>(), why<refusals::element_not_boolean>(),
         why<refusals::index_not_integer>(), why<refusals::dynamic_other_graph>(),
-        why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(),
+        why<refusals::dynamic_left_body>(), why<refusals::dynamic_detached>(), why<refusals::dynamic_no_value>(),
         why<refusals::dynamic_element>(), why<refusals::dynamic_no_gradient>(), why<refusals::dynamic_sum_alone>(),
         why<refusals::dynamic_write_place>(), why<refusals::dynamic_write_twice>(), why<refusals::dynamic_write_body>(),
         why<refusals::dynamic_in_body>(),
@@ -111,8 +113,22 @@ struct held_constant {
 };
 
 struct graph_access; // dynamic/graph_access.hpp
+struct graph_state;
+
+/// Which graph a state is, or is a copy of for a pass. Programs keep it, so that they know the expressions of their graph,
+/// also after the graph has ended and another one lies at its address.
+struct graph_identity {
+  graph_state const* state = nullptr; // null: the graph has ended
+  std::uint64_t number = next();      // of no other graph of the process
+
+  static std::uint64_t next() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+};
 
 struct graph_state {
+  std::shared_ptr<graph_identity> identity = std::make_shared<graph_identity>();
   builder b;
   std::vector<symbol> inputs; // of the graph, in the order in which they were made
   std::vector<symbol> parameters;
@@ -124,9 +140,19 @@ struct graph_state {
   std::vector<frame> frames; // of the bodies that are being built, the innermost last
   symbolic_record symbolic;
 
-  graph_state() = default;
-  graph_state(graph_state const&) = default;
+  graph_state() { identity->state = this; }
+  graph_state(graph_state const&) = default; // the same graph, for a pass
   graph_state& operator=(graph_state const&) = delete;
+  ~graph_state() {
+    if (identity->state == this) identity->state = nullptr;
+  }
+  /// A copy that is a graph of its own.
+  std::unique_ptr<graph_state> duplicate() const {
+    auto copy = std::make_unique<graph_state>(*this);
+    copy->identity = std::make_shared<graph_identity>();
+    copy->identity->state = copy.get();
+    return copy;
+  }
 
   /// Whether it is a tensor of the region under construction that is written in pieces.
   bool is_piecewise(symbol t) const {
@@ -202,24 +228,29 @@ class undo {
   graph_state* s_;
   builder* before_;
   builder::mark mark_;
-  std::size_t inputs_, constants_, states_;
+  std::size_t inputs_, parameters_, states_, constants_;
 
 public:
   /// `before`: what the graph was, where more is changed than added.
   explicit undo(graph_state& s, builder* before = nullptr)
-      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()), constants_(s.constants.size()),
-        states_(s.states.size()) {
-  }
+      : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()),
+        parameters_(s.parameters.size()), states_(s.states.size()), constants_(s.constants.size()) {}
+  explicit undo(void* graph) : undo(*static_cast<graph_state*>(graph)) {} // of `expr::graph_held`
   undo(undo const&) = delete;
   undo& operator=(undo const&) = delete;
   ~undo() {
     if (s_ == nullptr) return;
+    auto const gone = [&](symbol t) { return t >= mark_.tensors; };
+    std::erase_if(s_->written, [&](auto const& p) { return gone(p.first); });
+    for (auto& [root, writers] : s_->written)
+      std::erase_if(writers, [&](symbol t) { return gone(t) || s_->b.tensor(t).producer >= mark_.nodes; });
     if (before_ != nullptr) s_->b = static_cast<builder&&>(*before_);
     else s_->b.take_back(mark_);
     if (s_->symbolic.used) s_->symbolic.take_back(mark_.tensors, mark_.nodes, mark_.regions);
     s_->inputs.resize(inputs_);
-    s_->constants.resize(constants_);
+    s_->parameters.resize(parameters_);
     s_->states.resize(states_);
+    s_->constants.resize(constants_);
     s_->forget(mark_.tensors);
   }
   void keep() noexcept { s_ = nullptr; }

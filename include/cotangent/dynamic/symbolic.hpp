@@ -49,21 +49,20 @@ public:
     r.operand_count = 1;
     if (detail::is_unknown(*s_, id)) detail::raise_graph<refusals::symbolic_shape_unknown>(s_->b, r);
     detail::record(*s_, id).exposed = true;
-    return any_expr(detail::standing{s_, id, 0}, s_->b.tensor(id).type);
+    return any_expr(detail::standing(*s_, id), s_->b.tensor(id).type);
   }
   /// The tensor symbol for an expression.
   symbolic_tensor symbol_of(any_expr const& e,
                             std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("symbol_of", where);
     if (e.where_it_stands().s == nullptr) detail::raise_graph<refusals::dynamic_detached>(s_->b, r);
-    symbolic_tensor const t{e.where_it_stands().s, e.id(),
-                            detail::look(*e.where_it_stands().s, e.id()).generation};
-    detail::record(*s_, detail::checked(*s_, t, r)).exposed = true;
-    return t;
+    if (!e.where_it_stands().is_in(*s_)) detail::raise_graph<refusals::dynamic_other_graph>(s_->b, r);
+    detail::record(*s_, e.id()).exposed = true;
+    return detail::handle_of(*s_, detail::checked(*s_, detail::handle_of(*s_, e.id()), r));
   }
   /// What stands here for a symbol of a graph that this one is a duplicate of.
   symbolic_tensor same(symbolic_tensor const& t) const {
-    return t.present() ? symbolic_tensor{s_, t.id, t.generation} : t;
+    return t.present() ? symbolic_tensor{s_, t.id, t.generation, s_->identity->number} : t;
   }
   symbolic_exec same(symbolic_exec const& e) const {
     return e.present() ? symbolic_exec{s_, e.id, e.generation} : e;
@@ -78,7 +77,9 @@ public:
     return symbolic_graph(*s_, open(name));
   }
   /// The sub-graph with this number, as `symbolic_node::graphs` has them.
-  symbolic_graph graph(std::int32_t number) const { return symbolic_graph(*s_, number); }
+  symbolic_graph graph(std::int32_t number, std::source_location where = std::source_location::current()) const {
+    return symbolic_graph(*s_, detail::checked_graph(*s_, number, asking("graph", where)));
+  }
   std::int32_t number() const noexcept { return region_; }
   /// The graph around; of the graph itself, that.
   symbolic_graph outer() const {
@@ -302,8 +303,8 @@ public:
     for (symbolic_tensor const& t : what.outputs) outputs.push_back(local(t, r));
     for (binding const& one : what.binds) {
       detail::standing const& at = one.what.where_it_stands();
-      bound.push_back(
-          detail::checked(*s_, symbolic_tensor{at.s, at.id, at.s == s_ ? generation_of(one, at.id) : 0}, r));
+      std::uint32_t const generation = at.is_in(*s_) ? generation_of(one, at.id) : 0;
+      bound.push_back(detail::checked(*s_, symbolic_tensor{at.s, at.id, generation, at.graph}, r));
     }
     std::vector<std::pair<symbol, symbol>> updates;
     for (auto const& [of, to] : what.updates) {

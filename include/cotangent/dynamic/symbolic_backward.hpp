@@ -114,6 +114,25 @@ public:
   }
 };
 
+/// Two results are two values, each with memory of its own: a gradient that is another one, or that was there before (a
+/// seed, an input, a part of one), becomes a copy.
+inline void give_own_symbols(builder& b, std::vector<symbol>& dx, symbol first_new) {
+  kept_block const before(b);
+  b.of_gradient = true;
+  std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
+  for (symbol& t : dx) {
+    tensor_symbol const like = b.tensor(t);
+    bool const old = (like.base == none ? t : like.base) < first_new;
+    if (!old && !taken[static_cast<std::size_t>(t)]) {
+      taken[static_cast<std::size_t>(t)] = true;
+      continue;
+    }
+    symbol const own = b.symbol_of(like.type, like.shape);
+    (void)b.assign(info_of<op::identity>(), &t, 1, &own, 1, nullptr, 0, b.place);
+    t = own;
+  }
+}
+
 /// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
 /// caller goes back to where a graph of symbols was. `part`: by operation, whether it is differentiated; null: all are.
 template <class = void>
@@ -139,11 +158,14 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   if (!dy.empty() && dy.size() != y.size())
     raise<refusals::dynamic_seed_count>(b, r, extent::of(static_cast<std::int64_t>(dy.size())),
                                         extent::of(static_cast<std::int64_t>(y.size())));
-  for (symbol const t : x)
-    if (!is_floating(b.tensor(t).type)) {
-      request const about{"gradient", 8, &t, 1, r.where};
-      raise<refusals::element_not_floating>(b, about);
-    }
+  if (options.tape.limit < 0)
+    raise<refusals::tape_limit>(b, r, extent::of(options.tape.limit), extent::of(0));
+  for (std::vector<symbol> const* const all_of_them : {&y, &x})
+    for (symbol const t : *all_of_them)
+      if (!is_floating(b.tensor(t).type)) {
+        request const about{"gradient", 8, &t, 1, r.where};
+        raise<refusals::element_not_floating>(b, about);
+      }
   b.place = r.where;
   std::int32_t const first = b.get().nodes.size();
   symbol const first_symbol = b.get().tensors.size();
@@ -171,6 +193,8 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
     r.operand_count = 1;
   }
   back.check(r);
+  dx.pop_back();
+  give_own_symbols(b, dx, first_symbol);
   back.keep();
   for (symbol t = first_symbol; t < b.get().tensors.size(); ++t)
     if (b.tensor(t).base != none && b.tensor(t).producer != none) s.written[b.tensor(t).base].push_back(t);
@@ -180,7 +204,6 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
     follow_forward(s, first, made_for);
   }
   if (all != nullptr) all->keep();
-  dx.pop_back();
   return dx;
 }
 
@@ -293,16 +316,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   }
   keep_in_step(s);
   std::int32_t const first = b.get().nodes.size();
-  std::vector<symbol> dx = gradient_symbols(s, y, dy, x, options, r, true, part);
-  std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
-  for (std::size_t k = 0; k < dx.size(); ++k) { // two results are two tensors
-    if (taken[static_cast<std::size_t>(dx[k])]) {
-      symbol const own = b.symbol_of(b.tensor(dx[k]).type, b.tensor(dx[k]).shape);
-      (void)b.assign(info_of<op::identity>(), &dx[k], 1, &own, 1, nullptr, 0, r.where);
-      dx[k] = own;
-    } else taken[static_cast<std::size_t>(dx[k])] = true;
-  }
-  keep_in_step(s);
+  std::vector<symbol> const dx = gradient_symbols(s, y, dy, x, options, r, true, part);
   gradient_table table(s);
   std::vector<bool> const depends = depending(s, y, x, part);
   for (std::size_t j = 0; j < y.size(); ++j)

@@ -149,7 +149,7 @@ public:
     return {};
   }
   bool is_alive(symbolic_tensor const& t) const {
-    return t.s == s_ && !detail::look(*s_, t.id).dead && detail::look(*s_, t.id).generation == t.generation;
+    return t.graph == s_->identity->number && !detail::look(*s_, t.id).dead && detail::look(*s_, t.id).generation == t.generation;
   }
   bool is_alive(symbolic_exec const& e) const {
     return e.s == s_ && !detail::exec_at(*s_, e.id).dead &&

@@ -26,6 +26,7 @@ struct symbolic_tensor {
   detail::graph_state* s = nullptr;
   symbol id = none;
   std::uint32_t generation = 0;
+  std::uint64_t graph = 0; // the number of the graph, which may have ended
 
   bool present() const noexcept { return s != nullptr; }
   friend bool operator==(symbolic_tensor const&, symbolic_tensor const&) = default;

@@ -119,7 +119,7 @@ template <class = void> void keep_in_step(graph_state& s) {
 /// What stands at a handle, checked.
 inline symbol checked(graph_state& s, symbolic_tensor const& t, request const& r) {
   if (!t.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
-  if (t.s != &s) raise_graph<refusals::dynamic_other_graph>(s.b, r);
+  if (t.graph != s.identity->number) raise_graph<refusals::dynamic_other_graph>(s.b, r);
   tensor_record const& at = look(s, t.id);
   if (at.dead || at.generation != t.generation) raise_graph<refusals::symbolic_dead>(s.b, r);
   return t.id;
@@ -132,9 +132,15 @@ inline std::int32_t checked(graph_state& s, symbolic_exec const& e, request cons
     raise_graph<refusals::symbolic_dead>(s.b, r);
   return e.id;
 }
+/// The number of a sub-graph, checked.
+inline std::int32_t checked_graph(graph_state const& s, std::int32_t number, request const& r) {
+  auto const count = static_cast<std::int32_t>(s.symbolic.graphs.size());
+  if (number >= 0 && number < count) return number;
+  raise_graph<refusals::symbolic_number>(s.b, r, extent::of(number), extent::of(count));
+}
 inline symbolic_tensor handle_of(graph_state& s, symbol t) {
   if (t == none) return {};
-  return {&s, t, look(s, t).generation};
+  return {&s, t, look(s, t).generation, s.identity->number};
 }
 inline symbolic_exec exec_handle(graph_state& s, std::int32_t e) {
   if (e == none) return {};

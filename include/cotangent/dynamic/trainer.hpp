@@ -33,7 +33,7 @@ template <class Optimiser> class trainer {
   std::vector<one> all_;
 
 public:
-  explicit trainer(Optimiser const& optimiser, std::vector<any_variable> const& parameters,
+  explicit trainer(Optimiser const& optimiser, variables const& parameters,
                    std::source_location where = std::source_location::current()) {
     for (any_variable const& x : parameters) {
       detail::request const r{"trainer", 7, nullptr, 0, where};

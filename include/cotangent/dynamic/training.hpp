@@ -42,8 +42,8 @@ void add_step(graph& g, Optimiser const& optimiser, any_expr const& parameter, a
 } // namespace detail
 
 template <class Optimiser>
-training_step graph::apply_gradients(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
-                                     std::vector<any_expr> const& gradients, std::source_location where) {
+training_step graph::apply_gradients(Optimiser const& optimiser, expressions const& parameters,
+                                     expressions const& gradients, std::source_location where) {
   std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
   for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
   return steps(optimiser, parameters, gradients, updatable, where);
@@ -51,8 +51,8 @@ training_step graph::apply_gradients(Optimiser const& optimiser, std::vector<any
 
 /// `updatable`: by symbol.
 template <class Optimiser>
-training_step graph::steps(Optimiser const& optimiser, std::vector<any_expr> const& parameters,
-                           std::vector<any_expr> const& gradients, std::vector<bool> const& updatable,
+training_step graph::steps(Optimiser const& optimiser, expressions const& parameters,
+                           expressions const& gradients, std::vector<bool> const& updatable,
                            std::source_location where) {
   builder& b = s_->b;
   detail::request r{"apply_gradients", 15, nullptr, 0, where};
@@ -76,7 +76,7 @@ training_step graph::steps(Optimiser const& optimiser, std::vector<any_expr> con
     r.operand_count = 0;
   }
   training_step step;
-  step.gradients = gradients;
+  step.gradients.assign(gradients.begin(), gradients.end());
   step.rate = expr<double>(declare(element::float64, "rate", {}, where));
   detail::held_constant held{step.rate.id(), std::vector<unsigned char>(sizeof(double))};
   std::memcpy(held.bytes.data(), &optimiser.rate, sizeof(double));
@@ -99,7 +99,7 @@ training_step graph::steps(Optimiser const& optimiser, std::vector<any_expr> con
 
 template <class Optimiser>
 training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
-                              std::vector<any_expr> const& parameters, gradient_options const& options,
+                              expressions const& parameters, gradient_options const& options,
                               std::source_location where) {
   std::unique_ptr<builder> const before =
       s_->b.get().regions.size() > 1 ? std::make_unique<builder>(s_->b) : nullptr;

@@ -36,6 +36,9 @@ public:
   bool empty() const noexcept { return v_ == nullptr; }
 };
 
+/// Variables of any elements: in braces, or a vector, an array or a span.
+using variables = list_of<any_variable>;
+
 /// A tensor of eager mode: operations on it run as they are written. Its element is in its type, its extents are not.
 /// `x(i, j)` is a copy, through which gradients go.
 ///
@@ -81,7 +84,10 @@ public:
     return s;
   }
   int rank() const { return is_number_ ? 0 : dims().rank; }
-  std::int64_t extent(int axis) const { return dims().size[axis]; }
+  /// Throws: `shape_error` for an axis that is not there.
+  std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
+    return detail::extent_at(shape(), axis, where);
+  }
   std::int64_t size() const { return shape().size().number; }
 
   /// Its elements, until it gets others or its last name goes.
@@ -166,6 +172,11 @@ public:
     return detail::eager_lift(where, fn, a...);
   }
   cotangent::detail::standing standing() const noexcept { return {}; }
+  void* graph_held() const noexcept { return nullptr; }
+  struct undo { // nothing is built
+    explicit undo(void*) noexcept {}
+    void keep() noexcept {}
+  };
 
 private:
   dimensions const& dims() const {

@@ -77,6 +77,8 @@ struct convert : extend::primitive<operation_kind::elementwise, 1> {
   static constexpr float cost = 1;
   static constexpr void infer(inference& r) {
     r.like(0);
+    if (r.attribute[0] < 0 || r.attribute[0] >= element_count)
+      return r.refuse<refusals::convert_element>(r.attribute[0] < 0 ? element_count : r.attribute[0], element_count);
     r.type = static_cast<element>(r.attribute[0]);
   }
   static constexpr void adjoint(adjoint_rule& r) {

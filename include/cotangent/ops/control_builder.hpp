@@ -63,6 +63,7 @@ protected:
   array<symbol> captures_;
   array<symbol> values_; // from around, that the first inputs of each region stand for
   open_region* open_ = nullptr;
+  int settled_ = 0; // captures that were there when the region was opened
 
   constexpr explicit control_builder(builder& b) : b_(b), parent_(b.region) {}
   constexpr control_builder(control_builder const&) = delete;
@@ -87,6 +88,7 @@ protected:
   constexpr void open(open_region& r) {
     r.region = b_.open_region();
     open_ = &r;
+    settled_ = captures_.size();
   }
   constexpr void close() {
     b_.close_region(open_->region);
@@ -131,11 +133,16 @@ public:
       if (t != none) all.push(t);
     return all;
   }
-  /// Forgets the symbols from `first` on: the builder takes them back.
+  /// Forgets the symbols from `first` on, and captures that no region knows then: the builder takes them back.
   constexpr void forget(symbol first) {
     if (open_ == nullptr) return;
-    for (symbol& t : open_->captured)
+    array<symbol>& here = open_->captured;
+    for (symbol& t : here)
       if (t >= first) t = none;
+    while (captures_.size() > settled_ && (here.size() < captures_.size() || here.back() == none)) {
+      if (here.size() == captures_.size()) (void)here.pop();
+      (void)captures_.pop();
+    }
   }
 };
 

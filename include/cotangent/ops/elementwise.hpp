@@ -21,6 +21,7 @@ namespace refusals {
 COTANGENT_REFUSAL_TYPES(elements_differ, is, element_of_left, element_of_right, "cotangent: both operands must have one element type; convert one with ct::convert<T>(x)")
 COTANGENT_REFUSAL_TYPES(element_not_floating, is, element_of_operand, floating, "cotangent: this operation needs float or double; convert the operand with ct::convert<double>(x)")
 COTANGENT_REFUSAL_TYPES(element_not_numeric, is, element_of_the_operand, numeric, "cotangent: this operation needs numbers; convert the operand with ct::convert<T>(x)")
+COTANGENT_REFUSAL(convert_element, less_than, element_given, element_types, "cotangent: convert: the element must be the number of one of ct::element")
 COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean, "cotangent: the condition must be a bool expression, such as x > 0")
 // clang-format on
 } // namespace refusals

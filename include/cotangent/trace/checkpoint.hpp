@@ -19,29 +19,51 @@ concept holds_values = requires(A const& a) {
   a.end();
 };
 
-/// Whether leaves of an argument are expressions of a graph that is made at run time, alone or in rows.
-template <class A> consteval bool find_open() {
-  if constexpr (open_expr<A>) return true;
+struct no_leaf {};
+template <class... X> struct leaf_among {
+  using type = no_leaf;
+};
+template <class X, class... Rest> struct leaf_among<X, Rest...> {
+  using type = X;
+};
+template <class... Rest> struct leaf_among<no_leaf, Rest...> : leaf_among<Rest...> {};
+
+/// The first leaf of arguments that is an expression of a graph that is made at run time, alone or in rows.
+template <class A> consteval auto find_open_leaf() {
+  if constexpr (open_expr<A>) return std::type_identity<A>{};
   else if constexpr (is_inner<A>)
     return []<class... Part>(parts<Part...>) {
-      return (false || ... || find_open<Part>());
+      return leaf_among<typename decltype(find_open_leaf<Part>())::type...>{};
     }(typename parts_of<A>::type{});
   else if constexpr (holds_values<A>) {
-    if constexpr (std::is_same_v<typename A::value_type, A>) return false;
-    else return find_open<typename A::value_type>();
-  } else return false;
+    if constexpr (std::is_same_v<typename A::value_type, A>) return leaf_among<>{};
+    else return find_open_leaf<typename A::value_type>();
+  } else return leaf_among<>{};
 }
+template <class... A> using open_leaf = typename leaf_among<typename decltype(find_open_leaf<A>())::type...>::type;
+template <class A> consteval bool find_open() { return !std::is_same_v<open_leaf<A>, no_leaf>; }
 
-/// The builder of the graph that such expressions belong to.
+/// The graph that such expressions belong to, and its builder.
 struct open_builder {
   builder* b = nullptr;
+  void* graph = nullptr;
   template <class X> void operator()(X const& x) {
     if constexpr (open_expr<X>) {
-      if (b == nullptr) b = x.standing().b;
+      if (b != nullptr) return;
+      b = x.standing().b;
+      graph = x.graph_held();
     } else if constexpr (find_open<X>())
       for (auto const& part : x) visit_leaves(part, *this);
   }
 };
+/// Calls a function that adds blocks and nodes; where it throws, the graph is as before.
+template <class Leaf, class F> auto all_or_nothing(open_builder const& found, F const& f) {
+  kept_block const outer(*found.b);
+  typename Leaf::undo back(found.graph);
+  auto y = f();
+  back.keep();
+  return y;
+}
 
 template <class F> struct checkpoint_function : like_function<checkpoint_function<F>, F> {
   using like_function<checkpoint_function, F>::like_function;
@@ -59,9 +81,10 @@ template <class F> struct checkpoint_function : like_function<checkpoint_functio
     open_builder found;
     (visit_leaves(args, found), ...);
     if (found.b == nullptr) return this->f(args...);
-    kept_block const outer(*found.b);
-    (void)found.b->open_block();
-    return this->f(args...);
+    return all_or_nothing<open_leaf<Args...>>(found, [&] {
+      (void)found.b->open_block();
+      return this->f(args...);
+    });
   }
 };
 template <class F> struct outermost<checkpoint_function<F>> : outermost<F> {};

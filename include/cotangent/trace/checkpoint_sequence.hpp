@@ -72,43 +72,38 @@ public:
 
 inline namespace COTANGENT_ABI {
 
-/// The builder of expressions of any kind.
-struct any_builder {
-  builder* b = nullptr;
-  template <class X> constexpr void operator()(X const& x) {
-    if (b != nullptr) return;
-    if constexpr (is_expr<X>) b = x.standing().b;
-    else if constexpr (find_open<X>()) {
-      open_builder found;
-      found(x);
-      b = found.b;
-    }
-  }
-};
-
 template <class F> struct sequence_function {
   [[no_unique_address]] F f;
   sequence_options options;
 
   template <class X, class Layers> constexpr auto operator()(X const& x, Layers const& layers) const {
-    any_builder found;
-    visit_leaves(x, found);
-    if constexpr (tuple_sized<Layers>) {
-      sequence_blocks blocks(found.b, static_cast<int>(std::tuple_size<Layers>::value), options);
-      if (found.b == nullptr) return from<0>(blocks, x, layers);
-      kept_block const outer(*found.b);
-      return from<0>(blocks, x, layers);
+    static_assert(tuple_sized<Layers> || holds_values<Layers>,
+                  "cotangent: checkpoint_sequence: the layers must be an array, a tuple or a container");
+    if constexpr (find_open<X>()) {
+      open_builder found;
+      visit_leaves(x, found);
+      if (found.b == nullptr) return layer_by_layer(nullptr, x, layers);
+      return all_or_nothing<open_leaf<X>>(found, [&] { return layer_by_layer(found.b, x, layers); });
     } else {
-      static_assert(holds_values<Layers>,
-                    "cotangent: checkpoint_sequence: the layers must be an array, a tuple or a container");
-      sequence_blocks blocks(found.b, static_cast<int>(layers.size()), options);
-      if (found.b == nullptr) return each(blocks, x, layers);
+      found_builder found;
+      visit_leaves(x, found);
+      if (found.b == nullptr) return layer_by_layer(nullptr, x, layers);
       kept_block const outer(*found.b);
-      return each(blocks, x, layers);
+      return layer_by_layer(found.b, x, layers);
     }
   }
 
 private:
+  template <class X, class Layers>
+  constexpr auto layer_by_layer(builder* b, X const& x, Layers const& layers) const {
+    if constexpr (tuple_sized<Layers>) {
+      sequence_blocks blocks(b, static_cast<int>(std::tuple_size<Layers>::value), options);
+      return from<0>(blocks, x, layers);
+    } else {
+      sequence_blocks blocks(b, static_cast<int>(layers.size()), options);
+      return each(blocks, x, layers);
+    }
+  }
   template <std::size_t I, class X, class Layers>
   constexpr auto from(sequence_blocks& blocks, X const& x, Layers const& layers) const {
     if constexpr (I == std::tuple_size<Layers>::value) return x;

@@ -54,8 +54,8 @@ public:
     ::operator delete(first_, std::align_val_t{64});
     first_ = nullptr;
     bytes_ = 0;
-    first_ = ::operator new(bytes, std::align_val_t{64});
-    bytes_ = bytes;
+    first_ = elements_on_heap(bytes);
+    bytes_ = first_ == nullptr ? 0 : bytes;
     return first_;
   }
 };

@@ -77,15 +77,18 @@ concept right_operand = !std::same_as<B, refused>;
 
 /// A total order of expression types. `x == y` also looks for `y == x`: of two types only one may answer.
 template <class A, class B> consteval bool comes_before() {
-  if (A::type != B::type) return A::type < B::type;
-  if (A::rank != B::rank) return A::rank < B::rank;
-  for (int k = 0; k < A::rank; ++k)
-    if (std::uint64_t const a = hash_value(A::extents[k]), b = hash_value(B::extents[k]); a != b)
-      return a < b;
-  return false;
+  if constexpr (open_expr<A> || open_expr<B>) return open_expr<A> && (!open_expr<B> || A::type < B::type);
+  else {
+    if (A::type != B::type) return A::type < B::type;
+    if (A::rank != B::rank) return A::rank < B::rank;
+    for (int k = 0; k < A::rank; ++k)
+      if (std::uint64_t const a = hash_value(A::extents[k]), b = hash_value(B::extents[k]); a != b)
+        return a < b;
+    return false;
+  }
 }
 template <class A, class B>
-concept answers_for = is_expr<B> && comes_before<A, B>();
+concept answers_for = (is_expr<B> || open_expr<B>) && comes_before<A, B>();
 
 // In trace/lift.hpp.
 template <class A> constexpr std::source_location place_of(A const& a);
@@ -168,7 +171,7 @@ template <class X> struct operators {
     return binary<op::equal>(a.where, a.value, b.value);
   }
   template <right_operand R>
-    requires(!is_expr<R> && !std::is_same_v<R, X>)
+    requires(!is_expr<R> && !open_expr<R>)
   friend constexpr auto operator==(located<X> a, R const& b) {
     return binary<op::equal>(a.where, a.value, b);
   }
@@ -189,7 +192,7 @@ template <class X> struct operators {
     return binary<op::not_equal>(a.where, a.value, b.value);
   }
   template <right_operand R>
-    requires(!is_expr<R> && !std::is_same_v<R, X>)
+    requires(!is_expr<R> && !open_expr<R>)
   friend constexpr auto operator!=(located<X> a, R const& b) {
     return binary<op::not_equal>(a.where, a.value, b);
   }

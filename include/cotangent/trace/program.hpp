@@ -163,7 +163,7 @@ public:
       workspace_memory const w = memory_of_workspace(workspace);
       std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
       if (status const s = m.settle(w, needed); s != status::ok) return s;
-      if (needed != 0 && (w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
+      if (needed != 0 && (w.first == nullptr || w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
         return status::workspace_too_small;
       return run_with(w.first, m.inputs, m.outputs, m.sizes);
     }
@@ -309,7 +309,7 @@ private:
   }
   static void report(status s) {
     message text("cotangent: call: ");
-    raise_if_offered<shape_error>(text.put(text_of(s)));
+    raise_status(s, text.put(text_of(s)));
   }
 };
 

@@ -240,7 +240,7 @@ private:
   }
   static void report(status s) {
     message text("cotangent: vjp: ");
-    raise_if_offered<shape_error>(text.put(text_of(s)));
+    raise_status(s, text.put(text_of(s)));
   }
 
   constexpr gradients pull(collected const& from) const {

@@ -27,7 +27,7 @@ namespace detail {
 constexpr int axis_of(term x, int axis) {
   int const rank = x.rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -axis - 1 : axis, rank, x.b->place);
+  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -(axis + 1) : axis, rank, x.b->place);
   return 0;
 }
 

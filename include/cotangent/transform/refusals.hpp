@@ -9,7 +9,7 @@
 namespace cotangent::refusals {
 
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangent: gradient: an output that is not a scalar needs a cotangent; sum it, or use ct::vjp")
+COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangent: gradient: an output that is not a scalar must have a cotangent; sum it, or give one as a seed: g.gradient(outputs, wrt, seeds), e.backward(y, seed)")
 COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, "cotangent: gradient: a cotangent must have the shape of its output")
 COTANGENT_REFUSAL(not_differentiable, has, operation_needed, derivative, "cotangent: gradient: every operation on the way to the output must have a derivative; give the operation partial, or adjoint and tangent, or a derivative of derivative_kind::zero")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")

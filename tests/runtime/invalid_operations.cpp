@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/dynamic/convolution.hpp>
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/network.hpp>
+#include <cotangent/dynamic/random.hpp>
+
+#include "../words.hpp"
+
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Operands and numbers that operations of a graph refuse, and the edges of those that they take.
+
+namespace {
+
+namespace ct = cotangent;
+namespace dynamic = cotangent::dynamic;
+using I = std::int64_t;
+constexpr I MAX = INT64_MAX, MIN = INT64_MIN;
+
+TEST_CASE("Movements name axes and sizes that fit") {
+  CHECK(refused("reshape: the result must have as many elements as the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::reshape(a, {5});
+  }));
+  CHECK(refused("dynamic: a size must be at least 0, and all together must fit 64 bits", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::reshape(a, {-1, -4});
+  }));
+  CHECK(refused("dynamic: a size must be at least 0, and all together must fit 64 bits", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {0});
+    (void)ct::reshape(a, {I(1) << 32, I(1) << 32});
+  }));
+  CHECK(refused("permute: every axis of the operand must be named once", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::permute(a, {0, 0});
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::permute(a, {0, 2});
+  }));
+  CHECK(refused("permute: every axis of the operand must be named once", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::permute(a, {0});
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::permute(a, {0, INT_MAX});
+  }));
+  CHECK(refused("split: the number of parts must divide the extent of the axis, which must be a number", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::split(a, 0, 0);
+  }));
+  CHECK(refused("split: the number of parts must divide the extent of the axis, which must be a number", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::split(a, -1, 0);
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::split(a, 2, 3);
+  }));
+  CHECK(refused("split: the sizes must be at least 0 and add up to the extent of the axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::split(a, {5, -1}, 0);
+  }));
+  CHECK(refused("the shapes of both operands must be equal axis by axis from the last, or 1", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::broadcast_to(a, {3});
+  }));
+  CHECK(refused("dynamic: a size must be at least 0, and all together must fit 64 bits", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {1});
+    (void)ct::broadcast_to(a, {-3});
+  }));
+}
+
+TEST_CASE("Reductions name axes that are there, once") {
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::sum(a, {2});
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::sum(a, {-3});
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::sum(a, {INT_MIN});
+  }));
+  CHECK(refused("the axes of a reduction must be different", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::sum(a, {0, 0});
+  }));
+  CHECK(refused("the axes of a reduction must be different", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::sum(a, {0, -2});
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::softmax(a, 5);
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    (void)ct::softmax(a, -1);
+  }));
+  CHECK(refused("an axis must be less than the rank of the operand", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::argmax(a, -9);
+  }));
+  dynamic::graph g; // of nothing it is 0
+  auto const a = g.input<double>("a", {4, 0});
+  auto const at = ct::argmax(a, 1);
+  auto p = g.compile({at});
+  p.bind(a, std::vector<double>());
+  p.run();
+  CHECK(p.value(at)(0) == 0);
+}
+
+TEST_CASE("Indices that are out of range are reported") {
+  CHECK(refused("run: an index is out of range", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {0, 3});
+    auto i = g.input<I>("i", {2});
+    auto y = ct::gather(a, i);
+    auto p = g.compile({y});
+    std::vector<double> x;
+    std::vector<I> k{0, 1};
+    p.bind(a, x);
+    p.bind(i, k);
+    p.run();
+  }));
+  CHECK(refused("run: an index is out of range", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2, 3});
+    auto i = g.input<I>("i", {2});
+    auto y = ct::scatter_add<0>(a, i);
+    auto p = g.compile({y});
+    std::vector<double> x(6, 1);
+    std::vector<I> k{0, 1};
+    p.bind(a, x);
+    p.bind(i, k);
+    p.run();
+  }));
+  CHECK(refused("run: an index is out of range", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2, 0});
+    auto i = g.input<I>("i", {2});
+    auto y = ct::batch_take(a, i);
+    auto p = g.compile({y});
+    std::vector<double> x;
+    std::vector<I> k{0, 1};
+    p.bind(a, x);
+    p.bind(i, k);
+    p.run();
+  }));
+  CHECK(refused("run: an index is out of range", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {3});
+    auto i = g.input<I>("i", {4});
+    auto y = ct::gather(a, i);
+    auto p = g.compile({y});
+    std::vector<double> x{1, 2, 3};
+    std::vector<I> k{MIN, MAX, -1, 3};
+    p.bind(a, x);
+    p.bind(i, k);
+    p.run();
+  }));
+}
+
+TEST_CASE("Positions and ranges lie within their axis") {
+  CHECK(refused("an index must be less than the extent of its axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(5);
+  }));
+  CHECK(refused("an index must be less than the extent of its axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(MIN);
+  }));
+  CHECK(refused("an index must be less than the extent of its axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(-5);
+  }));
+  CHECK(refused("ct::range<start, stop, step>: the step must be at least 1, and must be 1 along an axis "
+                "whose extent has a name",
+                [] {
+                  dynamic::graph g;
+                  auto a = g.input<double>("a", {4});
+                  (void)a(dynamic::between(0, 4, 0));
+                }));
+  CHECK(refused("ct::range<start, stop, step>: the step must be at least 1, and must be 1 along an axis "
+                "whose extent has a name",
+                [] {
+                  dynamic::graph g;
+                  auto a = g.input<double>("a", {4});
+                  (void)a(dynamic::between(0, 4, -1));
+                }));
+  CHECK(refused("a range must lie within its axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(MIN, MAX, 1));
+  }));
+  CHECK(refused("a range must lie within its axis", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(3, 1));
+  }));
+  CHECK(refused("x(i, j, ...): there must not be more indices than axes", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(0, 0);
+  }));
+}
+
+TEST_CASE("Products, dropout and windows refuse what does not fit") {
+  CHECK(refused("matmul: the columns of the left operand must equal the rows of the right", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 3});
+    (void)ct::matmul(a, a);
+  }));
+  CHECK(refused("matmul: both operands must be matrices", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)ct::matmul(a, a);
+  }));
+  CHECK(refused("dropout: the rate must be at least 0 and less than 1", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    auto k = g.input<I>("k");
+    (void)ct::dropout(a, 1.0, k);
+  }));
+  CHECK(refused("dropout: the rate must be at least 0 and less than 1", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    auto k = g.input<I>("k");
+    (void)ct::dropout(a, NAN, k);
+  }));
+  CHECK(refused("dropout: the rate must be at least 0 and less than 1", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    auto k = g.input<I>("k");
+    (void)ct::dropout(a, -1.0, k);
+  }));
+  CHECK(refused(
+      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a", {4, 4, 1});
+        auto w = g.input<double>("w", {2, 2, 1, 1});
+        (void)ct::conv2d(a, w, {.stride = 0});
+      }));
+  CHECK(refused("a window must fit into the image with its border", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 4, 1});
+    auto w = g.input<double>("w", {2, 2, 1, 1});
+    (void)ct::conv2d(a, w, {.dilation = INT_MAX});
+  }));
+  CHECK(refused(
+      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a", {4, 4, 1});
+        auto w = g.input<double>("w", {2, 2, 1, 1});
+        (void)ct::conv2d(a, w, {.groups = 0});
+      }));
+  CHECK(refused(
+      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a", {4, 4, 1});
+        auto w = g.input<double>("w", {2, 2, 1, 1});
+        (void)ct::conv2d(a, w, {.groups = -1});
+      }));
+  CHECK(refused(
+      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a", {4, 4, 1});
+        (void)ct::max_pool2d(a, {.window = 0});
+      }));
+  CHECK(refused("max_pool2d, avg_pool2d: the padding must be less than the window, which else would lie "
+                "outside of the image",
+                [] {
+                  dynamic::graph g;
+                  auto a = g.input<double>("a", {4, 4, 1});
+                  (void)ct::max_pool2d(a, {.window = 2, .padding = 2});
+                }));
+  CHECK(refused("a window must fit into the image with its border", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4, 4, 1});
+    (void)ct::max_pool2d(a, {.window = 5, .stride = INT_MAX});
+  }));
+  CHECK(refused("gather: the result must have at most 8 axes", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2, 2, 2, 2, 2, 2, 2, 2});
+    auto i = g.input<I>("i", {2, 2});
+    (void)ct::gather(x, i);
+  }));
+  CHECK(refused("one_hot: the labels must have at most 7 axes", [] {
+    dynamic::graph g;
+    auto x = g.input<I>("x", {2, 2, 2, 2, 2, 2, 2, 2});
+    (void)ct::one_hot<3>(x);
+  }));
+}
+
+TEST_CASE("Numbers that an integer cannot hold are converted to the smallest one") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {8});
+  auto const wide = ct::convert<I>(x);
+  auto const narrow = ct::convert<std::int32_t>(x);
+  auto p = g.compile({wide, narrow, ct::convert<bool>(x)});
+  p.bind(x,
+         std::vector<double>{NAN, INFINITY, -INFINITY, 1e300, -1e300, 9.3e18, 2147483648.0, -2147483649.0});
+  p.run();
+  for (int k = 0; k < 8; ++k) {
+    if (k < 6) CHECK(p.value(wide)(k) == MIN);
+    CHECK(p.value(narrow)(k) == INT_MIN);
+  }
+}
+
+/// Arithmetic of integers at the ends of their range wraps around.
+template <class T> void check_wrapping() {
+  using U = std::make_unsigned_t<T>;
+  constexpr T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+  dynamic::graph g;
+  auto const x = g.input<T>("x", {64}), y = g.input<T>("y", {64});
+  auto const sum = x + y, difference = x - y, product = x * y, negative = -x, size = ct::abs(x),
+             all = ct::sum(x);
+  auto p = g.compile({sum, difference, product, negative, size, ct::sign(x), all});
+  T const ends[]{least, most, T(-1), T(0), T(1)};
+  std::vector<T> u, v;
+  for (int k = 0; k < 64; ++k) {
+    u.push_back(ends[k % 5]);
+    v.push_back(ends[k / 5 % 5]);
+  }
+  p.bind(x, u);
+  p.bind(y, v);
+  p.run();
+  U total = 0;
+  for (int k = 0; k < 64; ++k) {
+    auto const at = static_cast<std::size_t>(k);
+    U const a = static_cast<U>(u[at]), b = static_cast<U>(v[at]);
+    total = static_cast<U>(total + a);
+    CHECK(p.value(sum)(k) == static_cast<T>(a + b));
+    CHECK(p.value(difference)(k) == static_cast<T>(a - b));
+    CHECK(p.value(product)(k) == static_cast<T>(a * b));
+    CHECK(p.value(negative)(k) == static_cast<T>(0 - a));
+    CHECK(p.value(size)(k) == (u[at] < 0 ? static_cast<T>(0 - a) : u[at]));
+  }
+  CHECK(p.value(all) == static_cast<T>(total));
+}
+TEST_CASE("Integers wrap around") {
+  check_wrapping<std::int32_t>();
+  check_wrapping<std::int64_t>();
+}
+
+TEST_CASE("Powers with the largest exponents") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::pow(x, 1e308) + ct::pow(x, -1e308);
+  auto p = g.compile({y, g.gradient({y}, {x}).front()});
+  p.bind(x, 1.0);
+  p.run();
+  CHECK(double(p.value(y)) == 2);
+}
+
+TEST_CASE("A chain of 20,000 nodes is compiled without recursion") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto y = x;
+  for (int i = 0; i < 20000; ++i) y = ct::sin(y);
+  auto p = g.compile({g.gradient({y}, {x}).front()});
+  p.bind(x, 1.0);
+  p.run();
+}
+
+TEST_CASE("Commands of any attributes are made or refused") {
+  CHECK(refused<ct::shape_error>("convert: the element must be the number of one of ct::element", [] {
+    dynamic::graph g;
+    auto const s = g.symbolic();
+    auto const x = s.tensor<double>({2}, "x"), y = s.tensor<double>({2}, "y");
+    s.exec(dynamic::command::of<ct::op::convert>({255}), {x}, {y});
+    (void)s.compile({.outputs = {y}});
+  }));
+  using ct::info_of;
+  for (ct::operation const* const op :
+       {info_of<ct::op::convert>(), info_of<ct::op::sum>(), info_of<ct::op::reduce_max>(),
+        info_of<ct::op::arg_max>(), info_of<ct::op::permute>(), info_of<ct::op::concatenate>(),
+        info_of<ct::op::slice>(), info_of<ct::op::pad>(), info_of<ct::op::reshape>(),
+        info_of<ct::op::matmul>(), info_of<ct::op::constant>(), info_of<ct::op::iota>(),
+        info_of<ct::op::gather>(), info_of<ct::op::scatter_add>(), info_of<ct::op::size>()})
+    for (I const a : {I(0), I(1), I(-1), I(5), I(255), I(1) << 32, MAX, MIN})
+      for (std::size_t count : {1u, 2u, 4u, 13u})
+        for (std::size_t operands : {0u, 1u, 2u}) {
+          dynamic::graph g;
+          auto const s = g.symbolic();
+          auto const x = s.tensor<double>({2, 2}, "x"), y = s.tensor<double>({2, 2}, "y");
+          try {
+            s.exec(dynamic::command::of(op, std::vector<I>(count, a)),
+                   std::vector<dynamic::symbolic_tensor>(operands, x), {y});
+            std::vector<double> in{1, 2, 3, 4};
+            auto p = s.compile({.outputs = {y}});
+            if (operands != 0) p.bind(x, in);
+            p.run();
+          } catch (ct::error const&) {}
+        }
+}
+
+TEST_CASE("Tensors of 8 axes") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 2, 2, 2, 2, 2, 2, 2});
+  auto const y = ct::sum(ct::sin(ct::permute(x, {7, 6, 5, 4, 3, 2, 1, 0})) * x, {0, 2, 4, 6}), z = ct::sum(y);
+  auto const d = g.gradient({z}, {x}).front();
+  auto p = g.compile({z, d});
+  p.bind(x, std::vector<double>(256, .5));
+  p.run();
+  CHECK(double(p.value(z)) == Approx(128 * std::sin(.5)));
+}
+
+} // namespace

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic/split.hpp>
+
+#include "../words.hpp"
+
+#include <climits>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+// Programs and pullbacks: bindings, values, options, and objects that hold nothing.
+
+#if defined(__has_feature)
+#  if __has_feature(address_sanitizer)
+#    define TESTS_WITH_ADDRESS_SANITIZER
+#  endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(TESTS_WITH_ADDRESS_SANITIZER)
+// What cannot be allocated is null, as without the sanitizer, instead of an end of the program.
+extern "C" char const* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
+
+namespace {
+
+namespace ct = cotangent;
+namespace dynamic = cotangent::dynamic;
+using I = std::int64_t;
+
+TEST_CASE("Memory that is bound fits, and is there") {
+  CHECK(refused("bind: the memory of a result must be writable and outlive the program", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> const c(2);
+    p.bind(y, c);
+  }));
+  CHECK(refused("bind: memory of shape [3] must have the shape [2] of a", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto p = g.compile({a * 2.0});
+    std::vector<double> c(3);
+    p.bind(a, c);
+  }));
+  CHECK(refused("bind: memory of shape [] must have the shape [2] of a", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto p = g.compile({a * 2.0});
+    double c = 1;
+    p.bind(a, c);
+  }));
+  CHECK(refused("bind: memory of shape [0] must have the shape [2] of a", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto p = g.compile({a * 2.0});
+    std::vector<double> c;
+    p.bind(a, c);
+    p.run();
+  }));
+  CHECK(refused("run: every input that is read must be bound to memory", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::span<double> c(static_cast<double*>(nullptr), 2);
+    p.bind(a, c);
+    p.run();
+  }));
+  CHECK(refused("bind: the memory of a result must be writable and outlive the program", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(2, 1);
+    std::span<double> c(static_cast<double*>(nullptr), 2);
+    p.bind(a, x);
+    p.bind(y, c);
+    p.run();
+  }));
+  CHECK(refused("run: every input that is read must be bound to memory", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto p = g.compile({a * 2.0});
+    p.run();
+  }));
+  CHECK(refused("bind: results must not share memory", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto z = a * 3.0;
+    auto p = g.compile({y, z});
+    std::vector<double> x(2), o(2);
+    p.bind(a, x);
+    p.bind(y, o);
+    p.bind(z, o);
+    p.run();
+  }));
+  CHECK(refused("bind: a result must not overlap an input, unless it is that input", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(4);
+    std::span<double> s(x.data(), 2), t(x.data() + 1, 2);
+    p.bind(a, s);
+    p.bind(y, t);
+    p.run();
+  }));
+}
+
+TEST_CASE("Values are read after a run, at positions that exist") {
+  CHECK(refused("value: the program must have run before it has values", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    (void)p.value(y);
+  }));
+  CHECK(refused("dynamic: the indices", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(2);
+    p.bind(a, x);
+    p.run();
+    (void)p.value(y)(2);
+  }));
+  CHECK(refused("dynamic: the indices", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(2);
+    p.bind(a, x);
+    p.run();
+    (void)p.value(y)(-1);
+  }));
+  CHECK(refused("dynamic: the indices", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(2);
+    p.bind(a, x);
+    p.run();
+    (void)p.value(y)(1, 0);
+  }));
+  CHECK(refused("dynamic: a value of shape [2] must not be used as one element", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {2});
+    auto y = a * 2.0;
+    auto p = g.compile({y});
+    std::vector<double> x(2);
+    p.bind(a, x);
+    p.run();
+    double d = p.value(y);
+    (void)d;
+  }));
+  CHECK(refused("value: an expression must be a result of the program", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    auto y = a * a;
+    auto p = g.compile({y});
+    double x = 3;
+    p.bind(a, x);
+    p.run();
+    auto z = y * a;
+    (void)p.value(z);
+  }));
+}
+
+TEST_CASE("Programs and graphs that were moved from, or made from nothing, say so") {
+  CHECK(refused("program: a program must be compiled before it is used", [] {
+    dynamic::program p;
+    p.run();
+  }));
+  CHECK(refused("program: a program must be compiled before it is used", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    dynamic::program p;
+    double x = 1;
+    p.bind(a, x);
+  }));
+  CHECK(refused("program: a program must be compiled before it is used", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    dynamic::program p;
+    (void)p.value(a);
+  }));
+  CHECK(refused("program: a program must be compiled before it is used", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    auto p = g.compile({a * 2.0});
+    double x = 1;
+    p.bind(a, x);
+    p.run();
+    auto q = std::move(p);
+    p.run();
+  }));
+  CHECK(refused("graph: a graph must not be used after it was moved from", [] {
+    dynamic::graph g;
+    (void)g.input<double>("a");
+    dynamic::graph h = std::move(g);
+    (void)g.input<double>("b");
+  }));
+}
+
+TEST_CASE("A graph that was moved keeps its expressions, and may be assigned another graph") {
+  dynamic::graph g;
+  auto const a = g.input<double>("a");
+  dynamic::graph h = std::move(g);
+  auto const y = a * a;
+  auto p = h.compile({y});
+  p.bind(a, 3.0);
+  p.run();
+  CHECK(double(p.value(y)) == 9);
+  g = h;
+  CHECK(g.input<double>("b").rank() == 0);
+}
+
+TEST_CASE("A program stays as it was compiled when its graph changes or ends") {
+  dynamic::program p;
+  dynamic::expr<double> a, y;
+  {
+    dynamic::graph g;
+    a = g.input<double>("a");
+    y = a * a;
+    p = g.compile({y});
+    for (int i = 0; i < 1000; ++i) (void)ct::exp(a * double(i));
+    p.bind(a, 3.0);
+    p.run();
+    CHECK(double(p.value(y)) == 9);
+  }
+  p.bind(a, 4.0);
+  p.run();
+  CHECK(double(p.value(y)) == 16);
+}
+
+TEST_CASE("A program knows its graph, also where another one takes its address") {
+  auto g = std::make_unique<dynamic::graph>();
+  auto p = g->compile({g->input<double>("x") * 2.0});
+  for (int again = 0; again < 50; ++again) {
+    g.reset();
+    g = std::make_unique<dynamic::graph>();
+    auto const x = g->input<double>("x"), y = x * 2.0;
+    CHECK(refused<ct::graph_error>("belong to the graph that the program was compiled from",
+                                   [&] { p.bind(x, 1.0); }));
+    CHECK(refused<ct::graph_error>("belong to the graph that the program was compiled from",
+                                   [&] { (void)p.value(y); }));
+    auto const s = g->symbolic().symbol_of(x);
+    CHECK(refused<ct::graph_error>("belong to the graph that the program was compiled from",
+                                   [&] { p.bind(s, 1.0); }));
+  }
+}
+
+TEST_CASE("A copy of a graph is another graph") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x"), y = x * 2.0;
+  dynamic::graph const h = g;
+  auto p = g.compile({y});
+  CHECK(refused<ct::graph_error>("expressions of one graph", [&] { (void)h.compile({y}); }));
+  auto const there = dynamic::graph(h).symbolic().same(g.symbolic().symbol_of(x));
+  CHECK(refused<ct::graph_error>("belong to the graph that the program was compiled from",
+                                 [&] { p.bind(there, 1.0); }));
+}
+
+TEST_CASE("Every part of a split program that was moved from says so") {
+  dynamic::graph g;
+  auto const x = g.input<double>("x"), y = ct::sin(x);
+  auto s = g.split({y}, {x});
+  auto const moved = std::move(s);
+  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.run(); }));
+  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.saved_bytes(); }));
+  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.needs_input(x); }));
+  CHECK(refused<ct::graph_error>("made from nothing, or moved from",
+                                 [] { (void)dynamic::program().workspace_bytes(); }));
+  CHECK(refused<ct::shape_error>("must not be used as one element",
+                                 [] { (void)double(dynamic::values<double>()); }));
+}
+
+TEST_CASE("Updates are of inputs, once each") {
+  CHECK(refused("update: what is updated must be an input of the graph", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    auto y = a * a;
+    (void)g.compile({}, {}, {.updates = {{y, a}}});
+  }));
+  CHECK(refused("update: an input must be updated by one value only", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    auto y = a * a;
+    (void)g.compile({}, {}, {.updates = {{a, y}, {a, a}}});
+  }));
+  CHECK(refused("update: the new value must have the element and the shape of the input", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a");
+    auto y = g.input<double>("b", {2});
+    (void)g.compile({}, {}, {.updates = {{a, y}}});
+  }));
+  CHECK(refused("run: an input that is updated must be bound to memory that can be written", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {1});
+    auto p = g.compile({}, {}, {.updates = {{a, a * a}}});
+    std::vector<double> const c(1);
+    p.bind(a, c);
+    p.run();
+  }));
+}
+
+TEST_CASE("Budgets and tape limits below the least that is needed are refused") {
+  CHECK(refused("fit: the budget must hold the smallest program that computes this", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {100});
+    auto y = ct::sum(ct::softmax(ct::exp(ct::sin(a)), 0) * ct::cos(a));
+    auto d = g.gradient({y}, {a}).front();
+    (void)g.compile({y, d}, {}, {.fit = 1});
+  }));
+  CHECK(refused("fit: the budget must hold the smallest program that computes this", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {100});
+    auto y = ct::sum(ct::softmax(ct::exp(ct::sin(a)), 0));
+    (void)g.compile({y}, {}, {.fit = -1});
+  }));
+  CHECK(refused(
+      "gradient: the tape limit must hold the carried values of a loop and the record of one iteration", [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a");
+        auto y = ct::for_loop(100, [](auto, auto s) { return ct::sin(s); }, a);
+        (void)g.gradient({y}, {a}, {}, {.tape = {.limit = 1}});
+      }));
+  CHECK(refused(
+      "gradient: the tape limit must hold the carried values of a loop and the record of one iteration", [] {
+        dynamic::graph g;
+        auto a = g.input<double>("a");
+        auto y = ct::for_loop(100, [](auto, auto s) { return ct::sin(s); }, a);
+        (void)g.gradient({y}, {a}, {}, {.tape = {.limit = -1}});
+      }));
+}
+
+TEST_CASE("Gradients are of floating outputs, with a cotangent for each") {
+  CHECK(refused("this operation needs float or double", [] {
+    dynamic::graph g;
+    auto a = g.input<I>("a");
+    auto x = g.input<double>("x");
+    (void)g.gradient(std::vector<dynamic::any_expr>{a * I(2)}, {x});
+  }));
+  CHECK(refused("this operation needs float or double", [] {
+    dynamic::graph g;
+    auto a = g.input<I>("a");
+    auto x = g.input<double>("x");
+    (void)g.gradient(std::vector<dynamic::any_expr>{x * x}, {a});
+  }));
+  CHECK(refused("gradient: an output that is not a scalar must have a cotangent", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    (void)g.gradient({x * x}, {x});
+  }));
+  CHECK(refused("gradient: a cotangent must have the shape of its output", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    (void)g.gradient({x * x}, {x}, {g.input<double>("d", {3})});
+  }));
+  CHECK(refused("both operands must have one element type", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    (void)g.gradient({x * x}, {x}, {g.input<float>("d", {2})});
+  }));
+  CHECK(refused("gradient: there must be one cotangent for each output, or none at all", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    (void)g.gradient({x * x}, {x}, {x, x});
+  }));
+  dynamic::graph empty;
+  CHECK(empty.gradient(std::vector<dynamic::any_expr>{}, {empty.input<double>("x", {2})}).size() == 1);
+  CHECK(refused("gradient: no output depends on what it is asked for", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x"), z = g.input<double>("z");
+    (void)g.gradient({x * x}, {z}, {}, ct::unreachable::error);
+  }));
+  CHECK(refused("gradient_of: a gradient must have been asked for with respect to this expression", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x");
+    (void)g.gradient_of(x);
+  }));
+  CHECK(refused("gradient: a sum of contributions must have their shape and element type", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    (void)g.gradient({ct::sum(x * ct::sin(x))}, {x}, {},
+                     {.sum = [](std::vector<dynamic::any_expr> const& v) -> dynamic::any_expr {
+                       return ct::sum(v[0].as<double>());
+                     }});
+  }));
+}
+
+TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that were asked for") {
+  CHECK(refused("pullback: a cotangent must be that of a floating output of the split program", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    auto y = ct::sin(x);
+    auto s = g.split({y}, {x});
+    std::vector<double> d(2);
+    s.bind(x, d);
+    auto b = s.run();
+    b.bind(x, d);
+    b.run();
+  }));
+  CHECK(refused("pullback: an output that is no number must be bound to a cotangent", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    auto y = ct::sin(x);
+    auto s = g.split({y}, {x});
+    std::vector<double> d(2);
+    s.bind(x, d);
+    auto b = s.run();
+    b.run();
+  }));
+  {
+    dynamic::expr<double> x, y;
+    std::vector<double> d(2, 0.5);
+    auto make = [&] {
+      dynamic::graph g;
+      x = g.input<double>("x", {2});
+      y = ct::sin(x);
+      auto s = g.split({y}, {x});
+      s.bind(x, d);
+      return s.run();
+    };
+    auto b = make(); // the graph and the split program have ended
+    b.bind(y, d);
+    b.run();
+    CHECK(b.value(x)(1) == Approx(.5 * std::cos(.5)));
+  }
+  CHECK(refused("value: the gradient must be with respect to this expression", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    auto y = ct::sin(x);
+    auto s = g.split({y}, {x});
+    std::vector<double> d(2);
+    s.bind(x, d);
+    auto b = s.run();
+    b.bind(y, d);
+    b.run();
+    (void)b.value(y);
+  }));
+  CHECK(refused("value: the program must have run before it has values", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    auto y = ct::sin(x);
+    auto s = g.split({y}, {x});
+    std::vector<double> d(2);
+    s.bind(x, d);
+    auto b = s.run();
+    (void)b.value(x);
+  }));
+  CHECK(refused("program: a program must be compiled before it is used", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {2});
+    auto y = ct::sin(x);
+    auto s = g.split({y}, {x});
+    std::vector<double> d(2);
+    s.bind(x, d);
+    auto b = s.run();
+    b.bind(y, d);
+    auto c = std::move(b);
+    b.run();
+  }));
+}
+
+TEST_CASE("Too little memory is a memory_error") {
+  CHECK(refused<ct::memory_error>("memory: there must be enough memory for", [] {
+    dynamic::graph g;
+    auto y = g.full({I(1) << 59}, 1.0);
+    auto p = g.compile({y});
+    p.run();
+  }));
+  CHECK(refused<ct::memory_error>("memory: there must be enough memory for", [] {
+    dynamic::graph g;
+    auto y = g.full({I(1) << 50}, 1.0);
+    auto p = g.compile({y});
+    p.run();
+  }));
+}
+
+TEST_CASE("A tensor, and a static program, for which there is too little memory throw memory_error") {
+  CHECK(refused<ct::memory_error>("memory: there must be enough memory for",
+                                  [] { ct::tensor<double, "n"> const x(I(1) << 50); }));
+  dynamic::graph g; // of a sum no element is kept
+  auto const y = ct::sum(g.full({I(1) << 50}, 1.0));
+  auto p = g.compile({y});
+  p.run();
+  CHECK(double(p.value(y)) == std::ldexp(1.0, 50));
+}
+
+TEST_CASE("A run without a workspace, or with one that is not aligned, is refused") {
+  static constexpr auto f = [](auto x) {
+    return ct::sum(ct::softmax(ct::reshape<8, 8>(x)) * ct::reshape<8, 8>(x));
+  };
+  using P = ct::program<decltype(f), ct::tensor<double, 64>>;
+  ct::tensor<double, 64> x;
+  x.fill(1);
+  double y = 0;
+  void *const none = nullptr, *const aligned = ::operator new(P::workspace_bytes + 64, std::align_val_t{64});
+  CHECK(P::run(none, std::tie(x), std::tie(y)) == ct::status::workspace_too_small);
+  CHECK(P::run(nullptr, std::tie(x), std::tie(y)) == ct::status::workspace_too_small);
+  std::vector<char> empty;
+  CHECK(P::run(empty, std::tie(x), std::tie(y)) == ct::status::workspace_too_small);
+  void* const displaced = static_cast<char*>(aligned) + 8;
+  CHECK(P::run(displaced, std::tie(x), std::tie(y)) == ct::status::workspace_too_small);
+  CHECK(P::run(aligned, std::tie(x), std::tie(y)) == ct::status::ok);
+  ::operator delete(aligned, std::align_val_t{64});
+}
+
+} // namespace
