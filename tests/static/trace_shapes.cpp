@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <tuple>
 
 namespace ct = cotangent;
 
@@ -46,3 +47,22 @@ inline constexpr auto weighed = [](auto x) {
   return ct::sum(ct::stack<1>(x(0), x(1) * x(0)) * ct::transpose(x));
 };
 static_assert(ct::grad(weighed)(m) == ct::tensor<double, 2, 3>{{18, 29, 42}, {8, 20, 36}});
+
+inline constexpr auto braces = [](auto q) {
+  auto const s = ct::sin(q), c = ct::cos(q);
+  ct::expr<double, 2, 2> const r{{c, -s}, {s, c}};
+  ct::expr<double, 3> const v{q, 1, q * q};
+  ct::expr<double, 2, 1, 2> const cube{{{q, 2}}, {{3, v(2)}}};
+  ct::expr<double, 2, 3> const same{{1, 1, 1}, {1, 1, 1}};
+  ct::expr<double, 1> const one{q};
+  return std::tuple(ct::sum(r * ct::transpose(r)), v, cube, same, one, ct::matmul(r, ct::transpose(r))(0, 0));
+};
+static_assert([] {
+  auto const [x, v, cube, same, one, unit] = ct::compiled(braces)(2.0);
+  return v == ct::tensor<double, 3>{2, 1, 4} && cube == ct::tensor<double, 2, 1, 2>{{{2, 2}}, {{3, 4}}} &&
+         same == ct::tensor<double, 2, 3>{{1, 1, 1}, {1, 1, 1}} && one(0) == 2 && unit > 0.99 && unit < 1.01;
+}());
+inline constexpr auto quadratic = [](auto q, auto w) {
+  return ct::sum(ct::expr<double, 2, 2>{{q, q * q}, {1, 2 * q}} * w);
+};
+static_assert(ct::grad(quadratic)(3.0, ct::tensor<double, 2, 2>{{1, 2}, {3, 4}}) == 1 + 12 + 8);

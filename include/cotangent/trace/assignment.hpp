@@ -63,7 +63,7 @@ template <class Part> constexpr Part write_value(Part const& part, origin const*
   return value;
 }
 
-template <class Part, class Y> constexpr Part assign_part(Part const& part, origin const* from, Y const& y) {
+template <class Part, class Y> constexpr auto assign_part(Part const& part, origin const* from, Y const& y) {
   using T = typename Part::value_type;
   if constexpr (std::is_same_v<Y, Part>) return detail::write_value(part, from, y);
   else if constexpr (std::is_same_v<Y, refused>) return part;

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPR_HPP
 #define COTANGENT_TRACE_EXPR_HPP
 
+#include <cotangent/core/braces.hpp>
 #include <cotangent/core/layout.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/trace/operators.hpp>
@@ -62,8 +63,12 @@ struct subscript : origin {
       : index(static_cast<std::int64_t>(i)), here(w) {}
 };
 
-// In trace/indexing.hpp.
-template <class Part, class Y> constexpr Part assign_part(Part const& part, origin const* from, Y const& y);
+template <int Rank, extent... E> inline constexpr bool takes_braces =
+    sizeof...(E) == Rank && (E.is_number() && ...);
+// In trace/braces.hpp.
+template <class X, brace_sizes... Size, class... Row> constexpr X braced(Row const&... row);
+// In trace/assignment.hpp.
+template <class Part, class Y> constexpr auto assign_part(Part const& part, origin const* from, Y const& y);
 
 /// What follows an expression that was to be printed.
 template <class Stream> struct silent_stream {
@@ -179,6 +184,21 @@ public:
   template <detail::literal L>
     requires(sizeof...(E) == 0)
   constexpr expr(L value) noexcept(detail::literal_meets<L, T>()) : at_(detail::standing_of<T>(value)) {}
+  /// Braces, where the extents are numbers: an expression or a literal for each element.
+  template <class... Value>
+    requires(detail::takes_braces<1, E...> && sizeof...(Value) != 0 &&
+             (std::is_convertible_v<Value, expr<T>> && ...) && !(std::is_same_v<Value, expr> || ...))
+  constexpr explicit(sizeof...(Value) == 1) expr(Value const&... value)
+      : expr(detail::braced<expr, detail::brace_sizes{{sizeof...(Value)}}>(expr<T>(value)...)) {}
+  template <std::size_t... Second>
+    requires(detail::takes_braces<2, E...> && sizeof...(Second) != 0)
+  constexpr explicit(sizeof...(Second) == 1) expr(expr<T> const (&... row)[Second])
+      : expr(detail::braced<expr, detail::brace_sizes{{sizeof...(Second), Second}}...>(row...)) {}
+  template <std::size_t... Second, std::size_t... Third>
+    requires(detail::takes_braces<3, E...> && sizeof...(Second) != 0)
+  constexpr explicit(sizeof...(Second) == 1) expr(expr<T> const (&... row)[Second][Third])
+      : expr(detail::braced<expr, detail::brace_sizes{{sizeof...(Second), Second, Third}}...>(row...)) {}
+
   /// What a tracer makes.
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s, detail::origin const* from = nullptr) : at_(s), from_(from) {}
@@ -201,7 +221,7 @@ public:
   constexpr expr operator=(expr const& y) && { return detail::assign_part(*this, from_, y); }
   template <class Y>
     requires(!std::is_same_v<Y, expr>)
-  constexpr expr operator=(Y const& y) && {
+  constexpr auto operator=(Y const& y) && { // deduced: then errors name the line of the user
     return detail::assign_part(*this, from_, y);
   }
 

@@ -5,6 +5,7 @@
 // Expressions, the functions of them, and what makes programs of functions.
 
 #include <cotangent/trace/assignment.hpp>
+#include <cotangent/trace/braces.hpp>
 #include <cotangent/trace/checkpoint.hpp>
 #include <cotangent/trace/checkpoint_sequence.hpp>
 #include <cotangent/trace/expr.hpp>
