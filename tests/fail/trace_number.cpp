@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: (cannot convert|no viable conversion from) .*expr<double>. to .double.
+// EXPECT: (cannot convert|no viable conversion from) .*expr<double>.{1,2} to .double.
 // ERRORS: 3
 // LINES: g++ 55, clang 45
 #include <cotangent/cotangent.hpp>
