@@ -226,20 +226,20 @@ public:
   }
 
   /// The number of elements, a constant. Refuses: an extent that has a name.
-  static constexpr std::int64_t size() noexcept {
-    if constexpr ((E.is_number() && ...)) return (std::int64_t{1} * ... * E.number);
-    else return refusals::extent_of_name::report<expr>(), 0;
+  static constexpr auto size() noexcept {
+    if constexpr (!(E.is_number() && ...)) static_assert(refusals::extent_of_name::report<expr>());
+    return (std::int64_t{1} * ... * E.number);
   }
   /// The extent of an axis, a constant; a negative axis counts from the last. Refuses the same.
-  constexpr std::int64_t extent(int axis) const {
+  constexpr auto extent(int axis) const {
     int const k = axis < 0 ? axis + rank : axis;
     if constexpr (!(E.is_number() || ...)) static_assert(refusals::extent_of_name::report<expr>());
-    else if (k >= 0 && k < rank && extents[k].is_number()) return extents[k].number;
+    else if (k >= 0 && k < rank && extents[k].is_number()) return std::int64_t{extents[k].number};
     else if (at_.b == nullptr) detail::an_extent_must_be_a_number();
     else if (k < 0 || k >= rank)
       at_.b->template refuse<refusals::axis_out_of_range>(axis < 0 ? -axis - 1 : axis, rank, detail::place_of(*this));
     else at_.b->template refuse<refusals::extent_of_name>(0, 0, detail::place_of(*this));
-    return 1;
+    return std::int64_t{1};
   }
 
   constexpr detail::standing const& standing() const noexcept { return at_; }
