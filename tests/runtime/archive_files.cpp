@@ -10,6 +10,8 @@
 #include "catch.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -152,6 +154,19 @@ TEST_CASE("a graph that cannot be read back is not saved, and the old file stays
   CHECK(here.entries() == 1);
   ct::archive::save(path, g, {}, {{"y", y}}, {}, {.read_back = false});
   CHECK(begins(said([&] { (void)ct::archive::load(path); }), "the graph in the file must be well formed; a parameter is no input"));
+}
+
+TEST_CASE("a view with a stride that takes no step is saved, however large the stride", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const y = ct::sin(g.view(x, {.shape = {1}, .stride = {std::int64_t{1} << 50}}));
+  auto const z = ct::sum(g.view(x, {.shape = {0, 3}, .stride = {1, std::int64_t{1} << 60}}));
+  auto const c = ct::archive::load_bytes(ct::archive::bytes_of(g, {}, {{"y", y}, {"z", z}}));
+  auto p = c.graph.compile({c.find("y"), c.find("z")});
+  p.bind(c.find<double>("x"), std::vector<double>{.5, 7});
+  p.run();
+  CHECK(p.value(c.find<double>("y"))(0) == Approx(std::sin(.5)));
+  CHECK(double(p.value(c.find<double>("z"))) == 0);
 }
 
 TEST_CASE("a graph that is read as another one is not saved", "[archive]") {

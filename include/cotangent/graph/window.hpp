@@ -221,6 +221,8 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
     outermost = detail::clamped_sum(outermost, reach);
   }
   if (empty) low = high = offset; // nothing is there to reach, but the offset counts
+  for (int k = 0; k < w.rank; ++k) // a stride that takes no step is one that can be computed with
+    if ((empty || w.size[k] == 1) && (w.stride[k] > elements || w.stride[k] < -elements)) w.stride[k] = 0;
   w.offset = detail::clamped_sum(from.offset, offset);
   std::int64_t const last = detail::clamped_sum(from.offset, high);
   if (detail::clamped_sum(from.offset, low) < 0 || (empty ? last > elements : last >= elements) ||
