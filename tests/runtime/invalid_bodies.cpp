@@ -130,7 +130,7 @@ TEST_CASE("A selector out of range lets values pass") {
 }
 
 TEST_CASE("Loops in loops in loops, 12 and 60 deep") {
-  for (auto const [depth, count] : {std::pair(12, 2), std::pair(60, 1)}) {
+  for (auto const& [depth, count] : {std::pair(12, 2), std::pair(60, 1)}) {
     dynamic::graph g;
     auto const x = g.input<double>("x");
     std::function<dynamic::expr<double>(int, dynamic::expr<double>)> nest =
