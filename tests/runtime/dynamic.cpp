@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -409,6 +410,14 @@ TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
   CHECK(double(p.value(dd)) == Approx(2.71828175).epsilon(1e-7));
   for (auto const& e : ds) CHECK(double(p.value(e.as<double>())) == 2);
   CHECK(refuses<ct::graph_error>([&] { (void)ds[0].as<float>(); }, {"element type"}));
+}
+
+TEST_CASE("labels of a number, and axes beyond what can be negated, are refused", "[dynamic]") {
+  graph g;
+  auto const x = g.input<double>("x"), m = g.input<double>("m", {2, 3});
+  auto const i = g.input<std::int64_t>("i");
+  CHECK_THROWS_AS(ct::cross_entropy(x, i), ct::shape_error);
+  CHECK_THROWS_AS(ct::sum(m, {std::numeric_limits<int>::min()}), ct::shape_error);
 }
 
 TEST_CASE("X1: an operation without an adjoint is refused on a way that is needed, and nowhere else", "[dynamic]") {

@@ -37,7 +37,7 @@ template <class Kind> struct along_some_fn {
     for (int const axis : axes) {
       std::uint32_t const bit = 1u << axis_of(x, axis);
       if ((mask & bit) != 0)
-        x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
+        x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
       mask |= bit;
     }
     return x.b->failed().why != nullptr ? x : Kind::of(x, mask, keep);

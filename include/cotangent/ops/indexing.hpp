@@ -98,6 +98,7 @@ constexpr term cross_entropy(term logits, term labels) {
   dimensions const z = logits.dims(), l = labels.dims();
   builder& b = *logits.b;
   if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), logits;
+  if (z.rank == 0) return b.refuse<refusals::labels_shape>(0, l.rank + 1, b.place), logits; // (-1 would name an extent)
   if (l.rank + 1 != z.rank) return b.refuse<refusals::labels_shape>(z.rank - 1, l.rank, b.place), logits;
   for (int k = 0; k < l.rank; ++k)
     if (z.size[k] != l.size[k]) return b.refuse<refusals::labels_shape>(z.size[k], l.size[k], b.place), logits;

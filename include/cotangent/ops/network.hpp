@@ -61,6 +61,7 @@ constexpr term batch_take(term x, term indices) {
   builder& b = *x.b;
   dimensions const from = x.dims(), at = indices.dims();
   if (!detail::is_index(indices.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), x;
+  if (from.rank == 0) return b.refuse<refusals::batch_take_shape>(0, at.rank + 1, b.place), x;
   if (at.rank + 1 != from.rank)
     return b.refuse<refusals::batch_take_shape>(from.rank - 1, at.rank, b.place), x;
   for (int k = 0; k < at.rank; ++k)

@@ -36,7 +36,7 @@ template <int... Axis> constexpr std::uint32_t mask_of(term x) {
   for (int const axis : std::initializer_list<int>{Axis...}) {
     std::uint32_t const bit = 1u << axis_of(x, axis);
     if ((mask & bit) != 0)
-      x.b->refuse<refusals::axis_repeated>(axis < 0 ? -axis - 1 : axis, x.rank(), x.b->place);
+      x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
     mask |= bit;
   }
   return mask;
