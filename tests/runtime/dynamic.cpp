@@ -412,12 +412,13 @@ TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
   CHECK(refuses<ct::graph_error>([&] { (void)ds[0].as<float>(); }, {"element type"}));
 }
 
-TEST_CASE("labels of a number, and axes beyond what can be negated, are refused", "[dynamic]") {
+TEST_CASE("labels of a number, axes and strides beyond what can be negated are refused", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x"), m = g.input<double>("m", {2, 3});
   auto const i = g.input<std::int64_t>("i");
   CHECK_THROWS_AS(ct::cross_entropy(x, i), ct::shape_error);
   CHECK_THROWS_AS(ct::sum(m, {std::numeric_limits<int>::min()}), ct::shape_error);
+  CHECK_THROWS_AS(g.view(m, {.offset = {1}, .shape = {1}, .stride = {INT64_MIN}}), ct::shape_error);
 }
 
 TEST_CASE("X1: an operation without an adjoint is refused on a way that is needed, and nowhere else", "[dynamic]") {

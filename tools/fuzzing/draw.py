@@ -292,10 +292,14 @@ class Drawer:
     def filled(self):
         d, x = self.d, self.any()
         if self.kind == "static":
-            op = d.choice(["zeros", "ones", "full", "iota", "eye"])
+            op = d.choice(["zeros", "ones", "full", "iota", "eye", "normal_cdf", "stack"])
             shape = self.shape(x)
+            if op == "normal_cdf":
+                return self.one(op, [x])
+            if op == "stack":
+                return self.one(op, [x, self.like(x)], axis=d.randint(0, len(shape)))
             if op == "eye":
-                return self.one(op, [x], to=[shape[-1]] * 2) if len(shape) > 1 and shape[-2] in (1, shape[-1]) else None
+                return self.one(op, [x], to=[shape[-1]]) if shape and shape[-1] > 0 else None
             if op == "iota":
                 return self.one(op, [x], to=[shape[-1]]) if shape else None
             return self.one(op, [x], to=list(d.choice([shape, (3,), (1,)])), by=0.5)

@@ -440,9 +440,20 @@ add("dropout", dropout, lambda of, has: f"ct::dropout({of[0]}, {has['by']}, {of[
 for name, f in [("zeros", 0.0), ("ones", 1.0)]:
     add(name, lambda of, has, f=f: each(lambda x: x + f, n.repeated(of[0], n.joint(of[0].shape, has["to"]))),
         lambda of, has, name=name: f"({of[0]} + ct::{name}<{', '.join(('REAL', *map(str, has['to'])))}>())")
-add("eye", lambda of, has: each(lambda x, y: x + y, of[0], Tensor(has["to"], [float(i == j) for i, j in n.places(has["to"])])),
-    lambda of, has: f"({of[0]} + ct::eye<REAL, {has['to'][0]}>())")
 add("full", lambda of, has: each(lambda x: x * has["by"], n.repeated(of[0], n.joint(of[0].shape, has["to"]))),
     lambda of, has: f"({of[0]} * ct::full<{', '.join(('REAL', *map(str, has['to'])))}>({has['by']}))")
+add("eye", lambda of, has: each(lambda x, k: x * k, of[0], made((has["to"][0],) * 2, lambda p: float(p[0] == p[1]))),
+    lambda of, has: f"({of[0]} * ct::eye<REAL, {has['to'][0]}>())")
+add("normal_cdf", lambda of, has: each(lambda x: 0.5 * (1 + n.erf(math.sqrt(.5) * x)), of[0]), call("normal_cdf"))
+
+
+def stacked(of, has):
+    if of[0].shape != of[1].shape:
+        raise Rough
+    a = has["axis"]
+    return made((*of[0].shape[:a], 2, *of[0].shape[a:]), lambda p: element(of[p[a]], p[:a] + p[a + 1:]))
+
+
+add("stack", stacked, lambda of, has: f"ct::stack<{has['axis']}>({', '.join(of)})")
 add("iota", lambda of, has: each(lambda x, k: x * k, of[0], Tensor(of[0].shape[-1:], [0.5 + 0.25 * k for k in range(of[0].shape[-1])])),
     lambda of, has: f"({of[0]} * ct::iota<REAL, {has['to'][0]}>(REAL(0.5), REAL(0.25)))")

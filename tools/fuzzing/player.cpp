@@ -69,9 +69,7 @@ template <class T> struct built {
   real tensor(std::string const& name, dynamic::sizes const& s) { return g.tensor<T>(name, s); }
   real write(real const& to, real const& value) { return g.write(to, value); }
   std::vector<real> gradient(real const& y, std::vector<real> const& x) {
-    std::vector<real> all;
-    for (auto const& d : g.gradient({y}, {x.begin(), x.end()})) all.push_back(d.template as<T>());
-    return all;
+    return g.gradient({y}, x);
   }
 
   std::vector<dynamic::any_expr> all() const {
