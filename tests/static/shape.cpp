@@ -121,14 +121,21 @@ struct bytes {
 };
 struct bag {
   double* data() const;
+  double* begin() const;
+  unsigned size() const;
+};
+struct gaps { // perhaps: its elements may lie anywhere behind data()
+  double* data() const;
   unsigned size() const;
 };
 struct triple {
   using element_type = double;
   static constexpr std::size_t extent = 3;
   double* data() const;
+  double* begin() const;
   std::size_t size() const;
 };
+static_assert(!cotangent::detail::contiguous<gaps> && cotangent::detail::contiguous<bag>);
 static_assert(extents_of<double, 0> == shape_of<> && extents_of<float[2][3], 1> == shape_of<2, 3>);
 static_assert(extents_of<bag, 2> == shape_of<"?2"> && extents_of<triple, 2> == shape_of<3>);
 static_assert(extents_of<cotangent::tensor<double, "n", 3>, 4> == shape_of<"n", 3>);

@@ -31,13 +31,14 @@ COTANGENT_REFUSAL_OF(memory_with_gaps, allowed, "cotangent: memory: a type with 
 
 namespace cotangent::extend {
 
-/// How elements that lie in a type of yours, row by row without gaps, can be seen: to be specialised.
+/// How the elements of a type of yours lie, row by row without gaps. To be specialized:
 ///
 ///     template <> struct cotangent::extend::memory<grid> {
 ///       using element = double;
-///       static constexpr ct::shape extents = ct::shape_of<3, ct::extent::anonymous(0)>;  // known when it
-///       runs: anonymous static constexpr bool owns = true;                                               //
-///       a temporary must not be seen static double* data(grid& g); static double const* data(grid const& g);
+///       static constexpr ct::shape extents = ct::shape_of<3, ct::extent::anonymous(0)>; // anonymous: known when it runs
+///       static constexpr bool owns = true;                                              // no view of a temporary
+///       static double* data(grid& g);
+///       static double const* data(grid const& g);
 ///       static void sizes(grid const& g, std::int64_t* of_all_axes);
 ///     };
 ///
