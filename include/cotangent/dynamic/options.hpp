@@ -75,8 +75,8 @@ inline symbol view_symbol(builder& b, symbol of, window const& w) {
   for (int k = 0; k < rank; ++k) {
     d.size[d.rank++] = w.shape[k];
     if (w.offset.rank() == 0 || far) continue;
-    std::int64_t const part = cotangent::detail::clamped_product(w.offset[k], stride[k]);
-    offset = cotangent::detail::clamped_sum(offset, part);
+    std::int64_t const part = cotangent::detail::capped_product(w.offset[k], stride[k]);
+    offset = cotangent::detail::capped_sum(offset, part);
     for (std::int64_t const n : {part, offset}) far = far || n == INT64_MIN || n == INT64_MAX;
   }
   return strided_view(b, of, offset, stride.begin(), d);

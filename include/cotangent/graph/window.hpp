@@ -131,16 +131,6 @@ constexpr answer holds_twice(tensor_window const& w) {
   return once ? answer::no : answer::yes;
 }
 
-/// Sums and products that end at the largest and the smallest number.
-constexpr std::int64_t clamped_sum(std::int64_t a, std::int64_t b) {
-  std::int64_t y = 0;
-  return __builtin_add_overflow(a, b, &y) ? a < 0 ? INT64_MIN : INT64_MAX : y;
-}
-constexpr std::int64_t clamped_product(std::int64_t a, std::int64_t b) {
-  std::int64_t y = 0;
-  return __builtin_mul_overflow(a, b, &y) ? (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX : y;
-}
-
 constexpr symbol refuse_view(builder& b, std::int64_t position, std::int64_t elements) {
   if (position < 0) b.refuse<refusals::view_before_start>(position == INT64_MIN ? INT64_MAX : -position, 0, b.place);
   else b.refuse<refusals::view_out_of_range>(position, elements, b.place);
@@ -181,8 +171,8 @@ constexpr symbol range_view(builder& b, symbol x, std::int64_t const* start, std
   if (!w.known || !detail::numbers_only(sizes) || !detail::numbers_only(b.dims(w.root)))
     return b.refuse<refusals::view_named_extent>(0, 0, b.place), b.refused();
   for (int k = 0; k < sizes.rank; ++k) {
-    std::int64_t const last = detail::clamped_sum(
-        start[k], detail::clamped_product(sizes.size[k] > 0 ? sizes.size[k] - 1 : 0, step[k]));
+    std::int64_t const last = detail::capped_sum(
+        start[k], detail::capped_product(sizes.size[k] > 0 ? sizes.size[k] - 1 : 0, step[k]));
     if (start[k] < 0 || start[k] > from.size[k] || last < 0 ||
         (sizes.size[k] > 0 && (start[k] >= from.size[k] || last >= from.size[k])))
       return detail::refuse_view(b, start[k] < 0 || start[k] >= from.size[k] ? start[k] : last, from.size[k]);
@@ -216,16 +206,16 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
     w.stride[k] = stride[k];
     if (w.size[k] == 0) empty = true;
     if (w.size[k] < 2) continue;
-    std::int64_t const reach = detail::clamped_product(w.size[k] - 1, stride[k]);
+    std::int64_t const reach = detail::capped_product(w.size[k] - 1, stride[k]);
     std::int64_t& outermost = reach < 0 ? low : high;
-    outermost = detail::clamped_sum(outermost, reach);
+    outermost = detail::capped_sum(outermost, reach);
   }
   if (empty) low = high = offset; // nothing is there to reach, but the offset counts
   for (int k = 0; k < w.rank; ++k) // a stride that takes no step is one that can be computed with
     if ((empty || w.size[k] == 1) && (w.stride[k] > elements || w.stride[k] < -elements)) w.stride[k] = 0;
-  w.offset = detail::clamped_sum(from.offset, offset);
-  std::int64_t const last = detail::clamped_sum(from.offset, high);
-  if (detail::clamped_sum(from.offset, low) < 0 || (empty ? last > elements : last >= elements) ||
+  w.offset = detail::capped_sum(from.offset, offset);
+  std::int64_t const last = detail::capped_sum(from.offset, high);
+  if (detail::capped_sum(from.offset, low) < 0 || (empty ? last > elements : last >= elements) ||
       detail::within(root, w, from) == detail::answer::no)
     return detail::refuse_view(b, low < 0 ? low : high, from.count());
   return detail::push_view(b, w, sizes);

@@ -42,7 +42,7 @@ constexpr std::int64_t entry_bytes(graph_view const& g, symbol t) {
   auto n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
   dimensions const& d = g.shape(t);
   for (int k = 0; k < d.rank; ++k) n = capped_product(n, d.size[k] < 0 ? 1 : d.size[k]);
-  return n > 32 ? capped_sum(n, 63) / 64 * 64 : n;
+  return n > 32 ? whole_lines(n) : n;
 }
 
 /// Loops in bodies record once for each iteration around them where the body hands on what they record.
@@ -127,7 +127,7 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
   record_size inside;
   loop_layout const l = loop_layout::of(g, *n);
   if (g.tensors[t].depth > 1) inside = bytes_of_record(g, g.output(l.entry(k - l.stack(0)), l.body));
-  std::int64_t const entries = capped_sum(capped_product(trips, entry_bytes(g, t)), 63) / 64 * 64;
+  std::int64_t const entries = whole_lines(capped_product(trips, entry_bytes(g, t)));
   return {capped_sum(capped_sum(sequence_bytes, entries), capped_product(trips, inside.bytes)), inside.known};
 }
 
