@@ -413,7 +413,7 @@ TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
 }
 
 TEST_CASE("labels of a number, axes and strides beyond what can be negated are refused", "[dynamic]") {
-  graph g;
+  ct::dynamic::graph g;
   auto const x = g.input<double>("x"), m = g.input<double>("m", {2, 3});
   auto const i = g.input<std::int64_t>("i");
   CHECK_THROWS_AS(ct::cross_entropy(x, i), ct::shape_error);

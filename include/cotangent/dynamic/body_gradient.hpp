@@ -48,14 +48,14 @@ class walk_out {
     return self.s_.inside(t, self.r_);
   }
 
-  bool run(sweep_scope const& scope, gradient_request const& r, symbol* result) {
+  bool run(cotangent::detail::sweep_scope const& scope, gradient_request const& r, symbol* result) {
     std::size_t const levels = s_.frames.size() + 1;
-    activity const follow(s_.b.get(), scope.index);
-    std::vector<region_marks> depends;
+    cotangent::detail::activity const follow(s_.b.get(), scope.index);
+    std::vector<cotangent::detail::region_marks> depends;
     std::vector<std::vector<std::pair<symbol, symbol>>> from(levels);
     depends.reserve(levels);
     for (std::size_t level = 0; level < levels; ++level) {
-      region_marks& here = depends.emplace_back(scope.index, region(level));
+      cotangent::detail::region_marks& here = depends.emplace_back(scope.index, region(level));
       for (int k = 0; k < r.wrt_count; ++k)
         if (s_.depth_of(r.wrt[k], r_) == level) follow.mark(here, r.wrt[k]);
       if (level > 0) from[level] = known(level, r);
@@ -78,8 +78,8 @@ class walk_out {
           outer.push_back(out);
         }
       bool const innermost = level + 1 == levels;
-      importer in(s_.b, &taken, this);
-      sweep_scope const at{s_.b,          scope.index,
+      cotangent::detail::importer in(s_.b, &taken, this);
+      cotangent::detail::sweep_scope const at{s_.b,          scope.index,
                            region(level), innermost ? nullptr : &in,
                            scope.control, innermost ? scope.tape : nullptr,
                            scope.sum};
@@ -91,7 +91,7 @@ class walk_out {
       here.input_count = level > 0 ? inputs.size() : r.input_count;
       here.made_for = r.made_for;
       std::vector<symbol> dx(x.size() + 1, none);
-      if (!x.empty() && !backward_sweep(at, here).run(here, dx.data())) return false;
+      if (!x.empty() && !cotangent::detail::backward_sweep(at, here).run(here, dx.data())) return false;
       for (std::size_t k = 0; k < asked.size(); ++k) result[asked[k]] = dx[k];
       y.clear();
       dy.clear();
@@ -110,7 +110,7 @@ public:
   /// Nothing where no body is built.
   gradient_walk walk() {
     if (s_.frames.empty()) return {};
-    return {[](void* with, sweep_scope const& scope, gradient_request const& r, symbol* result) {
+    return {[](void* with, cotangent::detail::sweep_scope const& scope, gradient_request const& r, symbol* result) {
               return static_cast<walk_out*>(with)->run(scope, r, result);
             },
             this};

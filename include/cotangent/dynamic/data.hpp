@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <iterator>
 #include <new>
 #include <source_location>
 #include <type_traits>
@@ -73,6 +74,7 @@ public:
       r.end();
     }
   list_of(Range const& all) : all_(all.begin(), all.end()) {}
+  template <std::input_iterator Iterator> list_of(Iterator first, Iterator last) : all_(first, last) {}
 
   std::size_t size() const noexcept { return all_.size(); }
   bool empty() const noexcept { return all_.empty(); }
