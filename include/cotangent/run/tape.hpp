@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_TAPE_HPP
 
 #include <cotangent/core/array.hpp>
+#include <cotangent/core/extent.hpp>
 
 #include <cstddef>
 #include <cstdint>
