@@ -109,6 +109,7 @@ def table(operations):
         "argmax": lambda of, has: jnp.argmax(of[0], axis=has["axis"]),
         "reshape": lambda of, has: of[0].reshape(has["to"]), "broadcast_to": lambda of, has: jnp.broadcast_to(of[0], has["to"]),
         "permute": lambda of, has: jnp.transpose(of[0], has["by"]), "concatenate": lambda of, has: jnp.concatenate(of, axis=has["axis"]),
+        "stack": lambda of, has: jnp.stack(of, axis=has["axis"]),
         "index": indexed(lambda has: has["at"]), "range": indexed(lambda has: slice(has["start"], has["stop"], has["step"])),
         "split": split, "scatter_add": scatter_add, "one_hot": lambda of, has: jax.nn.one_hot(of[0], has["classes"]),
         "conv2d": images(conv2d), "max_pool2d": images(pool(-jnp.inf, jax.lax.max)), "avg_pool2d": images(average),
