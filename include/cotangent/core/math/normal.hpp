@@ -63,7 +63,7 @@ COTANGENT_INLINE constexpr V normal_cdf(V const& x) {
   if constexpr (is_wide<V>) return join<V>(math::normal_cdf(split(x).low), math::normal_cdf(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
-  V const z = x * x;
+  V const one = constant<V>(1), c = at_least(at_most(x, one), -one), z = c * c; // no overflow where it is not used
   V slope{};
   if constexpr (single<V>)
     slope = horner(z, 0x1.afc39ap-14, -0x1.35aab4p-10, 0x1.46c620p-7, -0x1.105820p-4, 0x1.988454p-2);
@@ -71,8 +71,8 @@ COTANGENT_INLINE constexpr V normal_cdf(V const& x) {
     slope = horner(z, 0x1.1399c76f79617p-29, -0x1.5fc0a151b9d77p-25, 0x1.6574a394bd0a0p-21,
                    -0x1.3ce8892db5accp-17, 0x1.e42b0a8ef5129p-14, -0x1.37403f66ca10bp-10,
                    0x1.46d04297609b0p-7, -0x1.1058377e2ce84p-4, 0x1.9884533d43650p-2);
-  V const near = fma(slope, x, constant<V>(0.5)), tail = normal_tail(abs(x));
-  return select(abs(x) < constant<V>(0.75), near, select(x > V{}, constant<V>(1) - tail, tail));
+  V const near = fma(slope, c, constant<V>(0.5)), tail = normal_tail(abs(x));
+  return select(abs(x) < constant<V>(0.75), near, select(x > V{}, one - tail, tail));
 }
 
 } // namespace COTANGENT_ABI
