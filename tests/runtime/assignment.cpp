@@ -20,7 +20,10 @@ TEST_CASE("a recurrence over elements has the value and the gradient of its loop
   for (int i = 0; i < 40; ++i) x(i) = std::sin(i);
   double const a = 0.5;
   double y[40], value = 0;
-  for (int i = 0; i < 40; ++i) value += (y[i] = x(i) + (i > 0 ? a * y[i - 1] : 0)) * y[i];
+  for (int i = 0; i < 40; ++i) {
+    y[i] = x(i) + (i > 0 ? a * y[i - 1] : 0);
+    value += y[i] * y[i];
+  }
   auto const [found, gradients] = ct::value_and_grad<0, 1>(recurrence)(x, a);
   auto const& [dx, da] = gradients;
   CHECK(found == Approx(value));

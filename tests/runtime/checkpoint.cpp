@@ -217,7 +217,7 @@ TEST_CASE("nothing is computed again where that takes no less memory, whatever t
     return std::pair(products, p.workspace_bytes());
   };
   for (std::size_t loss = 0; loss < losses.size(); ++loss)
-    for (auto const [length, segment] : {std::pair(2, 1), {3, 3}, {8, 8}, {8, 4}, {9, 3}}) {
+    for (auto const& [length, segment] : {std::pair(2, 1), {3, 3}, {8, 8}, {8, 4}, {9, 3}}) {
       auto const unmarked = gradient_of(loss, length, 0), marked = gradient_of(loss, length, segment);
       CAPTURE(loss, length, segment, unmarked.second, marked.second);
       CHECK(unmarked.first == 3 * length - 1);
