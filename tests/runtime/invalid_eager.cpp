@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/dynamic/eager.hpp>
 
+#include "../null_allocations.hpp"
 #include "../words.hpp"
 
 #include <climits>
@@ -11,16 +12,6 @@
 #include <vector>
 
 // Calls of eager mode that are refused.
-
-#if defined(__has_feature)
-#  if __has_feature(address_sanitizer)
-#    define TESTS_WITH_ADDRESS_SANITIZER
-#  endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(TESTS_WITH_ADDRESS_SANITIZER)
-// What cannot be allocated is null, as without the sanitizer, instead of an end of the program.
-extern "C" char const* __asan_default_options() { return "allocator_may_return_null=1"; }
-#endif
 
 namespace {
 

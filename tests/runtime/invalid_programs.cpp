@@ -4,6 +4,7 @@
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/dynamic/split.hpp>
 
+#include "../null_allocations.hpp"
 #include "../words.hpp"
 
 #include <climits>
@@ -19,16 +20,6 @@
 #include <vector>
 
 // Programs and pullbacks: bindings, values, options, and objects that hold nothing.
-
-#if defined(__has_feature)
-#  if __has_feature(address_sanitizer)
-#    define TESTS_WITH_ADDRESS_SANITIZER
-#  endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(TESTS_WITH_ADDRESS_SANITIZER)
-// What cannot be allocated is null, as without the sanitizer, instead of an end of the program.
-extern "C" char const* __asan_default_options() { return "allocator_may_return_null=1"; }
-#endif
 
 namespace {
 
