@@ -3,6 +3,7 @@
 // EXPECT: end_of_range<5>
 // EXPECT: extent_of_axis<4>
 // ERRORS: 1
+// LINES: clang 27
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -135,8 +135,8 @@ def source(case, name, seed_text=""):
     results += ["g.first", *p.gradients("g.second")]
     lines += p.unpacked("  ", "c_")
     products = [f"ct::sum({d} * c_{x})" for d, (x, _) in zip(p.gradients("d"), p.leaves)]
-    lines += [f"  auto const h = ct::grad<{at}>([&]({autos(p.names(''))}) {{",
-              f"    auto const d = ct::grad<{at}>(loss)({', '.join(arguments)});",
+    lines += [f"  auto const h = ct::grad<{at}>([&]({autos(p.names('n_'))}) {{",
+              f"    auto const d = ct::grad<{at}>(loss)({', '.join(p.names('n_') + p.others)});",
               f"    return {' + '.join(products)};",
               f"  }})({', '.join(p.names(''))});"]
     results += p.gradients("h")
