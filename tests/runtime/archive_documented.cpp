@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The code of docs/how-to/keep-graphs-in-files.md and look-at-graphs.md. (As an archive test, it needs nlohmann-json.)
+// The code of docs/how-to/save-and-load.md and visualize-graphs.md. (As an archive test, it needs nlohmann-json.)
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/archive.hpp>

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-// What docs/reference/eager.md and docs/how-to/train.md show of eager mode.
+// What docs/reference/eager.md and docs/how-to/training.md show of eager mode.
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/dynamic/convolution.hpp>
 
-// Code of docs/reference/operations.md and docs/how-to/add-an-operation.md that no example has.
+// Code of docs/reference/operations.md and docs/how-to/custom-operations.md that no example has.
 
 namespace ct = cotangent;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The code of docs/how-to/change-graphs-by-symbols.md.
+// The code of docs/how-to/symbolic-graphs.md.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-// What docs/how-to/train.md shows.
+// What docs/how-to/training.md shows.
 
 namespace {
 

@@ -280,7 +280,7 @@ constexpr bool is_cheap(node const& n) noexcept {
 /// decides, or what was found to take less at no more work; as it is, where `measure` finds that no smaller program comes
 /// of it.
 ///
-/// Source: the rule is that of MXNet's gradient pass (docs/how-to/build-graphs-at-run-time.md says it in words).
+/// Source: the rule is that of MXNet's gradient pass (docs/how-to/run-time-graphs.md says it in words).
 /// Checked: tests/runtime/memory_search.cpp, tests/runtime/fit.cpp.
 template <class Measure>
 constexpr fitted_graph mirrored(graph_view const& g, bool (*may)(node const&), Measure measure) {
