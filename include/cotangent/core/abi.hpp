@@ -2,10 +2,9 @@
 #ifndef COTANGENT_CORE_ABI_HPP
 #define COTANGENT_CORE_ABI_HPP
 
-// COTANGENT_ABI names the inline namespace of everything whose code depends on compiler flags, so that
-// translation units with different -m flags link into one program without the linker merging their functions.
-// It is spelt from the instruction set, whether there is a fused multiply-add, and whether the arithmetic is
-// -ffast-math's.
+// `COTANGENT_ABI` names the inline namespace of all code that depends on compiler flags. Translation units
+// with different -m flags then link into one program, and the linker does not merge their functions. The name
+// spells the instruction set, whether fused multiply-add exists, and whether -ffast-math is on.
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #  define COTANGENT_ABI_SET avx512
@@ -38,7 +37,7 @@
 #  define COTANGENT_ABI_FMA_NAME nofma
 #endif
 
-// An instruction that rounds to an integer.
+// 1 if the target has an instruction that rounds to an integer.
 #if defined(__SSE4_1__) || defined(__aarch64__)
 #  define COTANGENT_ABI_ROUNDS 1
 #else
@@ -60,16 +59,16 @@
 // Functions over vectors are always inlined: a vector never crosses a call.
 #define COTANGENT_INLINE [[gnu::always_inline]] inline
 
-// A vector that is wider than the registers of the target would change the calling convention, which both
-// compilers warn about at every call, inlined or not. No such call survives here. The pragma stays on, since
-// the calls stand wherever a template over vectors is instantiated. (g++ adds a note for parameters by value,
-// which no pragma reaches: take vectors by reference to const.)
+// A vector wider than the target's registers would change the calling convention. Both compilers warn about
+// that at every call, inlined or not, but no such call survives here. The pragma stays on, since the calls
+// occur wherever a template over vectors is instantiated. g++ adds a note for parameters by value, which no
+// pragma silences: take vectors by reference to const.
 #if COTANGENT_ABI_BYTES < 64
 #  pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
-// Around what users include. g++ looks at what constructors and lambdas in templates name only at the end of a unit, from the
-// global namespace: there a `g` of the user's seems to be shadowed.
+// Brackets headers that users include. g++ looks up names in constructors and lambdas of templates at the end
+// of a unit, from the global namespace, and would warn that they shadow a user's `g`.
 #if defined(__GNUC__) && !defined(__clang__)
 #  define COTANGENT_HEADER_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
 #  define COTANGENT_HEADER_END _Pragma("GCC diagnostic pop")

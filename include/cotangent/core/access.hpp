@@ -24,9 +24,9 @@ COTANGENT_REFUSAL(number_of_indices, equal, indices_given, rank_of_tensor, "cota
 
 namespace detail {
 
-/// What tensors and views have in common: reading and writing elements that lie row by row.
+/// Reading and writing row-major elements, shared by tensors and views.
 ///
-/// `Derived` has `data()` and `layout_of()`, and `held()`, the number of elements that are there.
+/// `Derived` has `data()`, `layout_of()` and `held()`, the number of elements in memory.
 template <class Derived, class Element, extent... Extents>
 class accessible {
   using layout_type = layout<Extents...>;
@@ -35,9 +35,9 @@ class accessible {
 
 public:
   static constexpr int rank = layout_type::rank;
-  /// True where every extent is a number.
+  /// True if every extent is a number.
   static constexpr bool is_static = layout_type::is_static;
-  /// The extents as they stand in the type; `shape()` has the sizes.
+  /// The extents in the type; `shape()` has the sizes.
   static constexpr cotangent::shape extents = layout_type::extents;
 
   constexpr std::int64_t extent(int axis) const noexcept { return self().layout_of().extent(axis); }
@@ -54,7 +54,7 @@ public:
   constexpr auto end() noexcept { return self().data() + self().held(); }
   constexpr auto end() const noexcept { return self().data() + self().held(); }
 
-  /// One index for each axis. Checked with COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS only.
+  /// One index for each axis. Checked only with COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS.
   template <std::integral... Index>
   constexpr auto& operator()(Index... index) {
     return self().data()[offset(static_cast<std::int64_t>(index)...)];
@@ -65,7 +65,7 @@ public:
   }
 
 #if COTANGENT_EXCEPTIONS
-  /// The same, always checked: throws `shape_error`.
+  /// Like `operator()`, but always checked: throws `shape_error`.
   template <std::integral... Index>
   constexpr auto& at(Index... index) {
     check_indices(to_size(index)...);
@@ -81,7 +81,7 @@ public:
   constexpr void fill(Element const& value)
     requires(!std::is_const_v<Element>)
   {
-    Element const copy = value; // it may be one of ours
+    Element const copy = value; // `value` may be an element of this object
     for (auto& e : *this) e = copy;
   }
 

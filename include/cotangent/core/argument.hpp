@@ -10,14 +10,14 @@
 
 namespace cotangent {
 
-/// What a compiled function can take: values of element types, tensors, views, arrays, vectors, spans, and
-/// everything for which `extend::memory` is specialised. `A` is no reference and not const.
+/// The argument types of a compiled function: values of element types, tensors, views, arrays, vectors,
+/// spans, and every type for which `extend::memory` is specialized. `A` is neither a reference nor const.
 template <class A>
 concept argument_type = detail::memory_traits<A>::exists;
 
 namespace detail {
 
-// The anonymous extents of an argument are called after its position, so that those of two arguments differ.
+// Anonymous extents of an argument are named after its position, so that those of two arguments differ.
 constexpr shape name_anonymous(shape s, int position) noexcept {
   int count = 0;
   for (int i = 0; i < s.rank; ++i)
@@ -25,8 +25,7 @@ constexpr shape name_anonymous(shape s, int position) noexcept {
   return s;
 }
 
-// Tensors and views keep what they have in their type: their anonymous extents were named where they come
-// from.
+// Tensors and views keep the extents of their type: their anonymous extents were named before.
 template <class A>
 inline constexpr bool keeps_extents = false;
 template <class Element, extent... E>
@@ -43,7 +42,7 @@ struct view_with<Element, S, std::index_sequence<I...>> {
 
 } // namespace detail
 
-/// How the argument at a position is seen: the element, the extents (those that only the run knows are
+/// Traits of the argument at a position: its element, its extents (those known at run time only are
 /// "?position"), and a view of it. Other types join by `extend::memory` (core/memory.hpp).
 template <argument_type A, int Position>
 struct argument_traits {
@@ -52,15 +51,15 @@ struct argument_traits {
   static constexpr shape extents =
       detail::keeps_extents<A> ? memory::extents : detail::name_anonymous(memory::extents, Position);
   static constexpr int rank = extents.rank;
-  /// A plain value, whose gradient is one too.
+  /// True for a plain value, whose gradient is a plain value too.
   static constexpr bool is_scalar = element_type<A>;
   using view_type =
       typename detail::view_with<element const, extents, std::make_index_sequence<extents.rank>>::type;
 
   static constexpr element const* data(A const& a) { return memory::data(a); }
-  /// The sizes of all axes, as many as the rank.
+  /// Writes the sizes of all axes, `rank` of them.
   static constexpr void sizes(A const& a, std::int64_t* of_all_axes) { memory::sizes(a, of_all_axes); }
-  /// Throws `shape_error` where a formula in the extents is not what the sizes make of it.
+  /// Throws `shape_error` if a formula in the extents differs from the size of its axis.
   static constexpr view_type view_of(A const& a) { return view_type(a); }
 };
 

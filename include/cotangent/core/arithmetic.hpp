@@ -10,10 +10,10 @@
 #include <limits>
 #include <type_traits>
 
-// Arithmetic over a value V, a scalar or a vector. What is written once over V gives the same bits in a
-// constant evaluation, in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>)
-// are the language's own; a product that is later added or subtracted is written fma(a, b, c) where it should
-// fuse and mul(a, b) where it must not. Where V may be integers, which wrap around: add, sub, mul, neg, fma.
+// Arithmetic over a value V, a scalar or a vector. Code over V gives the same bits in a constant evaluation,
+// in a scalar loop and in the lanes of a vector. Operators (+ - * / < == & | ^ ~ << >>) are the language's. A
+// product that is later added or subtracted is written fma(a, b, c) if it should fuse, and mul(a, b) if it
+// must not. If V may be integers, which wrap around, use add, sub, mul, neg and fma.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -21,7 +21,7 @@ inline namespace COTANGENT_ABI {
 inline constexpr bool has_fma = COTANGENT_ABI_FMA != 0;
 inline constexpr bool is_fast = COTANGENT_ABI_FAST != 0; // -ffast-math: the compiler may reassociate
 
-/// x, hidden from the optimiser, so that neither contraction nor -ffast-math reaches through.
+/// x, hidden from the optimizer, so that neither contraction nor -ffast-math sees through it.
 template <class V>
 COTANGENT_INLINE constexpr V opaque(V const& x) {
   if (std::is_constant_evaluated()) return x;
@@ -53,7 +53,7 @@ struct modular_of {
 };
 } // namespace detail
 
-/// Integers without their sign: the language lets only these wrap around.
+/// Unsigned integers: the language lets only these wrap around.
 template <class V>
   requires is_integer<V>
 using modular = typename detail::modular_of<V>::type;
@@ -76,7 +76,7 @@ COTANGENT_INLINE constexpr V neg(V const& a) {
   else return -a;
 }
 
-/// a * b, rounded, whatever is done with it next.
+/// a * b, rounded, never fused with a later addition.
 template <class V>
 COTANGENT_INLINE constexpr V mul(V const& a, V const& b) {
 #if defined(__clang__)
@@ -104,7 +104,7 @@ struct do_sqrt {
 
 } // namespace detail
 
-/// a * b + c: one rounding where the target has FMA, two where it has not; the same in a constant evaluation.
+/// a * b + c: rounded once if the target has FMA, else twice; the same in a constant evaluation.
 template <class V>
 COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
   if constexpr (is_integer<V>) return math::add(math::mul(a, b), c);
@@ -123,7 +123,7 @@ COTANGENT_INLINE constexpr V fma(V const& a, V const& b, V const& c) {
   }
 }
 
-/// True where some lane, where every lane of a mask is true.
+/// `any`: some lane of the mask is true; `all`: every lane is.
 template <class M>
 COTANGENT_INLINE constexpr bool any(M const& m) {
   if constexpr (!is_vector<M>) return m;
@@ -145,7 +145,7 @@ COTANGENT_INLINE constexpr bool all(M const& m) {
   return !any(logical_not(m));
 }
 
-/// True where x is NaN, with -ffast-math too.
+/// True if x is NaN, also with -ffast-math.
 template <class V>
 COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
   if constexpr (!is_floating<V>) return x != x;
@@ -159,7 +159,7 @@ COTANGENT_INLINE constexpr mask_t<V> is_nan(V const& x) {
   }
 }
 
-/// The magnitude (of the lowest integer: itself).
+/// The absolute value; the lowest integer is its own.
 template <class V>
 COTANGENT_INLINE constexpr V abs(V const& x) {
   if constexpr (!is_floating<V>) return select(x < V{}, math::neg(x), x);
@@ -182,12 +182,13 @@ COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
 
 namespace detail {
 
-// take_first ? a : b, and NaN where either is NaN. With -ffast-math a comparison or a choice of numbers has
-// no value where one is NaN: there integers decide.
+// take_first ? a : b, or NaN if either is NaN. With -ffast-math, comparing or selecting floating values is
+// undefined if one is NaN, so integers decide there.
 template <class M, class V>
 COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b) {
   if constexpr (!is_floating<V>) return select(take_first, a, b);
-  else if constexpr (!is_fast && is_vector<V>) // the inner choice is one instruction, unless clang joins the masks
+  // the inner select is one instruction, unless clang joins the masks
+  else if constexpr (!is_fast && is_vector<V>)
     return select(is_nan(a), a, opaque<V>(select(take_first, a, b)));
   else if constexpr (!is_fast) return select(logical_or<M>(take_first, is_nan(a)), a, b);
   else {
@@ -200,10 +201,10 @@ COTANGENT_INLINE constexpr V choose(M const& take_first, V const& a, V const& b)
 
 } // namespace detail
 
-/// The larger, the smaller value; NaN where either is NaN; b where they are equal.
+/// The larger and the smaller value: NaN if either is NaN, b if they are equal.
 template <class V>
 COTANGENT_INLINE constexpr V max(V const& a, V const& b) {
-  if constexpr (is_floating<V> && !is_fast && native<V>::exists) // which gives b where either is NaN
+  if constexpr (is_floating<V> && !is_fast && native<V>::exists) // `at_least` gives b if either is NaN
     return select(is_nan(a), a, native<V>::at_least(b, a));
   else return detail::choose(a > b, a, b);
 }
@@ -215,8 +216,8 @@ COTANGENT_INLINE constexpr V min(V const& a, V const& b) {
   else return detail::choose(a < b, a, b);
 }
 
-/// x between two limits, which are no NaN; a NaN stays one. One instruction each, where max and min above
-/// need three.
+/// x clamped to one limit, which is not NaN; NaN stays NaN. These take one instruction each, max and min
+/// above three.
 template <class V>
 COTANGENT_INLINE constexpr V at_most(V const& x, V const& limit) {
   if constexpr (native<V>::exists) return native<V>::at_most(x, limit);
@@ -229,7 +230,7 @@ COTANGENT_INLINE constexpr V at_least(V const& x, V const& limit) {
   else return select(limit > x, limit, x);
 }
 
-/// The square root, rounded once; NaN below zero.
+/// The square root, rounded once; NaN for negative x.
 template <class V>
 COTANGENT_INLINE constexpr V sqrt(V const& x) {
   if constexpr (!is_vector<V>) {
@@ -241,7 +242,7 @@ COTANGENT_INLINE constexpr V sqrt(V const& x) {
     }
 #if defined(__clang__)
     return __builtin_elementwise_sqrt(x);
-#elif defined(__SSE2__) // g++ would call the library's for what is negative, and keep no vector in a register meanwhile
+#elif defined(__SSE2__) // for negative x g++ would call libm, and spill vector registers around the call
     if constexpr (sizeof(V) == sizeof(float)) return __builtin_ia32_sqrtss(vector<float, 4>{x})[0];
     else return __builtin_ia32_sqrtsd(vector<double, 2>{x})[0];
 #else
@@ -268,7 +269,7 @@ COTANGENT_INLINE V detail::do_sqrt::operator()(V const& x) const {
   return math::sqrt(x);
 }
 
-/// The nearest integer, ties to the even one; keeps the sign of zero, infinities and NaN.
+/// The nearest integer, ties to even; keeps the sign of zero, infinities and NaN.
 template <class V>
 COTANGENT_INLINE constexpr V round_to_even(V const& x) {
   if constexpr (native<V>::rounds) return native<V>::round_to_even(x);
@@ -276,7 +277,7 @@ COTANGENT_INLINE constexpr V round_to_even(V const& x) {
 #if defined(__clang__) && COTANGENT_ABI_ROUNDS
     if (!std::is_constant_evaluated()) return __builtin_elementwise_roundeven(x);
 #endif
-    // adding 2^52 (2^23) leaves no bits for a fraction
+    // Adding 2^52 (float: 2^23) leaves no bits for a fraction.
     V const big =
         broadcast<V>(static_cast<lane_t<V>>(sizeof(lane_t<V>) == 4 ? 8388608.0 : 4503599627370496.0));
     V const sum = abs(x) + big;

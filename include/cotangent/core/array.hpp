@@ -9,17 +9,17 @@
 namespace cotangent {
 
 namespace detail {
-// Reached only with assertions on; not constexpr, so that a constant evaluation stops here and names it.
+// Reached only with assertions on. It is not constexpr, so that a constant evaluation stops here and names
+// it.
 [[noreturn]] inline void index_is_out_of_range() { __builtin_trap(); }
 } // namespace detail
 
 /// A growable array for constant evaluations.
 ///
-/// `std::vector` costs clang several of its constexpr steps for every element access, is no literal type
-/// under
-/// `_GLIBCXX_DEBUG`, and needs its header everywhere; this one has accessors of one statement. Elements are
-/// default constructible; their indices are ints, as everywhere in a graph. Bounds are checked with
-/// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS only.
+/// `std::vector` costs clang several constexpr steps for every element access, is not a literal type under
+/// `_GLIBCXX_DEBUG`, and needs its header everywhere. Accessors of this class have one statement. Elements
+/// are default constructible; their indices are ints, as everywhere in a graph. Bounds are checked only with
+/// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS.
 template <class T>
 class array {
 public:
@@ -94,8 +94,8 @@ public:
     for (int i = 0; i < count; ++i) first_[size_ + i] = from[i];
     return (size_ += count) - count;
   }
-  /// Makes room for `count` more elements and returns where they go; they must be written before they are read. The
-  /// pointer is valid until the array grows again.
+  /// Makes room for `count` more elements and returns a pointer to them. They must be written before they are
+  /// read. The pointer is valid until the array grows again.
   constexpr T* extend(int count) {
     if (size_ + count > capacity_) grow(2 * capacity_ + count + 8);
     size_ += count;
@@ -106,7 +106,7 @@ public:
   constexpr void reserve(int capacity) {
     if (capacity > capacity_) grow(capacity);
   }
-  /// New elements are value-initialised. Growing one by one costs no more than pushing.
+  /// New elements are value-initialized. Amortized cost: growing one by one costs no more than pushing.
   constexpr void resize(int size) {
     if (size > capacity_) grow(size < 2 * capacity_ ? 2 * capacity_ : size);
     for (int i = size_; i < size; ++i) first_[i] = T();
@@ -149,8 +149,8 @@ private:
     return (size_ += count) - count;
   }
 
-  // In a constant evaluation g++ calls the constructor of every element of `new T[n]`, but not of `new T[n]{}` where T is an
-  // aggregate: that is two to four times faster.
+  // In a constant evaluation g++ calls the constructor of every element of `new T[n]`, but not of `new
+  // T[n]{}` if T is an aggregate. That is two to four times faster.
   static constexpr bool from_braces = __is_aggregate(T) && !__is_trivially_constructible(T);
   static constexpr T* room(int capacity) {
     if constexpr (from_braces) return new T[static_cast<unsigned>(capacity)]{};
@@ -167,7 +167,7 @@ private:
     capacity_ = 0;
   }
   constexpr void grow(int capacity) { adopt(room(capacity), capacity); }
-  /// Moves the elements to a wider place.
+  /// Moves the elements into `wider`, a larger buffer.
   constexpr void adopt(T* wider, int capacity) {
     for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
     delete[] first_;

@@ -25,7 +25,7 @@ COTANGENT_REFUSAL_TYPES(brace_element, is, values_in_braces_of, elements_of, "co
 
 namespace cotangent::detail {
 
-/// Stands for elements where braces are to be refused: it is a worse match than any element.
+/// Placeholder for an element in braces that are to be refused: it matches worse than any element.
 struct any_value {
   template <class T>
     requires(std::is_arithmetic_v<T>)
@@ -47,7 +47,8 @@ struct brace_sizes {
   std::int64_t of[max_rank]{};
 };
 
-/// Where nested braces do not fit the extents: the number of values, and what it must be; {0, 0} if they do.
+/// The number of values in nested braces that do not fit the extents, and the right number; {0, 0} if they
+/// fit.
 struct brace_misfit {
   std::int64_t given = 0;
   std::int64_t wanted = 0;

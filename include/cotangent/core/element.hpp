@@ -7,7 +7,7 @@
 
 namespace cotangent {
 
-/// What a tensor is made of. The numbers are written into archives: append, never reorder.
+/// The element types of tensors. Archives contain these numbers: append, never reorder.
 enum class element : unsigned char { float32, float64, int32, int64, boolean };
 
 inline constexpr int element_count = 5;

@@ -6,8 +6,8 @@
 
 #include <exception>
 
-/// 1 where failures are thrown. With -fno-exceptions it is 0: the types below exist, checked calls are not
-/// offered, and what they would have refused says so in another way (an empty tensor, a view of nothing, a
+/// 1 if failures are thrown. With -fno-exceptions it is 0: the types below exist, but checked calls are not
+/// offered. Calls that would have thrown report the failure in another way (an empty tensor, a null view, a
 /// status).
 #ifndef COTANGENT_EXCEPTIONS
 #  ifdef __cpp_exceptions
@@ -19,7 +19,7 @@
 
 namespace cotangent {
 
-/// The base of everything that is thrown. `what()` names the operation, the shapes, and where in the user's
+/// The base of all exceptions. `what()` names the operation, the shapes, and the location in the user's
 /// source.
 class error : public std::exception {
 public:
@@ -35,12 +35,12 @@ struct shape_error : error {
   using error::error;
 };
 
-/// A graph that is not well formed, or a step that it does not allow.
+/// A graph that is not well formed, or a call that it does not allow.
 struct graph_error : error {
   using error::error;
 };
 
-/// A derivative was asked for with respect to something that no output depends on.
+/// A derivative was requested with respect to a value that no output depends on.
 struct unreachable_error : error {
   using error::error;
 };
@@ -50,7 +50,7 @@ struct not_differentiable_error : error {
   using error::error;
 };
 
-/// A value that is no number, found by a check that was asked for.
+/// A value that is not finite, found by a requested check.
 struct numeric_error : error {
   using error::error;
 };
@@ -60,21 +60,21 @@ struct io_error : error {
   using error::error;
 };
 
-/// There is not enough memory for elements: of a tensor, a program, a tape.
+/// Allocation failed for elements: of a tensor, a program, a tape.
 struct memory_error : error {
   using error::error;
 };
 
-/// What `run` of a program returns: it never throws.
+/// The result of a program's `run`, which never throws.
 enum class status : unsigned char {
   ok,
   index_out_of_range,  // the index was clamped
-  size_mismatch,       // one name, two sizes; or a size that is not the extent's
-  overlap,             // a result overlaps an argument without being it
-  null_argument,       // a view of nothing
-  workspace_too_small, // or not aligned
+  size_mismatch, // one name with two sizes; or a size that differs from the extent
+  overlap, // a result partly overlaps an argument
+  null_argument, // a null view
+  workspace_too_small, // or misaligned
   out_of_memory,
-  not_finite, // found by a check that was asked for
+  not_finite, // found by a requested check
 };
 
 constexpr char const* text_of(status s) noexcept {
@@ -101,7 +101,7 @@ template <class Error>
 }
 #endif
 
-/// Reports a failure where exceptions are offered; else comes back, and the caller leaves its object empty.
+/// Throws if exceptions are enabled; else returns, and the caller leaves its object empty.
 template <class Error>
 inline void raise_if_offered([[maybe_unused]] message const& text) {
 #if COTANGENT_EXCEPTIONS
@@ -109,7 +109,7 @@ inline void raise_if_offered([[maybe_unused]] message const& text) {
 #endif
 }
 
-/// Reports what stopped a run.
+/// Reports the status that ended a run.
 inline void raise_status(status s, message const& text) {
   if (s == status::out_of_memory) raise_if_offered<memory_error>(text);
   else raise_if_offered<shape_error>(text);

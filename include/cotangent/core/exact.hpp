@@ -5,8 +5,8 @@
 #include <cfloat>
 #include <type_traits>
 
-// fma and sqrt with one rounding, for constant evaluations: clang does not evaluate its builtins there, g++
-// not where the result is subnormal.
+// fma and sqrt with one rounding, for constant evaluations. clang does not evaluate its builtins there; g++
+// does not if the result is subnormal.
 
 namespace cotangent::math::exact {
 
@@ -24,9 +24,9 @@ using quad = double;
 template <class T>
 using twice_as_wide = std::conditional_t<std::is_same_v<T, float>, double, quad>;
 
-/// The sum p + c of wide values, of which p is an exact product, rounded once to T.
+/// The sum p + c of wide values, where p is an exact product, rounded once to T.
 ///
-/// Value: s = p + c is rounded in the wide type, so converting s rounds twice. That matters only where s lies
+/// Value: s = p + c is rounded in the wide type, so converting s rounds twice. That matters only if s lies
 /// midway between two values of T and s itself was inexact: then the error of s decides.
 template <class T, class Wide>
 constexpr T round_sum_once(Wide p, Wide c) {
@@ -45,7 +45,7 @@ constexpr T fma(T a, T b, T c) {
   using wide = twice_as_wide<T>;
   if constexpr (sizeof(wide) > sizeof(T))
     return round_sum_once<T>(static_cast<wide>(a) * static_cast<wide>(b), static_cast<wide>(c));
-  else { // no wide type: Dekker's product (exact while nothing over- or underflows), then a compensated sum
+  else { // no wide type: Dekker's product (exact unless it over- or underflows), then a compensated sum
     T const p = a * b;
     if (!(p - p == 0) || !(c - c == 0)) return p + c;
     T const as = a * 134217729.0, bs = b * 134217729.0;

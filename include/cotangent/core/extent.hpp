@@ -12,8 +12,8 @@ namespace cotangent {
 
 namespace detail {
 
-// Arithmetic of sizes, strides and bytes that ends at the largest and the smallest number. No memory can hold the largest,
-// so that it is refused where it is asked for.
+// Saturating arithmetic of sizes, strides and bytes. No memory can hold the largest number, so allocation
+// refuses it.
 constexpr std::int64_t capped_sum(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t r = 0;
   return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
@@ -22,35 +22,35 @@ constexpr std::int64_t capped_product(std::int64_t a, std::int64_t b) noexcept {
   std::int64_t r = 0;
   return __builtin_mul_overflow(a, b, &r) ? ((a < 0) != (b < 0) ? INT64_MIN : INT64_MAX) : r;
 }
-/// Bytes rounded up to whole cache lines.
+/// Bytes rounded up to a multiple of the cache line.
 constexpr std::int64_t whole_lines(std::int64_t bytes) noexcept {
   return bytes > INT64_MAX - 63 ? INT64_MAX : (bytes + 63) / 64 * 64;
 }
 
 } // namespace detail
 
-/// The size of one axis: a number, or a formula over names that are bound when the program runs.
+/// The size of one axis: a number, or a formula over names that are bound at run time.
 ///
-/// `extent(3)`, `extent("n")` and `extent("2*n+m")` are made by the compiler from template arguments;
-/// `extent::of`, `extent::named` and `extent::anonymous` also work at run time. The members are public so
-/// that an extent can be a template argument; only this header writes to them.
+/// `extent(3)`, `extent("n")` and `extent("2*n+m")` are template arguments; `extent::of`, `extent::named` and
+/// `extent::anonymous` also work at run time. The members are public so that an extent can be a template
+/// argument; only this header writes to them.
 struct extent {
   static constexpr std::int64_t symbolic = -1;
   static constexpr std::int64_t negative = -2;  // `hash` holds the negative number
   static constexpr std::int64_t too_large = -3; // does not fit 64 bits
   static constexpr std::int64_t malformed =
-      -4; // neither a number nor a formula; `text` holds what was written
-  static constexpr std::int64_t mismatch = -5; // of a broadcast or a division that does not fit
+      -4; // neither a number nor a formula; `text` holds the input
+  static constexpr std::int64_t mismatch = -5; // a broadcast or a division that does not fit
 
   std::int64_t number = 0;               // the size if >= 0, else one of the above
-  // Of the formula as a polynomial; 0 for numbers but 1 for the number 0: in an array that is part of a template
-  // argument, g++ 12 overlooks elements all of whose members are zero.
+  // The hash of the formula as a polynomial. 0 for numbers, but 1 for the number 0: in an array that is part
+  // of a template argument, g++ 12 drops elements whose members are all zero.
   std::uint64_t hash = 0;
   char text[detail::formula_capacity]{}; // the formula in its normal form; empty for numbers
 
   constexpr extent() = default;
 
-  /// @private One statement less than assignment, which counts in constant evaluations.
+  /// @private One statement less than assignment: constant evaluations count statements.
   constexpr extent(std::int64_t state, std::uint64_t value) noexcept : number(state), hash(state == 0 ? 1 : value) {}
 
   template <std::integral I>
@@ -70,10 +70,10 @@ struct extent {
     return n >= 0 ? extent(n, 0) : extent(negative, static_cast<std::uint64_t>(n));
   }
 
-  /// A name or a formula, read at run time; `is_valid()` says whether it was one.
+  /// A name or a formula, parsed at run time; `is_valid()` says whether it parsed.
   static constexpr extent named(char const* formula, int length) noexcept;
 
-  /// The size of an axis of an argument that has no name: it meets only itself. Both numbers are below 26.
+  /// The size of an argument's axis that has no name: equal only to itself. Both numbers are below 26.
   static constexpr extent anonymous(int position, int axis = 0) noexcept;
 
   static constexpr extent refused(std::int64_t why) noexcept { return extent(why, 0); }
@@ -83,7 +83,7 @@ struct extent {
   constexpr bool is_valid() const noexcept { return number >= symbolic; }
   constexpr bool is_anonymous() const noexcept { return text[0] == '?'; }
 
-  /// A formula that is too long to be kept: it can be compared, but its size can no longer be computed.
+  /// True for a formula too long to store: it can be compared, but not evaluated.
   constexpr bool overflow() const noexcept { return text[0] == '#'; }
 
   constexpr int text_length() const noexcept {
@@ -107,8 +107,8 @@ constexpr std::uint64_t hash_name(char const* name) noexcept {
   return (h ^ (h >> 29)) | 1u;
 }
 
-// The value of the polynomial (modulo 2^64) where every name stands for its hash. So sums and products of
-// hashes are the hashes of sums and products, also of formulas whose text was given up.
+// The value of the polynomial modulo 2^64 if every name stands for its hash. Sums and products of hashes are
+// therefore the hashes of sums and products, even for formulas that overflow.
 constexpr std::uint64_t hash_formula(formula const& f) noexcept {
   std::uint64_t sum = 0;
   for (int i = 0; i < f.count; ++i) {
@@ -123,7 +123,7 @@ constexpr std::uint64_t hash_value(extent const& e) noexcept {
   return e.number >= 0 ? static_cast<std::uint64_t>(e.number) : e.hash;
 }
 
-// The text of a formula that was given up must depend on the polynomial alone, not on how it was computed.
+// The text of a formula that overflows must depend on the polynomial alone, not on how it was computed.
 constexpr extent unkept_extent(std::uint64_t hash) noexcept {
   extent result;
   result.number = extent::symbolic;
@@ -156,7 +156,8 @@ constexpr formula to_formula(extent const& e) noexcept {
   return result;
 }
 
-// What most sizes are, a number times a name: without taking the formula apart. Not valid where it is more.
+// Multiplies the most common formula, a number times a name, without parsing it. Not valid for any other
+// formula.
 constexpr extent scale(extent const& e, std::int64_t factor) noexcept {
   extent result(extent::symbolic, e.hash * static_cast<std::uint64_t>(factor));
   int at = 0;
@@ -239,7 +240,7 @@ constexpr extent operator*(extent const& a, extent const& b) noexcept {
   return detail::combine(a, b, '*');
 }
 
-/// The quotient where `b` divides `a` exactly (as polynomials), else an extent that is not valid.
+/// The quotient if `b` divides `a` exactly (as polynomials), else an invalid extent.
 constexpr extent divide(extent const& a, extent const& b) noexcept {
   if (a.number >= 0 && b.number > 0)
     return a.number % b.number == 0 ? extent::of(a.number / b.number) : extent::refused(extent::mismatch);
@@ -254,17 +255,16 @@ constexpr extent divide(extent const& a, extent const& b) noexcept {
                                                   : detail::to_extent(quotient);
 }
 
-/// What an axis of size `a` and one of size `b` make together, in NumPy's sense; not valid where they do not
-/// fit.
+/// Broadcasts axes of sizes `a` and `b` as NumPy does; invalid if they do not fit.
 constexpr extent broadcast_extents(extent const& a, extent const& b) noexcept {
   if (b.number == 1 || a == b) return a;
   if (a.number == 1) return b;
   return extent::refused(extent::mismatch);
 }
 
-/// The size that the extent has where `lookup(char const* name, int length)` gives the sizes of names;
-/// negative where a name is unknown (the lookup gave a negative number), the formula was too long to be kept,
-/// its value is negative or does not fit 64 bits.
+/// The size of the extent, where `lookup(char const* name, int length)` gives the sizes of names. Negative if
+/// a name is unknown (`lookup` returned a negative number), the formula overflows, or its value is negative
+/// or does not fit 64 bits.
 template <class Lookup>
 constexpr std::int64_t evaluate(extent const& e, Lookup const& lookup) {
   if (e.number >= 0) return e.number;

@@ -6,11 +6,11 @@
 
 namespace cotangent::detail {
 
-// Polynomials with integer coefficients over names, in a normal form: the terms are sorted by descending
-// degree and then by their names (a monomial order, so that long division ends), the names within a term by
-// the alphabet, no coefficient is zero. Two formulas are equal iff their texts are.
+// Polynomials with integer coefficients over names, in a normal form. Terms are sorted by descending degree,
+// then by their names: a monomial order, so that long division terminates. Names within a term are sorted,
+// and no coefficient is zero. Two formulas are equal if and only if their texts are.
 
-inline constexpr int name_capacity = 16; // one of them for the final zero
+inline constexpr int name_capacity = 16; // includes the terminating zero
 inline constexpr int formula_capacity = 48;
 
 struct formula_term {

@@ -6,14 +6,14 @@
 
 namespace cotangent::detail {
 
-/// Adds x to a binary heap, in which what comes before all others, by `before(a, b)`, stands first.
+/// Pushes x onto a binary heap whose root precedes all other elements in the order `before(a, b)`.
 template <class T, class Before> constexpr void heap_push(array<T>& heap, T const& x, Before const& before) {
   int k = heap.push(x);
   for (; k > 0 && before(x, heap[(k - 1) / 2]); k = (k - 1) / 2) heap[k] = heap[(k - 1) / 2];
   heap[k] = x;
 }
 
-/// Takes the first one out.
+/// Pops the root.
 template <class T, class Before> constexpr T heap_pop(array<T>& heap, Before const& before) {
   T const first = heap[0], x = heap.pop();
   int const n = heap.size();

@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-// What a value of arithmetic is: a scalar, or a vector of the compiler (`vector_size`) with a power of two of
-// lanes.
+// Values of arithmetic: a scalar, or a compiler vector (`vector_size`) whose number of lanes is a power of
+// two.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -56,7 +56,7 @@ concept indexed = !std::is_arithmetic_v<V> && !std::is_pointer_v<V> && !std::is_
 template <class Lane, int W>
 using vector = typename detail::vector_of<Lane, W>::type;
 
-/// What there is to know about a value: its lanes, its masks, the integers of its width.
+/// Traits of a value: its lanes, its masks, the integers of its width.
 template <class V>
 struct value_traits;
 
@@ -83,8 +83,8 @@ template <class V>
 using lane_t = typename value_traits<std::remove_cvref_t<V>>::lane;
 template <class V>
 inline constexpr int lanes = value_traits<std::remove_cvref_t<V>>::lanes;
-/// What a comparison yields: bool, or a vector of integers of the lane's width, -1 where true (g++: of long,
-/// clang: of long long, so do not spell it).
+/// The result of a comparison: bool, or a vector of integers of the lane's width, -1 for true. They are long
+/// in g++ and long long in clang, so do not spell the type.
 template <class V>
 using mask_t = typename value_traits<std::remove_cvref_t<V>>::mask;
 /// Signed integers of the lane's width.
@@ -92,24 +92,24 @@ template <class V>
 using bits_t = typename value_traits<std::remove_cvref_t<V>>::bits;
 template <class V>
 inline constexpr bool is_vector = value_traits<std::remove_cvref_t<V>>::is_vector;
-/// The same number of lanes of another type.
+/// A vector with the same number of lanes, of another type.
 template <class V, class Lane>
 using with_lane = vector<Lane, lanes<V>>;
 template <class V>
 inline constexpr bool is_floating = std::is_floating_point_v<lane_t<V>>;
 
-/// The same bits as another type of the same size.
+/// The bits of x as another type of the same size.
 template <class To, class From>
   requires(sizeof(To) == sizeof(From))
 COTANGENT_INLINE constexpr To bit_cast(From const& x) {
   return __builtin_bit_cast(To, x);
 }
 
-/// One lane's value in all lanes.
+/// x in all lanes.
 template <class V>
 COTANGENT_INLINE constexpr V broadcast(lane_t<V> x) {
   if constexpr (is_vector<V>)
-    return x - V{}; // exact for every x, -0 too; both compilers make one broadcast of it
+    return x - V{}; // exact for every x, also -0; both compilers emit one broadcast
   else return x;
 }
 
@@ -127,7 +127,7 @@ struct halves {
 
 namespace detail {
 
-// g++ 12 sends a bit_cast to the halves through memory.
+// g++ 12 compiles a bit_cast to the halves through memory.
 template <class V, std::size_t... I>
 COTANGENT_INLINE constexpr halves<V> split_lanes(V const& v, std::index_sequence<I...>) {
   return {__builtin_shufflevector(v, v, static_cast<int>(I)...),
@@ -142,7 +142,7 @@ COTANGENT_INLINE constexpr halves<V> split(V const& v) {
   else return detail::split_lanes(v, std::make_index_sequence<static_cast<std::size_t>(lanes<V> / 2)>{});
 }
 
-/// The vector whose halves these are.
+/// Concatenates two halves.
 template <class V, class Half>
 COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
   if constexpr (is_vector<Half> && sizeof(Half) == sizeof(double)) // g++ 12 joins halves of 8 bytes in memory
@@ -150,25 +150,25 @@ COTANGENT_INLINE constexpr V join(Half const& low, Half const& high) {
   else return bit_cast<V>(halves<V>{low, high});
 }
 
-/// Wider than a register. g++ takes comparisons and choices of such vectors apart, lane by lane, so functions
-/// work on their halves.
+/// True if V is wider than a register. g++ splits comparisons and selects of such vectors lane by lane, so
+/// functions work on their halves.
 template <class V>
 inline constexpr bool is_wide = is_vector<V> && sizeof(V) > COTANGENT_ABI_BYTES;
 
-/// What the target's instructions offer for one vector type; kernels/simd.hpp specialises it. A vector
-/// without a specialisation is split in halves while it is wider than a register, then goes lane by lane.
+/// Native instructions for one vector type; kernels/simd.hpp specializes it. A vector without a
+/// specialization is split in halves while it is wider than a register, then processed lane by lane.
 template <class V>
 struct native {
   static constexpr bool exists = false, rounds = false;
 };
 
-/// The same for conversions.
+/// Native conversions, like `native`.
 template <class V2, class V>
 struct native_convert {
   static constexpr bool exists = false;
 };
 
-/// The same for masks, by their size in bytes.
+/// Native tests of masks, by their size in bytes.
 template <std::size_t Bytes>
 struct native_any {
   static constexpr bool exists = false;
@@ -188,7 +188,7 @@ COTANGENT_INLINE V lane_by_lane(F f, Vs const&... v) {
 
 } // namespace detail
 
-/// mask ? a : b in each lane; any mask of V's lane width will do.
+/// mask ? a : b in each lane; any mask of V's lane width is accepted.
 template <class M, class V>
 COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
   if constexpr (is_wide<V>)
@@ -215,7 +215,7 @@ COTANGENT_INLINE constexpr M logical_not(M const& a) {
   else return !a;
 }
 
-/// A mask for lanes of another width; the number of lanes is equal.
+/// The mask for lanes of another width; the number of lanes is equal.
 template <class M2, class M>
 COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
   static_assert(lanes<M2> == lanes<M>, "cotangent: mask_cast: both masks must have the same number of lanes");
@@ -227,8 +227,8 @@ COTANGENT_INLINE constexpr M2 mask_cast(M const& m) {
   } else return __builtin_convertvector(m, M2);
 }
 
-/// The values as another lane type, as static_cast does for a scalar: towards zero into integers, which must
-/// be able to hold them (where that is not known: `to_integer`).
+/// static_cast of each lane: towards zero into integers, which must be able to represent the values. If that
+/// is unknown, use `to_integer`.
 template <class V2, class V>
 COTANGENT_INLINE constexpr V2 convert(V const& v) {
   static_assert(lanes<V2> == lanes<V>, "cotangent: convert: both values must have the same number of lanes");
@@ -240,7 +240,7 @@ COTANGENT_INLINE constexpr V2 convert(V const& v) {
   else return static_cast<V2>(v);
 }
 
-/// Floating values as integers, towards zero; the lowest integer for what does not fit, for NaN too.
+/// Floating values as integers, towards zero; the lowest integer for NaN and for values out of range.
 template <class V2, class V>
 COTANGENT_INLINE constexpr V2 to_integer(V const& v) {
   constexpr auto lowest = static_cast<lane_t<V>>(std::numeric_limits<lane_t<V2>>::lowest()); // a power of two: exact

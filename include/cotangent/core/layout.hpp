@@ -11,7 +11,7 @@
 
 namespace cotangent::detail {
 
-// Extents that were refused count as zeros from there on, so that one mistake makes one error.
+// Refused extents become zeros, so that one mistake yields one error.
 template <extent... E>
 consteval shape usable_extents() {
   if constexpr (well_formed_extents<E...>) return shape_of<E...>;
@@ -20,7 +20,7 @@ consteval shape usable_extents() {
   return zeros;
 }
 
-/// The sizes of the axes of a tensor or a view: in the type where all are numbers, else in the object.
+/// The sizes of the axes of a tensor or a view: stored in the type if all are numbers, else in the object.
 template <extent... E>
 class layout {
 public:
@@ -32,7 +32,7 @@ public:
   static constexpr std::int64_t extent(int axis) noexcept { return extents.extents[axis].number; }
   static constexpr std::int64_t size() noexcept { return static_size; }
   static constexpr void clear() noexcept {}
-  /// Takes over sizes that were found to fit.
+  /// Stores sizes that were checked.
   static constexpr void set(std::int64_t const*) noexcept {}
   static constexpr int sizes_from_names(std::int64_t const*, std::int64_t* sizes) noexcept {
     for (int i = 0; i < rank; ++i) sizes[i] = extent(i);
@@ -58,7 +58,7 @@ public:
     for (int i = 0; i < rank; ++i) product *= sizes_[i];
     return product;
   }
-  /// Every extent that is no number becomes 0.
+  /// Sets every symbolic extent to 0.
   constexpr void clear() noexcept {
     for (int i = 0; i < rank; ++i) sizes_[i] = extents.extents[i].number >= 0 ? extents.extents[i].number : 0;
   }
@@ -78,7 +78,7 @@ constexpr bool same_sizes(Layout const& a, Layout const& b) noexcept {
   return true;
 }
 
-/// A layout that goes empty when its owner is moved from.
+/// A layout that becomes empty when its owner is moved from.
 template <extent... E>
 struct owned_layout : layout<E...> {
   constexpr owned_layout() noexcept = default;
@@ -100,7 +100,8 @@ struct owned_layout<E...> : layout<E...> {
   constexpr explicit owned_layout(layout<E...> const&) noexcept {}
 };
 
-// Larger than any size: what does not fit std::int64_t is refused like what does not fit memory.
+// Saturates above any possible size: numbers that do not fit std::int64_t are refused like sizes that do not
+// fit memory.
 template <class Integer>
 constexpr std::int64_t to_size(Integer n) noexcept {
   if (n < Integer{}) return -1;
@@ -108,7 +109,7 @@ constexpr std::int64_t to_size(Integer n) noexcept {
                                                                                : static_cast<std::int64_t>(n);
 }
 
-/// Whether sizes make a tensor, and what is wrong with them if not.
+/// True if a tensor can have these sizes.
 constexpr bool sizes_are_possible(std::int64_t const* sizes, int rank) noexcept {
   for (int i = 0; i < rank; ++i)
     if (sizes[i] < 0) return false;
@@ -139,8 +140,8 @@ constexpr message misfit(axis_fit const& f, shape const& extents, std::int64_t c
   return text.put("; the extents are ").put(extents);
 }
 
-/// Sets sizes that come from outside, if they fit: else throws, or is false where exceptions are not offered.
-/// (`Layout` is no `layout<E...>`: g++ 12 cannot deduce extents that a caller has in a pack.)
+/// Sets sizes that come from a caller, if they fit. Otherwise throws, or returns false without exceptions.
+/// (`Layout` is not `layout<E...>`: g++ 12 cannot deduce extents that a caller has in a pack.)
 template <class Layout>
 constexpr bool set_checked(Layout& to, std::int64_t const* sizes, char const* subject) {
   if (!sizes_are_possible(sizes, Layout::rank)) {
@@ -156,7 +157,7 @@ constexpr bool set_checked(Layout& to, std::int64_t const* sizes, char const* su
   return true;
 }
 
-/// The same from one size for each name.
+/// Like `set_checked`, from one size for each name.
 template <class Layout>
 constexpr bool set_named(Layout& to, std::int64_t const* named, char const* subject) {
   std::int64_t sizes[Layout::rank + 1]{};

@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <utility>
 
-// Only the tag of contiguous iterators is needed: all of <iterator>, with the streams that it includes, takes libstdc++ a
-// third of the time that this library does.
+// Only the tag of contiguous iterators is needed. All of <iterator>, which includes streams, takes libstdc++
+// a third of the compile time of this library.
 #if __has_include(<bits/stl_iterator_base_types.h>)
 #  include <bits/stl_iterator_base_types.h>
 #else
@@ -31,7 +31,7 @@ COTANGENT_REFUSAL_OF(memory_with_gaps, allowed, "cotangent: memory: a type with 
 
 namespace cotangent::extend {
 
-/// How the elements of a type of yours lie, row by row without gaps. To be specialized:
+/// Describes how the elements of a type of yours lie in memory, row-major without gaps. To be specialized:
 ///
 ///     template <> struct cotangent::extend::memory<grid> {
 ///       using element = double;
@@ -42,8 +42,9 @@ namespace cotangent::extend {
 ///       static void sizes(grid const& g, std::int64_t* of_all_axes);
 ///     };
 ///
-/// Arithmetic values of element types, arrays, and contiguous ranges (`std::array`, `std::vector`, `std::span` and their
-/// like, also of arrays) need none. `data()` and `size()` alone do not tell how elements lie: Eigen objects have them.
+/// Arithmetic values of element types, arrays, and contiguous ranges need no specialization (`std::array`,
+/// `std::vector`, `std::span` and the like, also of arrays). `data()` and `size()` alone do not tell how
+/// elements lie: Eigen objects have them.
 template <class T>
 struct memory;
 
@@ -68,14 +69,15 @@ concept contiguous = has_data_and_size<T> && requires(T& t) {
   { t.data() } -> std::same_as<std::add_pointer_t<decltype(*t.begin())>>;
 };
 
-/// Matrices and expressions of Eigen, which is not included.
+/// Matrices and expressions of Eigen; Eigen itself is not included.
 template <class T>
 concept eigen_object = requires {
   typename T::Scalar;
   T::RowsAtCompileTime;
   T::ColsAtCompileTime;
 };
-/// A type that looks like memory, but does not tell how its elements lie: refused in words wherever memory is taken.
+/// A type that looks like memory but does not tell how its elements lie: every function that takes memory
+/// refuses it.
 template <class T>
 concept unread_memory =
     !has_own_memory<T> && (eigen_object<T> || (has_data_and_size<T> && !contiguous<T>));
@@ -83,7 +85,7 @@ concept unread_memory =
 template <class T>
 concept tuple_sized = requires { std::tuple_size<T>::value; };
 
-// A span says so by `element_type`; what owns its elements has none.
+// A span has a member `element_type`; a type that owns its elements has none.
 template <class T>
 concept borrows = requires { typename T::element_type; };
 
@@ -108,7 +110,7 @@ constexpr shape prepend(extent const& first, shape const& rest) noexcept {
   return result;
 }
 
-/// What is known about memory; `T` is neither a reference nor const.
+/// Traits of memory; `T` is neither a reference nor const.
 template <class T>
 struct memory_traits {
   static constexpr bool exists = false;
@@ -213,7 +215,7 @@ struct memory_traits<T> {
   static constexpr void sizes(T const&, std::int64_t* to) { to[0] = 0; }
 };
 
-/// Where memory is taken: what is no memory, but looks like it, is refused in words when it is read.
+/// Accepts types that only look like memory as well: reading them is refused in words.
 template <class T>
 concept takes_memory = memory_traits<T>::exists || unread_memory<T>;
 

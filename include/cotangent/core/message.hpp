@@ -9,8 +9,8 @@
 
 namespace cotangent {
 
-/// A sentence under composition: of fixed size, so that it can be copied without failing; what does not fit
-/// ends in "...".
+/// Composes a sentence in a fixed buffer, so that copying it cannot fail; longer text is cut and ends in
+/// "...".
 class message {
 public:
   static constexpr int capacity = 512;
@@ -46,7 +46,7 @@ public:
       return *this;
     }
   }
-  /// A number, a formula, or what was written instead of one.
+  /// Appends a number, a formula, or the invalid text of an extent.
   constexpr message& put(extent const& e) noexcept {
     if (e.number >= 0) return put(e.number);
     if (e.overflow()) return put("(a long formula)");

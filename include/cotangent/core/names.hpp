@@ -31,7 +31,7 @@ struct bindings {
     return bound;
   }
 
-  /// The lookup that `evaluate` wants.
+  /// The lookup for `evaluate`.
   constexpr std::int64_t operator()(char const* name, int) const noexcept {
     int const at = find(name);
     return at < 0 ? extent::malformed : sizes[at];
@@ -46,7 +46,7 @@ constexpr bool is_name(extent const& e) noexcept {
   return true;
 }
 
-/// The names that occur in the extents, in the order of their first appearance, with the size 0.
+/// The names that occur in the extents, in the order of first appearance, with size 0.
 constexpr bindings names_in(shape const& s) noexcept {
   bindings result;
   for (int i = 0; i < s.rank; ++i) {
@@ -58,17 +58,17 @@ constexpr bindings names_in(shape const& s) noexcept {
   return result;
 }
 
-/// Whether the sizes that axes have are those that their extents allow.
+/// The first axis whose size contradicts its extent, and why.
 struct axis_fit {
   enum failure : unsigned char { nothing, number, name, formula, too_many_names };
   failure failed = nothing;
   int axis = 0;
   std::int64_t wanted =
-      0; // the size that this axis must have, by its number, or by where its name or formula is bound
+      0; // the size that the axis must have: its number, or the value that its name or formula is bound to
 };
 
-/// Binds the names of `s` to the sizes of its axes, and compares. Formulas are compared where all of their
-/// names are known: `only_formulas` says that this is the second pass over arguments, when all names are.
+/// Binds the names of `s` to the sizes of its axes, and compares. A formula is compared once all its names
+/// are known: `only_formulas` marks the second pass over arguments, when all names are.
 constexpr axis_fit bind_axes(bindings& known, shape const& s, std::int64_t const* sizes,
                         bool only_formulas = false) noexcept {
   for (int i = 0; i < s.rank && !only_formulas; ++i) {
@@ -92,8 +92,7 @@ constexpr axis_fit bind_axes(bindings& known, shape const& s, std::int64_t const
 
 namespace detail {
 
-/// Where the size of each axis comes from: a name, by its number among the names; a formula (-2); or itself
-/// (-1).
+/// The source of each axis's size: the index of a name; -2 for a formula; -1 for a number.
 struct axis_sources {
   signed char of[max_rank]{};
 };
@@ -113,7 +112,7 @@ inline constexpr bindings names_of = names_in(shape_of<E...>);
 template <extent... E>
 inline constexpr axis_sources axis_sources_of = sources_of(shape_of<E...>);
 
-/// The sizes of all axes from those of the names; the number of the first axis that has none, or -1.
+/// Computes the sizes of all axes from those of the names. Returns the first axis that has none, or -1.
 template <extent... E>
 constexpr int sizes_from_names(std::int64_t const* named, std::int64_t* sizes) noexcept {
   constexpr shape const& s = shape_of<E...>;

@@ -7,13 +7,14 @@
 #include <cstring>
 #include <type_traits>
 
-// Masks as bits, integers that are known to be small in few bytes.
+// Packs masks into bits, and integers known to be small into few bytes.
 
 namespace cotangent::detail {
 
 constexpr std::int64_t narrow_bytes(std::int64_t count, int bits) noexcept { return (count * bits + 7) / 8; }
 
-/// The lowest bit. Masks that a branch did not compute hold any byte, which may not be read as a `bool`.
+/// The lowest bit. A mask that its branch did not compute may hold any byte, and reading such a byte as a
+/// `bool` is undefined.
 template <class T> constexpr unsigned lowest_bit(T const& x) {
   if constexpr (std::is_same_v<T, bool>)
     if (!std::is_constant_evaluated()) {
@@ -24,7 +25,8 @@ template <class T> constexpr unsigned lowest_bit(T const& x) {
   return static_cast<unsigned>(x != T{});
 }
 
-/// Elements, none negative and all of at most `bits` bits (1, 8, 16 or 32), side by side; of bits the lowest comes first.
+/// Packs elements, none negative and all of at most `bits` bits (1, 8, 16 or 32); the lowest bit of a byte is
+/// the first mask.
 template <class T> constexpr void put_narrow(T const* from, std::int64_t count, int bits, unsigned char* to) {
   if (bits > 1) {
     int const bytes = bits / 8;
@@ -36,7 +38,7 @@ template <class T> constexpr void put_narrow(T const* from, std::int64_t count, 
   std::int64_t i = 0;
   if constexpr (std::is_same_v<T, bool> && std::endian::native == std::endian::little && sizeof(bool) == 1)
     if (!std::is_constant_evaluated())
-      for (; i + 8 <= count; i += 8) { // the lowest bits of eight bytes: a product brings them together
+      for (; i + 8 <= count; i += 8) { // the multiplication gathers the lowest bits of eight bytes
         std::uint64_t eight;
         std::memcpy(&eight, from + i, 8);
         eight &= 0x0101010101010101u;
@@ -49,7 +51,7 @@ template <class T> constexpr void put_narrow(T const* from, std::int64_t count, 
   }
 }
 
-/// What `put_narrow` was given.
+/// Unpacks the output of `put_narrow`.
 template <class T> constexpr void take_narrow(unsigned char const* from, std::int64_t count, int bits,
                                               T* to) {
   if (bits > 1) {
@@ -64,7 +66,7 @@ template <class T> constexpr void take_narrow(unsigned char const* from, std::in
   std::int64_t i = 0;
   if constexpr (std::is_same_v<T, bool> && std::endian::native == std::endian::little && sizeof(bool) == 1)
     if (!std::is_constant_evaluated())
-      for (; i + 8 <= count; i += 8) { // of byte k bit k is left, which 0x7F carries to its highest
+      for (; i + 8 <= count; i += 8) { // byte k keeps bit k; adding 0x7F carries it to the highest bit
         std::uint64_t const spread = from[i / 8] * std::uint64_t{0x0101010101010101u} & 0x8040201008040201u;
         std::uint64_t const eight = (spread + 0x7F7F7F7F7F7F7F7Fu) >> 7 & 0x0101010101010101u;
         std::memcpy(to + i, &eight, 8);

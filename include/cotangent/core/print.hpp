@@ -8,8 +8,9 @@
 #include <iosfwd>
 #include <type_traits>
 
-// Output to streams, in the nested brackets of NumPy. Templates over the stream, which has to be known where something is
-// written to it: who writes to none does not pay for <ostream>, a seventh of what all headers take a compiler.
+// Output to streams, in nested brackets as in NumPy. These are templates over the stream, which must be
+// complete only where it is used: other units do not pay for <ostream>, a seventh of the compile time of all
+// headers.
 
 namespace cotangent {
 
@@ -36,7 +37,7 @@ template <class Traits> std::basic_ostream<char, Traits>& operator<<(std::basic_
 
 namespace detail {
 
-inline constexpr std::int64_t printed_in_full = 1000; // elements; of more, the edges are printed
+inline constexpr std::int64_t printed_in_full = 1000; // elements; longer tensors print their edges only
 inline constexpr std::int64_t printed_edge = 3;
 
 template <class Stream, class Element>

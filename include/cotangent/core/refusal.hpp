@@ -2,8 +2,8 @@
 #ifndef COTANGENT_CORE_REFUSAL_HPP
 #define COTANGENT_CORE_REFUSAL_HPP
 
-// Only macros stand here: g++ then leaves out six lines about how they expand. It does say through which
-// headers this one was included first: so headers with refusals include it before all others.
+// This header contains only macros: g++ then omits six lines about their expansion. It does print the include
+// chain of the first inclusion: headers with refusals include this one before all others.
 #pragma GCC system_header
 
 #include <cotangent/core/speak.hpp>
@@ -16,16 +16,16 @@
 //   }
 //   if constexpr (!fits) refusals::matmul_inner::report<A, B>();
 //
-// makes the compiler say the sentence, then `equal<columns_of_left<4>, rows_of_right<5>>` (a name or a
-// formula shows as its characters), as its only error. At run time the same sentence is thrown:
-// `refusals::matmul_inner::text`. A macro, because `static_assert` wants a literal. The relations are in
-// core/speak.hpp; tags may be declared often.
+// The compiler then prints the sentence and `equal<columns_of_left<4>, rows_of_right<5>>` as its only error;
+// names and formulas show as characters. At run time the same sentence is thrown:
+// `refusals::matmul_inner::text`. This is a macro, because `static_assert` takes only a literal. The
+// relations are in core/speak.hpp; a tag may be declared repeatedly.
 //
-// `report` is a function (which gives true, so that a `noexcept` can ask for it): a class whose static_assert fails
-// is no constant for clang, which makes more errors of it in a constant evaluation; an alias template with such
-// parameters makes g++ 12 crash.
+// `report` is a function that returns true, so that a `noexcept` can call it. The alternatives fail: for
+// clang, a class whose static_assert fails is not a constant, which causes further errors in a constant
+// evaluation; an alias template with such parameters crashes g++ 12.
 
-// clang-format off: fewer lines here are fewer lines of each error.
+// clang-format off: every line here is printed with each error.
 
 /// A refusal about two extents (or numbers): `report<extent, extent>()`.
 #define COTANGENT_REFUSAL(name_, relation_, left_, right_, sentence_)                                        \
@@ -69,7 +69,7 @@
     }                                                                                                        \
   };
 
-/// A refusal that needs no numbers, only what it is about: `report<Subject>()` with any types.
+/// A refusal without numbers, about types only: `report<Subject>()` with any types.
 #define COTANGENT_REFUSAL_OF(name_, relation_, sentence_)                                                    \
   struct name_ {                                                                                             \
     static constexpr char const* text = sentence_;                                                           \

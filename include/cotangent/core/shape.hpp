@@ -10,10 +10,10 @@ namespace cotangent {
 
 inline constexpr int max_rank = 8;
 
-/// The largest number of elements: more would take more bytes than a pointer difference counts.
+/// The largest number of elements: the bytes of more would overflow a pointer difference.
 inline constexpr std::int64_t max_size = (std::int64_t{1} << 60) - 1;
 
-/// The extents of a tensor, outermost first. A regular value, at compile time as at run time.
+/// The extents of a tensor, outermost first. A regular value, at compile time and at run time.
 struct shape {
   std::uint8_t rank = 0;
   extent extents[max_rank]{};
@@ -21,10 +21,10 @@ struct shape {
   constexpr extent const& operator[](int axis) const noexcept { return extents[axis]; }
   constexpr extent& operator[](int axis) noexcept { return extents[axis]; }
 
-  /// The caller looks after `max_rank`.
+  /// Precondition: rank < `max_rank`.
   constexpr void push(extent const& e) noexcept { extents[rank++] = e; }
 
-  /// The number of elements; not valid (`extent::too_large`) where it does not fit 64 bits.
+  /// The number of elements; invalid (`extent::too_large`) if it does not fit 64 bits.
   constexpr extent size() const noexcept {
     extent product = extent::of(1);
     for (int i = 0; i < rank; ++i) product = product * extents[i];
@@ -61,7 +61,7 @@ template <extent... E>
   requires(sizeof...(E) <= max_rank)
 inline constexpr shape shape_of{sizeof...(E), {E...}};
 
-/// Distances between neighbours along each axis, counted in elements.
+/// Distances between neighbors along each axis, in elements.
 struct strides {
   std::int64_t along[max_rank]{};
   constexpr std::int64_t operator[](int axis) const noexcept { return along[axis]; }
@@ -80,7 +80,7 @@ constexpr strides row_major(shape const& s) noexcept {
   return result;
 }
 
-/// The product of `count` sizes, none negative; -1 where it does not fit 64 bits. A zero anywhere makes it 0.
+/// The product of `count` sizes, none negative; -1 if it does not fit 64 bits. It is 0 if any size is.
 constexpr std::int64_t checked_product(std::int64_t const* sizes, int count) noexcept {
   std::int64_t product = 1;
   bool fits = true;
@@ -91,8 +91,7 @@ constexpr std::int64_t checked_product(std::int64_t const* sizes, int count) noe
   return fits ? product : -1;
 }
 
-/// The shape that two operands make together, in NumPy's sense (aligned at the last axis); an axis where they
-/// do not fit is not valid.
+/// Broadcasts two shapes as NumPy does (aligned at the last axis); axes that do not fit are invalid.
 constexpr shape broadcast_shapes(shape const& a, shape const& b) noexcept {
   if (a.rank < b.rank) return broadcast_shapes(b, a);
   shape result = a;

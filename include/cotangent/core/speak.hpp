@@ -9,8 +9,8 @@
 
 namespace cotangent::refusals {
 
-// What must hold between the two sides. Nobody asks whether it does: the refusal is reported where it does
-// not.
+// The relation that must hold between two sides. It is always false: a refusal names it only if it does not
+// hold.
 template <class, class>
 inline constexpr bool equal = false;
 template <class, class>
@@ -45,8 +45,8 @@ constexpr auto shortest_number() {
   else return N;
 }
 
-// Numbers as ints (compilers print 4, not 4L), names and formulas as their characters. The sequences are no
-// default arguments: g++ 12 fails on those inside an alias template.
+// Speaks numbers as ints (compilers print 4, not 4L), names and formulas as their characters. The sequences
+// are not default arguments: g++ 12 fails on those inside an alias template.
 template <template <auto...> class Tag, extent E, class Characters>
 struct speak_characters;
 template <template <auto...> class Tag, extent E, std::size_t... I>

@@ -6,12 +6,12 @@
 
 namespace cotangent {
 
-/// Windows on images [image, row, column, channel]: what convolution and pooling have in common. A window has `tall` by
-/// `wide` taps; window (r, c) of an image has its tap (i, j) over pixel (row(r, i), column(c, j)), which may lie in the
-/// border around it.
+/// Windows on images [image, row, column, channel], shared by convolution and pooling. A window has `tall` by
+/// `wide` taps. Tap (i, j) of window (r, c) is at pixel (row(r, i), column(c, j)), which may lie in the
+/// border around the image.
 struct stencil {
   std::int64_t images = 1, height = 0, width = 0, channels = 0;
-  std::int64_t rows = 0, columns = 0; // of windows
+  std::int64_t rows = 0, columns = 0; // the number of windows
   std::int64_t tall = 1, wide = 1;
   std::int64_t step_down = 1, step_right = 1;     // from window to window
   std::int64_t above = 0, left = 0;               // rows and columns of border
@@ -25,13 +25,13 @@ struct stencil {
   }
   constexpr std::int64_t positions() const noexcept { return images * rows * columns; }
   constexpr std::int64_t taps() const noexcept { return tall * wide; }
-  /// Whether windows are pixels, each once, in order.
+  /// True if window k is exactly pixel k, for all k.
   constexpr bool is_plain() const noexcept {
     return tall == 1 && wide == 1 && step_down == 1 && step_right == 1 && above == 0 && left == 0 &&
            rows == height && columns == width;
   }
 
-  /// The first tap, and the one behind the last, that lies over a line of `size` pixels.
+  /// The taps [first, end) that lie inside an axis of `size` pixels.
   struct range {
     std::int64_t first = 0, end = 0;
   };
@@ -49,13 +49,13 @@ struct stencil {
   constexpr range columns_inside(std::int64_t c) const noexcept {
     return inside(column(c, 0), spread_right, wide, width);
   }
-  /// Where a pixel begins in memory.
+  /// The offset of a pixel in memory.
   constexpr std::int64_t pixel(std::int64_t image, std::int64_t y, std::int64_t x) const noexcept {
     return ((image * height + y) * width + x) * channels;
   }
 };
 
-/// Window (row, column) of an image, counted through all of them.
+/// Window (row, column) of an image; `of` numbers the windows of all images in order.
 struct stencil_position {
   std::int64_t image = 0, row = 0, column = 0;
 

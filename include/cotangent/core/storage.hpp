@@ -10,7 +10,7 @@
 
 namespace cotangent {
 
-/// Asks for a tensor whose elements are written before they are read.
+/// Requests a tensor with uninitialized elements, which must be written before they are read.
 struct uninitialized_t {
   explicit uninitialized_t() = default;
 };
@@ -21,22 +21,22 @@ namespace detail {
 inline constexpr std::size_t inline_bytes = 256;
 inline constexpr std::size_t heap_alignment = 64;
 
-/// Memory for elements, to be given back by `::operator delete` with this alignment. Throws: `memory_error`; where exceptions
-/// are not offered, null.
+/// Allocates memory for elements, to be freed by `::operator delete` with this alignment. Throws
+/// `memory_error`; null without exceptions.
 inline void* elements_on_heap(std::size_t bytes) {
   void* const p = ::operator new(bytes, std::align_val_t{heap_alignment}, std::nothrow);
   if (p == nullptr) raise_if_offered<memory_error>(message("cotangent: memory: there must be enough memory for ").put(static_cast<std::int64_t>(bytes)).put(" bytes"));
   return p;
 }
 
-// The smallest power of two that holds the bytes, at most 64: the same under all compiler flags.
+// The smallest power of two that holds the bytes, at most 64; it does not depend on compiler flags.
 constexpr std::size_t inline_alignment(std::size_t bytes) noexcept {
   std::size_t alignment = 1;
   while (alignment < bytes && alignment < heap_alignment) alignment *= 2;
   return alignment;
 }
 
-/// A few elements, held in the object.
+/// A few elements, stored in the object.
 template <class Element, std::int64_t Size>
 class inline_storage {
   static constexpr std::size_t room = Size == 0 ? 1 : static_cast<std::size_t>(Size);

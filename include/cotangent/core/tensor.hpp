@@ -27,21 +27,22 @@ consteval auto storage_type() {
 }
 } // namespace detail
 
-/// A tensor that owns its elements, row by row.
+/// A tensor that owns its elements, in row-major order.
 ///
 ///     ct::tensor<double, 2, 2> a{{1, 2}, {3, 4}};   // braces are elements, nested as the extents are
-///     ct::tensor<double, "n", 3> x(100);            // parentheses are sizes: one for each name, as they
-///     first appear ct::tensor<float, 64, 32> w;                  // zeros; where an extent has a name: empty
+///     ct::tensor<double, "n", 3> x(100);            // parentheses are sizes: one for each name
+///     ct::tensor<float, 64, 32> w;                  // zeros; empty if an extent has a name
 ///     ct::tensor<double> loss = 1.5;                // rank 0: converts from and to its element
 ///
-/// Up to 256 bytes whose number is known when compiled lie in the object and can be used in constant
-/// expressions; others lie on the heap, aligned to 64 bytes. A tensor that was moved from may be assigned to
+/// Up to 256 bytes of elements lie in the object, if all extents are numbers, and can be used in constant
+/// expressions. Others lie on the heap, aligned to 64 bytes. A tensor that was moved from may be assigned to
 /// and destroyed; its `begin()` is its `end()`. `a(i, j)` is checked with assertions only, `a.at(i, j)`
 /// always. Braces nest up to four deep.
 ///
-/// Refuses: other elements; extents that are negative or no names; braces that do not fit; a wrong number of
-/// sizes. Throws: `shape_error` where a size is negative or the elements would be too many. Checked:
-/// tests/static/tensor.cpp, tests/runtime/tensor.cpp, tests/fail/tensor_*.cpp
+/// Refuses: other elements; extents that are negative or not names; braces that do not fit; a wrong number of
+/// sizes.
+/// Throws: `shape_error` if a size is negative or there would be too many elements.
+/// Checked: tests/static/tensor.cpp, tests/runtime/tensor.cpp, tests/fail/tensor_*.cpp
 template <class Element, extent... Extents>
 class tensor : public detail::accessible<tensor<Element, Extents...>, Element, Extents...> {
   static_assert(detail::refuse_malformed<Element, Extents...>());
@@ -69,7 +70,7 @@ public:
     *storage_.data() = value;
   }
 
-  /// One size for each name, in the order of their first appearance.
+  /// One size for each name, in the order of first appearance.
   template <std::integral... Size>
     requires(!is_static_ && sizeof...(Size) != 0)
   constexpr explicit tensor(Size... size)
@@ -80,12 +81,12 @@ public:
   constexpr explicit tensor(uninitialized_t, Size... size)
       : layout_(named(detail::to_size(size)...)), storage_(uninitialized, layout_.size()) {}
 
-  /// With the sizes of all axes, as a shape of numbers.
+  /// Takes the sizes of all axes, as a shape of numbers.
   constexpr explicit tensor(uninitialized_t, cotangent::shape const& sizes)
     requires(!is_static_)
       : layout_(sized(sizes)), storage_(uninitialized, layout_.size()) {}
 
-  /// A copy of what a view holds; zeros of a view of nothing.
+  /// Copies the elements of a view; zeros for a null view.
   template <class Derived, class Other>
     requires(std::same_as<std::remove_const_t<Other>, Element> && !std::same_as<Derived, tensor>)
   constexpr explicit tensor(detail::accessible<Derived, Other, Extents...> const& other)
@@ -95,7 +96,7 @@ public:
       storage_.data()[i] = nothing ? Element{} : other.begin()[i];
   }
 
-  // Braces. Where the first extent has a name, its size is the number of values.
+  // Elements in braces. If the first extent has a name, its size is the number of values.
   template <class... Value>
     requires(is_static_ && rank_ > 0 && sizeof...(Value) != 0 && (std::is_arithmetic_v<Value> && ...))
   constexpr explicit(sizeof...(Value) == 1) tensor(Value... value) : storage_(uninitialized, layout_.size()) {

@@ -54,7 +54,7 @@ consteval bool has_extents() {
   else return memory_traits<std::remove_cvref_t<Source>>::extents == layout<Extents...>::extents;
 }
 
-/// The size of the only name, found from the number of elements; -1 where that does not divide.
+/// Computes the size of the only name from the number of elements; -1 if the division is not exact.
 template <class Layout>
 constexpr bool sizes_from_count(std::int64_t count, std::int64_t* sizes) noexcept {
   int unknown = -1;
@@ -89,20 +89,19 @@ inline message misfit_of_count(shape const& extents, std::int64_t count) {
 
 } // namespace detail
 
-/// A window on elements that somebody else owns, row by row. `Element` may be const.
+/// A non-owning, row-major window on elements. `Element` may be const.
 ///
 ///     ct::view<double, "n">(x)              // x: a std::vector, a std::span, an array, a tensor, ...
 ///     ct::view<double const, "n", 3>(x)     // n is x.size() / 3
-///     ct::view<double, "n", "m">(p, 5, 7)   // p: a pointer, or memory with 35 elements; one size for each
-///     name
+///     ct::view<double, "n", "m">(p, 5, 7)   // p: a pointer, or memory of 35 elements; one size a name
 ///
-/// A view of a tensor or an array with the very same extents is made silently, every other has to be asked
-/// for. A view copies like a pointer; a view of nothing (`data() == nullptr`) is what `view()` makes, and,
-/// where exceptions are not offered, a view whose memory does not fit.
+/// A tensor or an array with exactly the same extents converts implicitly, everything else explicitly. A view
+/// copies like a pointer. `view()` is a null view (`data() == nullptr`); without exceptions, so is a view
+/// whose memory does not fit.
 ///
-/// Refuses: memory whose elements or known sizes differ; a temporary that owns its elements; types that do not tell how
-/// their elements lie, such as those of Eigen.
-/// Throws: `shape_error` where run-time sizes do not fit the extents; it names both.
+/// Refuses: memory whose elements or static sizes differ; a temporary that owns its elements; types that do
+/// not tell how their elements lie, such as those of Eigen.
+/// Throws: `shape_error` if run-time sizes do not fit the extents; it names both.
 /// Checked: tests/runtime/view.cpp, tests/fail/view_*.cpp
 template <class Element, extent... Extents>
 class view : public detail::accessible<view<Element, Extents...>, Element, Extents...> {
@@ -124,7 +123,7 @@ public:
     requires(std::is_const_v<Element>)
       : data_(other.data()), layout_(other.layout_of()) {}
 
-  /// A view of memory; where its size does not say that of every name, one size for each name.
+  /// A view of memory, with one size for each name if the memory does not determine them.
   template <class Source, std::integral... Size>
     requires(detail::memory_like<Source> || detail::pointer_like<Source>)
   constexpr explicit(!detail::has_extents<Source, Extents...>() || !detail::elements_fit<Source, Element>)
@@ -153,7 +152,7 @@ public:
   constexpr void fill(Element const& value) const
     requires(!std::is_const_v<Element>)
   {
-    Element const copy = value; // it may be one of ours
+    Element const copy = value; // `value` may be an element of this view
     for (Element& e : *this) e = copy;
   }
 

@@ -26,7 +26,7 @@ COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tenso
 
 namespace cotangent {
 
-/// Extents of which a tensor, a view or an expression can be made.
+/// Valid extents of a tensor, a view or an expression.
 template <extent... E>
 concept well_formed_extents =
     sizeof...(E) <= max_rank && (E.is_valid() && ...) &&
@@ -40,7 +40,7 @@ constexpr extent first_invalid(std::initializer_list<extent> all) noexcept {
   return {};
 }
 
-/// Says in words why these extents or this type make no tensor; to be called in a static_assert.
+/// Says in words why these extents or this element cannot form a tensor; to be called in a static_assert.
 template <class Element, extent... E>
 constexpr bool refuse_malformed() {
   constexpr extent bad = first_invalid({E...});
