@@ -8,7 +8,7 @@
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/ops/random.hpp>
 
-// Every operation of the library, those of headers that cotangent.hpp does not include among them.
+// All operations of the library, also those of headers that cotangent.hpp does not include.
 
 namespace cotangent {
 namespace detail {
@@ -29,10 +29,11 @@ using image_operations =
 /// Random numbers.
 using random_operations = operations<op::random24, op::random53, op::second_random24, op::second_random53>;
 
-/// What networks are also made of.
+/// Further operations of neural networks.
 using network_operations = operations<op::erf, op::normal_cdf>;
 
-/// All of them: `ct::archive::load(path, ct::all_operations{})` reads graphs with convolutions, dropout and the like.
+/// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
+/// dropout and the like.
 using all_operations = typename detail::joined_operations<library_operations, image_operations,
                                                           random_operations, network_operations>::type;
 

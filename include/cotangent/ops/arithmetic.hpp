@@ -4,7 +4,7 @@
 
 #include <cotangent/ops/elementwise.hpp>
 
-// The four rules of arithmetic, and what simplify makes of them.
+// The four arithmetic operations, and the fused multiply-add that simplify emits.
 
 namespace cotangent {
 
@@ -58,7 +58,7 @@ struct divide : extend::elementwise<2> {
   static constexpr char const* name = "div";
   static constexpr float cost = 4;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return static_cast<V>(a / b); }
-  // (dy / b, -(dy / b) y): one division serves both
+  // (dy / b, -(dy / b) y): both share one division.
   static constexpr void adjoint(adjoint_rule& r) {
     term const q = detail::push(info_of<divide>(), {r.dy(), r.x(1)});
     if (r.wanted(0)) r.give(0, q);
@@ -73,7 +73,7 @@ struct divide : extend::elementwise<2> {
   }
 };
 
-/// a b + c with one rounding where the processor has it: made by simplify, before any pass duplicates a node.
+/// a b + c, rounded once if the target has FMA. Simplify emits it before any pass duplicates nodes.
 struct multiply_add : extend::elementwise<3> {
   static constexpr char const* name = "fma";
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b, V const& c) { return math::fma(a, b, c); }

@@ -8,7 +8,7 @@
 #include <concepts>
 #include <cstdint>
 
-// Broadcasting in NumPy's sense, and with it the operators on terms.
+// Broadcasting as in NumPy, and the operators on terms, which broadcast.
 
 namespace cotangent {
 
@@ -20,7 +20,8 @@ COTANGENT_REFUSAL(shapes_do_not_broadcast, broadcasts_with, extent_of_left, exte
 
 namespace extend {
 
-/// `x` with the shape `to`, aligned at the last axis. Shapes must fit (`broadcast_shape`).
+/// Broadcasts `x` to the shape `to`, aligned at the last axis. Precondition: the shapes fit
+/// (`broadcast_shape`).
 constexpr term broadcast_to(term x, std::int32_t to) {
   if (x.shape_id() == to) return x;
   builder& b = *x.b;
@@ -35,7 +36,7 @@ constexpr term broadcast_to(term x, std::int32_t to) {
   return detail::push_as(info_of<op::broadcast>(), b, {x}, axes, rank, x.type(), to);
 }
 
-/// The common shape of two: `none`, and a failure in the builder, where there is none.
+/// The broadcast shape of two shapes; `none`, and a failure in the builder, if they do not fit.
 constexpr std::int32_t broadcast_shape(builder& b, std::int32_t left, std::int32_t right) {
   if (left == right) return left;
   dimensions const l = b.get().shapes[left], r = b.get().shapes[right];
@@ -54,7 +55,7 @@ constexpr std::int32_t broadcast_shape(builder& b, std::int32_t left, std::int32
   return b.shape(d);
 }
 
-/// An elementwise operation after broadcasting its operands.
+/// Emits an elementwise operation after broadcasting its operands.
 template <class Op> constexpr term apply(term x) { return detail::push(info_of<Op>(), {x}); }
 template <class Op> constexpr term apply(term x, term y) {
   std::int32_t const s = broadcast_shape(*x.b, x.shape_id(), y.shape_id());
@@ -91,7 +92,7 @@ constexpr term operator!(term a) { return extend::apply<op::logical_not>(a); }
 constexpr term operator&&(term a, term b) { return extend::apply<op::logical_and>(a, b); }
 constexpr term operator||(term a, term b) { return extend::apply<op::logical_or>(a, b); }
 
-// Numbers in formulas take the element type of the term they meet.
+// A number in a formula takes the element type of the other operand.
 template <class N>
 concept number = std::is_arithmetic_v<N>;
 #define COTANGENT_WITH_NUMBERS(OP)                                                                                     \

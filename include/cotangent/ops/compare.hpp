@@ -4,7 +4,7 @@
 
 #include <cotangent/ops/arithmetic.hpp>
 
-// Comparisons, logic on their results, choosing by them, and changing the element type.
+// Comparisons, logic on bools, select, and conversion of the element type.
 
 namespace cotangent {
 namespace op {
@@ -53,7 +53,7 @@ struct logical_not : extend::elementwise<1> {
   template <class M> COTANGENT_INLINE static constexpr M apply(M const& a) { return math::logical_not(a); }
 };
 
-/// The second operand where the first holds, else the third.
+/// select(c, a, b): a where c is true, else b.
 struct select : extend::elementwise<3> {
   static constexpr char const* name = "select";
   static constexpr extend::takes operands = extend::takes::anything;
@@ -71,7 +71,7 @@ struct select : extend::elementwise<3> {
   }
 };
 
-/// The same numbers as another element type (attribute 0), as a static_cast would give them; bool counts as 0 and 1.
+/// x converted to the element type in attribute 0, as by static_cast; bool counts as 0 and 1.
 struct convert : extend::primitive<operation_kind::elementwise, 1> {
   static constexpr char const* name = "convert";
   static constexpr float cost = 1;
@@ -89,14 +89,14 @@ struct convert : extend::primitive<operation_kind::elementwise, 1> {
   }
 };
 
-/// `x` itself with a border for gradients: what comes from here does not depend on `x`.
+/// x, treated as a constant by differentiation.
 struct stop_gradient : extend::primitive<operation_kind::identity, 1> {
   static constexpr char const* name = "stop_gradient";
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr void infer(inference& r) { r.like(0); }
 };
 
-/// `x` under another name: the argument of a function that is differentiated inside another.
+/// x under a second symbol: the argument of a function that is differentiated inside another one.
 struct identity : extend::primitive<operation_kind::identity, 1> {
   static constexpr char const* name = "identity";
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
@@ -105,9 +105,9 @@ struct identity : extend::primitive<operation_kind::identity, 1> {
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx()); }
 };
 
-/// Operand 0, but not before the others are there: what is computed from it runs after what computes them. It costs no
-/// copy and no memory, and what reads it never merges with what reads operand 0 itself. It keeps no other operand alive:
-/// `prune` drops those that nothing reads.
+/// Operand 0, ordered after the other operands: its readers run after the nodes that compute those. It costs
+/// no copy and no memory. Its readers never merge with readers of operand 0 itself. It keeps no other operand
+/// alive: `prune` drops those that have no reader.
 ///
 /// Adjoint: dy to operand 0; nothing to the others.
 struct after : extend::primitive<operation_kind::identity, -1> {
@@ -129,7 +129,7 @@ struct after : extend::primitive<operation_kind::identity, -1> {
 
 namespace detail {
 
-/// The operands whose values a node reads: those that an `after` only waits for are none of them.
+/// The number of operands whose values a node reads: an `after` does not read those that it only waits for.
 constexpr int read_count(node const& n) noexcept {
   return n.op->kind == operation_kind::identity && n.operand_count > 1 ? 1 : n.operand_count;
 }
@@ -138,7 +138,7 @@ constexpr int read_count(node const& n) noexcept {
 
 namespace extend {
 
-/// The value of `x`, not before `t` is there.
+/// The value of `x`, ordered after `t`.
 constexpr term after(term x, term t) { return detail::push(info_of<op::after>(), {x, t}); }
 
 } // namespace extend

@@ -6,28 +6,30 @@
 
 #include <cstdint>
 
-// Loops, branches, and the sequences that loops make. Their regions are functions of their own: a node refers to
-// symbols of its region only, and what it needs from outside is passed in, as a capture. `control_builder.hpp` makes
-// them; derivatives are in transform/backward_control.hpp and transform/forward_control.hpp.
+// Loops, branches, and the sequences that loops produce. Their bodies are sub-graphs (regions): a node refers
+// to symbols of its own region only, and values from outside are passed in as captures. `control_builder.hpp`
+// builds them; their derivatives are in transform/backward_control.hpp and transform/forward_control.hpp.
 
 namespace cotangent {
 
-/// Where things stand in a loop:
-///     operands   limit (int64 scalar, or none) | carried: first values | captured | scanned: sequences | start
-///     results    carried: last values | stacked: sequences | trips (int64 scalar)
+/// The positions of operands, results and attributes of a loop:
+///     operands   limit (int64 scalar, or none) | carried: initial values | captured | scanned: sequences | start
+///     results    carried: final values | stacked: sequences | trips (int64 scalar)
 ///     attributes carried, captured, scanned, stacked, flags, condition region or -1, body region
 ///     condition  (count, carried, captured) -> one bool
 ///     body       (count, carried, captured, slices of the scanned) -> next carried | entries of the stacked
-/// It ends when the count (int64, from 0) reaches the limit, or when the condition, asked before each iteration, is
-/// false; without an iteration the last values are the first ones. Sequences are read and written at the count. A loop
-/// that is a part of another one has a start (int64 scalar), at which its count begins instead of at 0.
+/// The loop ends if the count (int64, from 0) reaches the limit, or if the condition, evaluated before each
+/// iteration, is false. Without an iteration, the final values are the initial ones. Sequences are read and
+/// written at the index `count`. A loop that is part of another one has a start (int64 scalar), at which its
+/// count begins instead of 0.
 struct loop_layout {
   enum flag : std::int64_t {
-    runs_first = 1, // the condition is not asked before the first iteration
+    runs_first = 1, // the condition is not evaluated before the first iteration
     reverse = 2,    // the count runs from limit - 1 down to the start; needs a limit, has no condition
     starts = 4,     // there is a start; needs a limit, has no condition
   };
-  /// Above the flags: the most iterations that there will be, 0 where nobody knows. Only how much is recorded depends on it.
+  /// The bits above the flags: the largest number of iterations, 0 if unknown. Only the amount of recorded
+  /// values depends on it.
   static constexpr int flag_bits = 8;
   static constexpr std::int64_t at_most(std::int64_t n) noexcept {
     return n <= 0 || n >= std::int64_t{1} << 40 ? 0 : n << flag_bits;
@@ -74,7 +76,7 @@ struct loop_layout {
   constexpr int scan(int k) const noexcept { return 1 + carried + captured + k; }
   constexpr int operand_count() const noexcept {
     return 1 + carried + captured + scanned;
-  } // but for the start
+  } // without the start
   constexpr int start() const noexcept { return operand_count(); }
   constexpr int all_operands() const noexcept { return operand_count() + (has_start() ? 1 : 0); }
   // positions among the results
@@ -82,8 +84,8 @@ struct loop_layout {
   constexpr int stack(int k) const noexcept { return carried + k; }
   constexpr int trips() const noexcept { return carried + stacked; }
   constexpr int result_count() const noexcept { return carried + stacked + 1; }
-  // positions among the inputs of the body; carried and captured are the same in the condition. That of an operand
-  // other than the limit is its position among the operands.
+  // Positions among the inputs of the body; carried and captured have the same positions in the condition.
+  // The input of an operand other than the limit has the operand's position.
   static constexpr int count() noexcept { return 0; }
   constexpr int input_count() const noexcept { return operand_count(); }
   constexpr int condition_input_count() const noexcept { return 1 + carried + captured; }
@@ -93,16 +95,16 @@ struct loop_layout {
   constexpr int output_count() const noexcept { return carried + stacked; }
 };
 
-/// Where things stand in a choice of branches:
+/// The positions of operands, results and attributes of a branch:
 ///     operands   index (integer scalar) | values
 ///     results    one for each output of a branch
 ///     attributes results, values, branches, bypass: for each result a position among the values or -1, regions
-///     branch     (values) -> results; `none` where nobody reads it after this branch: then it has any value, and a
+///     branch     (values) -> results; `none` if no node reads the result after this branch: then any value is valid, and a
 ///                sequence has no entries
-/// With an index that is no branch, result k is value `bypass[k]`, or zero.
+/// If the index selects no branch, result k is value `bypass[k]`, or zero.
 struct case_layout {
   int results = 0, values = 0, branches = 0;
-  std::int64_t const* bypasses = nullptr; // into the graph's numbers: good until they grow
+  std::int64_t const* bypasses = nullptr; // points into the graph's numbers: invalid once they grow
   std::int64_t const* regions = nullptr;
 
   static constexpr case_layout of(std::int64_t const* a) noexcept {
@@ -126,14 +128,14 @@ struct case_layout {
 
 namespace detail {
 
-/// The type of a value: element, shape and depth.
+/// True if element and shape are equal and the depth of `b` is that of `a` plus `deeper`.
 constexpr bool same_value_type(tensor_symbol const& a, tensor_symbol const& b, int deeper = 0) noexcept {
   return a.type == b.type && a.shape == b.shape && a.depth + deeper == b.depth;
 }
 constexpr bool is_scalar(graph_view const& g, symbol t, element e) noexcept {
   return g.tensors[t].type == e && g.tensors[t].depth == 0 && g.shape(t).rank == 0;
 }
-/// Whether a region is one that this node runs, and has so many inputs and outputs.
+/// True if node `n` owns region `r`, and the region has these numbers of inputs and outputs.
 constexpr bool runs(graph_view const& g, node const& n, std::int64_t r, int inputs, int outputs) noexcept {
   return r > 0 && r < g.region_count && g.regions[r].owner == &n - g.nodes &&
          g.regions[r].input_count == inputs && g.regions[r].output_count == outputs;
@@ -143,10 +145,11 @@ constexpr bool runs(graph_view const& g, node const& n, std::int64_t r, int inpu
 
 namespace op {
 
-/// Iterations: see `loop_layout`.
+/// A loop: see `loop_layout`.
 ///
-/// Adjoint: a loop in the other direction, with as many iterations; cotangents of carried values are carried, those of
-/// captured values are summed. What it reads of the iterations becomes further stacked results of this loop.
+/// Adjoint: a loop in the other direction with the same number of iterations. Cotangents of carried values
+/// are carried; those of captured values are summed. Values that it reads of the forward iterations become
+/// further stacked results of this loop.
 struct loop : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* name = "loop";
   static constexpr char const* check(graph_view const& g, node const& n) {
@@ -214,10 +217,11 @@ private:
   }
 };
 
-/// One of several branches: see `case_layout`.
+/// Runs one of several branches: see `case_layout`.
 ///
-/// Adjoint: the branches' adjoints, chosen by the same index; the index itself is not differentiated. What they read
-/// of the branches becomes further results. What a branch does not depend on gets zeros from it.
+/// Adjoint: the adjoints of the branches, selected by the same index; the index itself has no derivative.
+/// Values that they read of the branches become further results. A value that a branch does not depend on
+/// gets zeros from it.
 struct case_of : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* name = "case_of";
   static constexpr char const* check(graph_view const& g, node const& n) {
@@ -254,7 +258,7 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
   }
 };
 
-/// Does nothing, reads nothing, gives nothing: what is left of a node that was taken away, a place in an order.
+/// No operation, operand or result: the remains of a deleted node, which keep the indices of the others.
 struct nothing : extend::primitive<operation_kind::control, 0> {
   static constexpr char const* name = "nothing";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -263,7 +267,7 @@ struct nothing : extend::primitive<operation_kind::control, 0> {
   }
 };
 
-/// The sum of two sequences of the same type, entry by entry, as long as the longer one.
+/// The entrywise sum of two sequences of one type, as long as the longer one.
 struct sequence_add : extend::primitive<operation_kind::control, 2> {
   static constexpr char const* name = "sequence_add";
   static constexpr void adjoint(adjoint_rule& r) {
@@ -281,7 +285,7 @@ struct sequence_add : extend::primitive<operation_kind::control, 2> {
   }
 };
 
-/// A sequence that is zero everywhere: it has no entries.
+/// A sequence of zeros: it has no entries.
 struct sequence_zero : extend::primitive<operation_kind::control, 0> {
   static constexpr char const* name = "sequence_zero";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -296,7 +300,8 @@ struct sequence_zero : extend::primitive<operation_kind::control, 0> {
 
 namespace detail {
 
-/// Where the regions of a node begin among its attributes `a`; they go on to the last one. Behind the last where it has none.
+/// The index of the first region among the attributes `a` of a node; the regions are the last attributes.
+/// `attribute_count` if there are none.
 constexpr int first_region(node const& n, std::int64_t const* a) noexcept {
   if (n.op == info_of<op::loop>()) return loop_layout::first_region;
   return n.op == info_of<op::case_of>() ? case_layout::first_region(static_cast<int>(a[0]))

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <source_location>
 
-// Making loops and branches: open a region, compute in it, close it, and at the end make the node that runs it.
+// Builders of loops and branches: open a region, compute in it, close it, and emit the node at the end.
 
 namespace cotangent {
 
@@ -48,22 +48,22 @@ COTANGENT_REFUSAL(case_bypass, equal, elements_passing_by, elements_of_result,
 
 namespace detail {
 
-/// One region while it is made: its own inputs, and for each value captured so far the input that stands for it.
+/// A region under construction: its own inputs, and the input for each value captured so far.
 struct open_region {
   std::int32_t region = none;
   array<symbol> inputs;
   array<symbol> captured;
 };
 
-/// What loops and branches have in common: regions that share a list of captured values.
+/// The common base of loops and branches, whose regions share a list of captured values.
 class control_builder {
 protected:
   builder& b_;
   std::int32_t const parent_;
   array<symbol> captures_;
-  array<symbol> values_; // from around, that the first inputs of each region stand for
+  array<symbol> values_; // outer values of the first inputs of each region
   open_region* open_ = nullptr;
-  int settled_ = 0; // captures that were there when the region was opened
+  int settled_ = 0; // the number of captures when the region was opened
 
   constexpr explicit control_builder(builder& b) : b_(b), parent_(b.region) {}
   constexpr control_builder(control_builder const&) = delete;
@@ -94,7 +94,8 @@ protected:
     b_.close_region(open_->region);
     open_ = nullptr;
   }
-  /// Names the inputs of a region, when all captures are known: own inputs before `split`, captures, the others.
+  /// Orders the inputs of a region once all captures are known: own inputs before `split`, captures, other
+  /// own inputs.
   constexpr void name_inputs(open_region& r, int split, int owner) {
     array<symbol> all;
     b_.region = r.region;
@@ -108,7 +109,7 @@ protected:
   }
 
 public:
-  /// The symbol that stands, in the region that is open, for this one of the region around the loop or branch.
+  /// The symbol, in the open region, of `outer` in the region around the loop or branch.
   constexpr symbol capture(symbol outer) {
     if (b_.failed().why != nullptr || !outside(outer)) return b_.refused();
     int k = captures_.size() - 1;
@@ -119,7 +120,7 @@ public:
     if (here[k] == none) here[k] = input_like(outer);
     return here[k];
   }
-  /// Calls `with(outer, inner)` for each value from around that the open region knows so far.
+  /// Calls `with(outer, inner)` for each outer value that the open region has an input for.
   template <class With> constexpr void each_known(With with) const {
     for (int k = 0; k < values_.size(); ++k) with(values_[k], open_->inputs[k]);
     for (int k = 0; k < open_->captured.size(); ++k)
@@ -133,7 +134,7 @@ public:
       if (t != none) all.push(t);
     return all;
   }
-  /// Forgets the symbols from `first` on, and captures that no region knows then: the builder takes them back.
+  /// Drops the symbols from `first` on, and captures that no region uses afterwards: the builder rolls back.
   constexpr void forget(symbol first) {
     if (open_ == nullptr) return;
     array<symbol>& here = open_->captured;
@@ -148,7 +149,7 @@ public:
 
 } // namespace detail
 
-/// What a loop starts from: see `loop_layout`.
+/// The operands of a loop: see `loop_layout`.
 struct loop_start {
   symbol const* inits = nullptr;
   int carried = 0;
@@ -159,7 +160,7 @@ struct loop_start {
   symbol start = none;
 };
 
-/// Makes a loop:
+/// Builds a loop:
 ///
 ///     loop_builder loop(b, {.inits = &x, .carried = 1});
 ///     symbol const* in = loop.open_condition(); // count, carried
@@ -225,7 +226,7 @@ public:
     at_.stacked = entry_count;
     close();
   }
-  /// Makes the node and returns its index; none after a failure.
+  /// Emits the node and returns its index; `none` after a failure.
   constexpr std::int32_t finish(std::source_location where = {}) {
     if (limit_ == none && at_.condition == none) b_.refuse<refusals::loop_endless>(0, 0, where);
     if (at_.is_reverse() && (limit_ == none || at_.condition != none))
@@ -260,16 +261,16 @@ public:
   constexpr symbol trips() const { return results_[at_.trips()]; }
 };
 
-/// Makes a choice of branches:
+/// Builds a branch:
 ///
 ///     case_builder choice(b, index, values, count);
 ///     symbol const* in = choice.open_branch(); // the values
 ///     choice.close_branch(&y, 1);
 ///     ...
-///     choice.finish(bypass);                   // for each result a position among the values, or -1
+///     choice.finish(bypass);                   // for each result the position of a value, or -1
 ///     choice.result(0)
 ///
-/// Refuses: an index that is no integer scalar; branches that give other types or numbers of values.
+/// Refuses: an index that is not an integer scalar; branches whose results differ in number or type.
 class case_builder : public detail::control_builder {
   symbol index_;
   array<symbol> results_;
@@ -303,7 +304,8 @@ public:
     close();
     branches_.push(now_);
   }
-  /// Makes the node and returns its index; none after a failure. Without `bypass`, zeros pass by.
+  /// Emits the node and returns its index; `none` after a failure. Without `bypass`, the default results are
+  /// zeros.
   constexpr std::int32_t finish(int const* bypass = nullptr, std::source_location where = {}) {
     if (branches_.size() == 0) b_.refuse<refusals::case_branches>(0, 1, where);
     std::int32_t const owner = b_.get().nodes.size();

@@ -4,12 +4,12 @@
 
 #include <cotangent/ops/stencil.hpp>
 
-// Convolution in two dimensions and its two adjoints. With an image x, weights w and a result y, the number
+// Convolution in two dimensions and its two adjoints. For an image x, weights w and a result y, the form
 //
 //     sum over windows p, taps t, channels c, results o:   x[pixel(p, t), c] w[t, c, o] y[p, o]
 //
-// is linear in each of the three: the operations here are its derivatives, by y, x and w. So the adjoint of each is
-// made of the other two, to any order.
+// is linear in each of the three. The operations here are its derivatives by y, x and w. The adjoint of each
+// therefore consists of the other two, to any order.
 
 namespace cotangent {
 
@@ -24,7 +24,7 @@ COTANGENT_REFUSAL(convolution_size, equal, extent_of_weights, extent_of_the_wind
 
 namespace detail {
 
-/// Sums as a matrix product makes them: chains of 128 terms, whose sums are added in order.
+/// A sum in the order of the matrix product: chains of 128 terms, whose sums are added in order.
 template <class T> struct chained_sum {
   static constexpr std::int64_t chain = 128;
   T total{}, sum{};
@@ -41,12 +41,12 @@ template <class T> struct chained_sum {
   constexpr T value() const { return count <= chain ? sum : static_cast<T>(total + sum); }
 };
 
-/// The sizes of one convolution, whichever of image, weights and result is computed.
+/// The sizes of one convolution, the same for each of the three operations.
 struct convolution_sizes {
   stencil window;
-  std::int64_t groups = 1, channels = 0, results = 0; // a group's
+  std::int64_t groups = 1, channels = 0, results = 0; // of one group
 
-  /// `call`: with x and w, dy and w, or x and dy.
+  /// The operands of `call` are x and w, dy and w, or x and dy.
   static constexpr convolution_sizes of(whole_call const& call, whole_tensor const& image,
                                         whole_tensor const& result) {
     stencil_numbers const n = stencil_numbers::of(call.attribute);
@@ -58,7 +58,7 @@ struct convolution_sizes {
     return s;
   }
   constexpr std::int64_t all_results() const noexcept { return groups * results; }
-  /// The terms of one element of the result.
+  /// The number of terms of one element of the result.
   constexpr std::int64_t terms() const noexcept { return window.taps() * channels; }
 };
 
@@ -120,7 +120,7 @@ constexpr void convolve_weight(convolution_sizes const& s, T const* x, T const* 
         }
 }
 
-/// Whether weights of these sizes go with an image of `channels` channels.
+/// True if weights of these sizes fit an image of `channels` channels; else the failure is recorded.
 constexpr bool weights_fit(inference& r, dimensions const& w, dimension channels) {
   stencil_numbers const n = stencil_numbers::of(r.attribute);
   dimension const groups = n[stencil_numbers::groups];
@@ -149,7 +149,7 @@ namespace op {
 struct conv2d_image;
 struct conv2d_weight;
 
-/// What the three have in common: two operands, in both of which they are linear.
+/// The common base of the three: two operands, linear in each.
 template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
   static constexpr float cost = 100;
   static constexpr void tangent(tangent_rule& r) {
@@ -158,7 +158,7 @@ template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
     term const right = r.has(1) ? detail::convolution_of<Self>(r.x(0), r.dx(1), n) : term{};
     r.give(!right.present() ? left : !left.present() ? right : left + right);
   }
-  /// The image and the result of the call, of whom one is computed or both are operands.
+  /// `image` and `outcome` are the positions of x and y among the operands; 2 is the result.
   static constexpr detail::convolution_sizes sizes(whole_call const& c) {
     return detail::convolution_sizes::of(c, Self::image == 2 ? c.result : c.operand[Self::image],
                                          Self::outcome == 2 ? c.result : c.operand[Self::outcome]);
@@ -178,8 +178,8 @@ template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
 /// The convolution (cross-correlation) of an image x with weights w.
 /// Shapes: x [n..., height, width, channels], w [tall, wide, channels / groups, results] -> [n..., rows, columns,
 ///   results], with rows = (height + above + below - (tall - 1) dilation - 1) / stride + 1.
-/// Value: y[p, o] = sum of x[pixel(p, t), c] w[t, c, o] over taps t and channels c, in chains as in a matrix product; the
-///   border counts as zeros.
+/// Value: y[p, o] = sum of x[pixel(p, t), c] w[t, c, o] over taps t and channels c, in chains as in a matrix
+/// product; the border is zero.
 /// Adjoint: conv2d_image(dy, w), conv2d_weight(x, dy).
 /// Cost: 2 n rows columns results terms, where terms = tall wide channels / groups.
 struct conv2d : convolution<conv2d> {
@@ -198,7 +198,8 @@ struct conv2d : convolution<conv2d> {
   static constexpr void adjoint(adjoint_rule& r);
 };
 
-/// The adjoint of conv2d toward the image, of a cotangent dy and weights w: for every window, dy spread over its taps.
+/// The adjoint of conv2d toward the image, from a cotangent dy and weights w: dy of each window, spread over
+/// its taps.
 /// Shapes: dy [n..., rows, columns, results], w [tall, wide, channels / groups, results] -> [n..., height, width, channels].
 /// Adjoint: conv2d(dx, w), conv2d_weight(dx, dy).
 struct conv2d_image : convolution<conv2d_image> {
@@ -222,8 +223,8 @@ struct conv2d_image : convolution<conv2d_image> {
   static constexpr void adjoint(adjoint_rule& r);
 };
 
-/// The adjoint of conv2d toward the weights, of an image x and a cotangent dy: for every tap and channel, what lies under it
-/// in all windows, times dy.
+/// The adjoint of conv2d toward the weights, from an image x and a cotangent dy: for each tap and channel,
+/// the sum over all windows of the pixel under the tap times dy.
 /// Shapes: x [n..., height, width, channels], dy [n..., rows, columns, results] -> [tall, wide, channels / groups, results].
 /// Adjoint: conv2d_image(dy, dw), conv2d(x, dw).
 struct conv2d_weight : convolution<conv2d_weight> {
@@ -271,13 +272,13 @@ constexpr void conv2d_image::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
-/// How the windows of a convolution stand: `{.stride = 2, .padding = {1, 0}}`. One number is for both axes.
+/// Options of a convolution: `{.stride = 2, .padding = {1, 0}}`. One number sets both axes.
 struct convolution {
   two stride = 1;
-  two padding = 0;      // rows above and columns left that count as zeros
-  two padding_end = -1; // the same below and right; as many as on the other side if left out
-  two dilation = 1;     // from tap to tap
-  int groups = 1;       // the channels and the results in so many parts, each for itself
+  two padding = 0; // rows above and columns to the left that are zero
+  two padding_end = -1; // the same below and to the right; equal to `padding` if omitted
+  two dilation = 1; // the distance between taps
+  int groups = 1; // the number of independent parts of the channels and of the results
 
   constexpr bool operator==(convolution const&) const = default;
 };

@@ -28,9 +28,9 @@ COTANGENT_REFUSAL_TYPES(element_not_boolean, is, element_of_condition, boolean, 
 
 namespace extend {
 
-/// The elements an elementwise operation takes.
+/// The element types that an elementwise operation takes.
 enum class takes : unsigned char { floating, numbers, booleans, anything };
-/// The element of its result.
+/// The element type of its result.
 enum class yields : unsigned char { the_same, boolean };
 
 } // namespace extend
@@ -85,7 +85,7 @@ template <class Op> constexpr scalar evaluate_elementwise(scalar const* x) {
   return x[0];
 }
 
-// Dependent on Op only to be looked up when the arithmetic is complete.
+// Dependent on Op, so that lookup happens once the arithmetic is complete.
 template <class Op> using multiply_of = std::conditional_t<(sizeof(Op) > 0), op::multiply, Op>;
 template <class Op> using add_of = std::conditional_t<(sizeof(Op) > 0), op::add, Op>;
 
@@ -121,20 +121,20 @@ template <class Op> constexpr void tangent_elementwise(tangent_rule& r) {
 
 namespace extend {
 
-/// The base of an elementwise operation. The operation gives
+/// The base of an elementwise operation. The derived struct defines
 ///
 ///     static constexpr char const* name = "softsign";
 ///     template <class V> static constexpr V apply(V x);      // over a scalar, or a vector of lanes
 ///     static constexpr term partial(rule const&, int k);     // d result / d operand k, by graph operations
 ///
-/// and may give `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` where more direct forms exist, or `derivative`
-/// instead of all three where it is zero. An operation without any of them is refused where a derivative needs it.
-/// `operands`, `result`, `cost` and `commutative` may be overridden.
+/// It may define `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` if shorter forms exist, or
+/// `derivative` instead of all three if the derivative is zero. An operation with none of them is refused if
+/// a derivative needs it. `operands`, `result`, `cost` and `commutative` may be overridden.
 template <int Arity> struct elementwise {
   static constexpr int arity = Arity;
   static constexpr takes operands = takes::floating;
   static constexpr yields result = yields::the_same;
-  static constexpr bool condition_first = false; // operand 0 is a bool, apply takes its mask
+  static constexpr bool condition_first = false; // operand 0 is a bool, and apply takes its mask
   static constexpr bool commutative = false;
   static constexpr float cost = 1;
   static constexpr derivative_kind derivative = derivative_kind::differentiable;

@@ -5,7 +5,7 @@
 #include <cotangent/core/math/elementary.hpp>
 #include <cotangent/ops/broadcast.hpp>
 
-// Elementary functions of one or two operands, position by position.
+// Elementwise elementary functions of one or two operands.
 
 namespace cotangent {
 namespace op {
@@ -62,7 +62,7 @@ struct abs : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int);
 };
 
-/// -1, 0 or 1, as x is negative, zero or positive; NaN gives NaN. Derivative: 0.
+/// -1, 0 or 1 if x is negative, zero or positive; NaN gives NaN. Derivative: 0.
 struct sign : extend::elementwise<1> {
   static constexpr char const* name = "sign";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -75,7 +75,7 @@ struct sign : extend::elementwise<1> {
 };
 constexpr term abs::partial(rule const& r, int) { return detail::push(info_of<sign>(), {r.x()}); }
 
-/// The largest integer that is not above x. Derivative: 0.
+/// The largest integer <= x. Derivative: 0.
 struct floor : extend::elementwise<1> {
   static constexpr char const* name = "floor";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -139,33 +139,33 @@ struct expm1 : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return r.y() + 1; }
 };
 
-/// max(x, 0). Adjoint: dy where x > 0, else 0 (at 0 too). NaN stays NaN.
+/// max(x, 0). Adjoint: dy where x > 0, else 0 (also at 0). NaN stays NaN.
 struct relu : extend::elementwise<1> {
   static constexpr char const* name = "relu";
   static constexpr extend::takes operands = extend::takes::numbers;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::select(x < V{}, V{}, x); }
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, chosen(r, r.dy())); }
   static constexpr void tangent(tangent_rule& r) { r.give(chosen(r, r.dx())); }
-  // by the result, so that x need not be kept
+  // Selects by the result, so that x need not be saved.
   static constexpr term chosen(rule const& r, term d) {
     return extend::select(r.y() > 0, d, extend::constant_like(d, 0));
   }
 };
 
-/// x to the power p. Adjoints: dy p x^(p-1), which is 0 for p = 0; dy y log(x), which is 0 for x = 0 and p > 0.
+/// x to the power p. Adjoints: dy p x^(p-1), which is 0 if p = 0; dy y log(x), which is 0 if x = 0 and p > 0.
 struct pow : extend::elementwise<2> {
   static constexpr char const* name = "pow";
   static constexpr float cost = 40;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
   static constexpr term partial(rule const& r, int k) {
     term const x = r.x(0), p = r.x(1);
-    // where p is 0, p x^(p-1) would be 0 times infinity at x = 0
+    // If p is 0, p x^(p-1) would be 0 times infinity at x = 0.
     if (k == 0) return p * detail::push(info_of<pow>(), {x, extend::select(p == 0, extend::constant_like(p, 1), p - 1)});
     return r.y() * detail::push(info_of<log>(), {extend::select(x == 0, extend::constant_like(x, 1), x)});
   }
 };
 
-/// The larger. Adjoint: to the larger; ties share equally. NaN wins.
+/// The larger of two. Adjoint: dy to the larger; ties share equally. NaN wins.
 struct max : extend::elementwise<2> {
   static constexpr char const* name = "max";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -177,7 +177,7 @@ struct max : extend::elementwise<2> {
                           extend::select(a == b, extend::constant_like(a, 0.5), extend::constant_like(a, 0)));
   }
 };
-/// The smaller. Adjoint: to the smaller; ties share equally. NaN wins.
+/// The smaller of two. Adjoint: dy to the smaller; ties share equally. NaN wins.
 struct min : extend::elementwise<2> {
   static constexpr char const* name = "min";
   static constexpr extend::takes operands = extend::takes::numbers;

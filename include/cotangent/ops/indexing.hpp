@@ -4,7 +4,7 @@
 
 #include <cotangent/ops/matmul.hpp>
 
-// Choosing by integers: gather and its adjoint scatter_add; one_hot, and the loss of a classifier.
+// Indexing by integers: gather and its adjoint scatter_add; one_hot; cross_entropy.
 
 namespace cotangent {
 
@@ -24,8 +24,8 @@ constexpr bool is_index(element e) { return e == element::int32 || e == element:
 
 namespace op {
 
-/// Result row i is row `indices[i]` of operand 0, counted along axis 0. Indices beyond the axis are clamped, and the
-/// run reports them. Adjoint: scatter_add.
+/// Row i of the result is row `indices[i]` of operand 0, along axis 0. Indices out of range are clamped, and
+/// the run reports them. Adjoint: scatter_add.
 struct gather : extend::primitive<operation_kind::gather, 2> {
   static constexpr char const* name = "gather";
   static constexpr float cost = 2;
@@ -46,7 +46,7 @@ struct gather : extend::primitive<operation_kind::gather, 2> {
   }
 };
 
-/// Zeros, to whose row `indices[i]` row i of operand 0 is added. Adjoint: gather.
+/// Adds row i of operand 0 to row `indices[i]` of zeros. Adjoint: gather.
 struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
   static constexpr char const* name = "scatter_add";
   static constexpr float cost = 2;
@@ -58,8 +58,8 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
     return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
   }
 };
-/// Integers as they are, which choose among as many positions as attribute 0 says (a dimension): a run reports those
-/// of an argument that choose none.
+/// Integer labels of as many classes as attribute 0 says (a dimension), unchanged: a run reports labels of an
+/// argument that are out of range.
 struct label : extend::primitive<operation_kind::identity, 1> {
   static constexpr char const* name = "label";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -75,7 +75,7 @@ namespace extend {
 
 constexpr term gather(term x, term indices) { return detail::push(info_of<op::gather>(), {x, indices}); }
 
-/// True where the position along a new last axis of size `classes` equals the label.
+/// True where the index along a new last axis of size `classes` equals the label.
 constexpr term hits(term labels, dimension classes) {
   builder& b = *labels.b;
   dimensions d = labels.dims();
@@ -84,7 +84,7 @@ constexpr term hits(term labels, dimension classes) {
   std::int32_t const shape = b.shape(d);
   return op::sum::repeat(iota(b, labels.type(), classes), shape, mask - 1) == op::sum::repeat(labels, shape, mask);
 }
-/// 1 where the position along a new last axis equals the label, else 0.
+/// 1 where the index along a new last axis equals the label, else 0.
 constexpr term one_hot(term labels, dimension classes, element type) {
   builder& b = *labels.b;
   if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), labels;
@@ -92,19 +92,20 @@ constexpr term one_hot(term labels, dimension classes, element type) {
   return convert(hits(labels, classes), type);
 }
 
-/// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis. A label that is none
-/// of its positions chooses nothing, and the run reports it where it is an argument's.
+/// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis. A label out
+/// of range selects nothing; the run reports it if it comes from an argument.
 constexpr term cross_entropy(term logits, term labels) {
   dimensions const z = logits.dims(), l = labels.dims();
   builder& b = *logits.b;
   if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), logits;
-  if (z.rank == 0) return b.refuse<refusals::labels_shape>(0, l.rank + 1, b.place), logits; // (-1 would name an extent)
+  // (-1 would refer to a named extent)
+  if (z.rank == 0) return b.refuse<refusals::labels_shape>(0, l.rank + 1, b.place), logits;
   if (l.rank + 1 != z.rank) return b.refuse<refusals::labels_shape>(z.rank - 1, l.rank, b.place), logits;
   for (int k = 0; k < l.rank; ++k)
     if (z.size[k] != l.size[k]) return b.refuse<refusals::labels_shape>(z.size[k], l.size[k], b.place), logits;
   std::uint32_t const mask = 1u << l.rank;
   term const known = detail::push(info_of<op::label>(), {labels}, {z.size[l.rank]});
-  // compared in integers as wide as the logits, so that both fill the same lanes
+  // Compares integers as wide as the logits, so that both fill the same lanes.
   term const narrow = convert(known, logits.type() == element::float32 ? element::int32 : element::int64);
   term const chosen = select(hits(narrow, z.size[l.rank]), logits, constant_like(logits, 0));
   return logsumexp(logits, mask) - sum(chosen, mask);

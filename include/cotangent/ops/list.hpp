@@ -9,7 +9,8 @@ namespace cotangent {
 /// Operation structs, by name.
 template <class... Ops> struct operations {};
 
-/// Every operation of the library: what a file may name. A test of the house compares it with include/cotangent/ops/.
+/// Every operation of the library: those that an archive may name. A test compares the list with
+/// include/cotangent/ops/.
 using library_operations =
     operations<op::constant, op::iota, op::size, op::add, op::negate, op::subtract, op::multiply, op::divide,
                op::multiply_add, op::equal, op::not_equal, op::less, op::less_equal, op::logical_and,

@@ -15,7 +15,7 @@ COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand, 
 
 namespace op {
 
-/// The product of two matrices. Attributes: the left operand is transposed, the right is.
+/// The product of two matrices. Attributes: whether the left operand is transposed, whether the right one is.
 /// Adjoints: dA = dy B', dB = A' dy.
 struct matmul : extend::primitive<operation_kind::matmul, 2> {
   static constexpr char const* name = "matmul";
@@ -55,9 +55,9 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
 
 namespace extend {
 
-/// The product of two matrices. One with a single column (or row) is a sum over products: that fuses with what is
-/// before and behind it, which a matrix product does not. (Not where one row meets a large matrix: somebody who does not fuse
-/// it would need memory for a second one.)
+/// The product of two matrices. If the result has one column (or row), it is a sum over products, which fuses
+/// with its neighbors; a matrix product does not. One row times a large matrix stays a matrix product:
+/// unfused, the products would need memory for a second matrix.
 constexpr term matmul(term a, term b) {
   term const product = op::matmul::of(a, b, false, false);
   builder& g = *a.b;

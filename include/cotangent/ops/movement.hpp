@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Operations that only move elements: permute; slice and its adjoint pad; concatenate.
+// Operations that only move elements: permute; slice, and its adjoint pad; concatenate.
 
 namespace cotangent {
 
@@ -54,7 +54,8 @@ struct permute : extend::primitive<operation_kind::permute, 1> {
   }
 };
 
-/// Result position i along axis k is operand position `start + i step`, with attributes start, step for each axis.
+/// Position i of the result along axis k is position `start + i step` of the operand, with attributes start,
+/// step for each axis.
 struct slice : extend::primitive<operation_kind::slice, 1> {
   static constexpr char const* name = "slice";
   static constexpr void adjoint(adjoint_rule& r);
@@ -68,7 +69,7 @@ struct slice : extend::primitive<operation_kind::slice, 1> {
   }
 };
 
-/// Zeros, but operand position i along axis k at result position `start + i step`.
+/// Zeros, with position i of the operand along axis k at position `start + i step`.
 struct pad : extend::primitive<operation_kind::pad, 1> {
   static constexpr char const* name = "pad";
   static constexpr float cost = 0.5f;
@@ -92,7 +93,7 @@ constexpr void slice::adjoint(adjoint_rule& r) {
   r.give(0, pad::of(r.dy(), window, r.x().shape_id()));
 }
 
-/// The operands one after the other along axis `attribute 0`.
+/// The operands concatenated along axis `attribute 0`.
 struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
   static constexpr char const* name = "concatenate";
   static constexpr float cost = 0.5f;
@@ -141,7 +142,7 @@ constexpr term transpose(term x) {
   return rank < 2 ? x : op::permute::of(x, axes);
 }
 
-/// Positions start, start + step, ... (count of them) along one axis.
+/// `count` positions start, start + step, ... along one axis.
 constexpr term slice(term x, int axis, dimension start, dimension count, std::int64_t step = 1) {
   std::int64_t window[2 * max_rank]{};
   dimensions d = x.dims();
@@ -156,7 +157,7 @@ constexpr term slice(term x, int axis, dimension start, dimension count, std::in
   d.size[axis] = count;
   return op::slice::of(x, window, x.b->shape(d));
 }
-/// Position `index` along one axis, which goes.
+/// Position `index` along one axis; the result lacks that axis.
 constexpr term at(term x, int axis, dimension index) {
   dimensions d = x.dims();
   if (d.size[axis] >= 0 && index >= d.size[axis]) {

@@ -45,18 +45,18 @@ struct normal_cdf : extend::elementwise<1> {
 
 namespace extend {
 
-/// x times the probability that a standard normal number is less than x. The probability is 0 below -40, where the factor
-/// is bounded, so that -infinity gives 0.
+/// x times the probability that a standard normal number is less than x. That probability is 0 below -40,
+/// where x is clamped, so that -infinity gives 0.
 constexpr term gelu(term x) { return select(x > -40, x, constant_like(x, -40)) * apply<op::normal_cdf>(x); }
 
-/// The loss of the probability sigmoid(z) against a target t in [0, 1], without overflow and without loss where both are
-/// near 0 or 1. Adjoint toward z: dy (sigmoid(z) - t), toward t: -dy z.
+/// The loss of the probability sigmoid(z) against a target t in [0, 1], without overflow and without
+/// cancellation if both are near 0 or 1. Adjoint toward z: dy (sigmoid(z) - t); toward t: -dy z.
 constexpr term binary_cross_entropy(term z, term t) {
   return t * apply<op::softplus>(-z) + (1 - t) * apply<op::softplus>(z);
 }
 
-/// Of each row of the last axis the element that an index chooses. One that is none of its positions chooses nothing, which
-/// gives 0, and the run reports it where it is an argument's.
+/// The element of each row of the last axis that an index selects. An index out of range selects nothing,
+/// which gives 0; the run reports it if it comes from an argument.
 constexpr term batch_take(term x, term indices) {
   builder& b = *x.b;
   dimensions const from = x.dims(), at = indices.dims();
@@ -71,7 +71,7 @@ constexpr term batch_take(term x, term indices) {
   return sum(select(hits(known, from.size[at.rank]), x, constant_like(x, 0)), 1u << at.rank);
 }
 
-/// `count` positions of an axis, from `start` on; the bounds must have been checked.
+/// `count` positions of an axis from `start` on. Precondition: the bounds were checked.
 constexpr term part(term x, int axis, dimension start, dimension count) {
   dimensions d = x.dims();
   if (start == 0 && d.size[axis] == count) return x;
@@ -81,14 +81,14 @@ constexpr term part(term x, int axis, dimension start, dimension count) {
   d.size[axis] = count;
   return op::slice::of(x, window, x.b->shape(d));
 }
-/// Part `k` of an axis in `parts` equal ones.
+/// Part `k` of an axis split into `parts` equal ones.
 constexpr term split(term x, int axis, std::int64_t parts, std::int64_t k) {
   dimension const n = x.dims().size[axis];
   if (parts < 1 || n < 0 || n % parts != 0)
     return x.b->refuse<refusals::split_parts>(parts < 0 ? 0 : parts, n, x.b->place), x;
   return part(x, axis, k * (n / parts), n / parts);
 }
-/// Part `k` of an axis in parts of these sizes.
+/// Part `k` of an axis split into parts of these sizes.
 constexpr term split(term x, int axis, std::int64_t const* sizes, int count, int k) {
   dimension sum = 0, start = 0;
   bool fits = true;

@@ -4,7 +4,7 @@
 
 #include <cotangent/ops/stencil.hpp>
 
-// The largest and the mean over windows of an image, with their adjoints as operations.
+// Maximum and mean over windows of an image, with their adjoints as operations.
 
 namespace cotangent {
 
@@ -16,12 +16,12 @@ COTANGENT_REFUSAL(pooling_padding, less_than, padding_given, extent_of_pooled_wi
 
 namespace detail {
 
-/// Whether `v` is one of those that make `m` the largest of a window.
+/// True if `v` equals the maximum `m` of its window, or is NaN.
 template <class V> COTANGENT_INLINE constexpr math::mask_t<V> reaches(V const& v, V const& m) {
   return math::logical_or<math::mask_t<V>>(v == m, math::is_nan(v));
 }
 
-/// Calls `f(place of a pixel)` for the taps of a window that lie inside of the image.
+/// Calls `f(offset of a pixel)` for the taps of a window that lie inside the image.
 template <class F> constexpr void for_taps(stencil const& z, stencil_position const& at, F f) {
   stencil::range const down = z.rows_inside(at.row), across = z.columns_inside(at.column);
   for (std::int64_t i = down.first; i < down.end; ++i)
@@ -33,8 +33,8 @@ constexpr std::int64_t taps_inside(stencil const& z, stencil_position const& at)
   return (down.end - down.first) * (across.end - across.first);
 }
 
-// One window at one channel (or at as many as V has lanes): `x` and `to` stand at that channel. `get` and `put` read and
-// write V there.
+// The functions below process one window at one channel, or at as many channels as V has lanes. `x` and `to`
+// point to that channel; `get` and `put` read and write V there.
 
 template <class V, class Get> COTANGENT_INLINE constexpr V largest_of(stencil const& z,
                                                                       stencil_position const& at, Get get) {
@@ -69,7 +69,7 @@ COTANGENT_INLINE constexpr void spread_mean(stencil const& z, stencil_position c
       static_cast<V>(dy / math::broadcast<V>(static_cast<math::lane_t<V>>(detail::taps_inside(z, at))));
   detail::for_taps(z, at, [&](std::int64_t p) { put(p, static_cast<V>(get(p) + share)); });
 }
-/// `x` gives the image, `get` and `put` its cotangent.
+/// `x` reads the image, `get` and `put` access its cotangent.
 template <class V, class X, class Get, class Put>
 COTANGENT_INLINE constexpr void spread_largest(stencil const& z, stencil_position const& at, V const& dy, X x,
                                                Get get, Put put) {
@@ -79,7 +79,7 @@ COTANGENT_INLINE constexpr void spread_largest(stencil const& z, stencil_positio
     put(p, static_cast<V>(get(p) + math::select(detail::reaches<V>(x(p), m), share, V{})));
   });
 }
-/// The mean of `dx` over where `x` is largest.
+/// The mean of `dx` over the pixels where `x` is largest.
 template <class V, class X, class Get>
 COTANGENT_INLINE constexpr V at_largest(stencil const& z, stencil_position const& at, X x, Get dx) {
   V const m = detail::largest_of<V>(z, at, x);
@@ -98,7 +98,7 @@ template <class Op> constexpr term pooling_of(std::initializer_list<term> x, ste
   return {&b, b.push(info_of<Op>(), ids, count, n.value, stencil_numbers::count, b.place)};
 }
 
-/// Calls `f(window, its place in the result)` for each window and channel, the place counted in elements.
+/// Calls `f(window, channel, offset in the result)` for each window and channel; the offset is in elements.
 template <class F> constexpr void for_windows(stencil const& z, F f) {
   stencil_position at;
   for (std::int64_t p = 0; p < z.positions(); ++p, at.next(z))
@@ -112,8 +112,8 @@ namespace op {
 struct max_pool2d_image;
 struct max_pool2d_tangent;
 
-/// What poolings have in common. `Result`: the operands have the shape of what the windows give, the result that of the
-/// image; else the other way round.
+/// The common base of poolings. If `Result`, the operands have the shape of the windows and the result that
+/// of the image; else the reverse.
 template <class Self, int Arity, bool Result> struct pooling : detail::stencil_operation<Self, Arity> {
   static constexpr float cost = 8;
   static constexpr void infer(inference& r) {
@@ -150,11 +150,11 @@ template <class Self, int Arity, bool Result> struct pooling : detail::stencil_o
   }
 };
 
-/// The largest of each window and channel.
+/// The maximum of each window and channel.
 /// Shapes: [n..., height, width, channels] -> [n..., rows, columns, channels].
-/// Value: a NaN wins; the border does not count.
-/// Adjoint: max_pool2d_image(dy, x): to where it is reached; ties share equally.
-/// Cost: tall wide comparisons an element.
+/// Value: NaN wins; the border does not count.
+/// Adjoint: max_pool2d_image(dy, x): to the largest pixels; ties share equally.
+/// Cost: tall wide comparisons per element.
 struct max_pool2d : pooling<max_pool2d, 1, false> {
   static constexpr char const* name = "max_pool2d";
   template <class T> static constexpr void compute(whole_call const& c) {
@@ -169,7 +169,8 @@ struct max_pool2d : pooling<max_pool2d, 1, false> {
   static constexpr void tangent(tangent_rule& r);
 };
 
-/// Of a cotangent dy and an image x: dy of every window, where x is largest in it; ties share equally.
+/// From a cotangent dy and an image x: dy of each window, at the pixels where x is largest in it; ties share
+/// equally.
 /// Adjoint: max_pool2d_tangent(dx, x) toward dy; 0 toward x.
 struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
   static constexpr char const* name = "max_pool2d_image";
@@ -191,7 +192,7 @@ struct max_pool2d_image : pooling<max_pool2d_image, 2, true> {
   }
 };
 
-/// Of a tangent dx and an image x: for every window the mean of dx over where x is largest.
+/// From a tangent dx and an image x: for each window, the mean of dx over the pixels where x is largest.
 /// Adjoint: max_pool2d_image(dy, x) toward dx; 0 toward x.
 struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
   static constexpr char const* name = "max_pool2d_tangent";
@@ -216,7 +217,7 @@ struct max_pool2d_tangent : pooling<max_pool2d_tangent, 2, false> {
 
 struct avg_pool2d_image;
 
-/// The mean of each window and channel, of the pixels that lie inside of the image.
+/// The mean of each window and channel, over the pixels inside the image.
 /// Shapes: as max_pool2d. Adjoint: avg_pool2d_image(dy).
 struct avg_pool2d : pooling<avg_pool2d, 1, false> {
   static constexpr char const* name = "avg_pool2d";
@@ -234,7 +235,7 @@ struct avg_pool2d : pooling<avg_pool2d, 1, false> {
   }
 };
 
-/// Of a cotangent dy: what is dy of a window over the number of its pixels, at each of these.
+/// From a cotangent dy: dy of each window divided by the number of its pixels, at each of these pixels.
 /// Adjoint: avg_pool2d(dx).
 struct avg_pool2d_image : pooling<avg_pool2d_image, 1, true> {
   static constexpr char const* name = "avg_pool2d_image";
@@ -273,12 +274,12 @@ constexpr void avg_pool2d::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
-/// How the windows of a pooling stand: `{.window = 3, .stride = 2, .padding = 1}`. One number is for both axes.
+/// Options of a pooling: `{.window = 3, .stride = 2, .padding = 1}`. One number sets both axes.
 struct pooling {
   two window = 2;
-  two stride = 0;       // as the window if left out: windows side by side
-  two padding = 0;      // rows above and columns left that do not count
-  two padding_end = -1; // the same below and right; as many as on the other side if left out
+  two stride = 0; // equal to `window` if omitted: adjacent windows
+  two padding = 0; // rows above and columns to the left that do not count
+  two padding_end = -1; // the same below and to the right; equal to `padding` if omitted
 
   constexpr bool operator==(pooling const&) const = default;
 };

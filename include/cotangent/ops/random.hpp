@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <type_traits>
 
-// Random numbers without a state: a number is a function of a key and of its position in the tensor, and of nothing else.
-// So a run can be repeated, a value computed again has the same bits, nodes are equal where their keys are, and lanes,
-// interpreters and constant evaluations agree.
+// Stateless random numbers: each number depends only on a key and on its position in the tensor. Runs are
+// therefore repeatable, a rematerialized value has the same bits, nodes with equal keys are equal, and lanes,
+// the interpreter and constant evaluations agree.
 
 namespace cotangent {
 
@@ -24,10 +24,10 @@ COTANGENT_REFUSAL(dropout_rate, less_than, percent_dropped, all_of_it, "cotangen
 
 namespace op {
 
-/// Of a key and a position, both int64: some of the 128 random bits that Philox makes of them, as a number in [0, 2^Bits).
-/// `Second`: of the other half of these bits.
+/// From a key and a position, both int64: some of the 128 random bits that Philox computes, as a number in
+/// [0, 2^Bits). `Second`: from the other half of these bits.
 template <class Self, int Bits, bool Second> struct random_bits : extend::elementwise<2> {
-  static constexpr extend::takes operands = extend::takes::numbers; // `infer` says which
+  static constexpr extend::takes operands = extend::takes::numbers; // `infer` checks which
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr float cost = 60;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& key, V const& position) {
@@ -85,7 +85,8 @@ constexpr term positions(builder& b, std::int32_t shape) {
   return sum;
 }
 
-/// Numbers in [0, 1), all multiples of 2^-24 (float) or 2^-53 (double) equally likely. `second`: other ones of the same key.
+/// Numbers in [0, 1): all multiples of 2^-24 (float) or 2^-53 (double), equally likely. `second`: independent
+/// numbers of the same key.
 constexpr term random_uniform(term key, std::int32_t shape, element type, bool second = false) {
   builder& b = *key.b;
   if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
@@ -99,7 +100,7 @@ constexpr term random_uniform(term key, std::int32_t shape, element type, bool s
   return x * constant_like(x, single ? 0x1p-24 : 0x1p-53);
 }
 
-/// Normal numbers of mean 0 and variance 1, by the method of Box and Muller.
+/// Normal numbers of mean 0 and variance 1, by the Box-Muller transform.
 constexpr term random_normal(term key, std::int32_t shape, element type) {
   term const u = random_uniform(key, shape, type);
   if (key.b->failed().why != nullptr) return key;
@@ -107,8 +108,8 @@ constexpr term random_normal(term key, std::int32_t shape, element type) {
   return apply<op::sqrt>(-2. * apply<op::log>(1. - u)) * apply<op::cos>(6.283185307179586476925286766559 * v);
 }
 
-/// Each element 0 with probability `rate`, else divided by 1 - rate.
-/// Adjoint: the same of dy, with the same key.
+/// Each element is 0 with probability `rate`, else divided by 1 - rate.
+/// Adjoint: dropout of dy with the same key.
 constexpr term dropout(term x, double rate, term key) {
   builder& b = *x.b;
   if (!(rate >= 0 && rate < 1))

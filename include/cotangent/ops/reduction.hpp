@@ -18,7 +18,7 @@ COTANGENT_REFUSAL(axis_repeated, less_than, axis_named, axis_named_again, "cotan
 } // namespace refusals
 
 namespace detail {
-// Ties share equally.
+// Derivatives of the maximum and the minimum: ties share equally.
 template <class Op> constexpr void adjoint_of_extreme(adjoint_rule& r) {
   std::uint32_t const mask = static_cast<std::uint32_t>(r.attribute());
   term const x = r.x(), hit = extend::convert(x == op::sum::repeat(r.y(), x.shape_id(), mask), x.type());
@@ -31,8 +31,8 @@ template <class Op> constexpr void tangent_of_extreme(tangent_rule& r) {
   term const hits = detail::push(info_of<op::sum>(), {hit}, {r.attribute()});
   r.give(detail::push(info_of<op::sum>(), {hit * r.dx()}, {r.attribute()}) / hits);
 }
-// By bits, and the largest number with -ffast-math: there a compiler refuses to name infinity, and folds what is
-// computed from it to anything.
+// From bits, or the largest number with -ffast-math: there compilers refuse to name infinity, and fold
+// expressions of it to any value.
 template <class T> constexpr T highest() {
   if constexpr (math::is_fast) return std::numeric_limits<T>::max();
   else if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(std::uint32_t{0x7f800000});
@@ -47,7 +47,8 @@ template <class T> constexpr T lowest() {
 
 namespace op {
 
-/// The largest over axes. Adjoint: to where it is reached; ties share equally. NaN wins; of nothing: the lowest value.
+/// The maximum over axes. Adjoint: dy to the largest elements; ties share equally. NaN wins; of no elements:
+/// the lowest value.
 struct reduce_max : reduction {
   static constexpr char const* name = "reduce_max";
   template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::max(a, b); }
@@ -55,7 +56,7 @@ struct reduce_max : reduction {
   static constexpr void adjoint(adjoint_rule& r) { detail::adjoint_of_extreme<reduce_max>(r); }
   static constexpr void tangent(tangent_rule& r) { detail::tangent_of_extreme<reduce_max>(r); }
 };
-/// The smallest over axes; otherwise as the largest.
+/// The minimum over axes; otherwise like the maximum.
 struct reduce_min : reduction {
   static constexpr char const* name = "reduce_min";
   template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::min(a, b); }
@@ -64,7 +65,8 @@ struct reduce_min : reduction {
   static constexpr void tangent(tangent_rule& r) { detail::tangent_of_extreme<reduce_min>(r); }
 };
 
-/// The position (int64) of the largest along axis `attribute 0`; the first of equals; of a NaN where there is one.
+/// The position (int64) of the maximum along axis `attribute 0`: the first of equals; that of a NaN if there
+/// is one.
 struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
   static constexpr char const* name = "argmax";
   static constexpr float cost = 2;
@@ -84,10 +86,10 @@ struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
 
 namespace extend {
 
-/// All axes of `x` as a mask.
+/// The mask of all axes of `x`.
 constexpr std::uint32_t all_axes(term x) { return (1u << x.rank()) - 1; }
 
-/// The shape of a reduction that keeps its axes with size 1.
+/// The shape of a reduction that keeps the reduced axes with size 1.
 constexpr std::int32_t kept_shape(term x, std::uint32_t mask) {
   dimensions d = x.dims();
   for (int k = 0; k < d.rank; ++k)
@@ -111,7 +113,8 @@ constexpr term argmax(term x, int axis) { return detail::push(info_of<op::arg_ma
 /// log(sum(exp(x))) over axes, without overflow.
 constexpr term logsumexp(term x, std::uint32_t mask, bool keep = false) {
   term const top = stop_gradient(max(x, mask));
-  // where all are -infinity, or one is infinity, the shift is 0: the exponentials then say so themselves
+  // If all elements are -infinity, or one is infinity, the shift is 0: the exponentials give the right
+  // result.
   term const finite = top - top == 0;
   term const m = select(finite, top, constant_like(top, 0));
   term const s = sum(apply<op::exp>(x - op::sum::repeat(m, x.shape_id(), mask)), mask);

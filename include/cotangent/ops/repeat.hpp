@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Repeating along axes, its adjoint the sum over axes, and reshape: closed under differentiation.
+// Broadcast, its adjoint the sum over axes, and reshape: closed under differentiation.
 
 namespace cotangent {
 
@@ -19,7 +19,7 @@ COTANGENT_REFUSAL(reshape_count, equal, elements_of_operand, elements_of_result,
 
 namespace op {
 
-/// Result axis `attribute k` is operand axis k, of the same size or of size 1; the other axes repeat.
+/// Operand axis k, of the same size or of size 1, is result axis `attribute k`; all other axes repeat.
 /// Adjoint: the sum over the repeated axes.
 struct broadcast : extend::primitive<operation_kind::broadcast, 1> {
   static constexpr char const* name = "broadcast";
@@ -27,7 +27,7 @@ struct broadcast : extend::primitive<operation_kind::broadcast, 1> {
   static constexpr void tangent(tangent_rule& r);
 };
 
-/// The same elements in row-major order under another shape.
+/// The same elements, in row-major order, with another shape.
 struct reshape : extend::primitive<operation_kind::reshape, 1> {
   static constexpr char const* name = "reshape";
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, of(r.dy(), r.x().shape_id())); }
@@ -37,8 +37,8 @@ struct reshape : extend::primitive<operation_kind::reshape, 1> {
   }
 };
 
-/// The base of reductions over the axes in the bits of attribute 0. The operation gives `combine<V>(a, b)` and
-/// `neutral<T>()`, the value of nothing.
+/// The base of reductions over the axes in the bits of attribute 0. The derived struct defines `combine<V>(a,
+/// b)` and `neutral<T>()`, the value of no elements.
 struct reduction {
   static constexpr float cost = 1;
   static constexpr void infer(inference& r) {
@@ -88,7 +88,7 @@ struct reduction {
   }
 };
 
-/// The sum over axes. Adjoint: dy repeated.
+/// The sum over axes. Adjoint: broadcast(dy).
 struct sum : reduction {
   static constexpr char const* name = "sum";
   template <class V> COTANGENT_INLINE static constexpr V combine(V const& a, V const& b) { return math::add(a, b); }
@@ -98,7 +98,7 @@ struct sum : reduction {
   }
   static constexpr void tangent(tangent_rule& r) { r.give(detail::push(info_of<sum>(), {r.dx()}, {r.attribute()})); }
 
-  /// What a reduction over `mask` made small, repeated to the shape it came from.
+  /// Broadcasts the result of a reduction over `mask` back to the operand's shape.
   static constexpr term repeat(term y, std::int32_t shape, std::uint32_t mask) {
     std::int64_t axes[max_rank]{};
     int n = 0;

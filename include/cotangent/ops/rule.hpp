@@ -9,7 +9,7 @@
 
 namespace cotangent {
 
-/// One node as its derivative rules see it.
+/// The view of one node in its derivative rules.
 struct rule {
   builder& b;
   node at;
@@ -20,17 +20,18 @@ struct rule {
   constexpr std::int64_t attribute(int k = 0) const noexcept { return b.get().numbers[at.attribute + k]; }
 };
 
-/// The cotangents of the results come in, those of the operands that are wanted go out: `give` adds a contribution.
+/// Input: the cotangents of the results. Output: the contributions to those of the wanted operands, set by
+/// `give`.
 struct adjoint_rule : rule {
-  symbol const* cotangent;          // of the results, none where nothing arrived
+  symbol const* cotangent; // of the results; `none` if no cotangent arrived
   bool const* wanted_operand;       // by position
-  symbol* given;                    // by position: what `give` was given
+  symbol* given; // by position: the arguments of `give`
   constexpr term dy(int k = 0) const noexcept { return {&b, cotangent[k]}; }
   constexpr bool wanted(int k) const noexcept { return wanted_operand[k]; }
   constexpr void give(int k, term dx) noexcept { given[k] = dx.id; }
 };
 
-/// The tangents of the operands come in (absent where zero), that of the result goes out.
+/// Input: the tangents of the operands, absent if zero. Output: the tangent of the result.
 struct tangent_rule : rule {
   symbol const* tangent;
   symbol given = none;
@@ -41,13 +42,13 @@ struct tangent_rule : rule {
 
 namespace extend {
 
-/// The base of operations that are not elementwise. The operation gives a name, `infer(inference&)`, and
-/// `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` unless `derivative` says that there are none.
+/// The base of operations that are not elementwise. The derived struct defines a name, `infer(inference&)`,
+/// and `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` unless `derivative` says that there are none.
 template <operation_kind Kind, int Arity> struct primitive {
   static constexpr int arity = Arity;
   static constexpr float cost = 0;
   static constexpr derivative_kind derivative = derivative_kind::differentiable;
-  static constexpr void infer(inference&) {} // element and shape of the result are stated when it is made
+  static constexpr void infer(inference&) {} // the node states element and shape of its result
 
   template <class Op> static consteval operation describe(std::type_identity<Op>) {
     operation o{.name = Op::name,

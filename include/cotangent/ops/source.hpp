@@ -11,12 +11,12 @@ namespace cotangent {
 
 namespace op {
 
-/// One number at every position.
+/// One number in all elements.
 struct constant : extend::primitive<operation_kind::constant, 0> {
   static constexpr char const* name = "constant";
   static constexpr derivative_kind derivative = derivative_kind::zero;
 };
-/// The position, counted from 0; of rank 1.
+/// The index of each element, from 0; of rank 1.
 struct iota : extend::primitive<operation_kind::iota, 0> {
   static constexpr char const* name = "iota";
   static constexpr derivative_kind derivative = derivative_kind::zero;
@@ -38,13 +38,13 @@ constexpr term constant(builder& b, element type, std::int32_t shape, double val
 /// A constant with the element and shape of `x`.
 constexpr term constant_like(term x, double value) { return constant(*x.b, x.type(), x.shape_id(), value); }
 
-/// 0, 1, ... count - 1: of rank 1 always; other shapes repeat it.
+/// 0, 1, ... count - 1, of rank 1; other shapes broadcast it.
 constexpr term iota(builder& b, element type, dimension count) {
   std::int64_t const axis = 0;
   return detail::push_as(info_of<op::iota>(), b, {}, &axis, 1, type, b.shape(dimensions{1, {count}}));
 }
 
-/// The number of elements that a reduction over the axes in `mask` combines, as a constant where it is known.
+/// The number of elements that a reduction over the axes in `mask` combines: a constant if it is known.
 constexpr term count_of(term x, std::uint32_t mask, std::int32_t shape) {
   dimension number = 1;
   std::int64_t named[max_rank]{};

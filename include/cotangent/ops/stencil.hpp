@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// What convolutions and poolings have in common: the numbers in their nodes, and the shapes that follow from them.
+// The common part of convolutions and poolings: the attributes of their nodes, and shape inference.
 
 namespace cotangent {
 
@@ -24,7 +24,7 @@ COTANGENT_REFUSAL(stencil_result, equal, extent_given, extent_computed, "cotange
 // clang-format on
 } // namespace refusals
 
-/// Height and width of something; of one number both.
+/// A height and a width; a single number sets both.
 struct two {
   int height = 0, width = 0;
 
@@ -36,7 +36,7 @@ struct two {
 
 namespace detail {
 
-/// The attributes of such a node.
+/// The attributes of convolutions and poolings.
 struct stencil_numbers {
   enum at {
     step_down,
@@ -67,7 +67,7 @@ struct stencil_numbers {
     return of(r.b.get().numbers.data() + r.at.attribute);
   }
 
-  /// How many windows stand one below the other, or one beside the other.
+  /// The number of windows along an axis of `size` pixels; -1 if none fits.
   static constexpr std::int64_t windows(std::int64_t size, std::int64_t before, std::int64_t after,
                                         std::int64_t taps, std::int64_t spread, std::int64_t step) noexcept {
     std::int64_t const last = size + before + after - (taps - 1) * spread - 1;
@@ -81,7 +81,7 @@ struct stencil_numbers {
     return windows(value[width], value[left], value[right], value[wide], value[spread_right],
                    value[step_right]);
   }
-  /// On images as `image` is one, of which only the axes before height and the channels count.
+  /// The stencil on images shaped like `image`, of which only the number of images and the channels are read.
   constexpr stencil on(whole_tensor const& image) const noexcept {
     stencil s;
     s.images = image.rank == 4 ? image.size[0] : 1;
@@ -111,8 +111,9 @@ constexpr dimensions image_of(dimensions const& like, dimension height, dimensio
   return d;
 }
 
-/// Whether the numbers and the shapes of images make sense; else the first mistake is noted. `image`: the operand that
-/// is one, with the height and the width of the image itself or, where `result`, of what the windows give.
+/// True if the attributes and the shapes of images are consistent; else the first mistake is recorded.
+/// `image`: the position of the image operand, with the image's height and width or, if `result`, those of
+/// the windows.
 constexpr bool stencil_fits(inference& r, int image, bool result) {
   using n = stencil_numbers;
   auto const refuse = [&]<class Refusal>(std::type_identity<Refusal>, dimension a, dimension b) {
@@ -151,8 +152,8 @@ constexpr bool stencil_fits(inference& r, int image, bool result) {
   return true;
 }
 
-/// A function of whole tensors with one template `compute` over their element. It stands before the rules that make the same
-/// operation: these are read in the order they stand in, and need it to be known by then.
+/// A function of whole tensors with one template `compute` over their element. The base class defines
+/// `whole`, because the rules of `Self` emit the same operation and need it defined.
 template <class Self, int Arity> struct stencil_operation : extend::primitive<operation_kind::whole, Arity> {
   static constexpr void whole(whole_call const& c) {
     if (c.result.type == element::float32) Self::template compute<float>(c);

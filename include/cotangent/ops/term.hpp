@@ -10,8 +10,8 @@
 
 namespace cotangent {
 
-/// A tensor symbol together with the builder that holds it: what rules (adjoints, tangents, composites) compute with.
-/// Its element and shape are known when the graph is built, not to the type; `expr` is the typed form users see.
+/// A tensor symbol with its builder: the operands of derivative rules and composites. Its element and shape
+/// are known when the graph is built, not by its type; `expr` is the typed form for users.
 struct term {
   builder* b = nullptr;
   symbol id = none;
@@ -35,7 +35,7 @@ constexpr term push(operation const* op, std::initializer_list<term> operands,
   return {&b, b.push(op, ids, n, attributes.begin(), static_cast<int>(attributes.size()), b.place)};
 }
 
-/// The same where the rule cannot know the shape of the result.
+/// Emits a node whose result shape the shape rule cannot infer.
 constexpr term push_as(operation const* op, builder& b, std::initializer_list<term> operands, std::int64_t const* attributes,
                        int attribute_count, element type, std::int32_t shape) {
   symbol ids[8]{};
@@ -49,7 +49,7 @@ constexpr std::int64_t bits_of(element type, double value) noexcept {
                            : static_cast<std::int64_t>(value);
 }
 
-/// The number that attribute 0 of a constant stands for.
+/// The value of a constant, from its attribute 0.
 constexpr scalar scalar_of(element type, std::int64_t bits) noexcept {
   return is_floating(type) ? scalar{type, std::bit_cast<double>(bits), 0} : scalar{type, 0, bits};
 }
