@@ -16,26 +16,27 @@ COTANGENT_HEADER_BEGIN
 
 namespace cotangent {
 
-/// How a gradient is checked. Zeros mean what suits the coarsest element type among the arguments: a step of 6e-6 for
-/// double and 5e-3 for float, relative to elements above 1; tolerances of 1e-6 and 5e-3.
+/// Options of a gradient check. Zero selects a default by the coarsest element type among the arguments: a
+/// step of 6e-6 for double and 5e-3 for float, relative to elements above 1; tolerances of 1e-6 and 5e-3.
 struct check_options {
   double step = 0;
   double tolerance = 0;
 };
 
-/// What a check found. Errors are relative to the largest of 1, the value of the function and the two derivatives.
+/// The result of a check. Errors are relative to the largest of 1, the value of the function and the two
+/// derivatives.
 struct gradient_check {
   bool passed = true;
   double worst = -1;         // the largest error
-  int argument = -1;         // where: the argument (none: along a direction, against forward mode),
-  std::int64_t element = -1; // counted through its leaves
-  double gradient = 0;       // what backward says there
-  double expected = 0;       // what central differences, or forward mode, say
+  int argument = -1; // the location: the argument (-1: along a direction, against forward mode),
+  std::int64_t element = -1; // counted through the argument's leaves
+  double gradient = 0; // the derivative by backward
+  double expected = 0; // the derivative by central differences, or by forward mode
   double step = 0, tolerance = 0;
 
   explicit operator bool() const noexcept { return passed; }
 
-  /// The same in words.
+  /// The result in words.
   message words() const {
     char text[400];
     if (argument < 0)
@@ -62,7 +63,7 @@ struct gradient_check {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// A function whose outputs are summed with weights that differ from element to element, so that it is a scalar.
+/// The function as a scalar: the sum of its outputs with weights that differ from element to element.
 template <class F> struct weighed_function {
   template <class X> static constexpr auto weigh(X const& y) {
     if constexpr (is_inner<X>)
@@ -114,7 +115,8 @@ template <class A> consteval bool find_float() {
 }
 template <class A> inline constexpr bool holds_float = find_float<A>();
 
-/// A copy in memory that may be changed. (Sizes without a name get one, since directions must have those of arguments.)
+/// A mutable copy of an argument. (Anonymous sizes get a name, since directions must have the sizes of
+/// arguments.)
 template <int First, class A> auto owned_copy(A const& a) {
   if constexpr (!is_differentiable<A>) return a;
   else if constexpr (tree_kind_of<A> == tree_kind::memory && has_anonymous<A>) {
@@ -158,13 +160,14 @@ template <class Tree, class F> void for_each_element(Tree& tree, F f) {
 
 inline double magnitude(double x) noexcept { return x < 0 ? -x : x; }
 
-/// Compares, and keeps the worst. A NaN is worse than everything.
+/// Compares two derivatives, and keeps the worst error. NaN is the worst of all.
 inline void compare(gradient_check& c, double gradient, double expected, double value, double tolerance,
                     int argument, std::int64_t element) {
   double scale = 1;
   for (double const v : {gradient, expected, value})
     if (magnitude(v) > scale) scale = magnitude(v);
-  bool const number = !math::is_nan(gradient) && !math::is_nan(expected); // -ffast-math may compare NaN as it likes
+  // -ffast-math may compare NaN arbitrarily
+  bool const number = !math::is_nan(gradient) && !math::is_nan(expected);
   double const error = gradient == expected ? 0 : magnitude(gradient - expected) / scale;
   bool const bad = !number || !(error <= tolerance);
   if (c.passed ? !bad && error <= c.worst : !bad || error <= c.worst) return;
@@ -177,7 +180,8 @@ inline void compare(gradient_check& c, double gradient, double expected, double 
 }
 
 template <class F, int... I, class... Args>
-gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&&... args) { // copies, to be stepped in
+// copies, to be stepped
+gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&&... args) {
   using weighed = weighed_function<F>;
   constexpr bool coarse = (holds_float<Args> || ...);
   gradient_check c;
@@ -220,7 +224,7 @@ gradient_check check_at(check_options o, std::integer_sequence<int, I...>, Args&
     (one_argument(std::integral_constant<int, I>{}, std::get<K>(gradients)), ...);
   }(std::make_index_sequence<sizeof...(I)>{});
 
-  // Along one direction, against forward mode: both compute with all digits.
+  // Along one direction, against forward mode: neither has truncation errors.
   auto directions = gradients;
   double along = 0;
   [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -257,14 +261,15 @@ gradient_check check_copies(check_options o, std::index_sequence<K...>, Args con
 
 inline namespace COTANGENT_ABI {
 
-/// Compares the gradient of a function with central differences, for every element of every argument that holds no
-/// integers, and, along one direction, with forward mode. A function that returns no scalar is checked as the sum of its
-/// outputs with weights.
+/// Compares the gradient of a function with central differences, for every element of every argument that is
+/// not integer, and along one direction with forward mode. A function whose result is not a scalar is checked
+/// as the sum of its outputs with weights.
 ///
 ///     ct::gradient_check const c = ct::check_gradient(loss, parameters, x);
 ///     if (!c) std::puts(c.words().text());
 ///
-/// Cost: two evaluations for each element. What lies within a step of a kink (relu at 0) is not differentiable there.
+/// Cost: two evaluations for each element. Domain: elements within a step of a kink (relu at 0) fail, since
+/// the function is not differentiable there.
 /// Checked: tests/runtime/check.cpp, which also checks wrong gradients
 template <class F, class... Args> gradient_check check_gradient(check_options options, F const&,
                                                                 Args const&... args) {

@@ -9,15 +9,16 @@
 #include <type_traits>
 #include <utility>
 
-// Elements that are added to those of another tensor: a block seen through strides to a window, rows to rows that
-// indices choose.
+// Kernels that add elements to those of another tensor: a strided block to a window, rows to rows that
+// indices select.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-/// to[i] += from(i) for packs and for what is left, where `from(i, count)` is a pack of the first `count` elements.
+/// to[i] += from(i) for whole packs, then for the rest; `from(i, count)` is a pack of the first `count`
+/// elements.
 template <class T, class Whole, class Part, class One>
 COTANGENT_INLINE void add_packs(std::int64_t count, T* to, Whole whole, Part part, One one) {
   constexpr std::int64_t w = simd::width<T>;
@@ -54,7 +55,8 @@ template <class T> COTANGENT_INLINE void add_one_element(std::int64_t count, T x
       [&](std::int64_t) { return x; });
 }
 
-/// Part `K` of the S that a pack becomes when its elements stand S apart; lanes between them hold anything.
+/// Part `K` of the S packs that one pack becomes if its elements are spread at stride S; the lanes between
+/// hold arbitrary values.
 template <int S, int K, class V, int... I>
 COTANGENT_INLINE V set_apart(V const& v, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(v, v, ((K * simd::lanes<V> + I) / S)...);
@@ -64,13 +66,14 @@ COTANGENT_INLINE constexpr M every(std::integer_sequence<int, I...>) {
   return M{((K * simd::lanes<M> + I) % S == 0 ? simd::lane_t<M>(-1) : simd::lane_t<M>(0))...};
 }
 
-/// Whether elements that stand S apart are added by packs: elsewhere that is no faster than one by one.
+/// True if packs add elements at stride S faster than a scalar loop does.
 template <class T, int S>
 inline constexpr bool packs_apart = simd::width<T> > 2 * S ||
                                     (simd::width<T> == 2 * S && simd::width<T> == 4 && sizeof(T) == 4);
 
-/// to[S i] += from(i), for as many as packs hold; how many that were. What stands between is read, and written as it was.
-/// `from`: a pack as it is to be added, by its first element, its part, and how many lanes of the row there are.
+/// to[S i] += from(i) for as many elements as packs hold; returns their number. Elements between them are
+/// read and written back unchanged. `from(i, part, lanes)`: the pack to add at part `part` of block i, of
+/// which `lanes` lanes are in the row.
 template <int S, class T, class From>
 COTANGENT_INLINE std::int64_t add_apart(std::int64_t count, T* to, From from) {
   constexpr int w = simd::width<T>;
@@ -82,7 +85,7 @@ COTANGENT_INLINE std::int64_t add_apart(std::int64_t count, T* to, From from) {
     return math::select(detail::every<S, decltype(k)::value, M>(all), math::add(x, y), x);
   };
   std::int64_t i = 0;
-  for (; i + w < count; i += w) // the last element of a block stands before the end of the last pack
+  for (; i + w < count; i += w) // the last element of a block precedes the end of the last pack
     [&]<int... K>(std::integer_sequence<int, K...>) {
       auto const part = [&](auto k) {
         T* const p = to + S * i + k * w;
@@ -104,7 +107,7 @@ COTANGENT_INLINE std::int64_t add_apart(std::int64_t count, T* to, From from) {
   }
   return i;
 }
-/// The same for a row at this distance; 0 where its distance is another one.
+/// `add_apart` from a row with step 1 or S; 0 for any other step.
 template <int S, class T>
 COTANGENT_INLINE std::int64_t add_row_apart(std::int64_t count, T const* from, std::int64_t from_step,
                                             T* to) {
@@ -123,7 +126,7 @@ COTANGENT_INLINE std::int64_t add_row_apart(std::int64_t count, T const* from, s
   return 0;
 }
 
-/// A row, its elements in their order.
+/// Adds a row, element by element in order.
 template <class T>
 COTANGENT_INLINE void add_row(std::int64_t count, T const* from, std::int64_t from_step, T* to,
                               std::int64_t to_step) {
@@ -140,7 +143,7 @@ COTANGENT_INLINE void add_row(std::int64_t count, T const* from, std::int64_t fr
     to[i * to_step] = math::add(to[i * to_step], from[i * from_step]);
 }
 
-/// Rows of the destination are columns of the source: squares of packs are turned on the way.
+/// Adds if rows of the destination are columns of the source: squares of packs are transposed in registers.
 template <class T> void add_turned(copy_axis a, copy_axis b, T const* from, T* to) {
   constexpr std::int64_t w = simd::width<T>;
   using V = simd::pack<T, static_cast<int>(w)>;
@@ -170,8 +173,8 @@ template <class T> [[gnu::noinline]] void add_plane(copy_axis a, copy_axis b, bo
     detail::add_row(b.extent, from + i * a.from, b.from, to + i * a.to, b.to);
 }
 
-/// Whether no two positions along these axes are one element; for that it is enough that each stride reaches beyond all
-/// shorter ones.
+/// True if all positions along these axes are distinct elements. It suffices that each stride exceeds the
+/// reach of all shorter ones.
 inline bool stand_apart(int count, copy_axis const* axis) {
   constexpr auto size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   bool used[copy_rank] = {};
@@ -188,17 +191,18 @@ inline bool stand_apart(int count, copy_axis const* axis) {
 
 } // namespace detail
 
-/// to[i . to_strides] += from[i . from_strides] for every index i below `extents`. Strides count elements; all may be
-/// negative or zero, so that elements of `to` may be met at several positions: what they get is added in row-major
-/// order of the index. Rank: at most copy_rank. The two must not overlap. Integers wrap. What stands between elements of a
-/// row may be read, and written as it was.
-/// Cost: rows by packs, also of every second element (third and fourth, where packs are wide); where rows of `to` are columns of `from`, squares are turned in registers.
+/// to[i . to_strides] += from[i . from_strides] for every index i below `extents`. Strides count elements;
+/// all may be negative or zero. An element of `to` that occurs at several positions gets its terms in
+/// row-major order of the index. Rank: at most copy_rank. The two must not overlap. Integers wrap. Elements
+/// between those of a row may be read, and written back unchanged.
+/// Cost: packs along rows, also at stride 2 (3 and 4 with wide packs); squares are transposed in registers if
+/// rows of `to` are columns of `from`.
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class T>
 void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
                 std::int64_t const* to_strides) {
   static_assert(!std::is_same_v<T, bool>);
-  // the axes along which `to` stands still come first, in their order: each element still gets its terms in order
+  // Axes with stride 0 in `to` come first, in their order: each element still gets its terms in order.
   detail::copy_axis axis[copy_rank];
   int still = 0, count = 0;
   for (int k = 0; k < rank; ++k) {
@@ -209,19 +213,19 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
   for (int k = 0; k < rank; ++k)
     if (extents[k] > 1 && to_strides[k] != 0) moving[count++] = {extents[k], from_strides[k], to_strides[k]};
   bool const apart = detail::stand_apart(count, moving);
-  if (apart) { // then any order will do
+  if (apart) { // then any order is correct
     std::int64_t n[copy_rank], f[copy_rank], t[copy_rank];
     for (int k = 0; k < count; ++k) n[k] = moving[k].extent, f[k] = moving[k].from, t[k] = moving[k].to;
     detail::copy_axes const ordered = detail::order_axes(count, n, f, t);
     count = ordered.count;
     for (int k = 0; k < count; ++k) moving[k] = ordered.axis[k];
-  } else { // as they come, those that stand still where they are
+  } else { // keep the order of all axes, also of those with stride 0
     still = count = 0;
     for (int k = 0; k < rank; ++k)
       if (extents[k] > 1) axis[count++] = {extents[k], from_strides[k], to_strides[k]};
   }
   count += still;
-  // the plane: the last axis, and the one along which the source is contiguous, or else the last but one
+  // The plane: the last axis, and the axis along which the source is contiguous, else the last but one.
   int const last = count - 1;
   int other = last - 1;
   for (int k = still; apart && k < last; ++k)
@@ -233,8 +237,8 @@ void accumulate(int rank, std::int64_t const* extents, T const* from, std::int64
   });
 }
 
-/// Row i of `from` is added to row indices[i] of `to`, in the order of i. False where some index was out of
-/// range: it is clamped, and where `to` has no rows, nothing is written. Integers wrap.
+/// Adds row i of `from` to row indices[i] of `to`, in the order of i. Returns false if an index was out of
+/// range: it is clamped, and if `to` has no rows, nothing is written. Integers wrap.
 template <class T, class Index>
 bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
                       T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {

@@ -14,11 +14,11 @@ inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-/// Whether x comes before the best so far, which stands earlier: it is larger, or the first NaN.
+/// True if x replaces `best`, which has a smaller index: x is larger, or the first NaN.
 template <class V>
 COTANGENT_INLINE math::mask_t<V> takes_over(V const& x, V const& best) {
   using mask = math::mask_t<V>;
-  if constexpr (math::is_floating<V>) // (with -ffast-math what a comparison with NaN gives must not count)
+  if constexpr (math::is_floating<V>) // (with -ffast-math the result of a comparison with NaN must not count)
     return math::logical_and<mask>(math::logical_or<mask>(x > best, math::is_nan(x)),
                                    math::logical_not<mask>(math::is_nan(best)));
   else return x > best;
@@ -35,7 +35,7 @@ COTANGENT_INLINE std::int64_t first_largest(std::int64_t from, std::int64_t coun
   return at;
 }
 
-/// Contiguous elements, at least as many as a register holds.
+/// Contiguous elements, at least one register of them.
 template <class T>
 [[gnu::noinline]] std::int64_t first_largest_of_row(std::int64_t count, T const* x) {
   constexpr int w = simd::width<T>;
@@ -65,7 +65,7 @@ template <class T>
   return detail::first_largest(p, count, x, 1, value, result);
 }
 
-/// W searches side by side.
+/// W independent searches, one in each lane.
 template <class T, class Index>
 COTANGENT_INLINE void first_largest_of_columns(std::int64_t count, T const* x, std::int64_t stride, Index* y,
                                                std::int64_t y_stride) {
@@ -88,8 +88,8 @@ COTANGENT_INLINE void first_largest_of_columns(std::int64_t count, T const* x, s
 
 } // namespace detail
 
-/// y(o, i) = the position p of the largest x(o, p, i) along an axis; each index moves by its stride.
-/// Domain: the first of equal elements; where there are NaN, the first of them; 0 where the axis is empty.
+/// y(o, i) = the position p of the maximum of x(o, p, i) along an axis; each index has its stride.
+/// Domain: the first of equal elements; the first NaN if there is one; 0 if the axis is empty.
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class T, class Index>
 void arg_max(std::int64_t outer, std::int64_t axis, std::int64_t inner, T const* x, std::int64_t x_outer,

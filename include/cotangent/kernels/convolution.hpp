@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <cstring>
 
-// Convolution as matrix products, a block of windows at a time: what lies under them is copied side by side, which costs
-// little beside the product, and stays in the second cache.
+// Convolution as matrix products of blocks of windows. The pixels under a block are copied side by side: the
+// copy is cheap compared with the product, and stays in the L2 cache.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// One convolution: of the channels of the image and of the results there are `groups` parts of these sizes.
+/// One convolution: `groups` parts, each with `channels` channels of the image and `results` channels of the
+/// result.
 struct convolution_shape {
   stencil window;
   std::int64_t groups, channels, results;
@@ -25,7 +26,7 @@ struct convolution_shape {
 
 namespace detail {
 
-/// How many windows are looked at together: `step` or a multiple.
+/// The number of windows in a block: `step` or a multiple of it.
 template <class T> constexpr std::int64_t windows_at_once(convolution_shape const& s, std::int64_t step) {
   std::int64_t const row = s.terms() * static_cast<std::int64_t>(sizeof(T)), all = s.window.positions();
   std::int64_t const fit = row > 0 ? 262144 / row / step * step : 1024;
@@ -37,7 +38,7 @@ inline constexpr std::int64_t block_of_windows = 24; // whole tiles for any inst
 
 } // namespace detail
 
-/// The bytes of scratch memory that each of the three takes.
+/// The bytes of scratch memory of each of the three functions.
 template <class T> constexpr std::int64_t convolve_scratch_bytes(convolution_shape const& s) {
   if (s.window.is_plain()) return 0;
   return detail::windows_at_once<T>(s, detail::block_of_windows) * s.terms() *
@@ -70,7 +71,7 @@ template <class T> void convolve(convolution_shape const& s, T const* x, T const
   }
 }
 
-/// x = for every window its y w, summed where windows overlap, in the order of windows. Shapes as above.
+/// x = the sum of y w over all windows, in the order of windows where they overlap. Shapes as above.
 template <class T> void convolve_image(convolution_shape const& s, T const* y, T const* w, T* x, T* scratch) {
   stencil const& z = s.window;
   std::int64_t const k = s.terms(), row = s.row(), positions = z.positions();
@@ -97,7 +98,7 @@ template <class T> void convolve_weight(convolution_shape const& s, T const* x, 
   bool const plain = z.is_plain();
   if (positions == 0) std::memset(w, 0, static_cast<std::size_t>(k * row) * sizeof(T));
   if (k == 0 || s.results == 0) return;
-  // whole chains, so that blocks change no sum
+  // Whole chains, so that blocks change no sum.
   std::int64_t const most = plain ? positions : detail::windows_at_once<T>(s, matmul_chain);
   for (std::int64_t p = 0; p < positions; p += most) {
     std::int64_t const n = positions - p < most ? positions - p : most;

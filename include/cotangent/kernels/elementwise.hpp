@@ -8,15 +8,15 @@
 #include <type_traits>
 #include <utility>
 
-// One elementwise operation over contiguous memory, as a function that a table can point to.
+// One elementwise operation over contiguous memory, as a function for tables of pointers.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
 /// Reads `count` elements from each operand and writes as many, in whole packs: up to 64 bytes (counted from
 /// the first element) are read and written beyond the last. An operand whose bit in `fixed` is set is one
-/// pack of equal elements. The result may be an operand, if its elements are as large. `self` is what the
-/// maker of the table needs.
+/// pack of equal elements. The result may alias an operand whose elements have the same size. `self` is user
+/// data of the table's builder.
 using elementwise_kernel = void (*)(void* result, void const* const* operands, std::int64_t count,
                                     unsigned fixed, void const* self);
 
@@ -28,7 +28,7 @@ COTANGENT_INLINE V fetch(T const* p) {
   else return simd::load<V>(p);
 }
 
-// A comparison of int32 has the type of a pack of int32: only the operation can say whether it is a mask.
+// A comparison of int32 has the type of a pack of int32: only the operation tells whether it is a mask.
 template <class T, bool Boolean, class V>
 COTANGENT_INLINE void put(void* result, std::int64_t at, V const& v) {
   if constexpr (Boolean || std::is_same_v<T, bool>) simd::store_mask(static_cast<bool*>(result) + at, v);
@@ -57,15 +57,15 @@ COTANGENT_INLINE void elementwise(void* result, void const* const* operands, std
 
 } // namespace detail
 
-/// Op, with operands of T. Boolean: the result is bool. Mask: the first of the operands is a bool, and apply
-/// takes it as the mask of the others.
+/// Op on operands of T. Boolean: the result is bool. Mask: the first operand is a bool, which apply takes as
+/// the mask of the others.
 template <class Op, class T, int Arity, bool Boolean, bool Mask>
 void elementwise(void* result, void const* const* operands, std::int64_t count, unsigned fixed, void const*) {
   detail::elementwise<Op, T, Boolean, Mask>(result, operands, count, fixed,
                                             std::make_integer_sequence<int, Arity - (Mask ? 1 : 0)>{});
 }
 
-/// The same numbers as another element, as a static_cast gives them (into integers: math::to_integer); bool counts as 0 and 1.
+/// Converts elements as static_cast does (into integers: math::to_integer); bool counts as 0 and 1.
 template <class From, class To>
 void convert(void* result, void const* const* operands, std::int64_t count, unsigned fixed, void const*) {
   constexpr int w = sizeof(From) > sizeof(To) ? simd::width<From> : simd::width<To>;

@@ -16,7 +16,7 @@ inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-/// Plain loops, for integers; overflow wraps.
+/// Plain loops for integers; overflow wraps.
 template <class T>
 void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
                      std::int64_t ldc) {
@@ -31,7 +31,7 @@ void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a
     }
 }
 
-/// Chooses among the ways to make a product; the result has the same bits by all of them.
+/// Selects the fastest algorithm; all give the same bits.
 template <class T>
 [[gnu::noinline]] void product(std::int64_t m, std::int64_t n, std::int64_t k, matrix<T> a, matrix<T> b, T* c,
                                std::int64_t ldc, T* scratch) {
@@ -56,7 +56,7 @@ template <class T>
     detail::product<T>(m, rest, k, a, {b.data + main * b.column, b.row, b.column}, c + main, ldc, nullptr);
 }
 
-/// The same choice for sizes that are known; what is not chosen is not compiled.
+/// Selects for constant sizes; only the selected algorithm is instantiated.
 template <bool TransposeLeft, bool TransposeRight, int M, int N, int K, class T>
 COTANGENT_INLINE void fixed_product(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c,
                                     std::int64_t ldc, T* scratch) {
@@ -83,8 +83,8 @@ COTANGENT_INLINE void fixed_product(T const* a, std::int64_t lda, T const* b, st
 
 } // namespace detail
 
-/// The bytes of `scratch` with which a product is fastest: none for small ones, never more than 256 KiB. (In
-/// any case a product takes 4 KiB of stack, 8 KiB with AVX, 18 KiB with AVX-512.)
+/// The bytes of `scratch` that make a product fastest: none for small ones, never more than 256 KiB. (Any
+/// product uses 4 KiB of stack, 8 KiB with AVX, 18 KiB with AVX-512.)
 template <class T>
 constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (!std::is_floating_point_v<T> || !detail::pays_to_pack_left(m, n, k)) return 0;
@@ -93,14 +93,13 @@ constexpr std::int64_t matmul_scratch_bytes(std::int64_t m, std::int64_t n, std:
 }
 
 /// c = op(a) op(b).
-/// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; a row of a, b, c begins lda, ldb, ldc elements after the
-///   one before it. TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap
-///   a or b.
-/// Value: each element is summed over k in chains of `matmul_chain` terms; a chain starts from +0 and goes
-///   `sum = fma(a, b, sum)` in the order of k (two roundings where the target has no fma); the chains' sums
-///   are added in order. So an element depends on its row, its column and k alone: not on where it stands,
-///   nor on m, n, strides, transposition or the width of the registers. With k == 0 c is zero. Integers wrap.
-/// Cost: 2 m n k flops; no allocation. `scratch` is null or holds matmul_scratch_bytes.
+/// Shapes: op(a) is [m, k], op(b) [k, n], c [m, n]; rows of a, b, c are lda, ldb, ldc elements apart.
+/// TransposeLeft: a is stored [k, m]. TransposeRight: b is stored [n, k]. c must not overlap a or b.
+/// Value: each element is summed over k in chains of `matmul_chain` terms. A chain starts from +0 and
+/// computes `sum = fma(a, b, sum)` in the order of k (two roundings without fma); the sums of chains are
+/// added in order. An element therefore depends on its row, its column and k alone: not on its position, m,
+/// n, strides, transposition or the width of registers. If k == 0, c is zero. Integers wrap.
+/// Cost: 2 m n k flops; no allocation. `scratch` is null or has matmul_scratch_bytes.
 /// Checked: tests/runtime/matmul.cpp
 template <bool TransposeLeft, bool TransposeRight, class T>
 void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda, T const* b,
@@ -111,7 +110,7 @@ void matmul(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int
   else detail::integer_product<T>(m, n, k, left, right, c, ldc);
 }
 
-/// The same for sizes that are known: straight code where they are small.
+/// For constant sizes: straight-line code if they are small.
 template <bool TransposeLeft, bool TransposeRight, int M, int N, int K, class T>
 COTANGENT_INLINE void matmul(T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c,
                              std::int64_t ldc, T* scratch = nullptr) {

@@ -9,13 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 
-// Products of matrices: panels of columns of the right operand, each passed over by all rows of the left.
+// Matrix products by panels of columns of the right operand; all rows of the left operand pass over each
+// panel.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-/// Copies k rows of a panel side by side, whole vectors wide, filled up with zeros.
+/// Packs k rows of a panel contiguously, padded with zeros to whole vectors.
 template <class T>
 [[gnu::noinline]] void pack_panel(std::int64_t k, std::int64_t columns, matrix<T> b, T* to,
                                   std::int64_t to_row) {
@@ -33,7 +34,7 @@ template <class T>
                     columns - j >= w ? simd::load<V>(b.data + j) : simd::load<V>(b.data + j, columns - j));
 }
 
-/// Copies rows of the left operand so that the elements of a tile follow each other in the order of use.
+/// Packs rows of the left operand so that the elements of a tile are contiguous in the order of use.
 template <class T>
 [[gnu::noinline]] void pack_tiles(std::int64_t m, std::int64_t k, matrix<T> a, T* to) {
   constexpr std::int64_t r = tile_rows;
@@ -47,7 +48,7 @@ template <class T>
     else kernels::transpose(m < r ? m : r, k, a.data, a.row, to, r);
 }
 
-/// How many rows of the left operand are copied at a time, at most.
+/// The largest number of rows of the left operand that are packed at a time.
 template <class T>
 inline constexpr std::int64_t packed_rows =
     256 * 1024 / static_cast<std::int64_t>(sizeof(T)) / matmul_chain / tile_rows * tile_rows;
@@ -63,8 +64,8 @@ constexpr bool collides(std::int64_t stride) {
   return stride == 1 || stride * static_cast<std::int64_t>(sizeof(T)) % 4096 == 0;
 }
 
-/// Where a panel's rows are so far apart that they do not stay in the first cache together, a copy is read
-/// faster.
+/// If the rows of a panel are so far apart that they do not fit the L1 cache together, a packed copy is
+/// faster to read.
 template <class T>
 constexpr bool pays_to_pack(std::int64_t m, std::int64_t k, std::int64_t b_row) {
   return m >= 4 * tile_rows && k * b_row * static_cast<std::int64_t>(sizeof(T)) > 32768;
@@ -102,8 +103,8 @@ template <class T>
     }
 }
 
-/// The transpose of the product of the transposed operands: a result with few columns then fills the lanes
-/// with its rows. At most `turned_columns` columns.
+/// The transpose of the product of the transposed operands, of at most `turned_columns` columns: the rows of
+/// a narrow result then fill the lanes.
 inline constexpr std::int64_t turned_columns = 2 * tile_rows;
 
 template <class T>
@@ -119,7 +120,7 @@ template <class T>
   }
 }
 
-/// Quarters of cycles that the tiles of an [m, n] result take for each term.
+/// The cost of the tiles of an [m, n] result for each term, in quarters of a cycle.
 template <class T>
 constexpr std::int64_t tiles_cost(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t r = tile_rows, w = simd::width<T>;
@@ -128,7 +129,7 @@ constexpr std::int64_t tiles_cost(std::int64_t m, std::int64_t n) {
   return tall * (4 * r * wide + 3 * r * narrow) + half * 2 * r * (wide + narrow);
 }
 
-/// The same for all terms of the turned product; a left operand by rows is turned on the way.
+/// The cost of the transposed product for all terms; a row-major left operand is transposed on the way.
 template <class T>
 constexpr std::int64_t turned_cost(std::int64_t m, std::int64_t n, std::int64_t k, bool by_rows) {
   return k * (tiles_cost<T>(n, m) + (by_rows ? m : 0)) + 2 * m * n;
@@ -136,11 +137,11 @@ constexpr std::int64_t turned_cost(std::int64_t m, std::int64_t n, std::int64_t 
 
 enum class way { tiles, turned, split };
 
-/// The fastest way to a result of at least two rows and columns: as it stands, turned, or with the columns
-/// that do not fill a vector made by themselves.
+/// The fastest algorithm for a result of at least two rows and columns: direct, transposed, or with the
+/// columns that do not fill a vector computed separately.
 template <class T>
 constexpr way choose(std::int64_t m, std::int64_t n, std::int64_t k, bool by_rows) {
-  if (m * n * k <= 4096) return way::tiles; // too little for a choice to pay
+  if (m * n * k <= 4096) return way::tiles; // too small for a choice to pay
   std::int64_t const cost = k * tiles_cost<T>(m, n), rest = n % simd::width<T>;
   if (n <= turned_columns && turned_cost<T>(m, n, k, by_rows) < cost) return way::turned;
   if (rest == n || rest == 0 || rest > turned_columns) return way::tiles;

@@ -7,13 +7,13 @@
 
 #include <cstdint>
 
-// Products so small that straight code is the whole of them.
+// Small products, fully unrolled.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-/// How many of the columns that remain go into one vector.
+/// The number of remaining columns that go into one vector.
 template <class T>
 constexpr int chunk_of(int columns) {
   int w = simd::width<T>;
@@ -28,7 +28,7 @@ constexpr int chunks_of(int columns) {
   return count;
 }
 
-/// Whether straight code stays short.
+/// True if the unrolled code stays short.
 template <class T>
 constexpr bool is_small(int m, int n, int k) {
   return m <= 8 && k >= 1 && n >= 1 && m >= 1 && k <= matmul_chain && m * k * chunks_of<T>(n) <= 128;

@@ -7,19 +7,19 @@
 #include <cstddef>
 #include <cstdint>
 
-// The inner part of a matrix product: a few rows of the left operand against one panel of columns of the
+// The inner kernel of a matrix product: a few rows of the left operand times one panel of columns of the
 // right.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// How many terms of an element's sum follow each other before the next partial sum starts from zero.
+/// The number of consecutive terms of an element's sum before the next partial sum starts from zero.
 inline constexpr std::int64_t matmul_chain = 128;
 
 namespace detail {
 
-// As many accumulators as the registers hold beside the panel's vectors and one broadcast (two where a
-// product needs a register of its own).
+// As many accumulators as registers allow, beside the panel's vectors and one broadcast (two registers if a
+// product needs one of its own).
 inline constexpr int tile_vectors = 2;
 inline constexpr int tile_rows = COTANGENT_ABI_BYTES == 64                    ? 8
                                  : simd::has_fma && COTANGENT_ABI_BYTES == 32 ? 6
@@ -28,30 +28,30 @@ inline constexpr int tile_rows = COTANGENT_ABI_BYTES == 64                    ? 
 template <class T>
 inline constexpr int panel_columns = tile_vectors * simd::width<T>;
 
-/// A matrix by its two strides; either may be 1.
+/// A matrix with two strides; either may be 1.
 template <class T>
 struct matrix {
   T const* data;
   std::int64_t row, column;
 };
 
-/// The left operand of a panel: from one tile of rows to the next it is `tile` elements.
+/// The left operand of a panel; tiles of rows are `tile` elements apart.
 template <class T>
 struct left_operand {
   T const* data;
   std::int64_t row, column, tile;
 };
 
-/// The part of the result that one panel makes.
+/// The part of the result that one panel computes.
 template <class T>
 struct panel_result {
   T* data;
   std::int64_t rows, row;
   std::int64_t columns;
-  bool first; // assign, or add to what stands there
+  bool first; // assign, or add to the old value
 };
 
-/// Sums of a tile into the result where that is not simply to store them.
+/// Stores the sums of a tile if plain stores do not suffice.
 template <int Vectors, class T, class V>
 [[gnu::noinline]] void put_rows(std::int64_t rows, V const* sum, panel_result<T> const& to, T* c) {
   constexpr int w = simd::width<T>;
@@ -65,8 +65,8 @@ template <int Vectors, class T, class V>
   }
 }
 
-/// Rows x Vectors elements of the result, of which `rows` rows exist. A row that does not exist repeats the
-/// last one and is not stored: a smaller tile would wait for the latency of its few sums, and take as long.
+/// Rows x Vectors elements of the result, of which `rows` rows exist. A missing row repeats the last one and
+/// is not stored: a smaller tile would be bound by the latency of its few sums, and take as long.
 template <int Rows, int Vectors, class T>
 COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row,
                            std::int64_t a_column, T const* b, std::int64_t b_row, panel_result<T> const& to,
@@ -92,7 +92,7 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
       for (int v = 0; v < Vectors; ++v) sum[i][v] = math::fma(x, right[v], sum[i][v]);
     }
   }
-  constexpr bool masked = Vectors == 1 && COTANGENT_ABI_BYTES == 64; // a mask costs nothing there
+  constexpr bool masked = Vectors == 1 && COTANGENT_ABI_BYTES == 64; // a mask is free there
   if (to.first && (masked || to.columns == Vectors * w)) {
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
@@ -112,7 +112,7 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
   }
 }
 
-/// One panel of Vectors vectors of columns, of which all can be read.
+/// One panel of Vectors vectors of columns, all of which are readable.
 template <int Vectors, class T>
 [[gnu::noinline]] void panel(std::int64_t k, left_operand<T> a, T const* b, std::int64_t b_row,
                              panel_result<T> const& to) {

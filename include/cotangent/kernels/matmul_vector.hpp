@@ -9,13 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
-// Products of a matrix and a vector, in the same order of terms as products of matrices.
+// Products of a matrix and a vector, with the terms in the order of matrix products.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-/// Elements at equal distances.
+/// Strided elements.
 template <class T>
 struct strided {
   T* data;
@@ -33,7 +33,7 @@ COTANGENT_INLINE void store_lanes(strided<T> y, V const& v) {
   }
 }
 
-/// The sum of x[p] * y[p]. One chain waits for itself, so eight run side by side.
+/// The sum of x[p] * y[p]. A chain is bound by latency, so eight chains run interleaved.
 template <class T>
 [[gnu::noinline]] T dot(std::int64_t k, strided<T const> x, strided<T const> y) {
   constexpr std::int64_t side = 8;
@@ -55,7 +55,7 @@ template <class T>
   return total;
 }
 
-/// Groups x W rows of the next function, of at least `turned` terms.
+/// `Groups` times W rows of `rows_by`, of at least `turned` terms.
 template <int Groups, int W, class T>
 [[gnu::noinline]] void rows_in_lanes(std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
                                      strided<T> y) {
@@ -68,7 +68,7 @@ template <int Groups, int W, class T>
     for (int g = 0; g < Groups; ++g) sum[g] = V{};
     for (std::int64_t p = p0; p < end; p += n) {
       std::int64_t const at =
-          p + n <= end ? p : end - n; // the last columns overlap those before, which are left out
+          p + n <= end ? p : end - n; // the last columns overlap the previous ones, which are skipped
       V column[Groups][static_cast<std::size_t>(n)];
 #pragma GCC unroll 4
       for (int g = 0; g < Groups; ++g) detail::turn(column[g], m + g * W * m_row + at, m_row);
@@ -88,8 +88,7 @@ template <int Groups, int W, class T>
     detail::store_lanes(strided<T>{y.data + g * W * y.stride, y.stride}, total[g]);
 }
 
-/// All rows by blocks, of which the last overlaps the one before it. Two groups, for a sum to wait while the
-/// other goes on.
+/// All rows in blocks; the last block overlaps the one before it. Two groups hide each other's latency.
 template <int W, class T>
 void rows_by(std::int64_t rows, std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
              strided<T> y) {
@@ -106,7 +105,7 @@ void rows_by(std::int64_t rows, std::int64_t k, T const* m, std::int64_t m_row, 
     for (std::int64_t i = 0; i < rows; ++i) y[i] = detail::dot<T>(k, {m + i * m_row, 1}, x);
 }
 
-/// y[i] = the sum of m(i, p) * x[p], where the rows of m are contiguous: rows go into lanes.
+/// y[i] = the sum of m(i, p) * x[p] if the rows of m are contiguous: one row in each lane.
 template <class T>
 [[gnu::noinline]] void rows_times_vector(std::int64_t rows, std::int64_t k, T const* m, std::int64_t m_row,
                                          strided<T const> x, strided<T> y) {
@@ -115,7 +114,7 @@ template <class T>
   for (std::int64_t i = 0; i < rows; ++i) y[i] = detail::dot<T>(k, {m + i * m_row, 1}, x);
 }
 
-/// Vectors x W columns of the next function; the vectors lie at `at`, and overlap where there are fewer
+/// Vectors x W columns of `vector_times_rows`. The vectors begin at `at`, and overlap if there are fewer
 /// columns.
 template <int Vectors, int W, class T>
 [[gnu::noinline]] void combine(std::int64_t k, strided<T const> x, T const* m, std::int64_t m_row,
@@ -142,7 +141,7 @@ template <int Vectors, int W, class T>
     detail::store_lanes(strided<T>{y.data + at[v] * y.stride, y.stride}, total[v]);
 }
 
-/// Fewer columns than a register has lanes.
+/// For fewer columns than lanes of a register.
 template <int W, class T>
 void few_columns(std::int64_t columns, std::int64_t k, T const* m, std::int64_t m_row, strided<T const> x,
                  strided<T> y) {
@@ -152,14 +151,14 @@ void few_columns(std::int64_t columns, std::int64_t k, T const* m, std::int64_t 
   else detail::few_columns<W / 2, T>(columns, k, m, m_row, x, y);
 }
 
-/// y[j] = the sum of x[p] * m(p, j), where the rows of m are contiguous.
+/// y[j] = the sum of x[p] * m(p, j) if the rows of m are contiguous.
 template <class T>
 [[gnu::noinline]] void vector_times_rows(std::int64_t columns, std::int64_t k, T const* m, std::int64_t m_row,
                                          strided<T const> x, strided<T> y) {
   constexpr int w = simd::width<T>;
   if (columns < w) return detail::few_columns<w / 2, T>(columns, k, m, m_row, x, y);
   while (columns > 0) {
-    // what remains is never narrower than a vector
+    // The rest is never narrower than a vector.
     std::int64_t const part = columns <= 8 * w ? columns : columns < 9 * w ? 7 * w : 8 * w;
     if (part > 4 * w) detail::combine<8, w>(k, x, m, m_row, part, y);
     else detail::combine<4, w>(k, x, m, m_row, part, y);

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-// Elements that change their place: copies between strided views, rows chosen by indices.
+// Kernels that move elements: copies between strided views, rows that indices select.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
@@ -18,19 +18,18 @@ inline constexpr int copy_rank = 8;
 
 namespace detail {
 
-/// An axis of a copy, by its extent and its two strides.
+/// One axis of a copy: its extent and its two strides.
 struct copy_axis {
   std::int64_t extent = 1, from = 0, to = 0;
 };
 
 struct copy_axes {
   copy_axis axis[copy_rank];
-  int count = 0; // 0: one element
+  int count = 0; // 0: a single element
   bool empty = false;
 };
 
-/// The axes in the order of the destination, those of one element left out and those that continue each other
-/// joined.
+/// The axes in the order of the destination, without those of size 1; contiguous axes are merged.
 inline copy_axes order_axes(int rank, std::int64_t const* extents, std::int64_t const* from,
                             std::int64_t const* to) {
   constexpr auto size = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
@@ -74,7 +73,7 @@ COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
 }
 
-/// `do_plane(from, to)` for every index of the axes below `last` but `other`, the last one fastest.
+/// Calls `do_plane(from, to)` for every index of the axes below `last` except `other`, the last axis fastest.
 template <class T, class F>
 COTANGENT_INLINE void for_planes(copy_axis const* axis, int last, int other, T const* from, T* to, F const& do_plane) {
   copy_axis outer[copy_rank];
@@ -97,7 +96,7 @@ COTANGENT_INLINE void for_planes(copy_axis const* axis, int last, int other, T c
   }
 }
 
-/// Two axes at once; b is the inner one where neither says more.
+/// Copies two axes; b is the inner one unless strides say otherwise.
 template <class T>
 [[gnu::noinline]] void copy_plane(copy_axis a, copy_axis b, T const* from, T* to) {
   if (b.to == 1 && b.from == 1)
@@ -118,7 +117,7 @@ template <class T>
 
 /// to[i . to_strides] = from[i . from_strides] for every index i below `extents`. Strides count elements;
 /// they may be negative, those of `from` also zero. Rank: at most copy_rank. The two must not overlap.
-/// Cost: transposes go through registers; what lies in a row is copied in rows.
+/// Cost: transposes go through registers; contiguous rows are copied as such.
 /// Checked: tests/runtime/movement_kernels.cpp
 template <class T>
 void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t const* from_strides, T* to,
@@ -129,7 +128,7 @@ void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t con
     *to = *from;
     return;
   }
-  // the plane: the last axis, and the one along which the source is contiguous, or else the last but one
+  // The plane: the last axis, and the axis along which the source is contiguous, else the last but one.
   int const last = axes.count - 1;
   int other = last - 1;
   for (int k = 0; k < last; ++k)
@@ -150,9 +149,9 @@ COTANGENT_INLINE std::int64_t clamp_index(Index index, std::int64_t rows, bool& 
 
 } // namespace detail
 
-/// Row i of `to` becomes row indices[i] of `from`; a row has `size` contiguous elements and begins
-/// `from_row`, `to_row` elements after the one before it. False where some index was out of range: it is
-/// clamped, and where `from` has no rows, zeros are written.
+/// Copies row indices[i] of `from` to row i of `to`. A row has `size` contiguous elements; rows are
+/// `from_row`, `to_row` elements apart. Returns false if an index was out of range: it is clamped, and if
+/// `from` has no rows, zeros are written.
 template <class T, class Index>
 bool gather_rows(std::int64_t count, Index const* indices, std::int64_t rows, std::int64_t size,
                  T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {

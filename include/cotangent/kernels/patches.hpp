@@ -8,26 +8,26 @@
 #include <cstdint>
 #include <cstring>
 
-// The pixels under windows as rows of a matrix, and back.
+// Copies the pixels under windows to rows of a matrix (im2col), and adds them back (col2im).
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// Some channels of an image.
+/// A range of channels of an image.
 struct channel_range {
   std::int64_t first, count;
 };
 
 namespace detail {
 
-/// Calls `run(place in the image, place in the row of the matrix, elements)` for what of a window lies inside, and
-/// `border(place in the row, elements)` for what does not, from left to right.
+/// Calls `run(offset in the image, offset in the row of the matrix, elements)` for the parts of a window
+/// inside the image, and `border(offset in the row, elements)` for the parts outside, from left to right.
 template <class Run, class Border>
 COTANGENT_INLINE void for_runs(stencil const& z, channel_range channels, stencil_position const& at, Run run,
                                Border border) {
   std::int64_t const line = z.wide * channels.count;
   stencil::range const across = z.columns_inside(at.column);
-  bool const joined = z.spread_right == 1 && channels.count == z.channels; // neighbours in both
+  bool const joined = z.spread_right == 1 && channels.count == z.channels; // contiguous in both
   for (std::int64_t i = 0, to = 0; i < z.tall; ++i, to += line) {
     std::int64_t const y = z.row(at.row, i);
     if (y < 0 || y >= z.height || across.first == across.end) {
@@ -46,7 +46,7 @@ COTANGENT_INLINE void for_runs(stencil const& z, channel_range channels, stencil
   }
 }
 
-/// Element by element to += from.
+/// to[k] += from[k].
 template <class T> COTANGENT_INLINE void add_to(T* to, T const* from, std::int64_t count) {
   constexpr int w = simd::width<T>;
   using V = simd::pack<T, w>;
@@ -55,8 +55,8 @@ template <class T> COTANGENT_INLINE void add_to(T* to, T const* from, std::int64
   for (; k < count; ++k) to[k] += from[k];
 }
 
-/// Calls `run(image, matrix, n)` for the runs of all windows from `first` on, and `border(matrix, n)` for what lies outside;
-/// `matrix` has a row for each of them.
+/// Calls `run(image, matrix, n)` for the runs of `count` windows from `first` on, and `border(matrix, n)` for
+/// the parts outside; `matrix` has one row for each window.
 template <class Image, class Matrix, class Run, class Border>
 COTANGENT_INLINE void for_windows(stencil const& z, channel_range channels, std::int64_t first,
                                   std::int64_t count, Image* image, Matrix* matrix, Run run, Border border) {
@@ -73,7 +73,7 @@ COTANGENT_INLINE void for_windows(stencil const& z, channel_range channels, std:
 
 } // namespace detail
 
-/// Row k of the matrix at `to` is what lies under window `first + k`, tap by tap; the border is zero.
+/// Row k of the matrix at `to` holds the pixels under window `first + k`, tap by tap; the border is zero.
 template <class T>
 [[gnu::noinline]] void take_patches(stencil const& z, channel_range channels, std::int64_t first,
                                     std::int64_t count, T const* image, T* to) {
@@ -87,7 +87,7 @@ template <class T>
       });
 }
 
-/// Adds row k of the matrix at `from` to what lies under window `first + k`, in this order.
+/// Adds row k of the matrix at `from` to the pixels under window `first + k`, in this order.
 template <class T>
 [[gnu::noinline]] void add_patches(stencil const& z, channel_range channels, std::int64_t first,
                                    std::int64_t count, T const* from, T* image) {

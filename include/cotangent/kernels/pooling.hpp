@@ -10,11 +10,11 @@
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// Channels in whole packs, and the last ones in one that is not full: how a pooling, which is written over a value that
-/// may be a pack, walks through an image whose channels lie side by side.
+/// A pack of channels; the last one may be partial. Pooling formulas over a value V use it to walk through an
+/// image whose channels are contiguous.
 template <class T, bool Full> struct channel_pack {
   using V = simd::pack<T, simd::width<T>>;
-  std::int64_t count; // of lanes that count, where not all do
+  std::int64_t count; // the number of valid lanes, unless Full
 
   COTANGENT_INLINE V get(T const* p) const {
     if constexpr (Full) return simd::load<V>(p);
@@ -26,7 +26,7 @@ template <class T, bool Full> struct channel_pack {
   }
 };
 
-/// Calls `f(pack, window, first channel, place in the result)` for every window and every pack of channels.
+/// Calls `f(pack, window, first channel, offset in the result)` for every window and every pack of channels.
 template <class T, class F> COTANGENT_INLINE void for_channel_packs(stencil const& z, F f) {
   constexpr std::int64_t w = simd::width<T>;
   stencil_position at;

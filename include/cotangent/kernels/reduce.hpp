@@ -7,19 +7,21 @@
 #include <cstdint>
 
 // Reductions over one axis, in a fixed order: an element of the result depends on the operand's elements and
-// on how many there are, never on where it stands. Op gives `combine(a, b)` over values and `neutral<T>()`.
+// their number, never on its position. Op defines `combine(a, b)` over values and `neutral<T>()`.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// What is reduced: `kept` rows of the result (or columns, side by side), `reduced` elements for each.
+/// The sizes of a reduction: `kept` rows of the result (or columns, side by side), `reduced` elements for
+/// each.
 struct reduce_shape {
   std::int64_t kept = 1, reduced = 1;
   std::int64_t step =
-      0; // in the operand: from row to row of what is kept; from element to element of a column
+      // in the operand: from one kept row to the next; for columns, from one element of a column to the next
+      0;
   std::int64_t to_step = 1;   // in the result, from row to row
-  bool first = true;          // assign; else combine with what stands there
-  void const* self = nullptr; // what the maker of a table needs
+  bool first = true; // assign; else combine with the old value
+  void const* self = nullptr; // user data of the table's builder
 };
 
 using reduce_kernel = void (*)(void* result, void const* operand, reduce_shape const& s);
@@ -30,9 +32,9 @@ template <class Op> struct combining {
   template <class V> COTANGENT_INLINE V operator()(V const& a, V const& b) const { return Op::combine(a, b); }
 };
 
-/// n contiguous elements: four packs side by side, then one after another, then the lanes; fewer than a pack,
-/// one by one. What is neutral takes part only where there is nothing else: with -ffast-math an infinity must
-/// not.
+/// Reduces n contiguous elements: four interleaved packs, then single packs, then the lanes; element by
+/// element if there are fewer than a pack. The neutral value takes part only if there are no elements: with
+/// -ffast-math an infinity must not.
 template <class Op, class T>
 COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
   constexpr std::int64_t w = simd::width<T>;
@@ -63,7 +65,7 @@ COTANGENT_INLINE T reduce_run(T const* x, std::int64_t n) {
   return simd::detail::fold(a, combining<Op>{});
 }
 
-/// Vectors packs of columns, all their rows; with Partial the first `columns` lanes of one pack.
+/// Reduces `Vectors` packs of columns over all rows; if Partial, the first `columns` lanes of one pack.
 template <class Op, class T, int Vectors, bool Partial = false>
 COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s, std::int64_t columns = 0) {
   constexpr int w = simd::width<T>;
@@ -94,8 +96,8 @@ COTANGENT_INLINE void reduce_block(T* to, T const* x, reduce_shape const& s, std
 
 } // namespace detail
 
-/// A part of the elements that are reduced to one: those from `start` on, `count` of `total`. All parts but the last two
-/// hold four packs or a multiple of it, all but the last whole packs.
+/// A part of the elements that are reduced to one: `count` of `total` elements, from `start` on. All parts
+/// but the last two hold a multiple of four packs; all but the last hold whole packs.
 struct reduce_part {
   std::int64_t start = 0, count = 0, total = 0;
 };
@@ -103,8 +105,8 @@ struct reduce_part {
 using part_kernel = void (*)(void* result, void* state, void const* operand, reduce_part const& s);
 inline constexpr std::int64_t part_state_bytes = 4 * simd::bytes + 64;
 
-/// Part after part, as they are computed, in the order in which `reduce_rows` takes them; `state` is kept between them, and
-/// the last one writes the result.
+/// Reduces one part after another as they are computed, in the order of `reduce_rows`. `state` lives across
+/// parts; the last part writes the result.
 template <class Op, class T>
 void reduce_parts(void* result, void* state, void const* operand, reduce_part const& s) {
   constexpr std::int64_t w = simd::width<T>;
@@ -115,7 +117,7 @@ void reduce_parts(void* result, void* state, void const* operand, reduce_part co
     *static_cast<T*>(result) = detail::reduce_run<Op, T>(x, s.total);
     return;
   }
-  bool one = true; // the four sums side by side are one
+  bool one = true; // true once the four partial sums are combined into a
   std::int64_t i = 0;
   V a{}, b{}, c{}, d{};
   if (s.start == 0) {
@@ -157,7 +159,7 @@ void reduce_parts(void* result, void* state, void const* operand, reduce_part co
   *static_cast<T*>(result) = simd::detail::fold(a, detail::combining<Op>{});
 }
 
-/// Rows of `reduced` contiguous elements, each to one element of the result.
+/// Reduces rows of `reduced` contiguous elements to one element each.
 template <class Op, class T>
 void reduce_rows(void* result, void const* operand, reduce_shape const& s) {
   T const* x = static_cast<T const*>(operand);
@@ -168,7 +170,7 @@ void reduce_rows(void* result, void const* operand, reduce_shape const& s) {
   }
 }
 
-/// `kept` contiguous columns, each of `reduced` elements, to as many contiguous elements of the result.
+/// Reduces `kept` contiguous columns of `reduced` elements each to as many contiguous elements.
 template <class Op, class T>
 void reduce_columns(void* result, void const* operand, reduce_shape const& s) {
   constexpr std::int64_t w = simd::width<T>;

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <utility>
 
-// Packs: the vectors that fit the target's registers, and how they meet memory. Lanes are elements: a pack of
-// one lane is the element itself, and packs wider than a register work too (two registers or more).
+// Packs: vectors of elements, with loads and stores. A pack of one lane is the element itself. Packs wider
+// than a register (two or more registers) work too.
 
 namespace cotangent::simd {
 inline namespace COTANGENT_ABI {
@@ -26,11 +26,11 @@ using math::mask_t;
 inline constexpr int bytes = COTANGENT_ABI_BYTES;
 inline constexpr bool has_fma = math::has_fma;
 
-/// W elements, the element itself where W is 1. A pack of bool is a vector of bytes, 0 or -1.
+/// W elements; the element itself if W is 1. A pack of bool is a vector of bytes, 0 or -1.
 template <class T, int W>
 using pack = math::vector<std::conditional_t<std::is_same_v<T, bool> && W != 1, std::int8_t, T>, W>;
 
-/// How many elements a register holds.
+/// The number of elements in a register.
 template <class T>
 inline constexpr int width = bytes / static_cast<int>(sizeof(T));
 
@@ -62,7 +62,7 @@ COTANGENT_INLINE M first(std::ptrdiff_t count) {
   }
 }
 
-/// The first `count` lanes of v, of `other` the rest.
+/// The first `count` lanes of v, the rest of `other`.
 template <class V>
 COTANGENT_INLINE V first_or(V const& v, std::ptrdiff_t count, V const& other) {
   if constexpr (!math::is_vector<V>) return count > 0 ? v : other;
@@ -70,7 +70,7 @@ COTANGENT_INLINE V first_or(V const& v, std::ptrdiff_t count, V const& other) {
   else return math::select(first<mask_t<V>>(count), v, other);
 }
 
-/// A pack from W elements in memory.
+/// Loads W elements.
 template <class V>
 COTANGENT_INLINE V load(lane_t<V> const* p) {
   V v;
@@ -78,7 +78,7 @@ COTANGENT_INLINE V load(lane_t<V> const* p) {
   return v;
 }
 
-/// A pack from the first `count` elements, the rest zero; memory behind them is not touched.
+/// Loads the first `count` elements, the other lanes zero; memory behind them is not touched.
 template <class V>
 COTANGENT_INLINE V load(lane_t<V> const* p, std::ptrdiff_t count) {
   if constexpr (!math::is_vector<V>) return count > 0 ? *p : V{};
@@ -100,7 +100,7 @@ COTANGENT_INLINE void store(lane_t<V>* p, V const& v) {
   std::memcpy(p, &v, sizeof v);
 }
 
-/// The first `count` lanes into memory.
+/// Stores the first `count` lanes.
 template <class V>
 COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
   if constexpr (!math::is_vector<V>) {
@@ -117,12 +117,12 @@ COTANGENT_INLINE void store(lane_t<V>* p, V const& v, std::ptrdiff_t count) {
   }
 }
 
-/// A mask from bools in memory.
+/// Loads bools as a mask.
 template <class M>
 COTANGENT_INLINE M load_mask(bool const* p) {
   if constexpr (!math::is_vector<M>) return *p;
   else {
-    math::with_lane<M, std::int8_t> b; // behind the last element, any byte
+    math::with_lane<M, std::int8_t> b; // bytes behind the last element are arbitrary
     std::memcpy(&b, p, sizeof b);
     return math::neg<M>(__builtin_convertvector(b, M));
   }
@@ -154,7 +154,7 @@ COTANGENT_INLINE void store_mask(bool* p, M const& m, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = b[i];
 }
 
-/// p[index] in each lane; Index has as many lanes, of int32 or int64.
+/// p[index] in each lane; Index has as many lanes as V, of int32 or int64.
 template <class V, class Index>
 COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
   static_assert(lanes<V> == lanes<Index>,
@@ -220,7 +220,7 @@ struct do_min {
   }
 };
 
-// The same values where none is a NaN.
+// Maximum and minimum if neither value is NaN.
 struct do_max_of_numbers {
   template <class V>
   COTANGENT_INLINE V operator()(V const& a, V const& b) const {
@@ -246,7 +246,7 @@ COTANGENT_INLINE lane_t<V> fold(V const& v, F f) {
 
 } // namespace detail
 
-/// Over all lanes, as a tree that meets lane i with lane i + W / 2 first: the same order for every target.
+/// The sum of all lanes, as a tree that first adds lane i + W / 2 to lane i: the same order on every target.
 template <class V>
 COTANGENT_INLINE lane_t<V> sum(V const& v) {
   return detail::fold(v, detail::do_sum{});
@@ -259,7 +259,7 @@ COTANGENT_INLINE lane_t<V> prod(V const& v) {
 
 namespace detail {
 
-// Values side by side as a tree, then their lanes.
+// Folds several values as a tree, then their lanes.
 template <class F, class V, std::size_t N>
 COTANGENT_INLINE lane_t<V> fold_all(V const (&v)[N], F f) {
   static_assert(N == 1 || N == 2 || N == 4);
@@ -268,8 +268,8 @@ COTANGENT_INLINE lane_t<V> fold_all(V const (&v)[N], F f) {
   else return detail::fold(v[0], f);
 }
 
-// Each level waits for the one before: an instruction a level, and one question before all of them, take half the time
-// that levels take which ask for NaN themselves.
+// The levels depend on each other. One test for NaN before all of them, and one instruction a level, take
+// half the time of levels that each test for NaN.
 template <class OfNumbers, class OfAll, class V, std::size_t N>
 COTANGENT_INLINE lane_t<V> extreme(V const (&v)[N]) {
   if constexpr (math::is_vector<V> && math::is_floating<V> && !math::is_fast) {
@@ -283,7 +283,7 @@ COTANGENT_INLINE lane_t<V> extreme(V const (&v)[N]) {
 
 } // namespace detail
 
-/// The largest and the smallest over all lanes of values side by side; NaN where there is one.
+/// The maximum and the minimum over all lanes of several values; NaN if there is one.
 template <class V, std::size_t N>
 COTANGENT_INLINE lane_t<V> max_of(V const (&v)[N]) {
   return detail::extreme<detail::do_max_of_numbers, detail::do_max>(v);
@@ -306,7 +306,7 @@ COTANGENT_INLINE lane_t<V> min(V const& v) {
 
 namespace detail {
 
-// Exchanges the lanes whose number has the bit Step set in a with those that have it clear in b.
+// Swaps the lanes of a whose index has the bit Step set with the lanes of b whose index has it clear.
 template <int Step, class V, int... I>
 COTANGENT_INLINE void exchange(V& a, V& b, std::integer_sequence<int, I...>) {
   constexpr int w = lanes<V>;
@@ -326,7 +326,7 @@ COTANGENT_INLINE void transpose_steps(V (&rows)[static_cast<std::size_t>(lanes<V
 
 } // namespace detail
 
-/// Lane j of row i becomes lane i of row j.
+/// Transposes: lane j of row i becomes lane i of row j.
 template <class V, std::size_t W>
 COTANGENT_INLINE void transpose(V (&rows)[W]) {
   static_assert(W == static_cast<std::size_t>(lanes<V>), "cotangent: transpose: as many rows as lanes");
@@ -335,7 +335,7 @@ COTANGENT_INLINE void transpose(V (&rows)[W]) {
 
 namespace detail {
 
-// What is left of each row stands in groups of neighbours.
+// The partial results of each row are in adjacent lanes.
 template <class V, class F, int... I>
 COTANGENT_INLINE auto fold_groups(V const& v, F f, std::integer_sequence<int, I...>) {
   constexpr int half = lanes<V> / 2, rows = static_cast<int>(sizeof...(I)), group = half / rows;
@@ -365,7 +365,7 @@ COTANGENT_INLINE auto fold_rows(V* rows, F f) {
 
 } // namespace detail
 
-/// The last `Far` lanes of `before`, then the first ones of `now`.
+/// The last `Far` lanes of `before`, then the first lanes of `now`.
 template <int Far, class V>
 COTANGENT_INLINE V shifted(V const& before, V const& now) {
   return [&]<int... I>(std::integer_sequence<int, I...>) -> V {
@@ -373,7 +373,7 @@ COTANGENT_INLINE V shifted(V const& before, V const& now) {
   }(std::make_integer_sequence<int, lanes<V>>{});
 }
 
-/// Lane i is all lanes of row i, combined in the order in which `detail::fold` combines them.
+/// Lane i is the fold of all lanes of row i, in the order of `detail::fold`.
 template <class V, std::size_t Rows, class F>
 COTANGENT_INLINE auto fold_rows(V (&rows)[Rows], F f) {
   static_assert(Rows <= static_cast<std::size_t>(lanes<V>), "cotangent: fold_rows: no more rows than lanes");

@@ -17,8 +17,9 @@ COTANGENT_INLINE auto join(V const& a, V const& b, std::integer_sequence<int, I.
   return __builtin_shufflevector(a, b, I...);
 }
 
-/// g++ 12 takes a shuffle of eight lanes of 8 bytes for one within pairs where only the second pair takes lanes of the upper
-/// half, and then gives it others. (What a shorter result leaves open it fills with the lanes that stand there.)
+/// g++ 12 miscompiles shuffles of eight lanes of 8 bytes: if only the second pair takes lanes of the upper
+/// half, it treats the shuffle as one within pairs. (It fills the undefined lanes of a shorter result with
+/// the lanes already there.)
 constexpr bool goes_astray(std::initializer_list<int> lanes) {
   if (lanes.size() > 8) return false;
   int from[8]{0, 1, 2, 3, 4, 5, 6, 7}, k = 0;
@@ -33,7 +34,7 @@ constexpr bool goes_astray(std::initializer_list<int> lanes) {
 
 } // namespace detail
 
-/// The lanes I of those of a and then those of b; -1: any.
+/// The lanes I of the concatenation of a and b; -1: any.
 template <int... I, class V>
 COTANGENT_INLINE auto shuffle(V const& a, V const& b) {
   constexpr int count = static_cast<int>(sizeof...(I));
@@ -50,18 +51,18 @@ COTANGENT_INLINE auto shuffle(V const& a, V const& b) {
     return static_cast<result>(__builtin_shufflevector(a, b, I...));
 }
 
-/// The lanes of a, then those of b.
+/// Concatenates the lanes of a and b.
 template <class V>
 COTANGENT_INLINE auto join(V const& a, V const& b) {
   using wide = math::vector<lane_t<V>, 2 * lanes<V>>;
 #if !defined(__clang__) && COTANGENT_ABI_BYTES >= 32
-  // g++ 12 makes two shuffles of it, and does not take b from memory.
+  // g++ 12 emits two shuffles for it, and does not load b from memory.
   if constexpr (sizeof(V) == 16)
     return reinterpret_cast<wide>(_mm256_insertf128_ps(_mm256_castps128_ps256(reinterpret_cast<__m128>(a)),
                                                        reinterpret_cast<__m128>(b), 1));
 #  if COTANGENT_ABI_BYTES == 64
   else if constexpr (sizeof(V) == 32)
-    // (the unmasked form it calls uninitialised: its bug 105593)
+    // (g++ warns that the unmasked form is uninitialized: its bug 105593)
     return reinterpret_cast<wide>(_mm512_maskz_insertf64x4(
         0xff, _mm512_castpd256_pd512(reinterpret_cast<__m256d>(a)), reinterpret_cast<__m256d>(b), 1));
 #  endif

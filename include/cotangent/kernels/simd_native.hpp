@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// Of the processor only what it has: all of it costs a quarter of a second in every build.
+// Only the target's headers: including all of them costs a quarter of a second in every build.
 #if defined(__AVX__)
 #  include <immintrin.h>
 #elif defined(__SSE4_1__)
@@ -19,10 +19,9 @@
 #  include <emmintrin.h>
 #endif
 
-// The one place that names instructions. Everything here has a general form elsewhere, which other targets
-// take.
+// The only header that names instructions. Everything here has a general form elsewhere, for other targets.
 
-// g++ has no builtin for fma, sqrt and rounding of its vectors (clang has, and needs none of this).
+// g++ has no builtin for fma, sqrt and rounding of its vectors; clang has, and needs none of this.
 #if defined(__SSE2__) && !defined(__clang__)
 
 namespace cotangent::math {
@@ -60,9 +59,9 @@ inline namespace COTANGENT_ABI {
     }
 
 #  define COTANGENT_SQRT(Prefix, Suffix) Prefix##_sqrt_##Suffix(in(a))
-// The second operand comes out where either is NaN.
+// The result is the second operand of the instruction if either is NaN.
 #  define COTANGENT_BOTH(Prefix, Suffix, Name) Prefix##_##Name##_##Suffix(in(b), in(a))
-// The modes 8 and 9: to nearest and down, raising no exception.
+// Modes 8 and 9: round to nearest, and down, without raising exceptions.
 #  if COTANGENT_ABI_ROUNDS
 #    define COTANGENT_ROUND(Prefix, Suffix, Mode) Prefix##_round_##Suffix(in(a), Mode)
 #  else
@@ -75,7 +74,7 @@ COTANGENT_NATIVE(double, __m256d, _mm256, pd);
 COTANGENT_NATIVE(float, __m256, _mm256, ps);
 #  endif
 #  if COTANGENT_ABI_BYTES == 64
-// g++ 12 calls the unmasked forms of these uninitialised (its bug 105593).
+// g++ 12 warns that the unmasked forms of these are uninitialized (its bug 105593).
 #    undef COTANGENT_ROUND
 #    undef COTANGENT_SQRT
 #    undef COTANGENT_BOTH
@@ -93,7 +92,7 @@ COTANGENT_NATIVE(float, __m512, _mm512, ps);
 #  undef COTANGENT_SQRT
 #  undef COTANGENT_BOTH
 
-// g++ 12 converts the two lanes one after the other.
+// g++ 12 converts the two lanes one by one.
 template <>
 struct native_convert<vector<double, 2>, vector<float, 2>> {
   static constexpr bool exists = true;
@@ -145,7 +144,7 @@ namespace detail {
 using math::lane_t;
 using math::lanes;
 
-/// Loads and stores under a mask, by lanes of 4 and of 8 bytes.
+/// True if V has masked loads and stores: lanes of 4 and of 8 bytes.
 template <class V>
 inline constexpr bool masked_memory =
 #if COTANGENT_ABI_BYTES == 64
@@ -156,13 +155,13 @@ inline constexpr bool masked_memory =
     false;
 #endif
 
-/// Gathers whose index is as wide as the lane.
+/// True if there is a gather: the index is as wide as the lane.
 template <class V, class Index>
 inline constexpr bool gathers = masked_memory<V> && sizeof(lane_t<V>) == sizeof(lane_t<Index>);
 
 #if COTANGENT_ABI_BYTES == 64
 
-// The mask of the first count of at most 16 lanes.
+// The mask of the first `count` of at most 16 lanes.
 COTANGENT_INLINE unsigned first_bits(std::ptrdiff_t count) {
   return count > 0 ? _bzhi_u32(0xffff, static_cast<unsigned>(count < 16 ? count : 16)) : 0;
 }
@@ -198,7 +197,7 @@ COTANGENT_INLINE void masked_store(lane_t<V>* p, V const& v, std::ptrdiff_t coun
   else _mm_mask_storeu_epi64(p, static_cast<__mmask8>(k), reinterpret_cast<__m128i>(v));
 }
 
-/// The first count lanes of v, of `other` the rest: by the mask that loads and stores have.
+/// The first `count` lanes of v, the rest of `other`: by the mask of loads and stores.
 template <class V>
 COTANGENT_INLINE V masked_choice(V const& v, std::ptrdiff_t count, V const& other) {
   unsigned const k = first_bits(count);

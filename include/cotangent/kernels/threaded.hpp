@@ -8,12 +8,13 @@
 #include <cstring>
 #include <type_traits>
 
-// Elementwise operations whose values stay in registers, for code that is only known at run time. Eight registers full
-// of elements, the block, are the arguments of every operation: it computes with them and with what it loads, and
-// calls the next one with the results, which is a jump. A pass over memory for each operation would load and store
-// more than it computes.
+// Threaded code for elementwise operations known only at run time, with values in registers. A block, eight
+// registers of elements, is passed as arguments to every operation. The operation combines the block with its
+// loads and tail-calls the next one with the results, which is a jump. One pass over memory for each
+// operation would spend more time on loads and stores than on arithmetic.
+//
 
-// A call in the last place is a jump in optimised code. With clang it is one always.
+// Optimized code compiles a tail call to a jump; clang guarantees it.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
 #  define COTANGENT_JUMP [[clang::musttail]]
 #else
@@ -23,11 +24,11 @@
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// A register of the block, whatever its lanes are.
+/// A register of the block, whatever its lane type.
 using block_register = math::vector<double, simd::width<double>>;
 
 inline constexpr int block_registers = 8;
-/// The bytes of a block of numbers; masks are as wide as the numbers that they were made from.
+/// The bytes of a block of numbers; masks are as wide as the numbers that were compared.
 inline constexpr std::int64_t block_bytes = block_registers * simd::bytes;
 
 struct threaded_step;
@@ -35,8 +36,8 @@ using threaded_kernel = void (*)(threaded_step const* s, char* const* memory, bl
                                  block_register, block_register, block_register, block_register,
                                  block_register, block_register);
 
-/// One operation, and which entries of `memory` it takes, and writes its result to; where its kernel has many forms, which
-/// one of them, counted from one.
+/// One operation: the entries of `memory` that it reads (x, y) and writes (to). If its kernel has several
+/// forms, `code` is the form, from 1.
 struct threaded_step {
   threaded_kernel run = nullptr;
   std::int16_t x = 0, y = 0, to = 0;
@@ -45,14 +46,14 @@ struct threaded_step {
 
 namespace detail {
 
-/// A register of bytes in memory, which elements of any type are: their alignment is all that is known.
+/// Loads a register from bytes, which may be elements of any type: only their alignment is known.
 template <class V> COTANGENT_INLINE V from_memory(char const* from) {
   V v;
   std::memcpy(&v, from, sizeof v);
   return v;
 }
 
-/// What an operation takes besides the block: as many registers, or one element that fills a register.
+/// The other operand of an operation: as many registers as the block has, or one element in all lanes.
 template <class V, bool Fixed> class threaded_operand {
   char const* from_;
   V one_;
@@ -72,7 +73,7 @@ template <class V> COTANGENT_INLINE block_register in_block(V const& v) {
   return math::bit_cast<block_register>(v);
 }
 
-/// Op on register k of the block, which stands at operand At; the others are x and y in their order.
+/// Applies Op to register k of the block, which is operand At; the other operands are x and y in order.
 template <class Op, class V, int At, class X, class Y>
 COTANGENT_INLINE block_register threaded_value(block_register const& block, X const& x, Y const& y, int k) {
   using M = math::mask_t<V>;
@@ -95,7 +96,8 @@ template <class... R> COTANGENT_INLINE void put_in_memory(char* to, R const&... 
 
 } // namespace detail
 
-/// Op over T: block = Op(..., block, ...). Bit 0 of Fixed: x is one element, bit 1: y is. Stored: to memory too.
+/// block = Op(..., block, ...) over T. Bit 0 of Fixed: x is one element; bit 1: y is. Stored: also writes the
+/// block to memory.
 template <class Op, class T, int At, unsigned Fixed, bool Stored>
 void threaded(threaded_step const* s, char* const* memory, block_register a, block_register b,
               block_register c, block_register d, block_register e, block_register f, block_register g,
@@ -108,12 +110,12 @@ void threaded(threaded_step const* s, char* const* memory, block_register a, blo
   };
   a = value(a, 0), b = value(b, 1), c = value(c, 2), d = value(d, 3);
   e = value(e, 4), f = value(f, 5), g = value(g, 6), h = value(h, 7);
-  if constexpr (Stored) // after all is read, which may be there
+  if constexpr (Stored) // after all loads, which may alias it
     detail::put_in_memory(memory[s->to], a, b, c, d, e, f, g, h);
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
-/// The block, from memory x.
+/// Loads the block from memory x.
 template <bool Fixed>
 void threaded_load(threaded_step const* s, char* const* memory, block_register, block_register,
                    block_register, block_register, block_register, block_register, block_register,
@@ -122,7 +124,7 @@ void threaded_load(threaded_step const* s, char* const* memory, block_register, 
   COTANGENT_JUMP return s[1].run(s + 1, memory, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]);
 }
 
-/// The block, to memory.
+/// Stores the block to memory.
 inline void threaded_store(threaded_step const* s, char* const* memory, block_register a, block_register b,
                            block_register c, block_register d, block_register e, block_register f,
                            block_register g, block_register h) {
@@ -130,7 +132,7 @@ inline void threaded_store(threaded_step const* s, char* const* memory, block_re
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
-/// Masks as wide as T, from bools at x.
+/// Loads masks as wide as T from bools at x.
 template <class T>
 void threaded_load_mask(threaded_step const* s, char* const* memory, block_register, block_register,
                         block_register, block_register, block_register, block_register, block_register,
@@ -144,7 +146,7 @@ void threaded_load_mask(threaded_step const* s, char* const* memory, block_regis
                                  get(7));
 }
 
-/// Masks as wide as T, to bools.
+/// Stores masks as wide as T to bools.
 template <class T>
 void threaded_store_mask(threaded_step const* s, char* const* memory, block_register a, block_register b,
                          block_register c, block_register d, block_register e, block_register f,
@@ -157,7 +159,7 @@ void threaded_store_mask(threaded_step const* s, char* const* memory, block_regi
   COTANGENT_JUMP return s[1].run(s + 1, memory, a, b, c, d, e, f, g, h);
 }
 
-/// Back to who ran the first step.
+/// Returns to the caller of the first step.
 inline void threaded_end(threaded_step const*, char* const*, block_register, block_register, block_register,
                          block_register, block_register, block_register, block_register, block_register) {}
 

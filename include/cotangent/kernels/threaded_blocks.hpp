@@ -8,19 +8,19 @@
 #include <type_traits>
 #include <utility>
 
-// Threaded code on three blocks of registers instead of one. Where a step jumps to the next one, eight registers are
-// all that a call can pass. Within one function there are as many as the processor has, so this function takes steps
-// itself, for as long as there are some that it knows: a value that is read again soon waits in a second or third
-// block, not in memory, which takes in one register while two results are computed.
+// Threaded code on three blocks of registers instead of one. A tail call can pass eight registers only;
+// within one function all registers of the processor are available. This function therefore executes steps
+// itself, as long as it knows their forms. A value with a near use stays in a second or third block instead
+// of memory, which can store only one register while two results are computed.
 
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
-/// Where an operand of a step is: in a block of registers, as many registers of memory, one element there that fills
-/// a register.
+/// The location of an operand of a step: a block of registers, as many registers of memory, or one element in
+/// memory that fills a register.
 enum class spot : std::int8_t { a, b, c, memory, fixed, none };
 
-/// A step: To = Op(X, Y, Z). What is in memory stands in the entries x and y of the step, in this order.
+/// A step: To = Op(X, Y, Z). Operands in memory are the entries x and y of the step, in this order.
 template <class Op, spot X, spot Y = spot::none, spot Z = spot::none, spot To = spot::a> struct block_form {
   using op = Op;
   static constexpr spot operands[3]{X, Y, Z};
@@ -33,18 +33,18 @@ template <class... Forms> struct block_forms {
   static constexpr int count = static_cast<int>(sizeof...(Forms));
 };
 
-/// As an operation: what it takes.
+/// The identity, as an operation.
 struct unchanged {
   static constexpr int arity = 1;
   static constexpr bool condition_first = false;
   template <class V> COTANGENT_INLINE static V apply(V const& x) { return x; }
 };
 
-/// Two moves in one step: To = a, a = X; and memory = X, X = a.
+/// Two moves in one step. set_aside: To = a, a = X. replaced: memory = X, X = a.
 struct set_aside {};
 struct replaced {};
-/// One form after another in one step; each takes at most one entry. A jump is predicted by the jumps before it, and long
-/// runs of one form look alike.
+/// Two forms in one step; each takes at most one entry. A jump is predicted from the jumps before it, and
+/// long runs of one form look alike.
 template <class First, class Second> struct in_turn {};
 
 namespace detail {
@@ -142,8 +142,8 @@ COTANGENT_INLINE void block_step(block_form<in_turn<First, Second>, X, Y, Z, To>
 
 template <class... Lists> using joined_block_forms = typename detail::joined_forms<Lists...>::type;
 
-/// Steps from `s` on, each by the one of Forms::list that its code says, counted from one; to the next kernel where there is none. The blocks b
-/// and c begin with anything.
+/// Executes steps from `s` on, each by the form in Forms::list that its code selects (from 1), and tail-calls
+/// the next kernel at code 0. The blocks b and c have arbitrary initial values.
 template <class T, class Forms>
 void threaded_blocks(threaded_step const* s, char* const* memory, block_register a, block_register b,
                      block_register c, block_register d, block_register e, block_register f, block_register g,

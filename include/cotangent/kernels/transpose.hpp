@@ -15,12 +15,12 @@ inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-/// How many columns of W rows are turned at a time: as many elements as 16 bytes hold. Square blocks of whole
-/// registers would take twice the shuffles, and with AVX-512 more registers than there are.
+/// The number of columns of W rows that are transposed at a time: the elements of 16 bytes. Square blocks of
+/// whole registers would take twice the shuffles, and with AVX-512 more registers than exist.
 template <class T>
 inline constexpr int turned = 16 / static_cast<int>(sizeof(T));
 
-/// Elements that shuffles can turn.
+/// True for elements that shuffles can transpose.
 template <class T>
 inline constexpr bool turns =
     std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8) && simd::width<T> > 1;
@@ -36,14 +36,14 @@ COTANGENT_INLINE V interleave(V const& a, V const& b, std::integer_sequence<int,
   return __builtin_shufflevector(a, b, from(I)...);
 }
 
-/// Where a row lies: found in two steps, so that many rows need few registers.
+/// The address of row i, computed in two steps, so that many rows need few registers.
 template <class T>
 COTANGENT_INLINE T const* row_of(T const* p, std::int64_t row, int i) {
   constexpr int n = turned<T>;
   return p + i / n * n * row + i % n * row;
 }
 
-/// Groups of 16 bytes from the rows I, I + turned, ... as one vector.
+/// The groups of 16 bytes of rows I, I + turned, ... as one vector.
 template <int I, int Count, class T>
 COTANGENT_INLINE auto collect(T const* p, std::int64_t row) {
   if constexpr (Count == 1) return simd::load<simd::pack<T, turned<T>>>(detail::row_of(p, row, I));
@@ -52,7 +52,7 @@ COTANGENT_INLINE auto collect(T const* p, std::int64_t row) {
                       detail::collect<I + Count / 2 * turned<T>, Count / 2>(p, row));
 }
 
-/// The first columns of W rows: lane i of columns[j] is element j of row i.
+/// Transposes the first columns of W rows: lane i of columns[j] is element j of row i.
 template <class V, std::size_t N, class T>
 COTANGENT_INLINE void turn(V (&columns)[N], T const* p, std::int64_t row) {
   constexpr int w = simd::lanes<V>, n = turned<T>;
@@ -73,8 +73,8 @@ COTANGENT_INLINE void turn(V (&columns)[N], T const* p, std::int64_t row) {
   }
 }
 
-/// Blocks of W rows become columns. The last block, of rows as of columns, overlaps the one before it. The
-/// columns are taken in bands, so that the pages they are written to stay known.
+/// Transposes by blocks of W rows. The last block, of rows and of columns, overlaps the one before it.
+/// Columns are processed in bands, so that the pages written stay in the TLB.
 template <int W, class T>
 [[gnu::noinline]] void transpose_blocks(std::int64_t rows, std::int64_t columns, T const* from,
                                         std::int64_t from_row, T* to, std::int64_t to_row) {
@@ -115,7 +115,7 @@ void transpose(std::int64_t rows, std::int64_t columns, T const* from, std::int6
   if constexpr (detail::turns<T>)
     detail::transpose_by<simd::width<T>>(rows, columns, from, from_row, to, to_row);
   else {
-    // squares whose cache lines are used up before they may be lost
+    // Squares whose cache lines are used up before they can be evicted.
     constexpr std::int64_t side = 16;
     for (std::int64_t i0 = 0; i0 < rows; i0 += side)
       for (std::int64_t j0 = 0; j0 < columns; j0 += side)
