@@ -237,4 +237,52 @@ TEST_CASE("B3: branches have the same memory", "[dynamic][memory]") {
   CHECK(bytes(one, other, one) == bytes(one));
 }
 
+/// The gradient of `steps` of y = sin(y) x, which keeps a value of each step; in checkpoints of `together` steps where that
+/// is not 0.
+struct waves {
+  ct::dynamic::graph g;
+  expr<double> x, dx;
+
+  waves(std::int64_t elements, int steps, int together = 0) : x(g.input<double>("x", {elements})) {
+    auto const several = [&](expr<double> y, int count) {
+      for (int k = 0; k < count; ++k) y = ct::sin(y) * x;
+      return y;
+    };
+    expr<double> y = x;
+    if (together == 0) y = several(y, steps);
+    else
+      for (int k = 0; k < steps; k += together) y = ct::checkpoint([&](auto z) { return several(z, together); })(y);
+    dx = g.gradient({ct::sum(y)}, {x}).front();
+  }
+  std::int64_t bytes() { return g.compile({dx}).workspace_bytes(); }
+  std::vector<double> run(ct::dynamic::program p) {
+    std::vector<double> in(512), out(512);
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = static_cast<double>(k) / 256 - 1;
+    p.bind(x, in);
+    p.bind(dx, out);
+    p.run();
+    return out;
+  }
+};
+
+TEST_CASE("the tiles of a long fused chain stay small at every size, with or without checkpoints", "[dynamic][memory]") {
+  for (std::int64_t const elements : {512, 2'000, 65'536}) {
+    INFO(elements);
+    CHECK(waves(elements, 400).bytes() <= 512 * 1024);
+    CHECK(waves(elements, 400, 20).bytes() <= 512 * 1024);
+  }
+}
+
+TEST_CASE("a budget shortens tiles before anything is recomputed, with equal bits", "[dynamic][memory][fit]") {
+  for (int const steps : {16, 100}) {
+    INFO(steps);
+    waves w(512, steps);
+    std::int64_t const budget = steps == 16 ? 64 * 1024 : waves(512, steps, 10).bytes(); // 100: what checkpoints keep to
+    auto const p = w.g.compile({w.dx}, {}, {.fit = budget});
+    CHECK(p.workspace_bytes() <= budget);
+    CHECK(p.predicted().again == 0);
+    CHECK(w.run(p) == w.run(w.g.compile({w.dx})));
+  }
+}
+
 } // namespace

@@ -93,6 +93,23 @@ inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map
   return found;
 }
 
+/// A graph whose program takes at most `budget` bytes, and in `memory` the tiles that it needs for that. Shorter tiles cost
+/// less than recomputation, so they are tried first.
+template <class BytesOf>
+fitted_graph fitted_to(cotangent::graph const& g, std::int64_t budget, bool (*may)(node const&), interpreter_memory& memory,
+                       BytesOf const& bytes_of) {
+  std::int64_t const usual = memory.tile_bytes;
+  for (int halvings = 0; halvings < 5; ++halvings) {
+    memory.tile_bytes = usual >> halvings;
+    if (bytes_of(g) <= budget) break;
+    if (halvings == 4) memory.tile_bytes = usual;
+  }
+  fitted_graph fitted = fit_graph(g, budget, bytes_of, may);
+  if (fitted.fits) return fitted;
+  memory.tile_bytes = 1; // the shortest
+  return fit_graph(g, budget, bytes_of, may);
+}
+
 /// The program that computes what is asked for, with its bindings.
 template <class P>
 P compiled_as(graph_state const& built, lowering const& wanted, std::vector<binding> const& binds,
@@ -168,7 +185,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   std::int64_t const recorded = record_bytes(simple).bytes;
   if (options.fit != 0 || options.mirror != nullptr) {
     fitted_graph fitted =
-        options.fit != 0 ? fit_graph(simple, options.fit - recorded, bytes_of, options.mirror)
+        options.fit != 0 ? fitted_to(simple, options.fit - recorded, options.mirror, memory, bytes_of)
                          : mirrored(simple, options.mirror, bytes_of);
     if (!fitted.fits)
       raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes + recorded), none, r.where}, r);

@@ -76,6 +76,7 @@ private:
     region_code code;
     interpreter_build<kernel_table> b(g, sizes, kernels, values, region, region == 0 ? &memory_ : nullptr,
                                       carried);
+    b.plan.tile_bytes = memory_.tile_bytes;
     if (failed.why == nullptr) failed = b.failed;
     if (failed.why != nullptr) return code;
     b.hand_on_equals(b.outputs, carried);

@@ -19,6 +19,7 @@ struct interpreter_memory {
   array<bool> own_inputs{}, own_outputs{}; // those that lie in the workspace; none where left out
   array<std::int32_t> updates{};       // by output: the input whose place it will take, or none
   bool in_order = false;               // steps run in the graph's order, also where another needs less memory
+  std::int64_t tile_bytes = 256 * 1024; // the most that the slots of a fused step take, down to 64 elements each
 };
 
 } // namespace cotangent
@@ -107,6 +108,7 @@ struct plan_data {
   array<std::int32_t> results;
   array<step_edge> edges;
   array<std::int32_t> order; // steps by position
+  std::int64_t tile_bytes = 0; // see `interpreter_memory`
 
   strided const& operand(unit const& u, int k) const { return views[u.first + k]; }
   /// The root whose memory it is.

@@ -190,16 +190,34 @@ template <class Build> struct tile_units {
     }
   }
 
-  /// About 1,024 elements, fewer where many values are alive at once, and a multiple of what repeats.
+  /// How many values have a slot of a tile at one time, at most.
+  std::int64_t live_slots() const {
+    array<std::int32_t> ends(units.size() + 1, 0);
+    std::int64_t live = 0, most = 0;
+    for (outer const& o : outers)
+      if (p.roots[o.v.root].kind == home::positions || !o.v.contiguous()) ++live, ++ends[o.last];
+    for (int u = 0; u < units.size(); ++u) {
+      if (!p.roots[units[u].root].outside) ++live, ++ends[last[u]];
+      if (most < live) most = live;
+      live -= ends[u];
+    }
+    return most;
+  }
+
+  /// About 1,024 elements, a multiple of what repeats; fewer where many values are live, since the slots of a tile are
+  /// memory that every program with such a step needs, and should stay in the caches.
   std::int64_t tile_length(std::int64_t count) const {
-    std::int64_t const usual = units.size() > 8 ? 512 : 1024;
+    constexpr std::int64_t least = 64;
+    std::int64_t usual = units.size() > 8 ? 512 : 1024;
+    for (std::int64_t const bytes = live_slots() * largest; usual > least && usual * bytes > p.tile_bytes;) usual /= 2;
     if (count <= usual) return usual;
-    std::int64_t multiple = 64;
+    std::int64_t multiple = least;
+    std::int64_t const longest = usual < 512 ? 4 * usual : 2048;
     for (outer const& o : outers) {
       std::int64_t const repeats = period(o.v);
       if (repeats < 1 || repeats >= count) continue;
       std::int64_t const both = repeats / common_divisor(multiple, repeats) * multiple;
-      if (both <= 2048) multiple = both;
+      if (both <= longest) multiple = both;
     }
     return multiple > usual ? multiple : usual / multiple * multiple;
   }
