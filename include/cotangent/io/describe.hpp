@@ -39,11 +39,11 @@ public:
     int const kernels = p.nests.size() - loops;
     return kernels > 0 ? text.append(", ").append(counted(kernels, "kernel")) : text;
   }
-  // (`"x" + std::to_string(n)` makes g++ 12 warn of an overlapping copy that there is not.)
+  // (`"x" + std::to_string(n)` makes g++ 12 warn of an overlapping copy that does not exist.)
   static std::string counted(int n, char const* what) {
     return with_commas(n).append(1, ' ').append(what).append(n == 1 ? "" : "s");
   }
-  /// What nest k runs over and computes.
+  /// The iteration space of nest k, and its operations.
   std::string nest_text(int k) const {
     nest const& n = p.nests[k];
     return n.kind == nest_kind::kernel ? kernel(n) : loop(n);
@@ -113,7 +113,7 @@ private:
   }
 };
 
-/// How many steps of each kind straight code takes.
+/// The number of steps of each kind in straight-line code.
 inline std::string describe_steps(straight_program const& p) {
   int loads = 0, vectors = 0, numbers = 0, shuffles = 0, stores = 0;
   for (straight_step const& s : p.steps) switch (s.what) {
@@ -139,14 +139,14 @@ inline std::string describe_steps(straight_program const& p) {
 
 inline namespace COTANGENT_ABI {
 
-/// What a graph becomes as loops on registers of that size, nest by nest: the sizes it runs over, which of them
-/// in SIMD lanes, and the operations of its stages; a reduction ends a stage.
+/// Describes the loop nests of a graph for registers of that size: for each nest the sizes it iterates over,
+/// which of them is in SIMD lanes, and the operations of its stages; a reduction ends a stage.
 inline std::string describe(graph_view const& g, int vector_bytes = COTANGENT_ABI_BYTES) {
   plan const p = make_plan(g, vector_bytes);
   return detail::plan_writer(g, p).nests();
 }
 
-/// What the compiler made of a program, for people: `std::cout << ct::describe<P>();`
+/// Describes how a program was compiled, in words: `std::cout << ct::describe<P>();`
 ///
 /// Checked: tests/runtime/io.cpp
 template <class P> std::string describe() {

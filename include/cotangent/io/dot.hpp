@@ -10,12 +10,12 @@ COTANGENT_HEADER_BEGIN
 
 namespace cotangent {
 
-/// The graph as a picture for Graphviz: operations and shapes, what the value needs in one colour and what only
-/// the gradients need in another, arguments and results marked, constants in the operation that takes them,
-/// operands numbered where their order matters. Views are windows with a broken border, by which tensors are read and
-/// written; a tensor that is written in pieces says so, and whether zeros fill it up. A loop or a choice of branches is a
-/// frame around what runs in it: what is carried goes round, what is kept for each iteration goes along a thick line.
-/// What no result needs is left out, unless there are none.
+/// Draws the graph for Graphviz: operations and shapes, arguments and results, constants inside the operation
+/// that reads them. Nodes that values need have one color, nodes that only gradients need another. Operands
+/// are numbered if their order matters. A view is a window with a dashed border; a tensor written in pieces
+/// says so, and whether its other elements are zero. A loop or a branch is a frame around its body: carried
+/// values have a back edge, stacked values a thick edge. Dead nodes are omitted, unless the graph has no
+/// results.
 ///
 ///     ct::dot(std::ofstream("graph.dot"), ct::program<decltype(ct::value_and_grad(loss)), ...>::graph);
 ///

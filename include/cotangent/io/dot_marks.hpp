@@ -11,32 +11,33 @@
 
 namespace cotangent {
 
-/// What a graph does not know of itself, and how much is to be shown.
+/// Names and options of a drawing that the graph does not contain.
 struct dot_options {
-  char const* const* inputs = nullptr;  // a name for each input, where there are some
-  char const* const* outputs = nullptr; // and for each output
-  /// So many outputs are values, the others gradients: what only these need is drawn as the adjoint part.
+  char const* const* inputs = nullptr; // a name for each input, or null
+  char const* const* outputs = nullptr; // a name for each output, or null
+  /// The number of outputs that are values; the others are gradients. Nodes that only gradients need are
+  /// drawn as the adjoint part.
   int values = 1;
-  bool details = false; // the long form: also the number of each symbol, and where its node was made
-  /// In graphs of more nodes, chains of elementwise operations share a box, in the short form.
+  bool details = false; // long form: also the index of each symbol, and the source location of its node
+  /// In the short form of graphs with more nodes than this, chains of elementwise operations share a box.
   int fold = 60;
-  char const* const* notes = nullptr; // for each node a text more in its box, or none
+  char const* const* notes = nullptr; // for each node a further text in its box, or null
 };
 
 namespace detail::dots {
 
-/// What is drawn, and how: found before a line is written.
+/// The layout decisions of a drawing, computed before anything is written.
 struct marks {
   array<bool> runs;         // by node: it is drawn
   array<bool> forward;      // by node: a value needs it
-  array<std::int32_t> box;  // by node: the first node of its box
-  array<std::int32_t> next; // by node: the one below it in its box
-  array<bool> used;         // by symbol: somebody reads it, or a view of it
-  array<bool> written;      // by symbol: through views
-  array<bool> drawn;        // by symbol: a view, or a tensor that is written through views
+  array<std::int32_t> box; // by node: the first node of its box
+  array<std::int32_t> next; // by node: the next node in its box
+  array<bool> used; // by symbol: it has a reader, or a view of it has
+  array<bool> written; // by symbol: written through views
+  array<bool> drawn; // by symbol: a view, or a tensor written through views
   array<bool> zero_filled;  // by symbol
-  array<symbol> list;       // what is drawn
-  array<symbol> stands_for; // by symbol: in a condition, the same input of the body
+  array<symbol> list; // the drawn symbols
+  array<symbol> stands_for; // by symbol: for an input of a condition, the same input of the body
   bool has_views = false, has_tape = false;
 
   marks(graph_view const& g, dot_options const& o)
@@ -126,7 +127,7 @@ private:
       if (forward[i])
         for (int k = 0; k < n.operand_count; ++k) want(g.operand(n, k));
     }
-    for (std::int32_t i = 0; i < g.node_count; ++i) { // as the node that runs it
+    for (std::int32_t i = 0; i < g.node_count; ++i) { // marked like the node that runs it
       std::int32_t const outer = in_region(g, i, 0);
       if (outer != none) forward[i] = forward[outer];
     }

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <string>
 
-// The words of a picture: shapes, windows, constants, operations.
+// Labels of a drawing: shapes, windows, constants, operations.
 
 namespace cotangent::detail::dots {
 
-/// As it may stand between quotes in a label: lines stay lines, and nothing is taken for an entity.
+/// Escapes text for a quoted label: newlines are kept, and nothing is an entity.
 inline std::string escaped(char const* text) {
   std::string to;
   for (; *text != '\0'; ++text) switch (*text) {
@@ -26,7 +26,8 @@ inline std::string escaped(char const* text) {
   return to;
 }
 
-/// A word and a number. (`"n" + std::to_string(7)` makes g++ 12 warn, at -O3, of an overlapping copy that there is not.)
+/// A word and a number. (`"n" + std::to_string(7)` makes g++ 12 warn, at -O3, of an overlapping copy that
+/// does not exist.)
 inline std::string numbered(char const* word, std::int64_t number) {
   return std::string(word).append(std::to_string(number));
 }
@@ -41,7 +42,7 @@ inline std::string shape_of(graph_view const& g, symbol t) {
   return m.text();
 }
 
-/// Which part of its tensor a view is: "[0:2, 3]" where axes stay axes, "4 + (3, 1) by [2, 2]" where they do not.
+/// The window of a view: "[0:2, 3]" if axes of the tensor stay axes, else "4 + (3, 1) by [2, 2]".
 inline std::string window_of_view(graph_view const& g, symbol t) {
   tensor_window const w = window_of(g, t);
   dimensions const& from = g.shape(w.root);
@@ -90,8 +91,8 @@ template <class Stream> void constant(Stream& out, graph_view const& g, symbol t
   else out << value.integer;
 }
 
-/// An operation with the constants among its operands, which are no nodes of the picture, `sub(1, .)`, and how the operands
-/// are meant where its name alone does not say it.
+/// An operation with its constant operands, which are not nodes of the drawing, as in `sub(1, .)`; the roles
+/// of operands if the name does not tell them.
 template <class Stream> void operation_of(Stream& out, graph_view const& g, node const& n) {
   out << escaped(n.op->name);
   bool any = false;

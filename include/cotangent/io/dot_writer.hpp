@@ -10,14 +10,14 @@
 
 namespace cotangent::detail {
 
-/// Writes a graph in the language of Graphviz. `n5` is node 5 there, `t3` tensor 3 where no node makes it, `v4` the view 4,
-/// `o0` the first output, `r2` what region 2 decides.
+/// Writes a graph in the DOT language. `n5` is node 5, `t3` tensor 3 if no node computes it, `v4` view 4,
+/// `o0` the first output, `r2` the outcome of region 2.
 class dot_writer {
   graph_view g;
   dot_options o;
   dots::marks m;
   region_nodes regions_;
-  mutable std::ostringstream edges_; // written last: a frame would draw in whatever is named inside of it
+  mutable std::ostringstream edges_; // written last: a frame would capture every node named inside it
 
 public:
   dot_writer(graph_view const& graph, dot_options const& options)
@@ -30,7 +30,7 @@ public:
            "  node [fontname=\"Helvetica\", fontsize=11, shape=box, style=\"filled,rounded\", height=0.3, "
            "margin=\"0.1,0.05\"];\n"
            "  edge [color=\"#7a7a7a\", arrowsize=0.55, fontname=\"Helvetica\", fontsize=9];\n";
-    if (g.node_count > o.fold) // Graphviz would search for long
+    if (g.node_count > o.fold) // Graphviz would search too long
       out << "  graph [nslimit=1, nslimit1=1, mclimit=0.2, splines=polyline];\n";
     legend(out);
     for (int k = 0; k < g.input_count(); ++k) {
@@ -88,7 +88,7 @@ private:
     } else edge(g.output(k), dots::numbered("o", k));
   }
 
-  /// Of a symbol, in the long form.
+  /// Details of a symbol, in the long form.
   template <class Stream> void details_of(Stream& out, symbol t, node const* n = nullptr) const {
     if (!o.details) return;
     out << "\\n#" << t;
@@ -122,7 +122,7 @@ private:
     edges_ << ";\n";
   }
 
-  /// Everything that stands in a region.
+  /// Everything in a region.
   template <class Stream> void region(Stream& out, std::int32_t r, std::string const& indent) const {
     for (symbol const t : m.list)
       if (g.tensors[t].region == r) tensor(out, t, indent);
@@ -166,7 +166,7 @@ private:
     looks_of(out, i);
     out << ", label=\"";
     std::int32_t last = i;
-    for (std::int32_t k = i; k != none; k = m.next[k]) { // a chain in one box
+    for (std::int32_t k = i; k != none; k = m.next[k]) { // a chain that shares a box
       if (k != i) out << "\\n";
       dots::operation_of(out, g, g.nodes[k]);
       out << note_of(k);
@@ -198,7 +198,7 @@ private:
         << (strong ? ",filled" : ",dashed") << "\"; color=\"" << (m.forward[i] ? "#3d77b0" : "#c8741a")
         << "\"; fillcolor=\"" << (m.forward[i] ? "#f5f9fd" : "#fef8f1") << "\";\n";
   }
-  /// An input of a region, with the edge from what is given for it.
+  /// An input of a region, with the edge from its operand.
   template <class Stream>
   void given(Stream& out, symbol in, symbol from, std::string const& word, std::string const& indent) const {
     if (!m.used[in] || m.stands_for[in] != in) return;
@@ -214,7 +214,7 @@ private:
     out << "\"];\n";
     edge(from, dots::numbered("t", in), word == "captured" ? "style=dashed" : "");
   }
-  /// The box from which the results of a loop or of branches go on.
+  /// The box of the results of a loop or a branch.
   template <class Stream>
   void results(Stream& out, std::int32_t i, char const* words, std::string const& indent) const {
     node const& n = g.nodes[i];

@@ -17,7 +17,7 @@ COTANGENT_HEADER_BEGIN
 #include <string>
 #include <vector>
 
-// What lies where in the workspace of a static program.
+// The memory profile of a static program.
 
 namespace cotangent {
 namespace detail {
@@ -31,18 +31,18 @@ inline std::string typed_shape(element type, shape const& s) {
   return s.rank == 0 ? text.text() : text.put(" ").put(s).text();
 }
 
-/// The workspace of a plan, for extents of these sizes.
+/// The workspace of a plan, for these sizes of extents.
 class plan_profile {
   graph_view g_;
   plan const& p_;
-  std::vector<std::int64_t> sizes_; // of the extents, then derived ones
-  array<symbol> made_;              // by buffer: the first value that is stored there
-  array<std::int32_t> values_;      // by buffer: how many are
+  std::vector<std::int64_t> sizes_; // of the extents, then derived sizes
+  array<symbol> made_; // by buffer: the first value stored in it
+  array<std::int32_t> values_; // by buffer: the number of values stored in it
 
 public:
   profile made;
 
-  /// `packs`: all sizes are numbers.
+  /// `packs`: all sizes are numbers, so buffers are packed.
   plan_profile(graph_view const& g, plan const& p, std::int64_t bytes, std::int64_t const* extents, bool packs)
       : g_(g), p_(p), sizes_(extents, extents + g.extent_count) {
     for (derived_size const& d : p.derived)
@@ -133,7 +133,7 @@ private:
     for (int k = 0; k < g_.shape(t).rank; ++k) s.push(extent::of(value(g_.shape(t).size[k])));
     to.shape = typed_shape(g_.tensors[t].type, s);
   }
-  /// Of the first value that the nest stores; else of the last that it computes.
+  /// The location of the first value that the nest stores, else of the last that it computes.
   profile::place place_in(int k) const {
     nest const& n = p_.nests[k];
     if (n.kind == nest_kind::kernel) return place_of(g_.nodes[n.node].where);
@@ -153,10 +153,10 @@ private:
 
 inline namespace COTANGENT_ABI {
 
-/// The bytes of a static program's workspace, step by step and piece by piece; where extents have names, for a call with
-/// these arguments. Small programs, which run in registers, have one step and no workspace.
+/// The workspace of a static program, step by step and buffer by buffer; with named extents, for a call with
+/// these arguments. A small program runs in registers: it has one step and no workspace.
 ///
-/// Cost: plans once more, at run time.
+/// Cost: plans again, at run time.
 /// Checked: tests/runtime/memory_profile.cpp
 template <class P, class... Args>
   requires requires(Args const&... args) { P::workspace_for(args...); } ||

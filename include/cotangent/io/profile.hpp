@@ -11,23 +11,23 @@
 #include <string>
 #include <vector>
 
-// What lies where in the memory of a program, from when to when.
+// The live ranges of buffers in the memory of a program.
 
 namespace cotangent {
 
-/// What `memory_profile` finds out of a program: its steps, and every piece of its workspace with the line of the user's
-/// source that it comes from.
+/// The result of `memory_profile`: the steps of a program, and every buffer of its workspace with its line in
+/// the user's source.
 ///
 ///     ct::profile p = ct::memory_profile<P>();
 ///     std::cout << p;                                   // as a table
 ///     ct::svg(std::ofstream("memory.svg"), p);          // as a picture
 struct profile {
-  /// A line of the user's source; 0: there is none.
+  /// A line of the user's source; 0 if unknown.
   struct place {
     std::string file;
     unsigned line = 0;
 
-    /// "train.cpp:12", without the folders; empty where there is none.
+    /// "train.cpp:12", without folders; empty if unknown.
     std::string text() const {
       if (line == 0) return {};
       std::size_t const slash = file.find_last_of("/\\");
@@ -36,21 +36,22 @@ struct profile {
           .append(std::to_string(line));
     }
   };
-  /// A piece of the workspace: from byte `offset` on, while steps `first` to `last` run.
+  /// A buffer of the workspace: at byte `offset`, live from step `first` to step `last`.
   struct piece {
-    std::string what;  // the operation that makes it
-    std::string name;  // that its tensor was given
+    std::string what; // the operation that computes it
+    std::string name; // the user's name of its tensor
     std::string shape; // "float [3, 4]"
     place where;
     std::int64_t offset = 0, bytes = 0;
     int first = 0, last = 0;
-    bool value = true; // else it is what steps need while they run
+    bool value = true; // else scratch memory of steps
   };
   struct step {
     std::string what; // its operations
     place where;
-    std::int64_t live = 0;    // bytes of the workspace that hold something while it runs
-    std::vector<int> regions; // of `profile::regions`, that it runs: the body of a loop, branches
+    std::int64_t live = 0; // bytes of the workspace that are live while it runs
+    // indices into `profile::regions` of the sub-graphs that it runs: the body of a loop, branches
+    std::vector<int> regions;
   };
   /// What one iteration of a loop writes on the tape, beside the workspace.
   struct record {
@@ -60,17 +61,18 @@ struct profile {
 
   std::string title;
   std::int64_t bytes = 0;     // of the workspace
-  std::int64_t peak = 0;      // the most that is live in a step; with gaps between pieces `bytes` may be more
+  // the peak of live bytes over all steps; with gaps between buffers `bytes` may be larger
+  std::int64_t peak = 0;
   std::int64_t arguments = 0; // bytes outside of the workspace
   std::int64_t results = 0;
-  std::int64_t tape = 0; // bytes that the tape took in the runs so far
+  std::int64_t tape = 0; // bytes of tape used by the runs so far
   std::vector<step> steps;
-  std::vector<piece> pieces; // as they begin
+  std::vector<piece> pieces; // sorted by first step
   std::vector<record> records;
-  std::vector<profile> regions; // each has its place in what a step of this profile needs
+  std::vector<profile> regions; // the workspace of each lies in the scratch memory of a step of this profile
 
-  /// Sorts the pieces and works out `step::live` and `peak` from them. Bytes on which two pieces lie, because the later one is written
-  /// over the earlier one in the step that reads it last, count once.
+  /// Sorts the pieces and computes `step::live` and `peak` from them. Two pieces overlap if the later one
+  /// overwrites the earlier one in the step that reads it last; the shared bytes count once.
   ///
   /// Cost: n log n.
   void settle() {
@@ -87,7 +89,7 @@ struct profile {
       if (peak < live[k]) peak = live[k];
     }
   }
-  /// The first step in which that much is live.
+  /// The first step at the peak.
   int peak_step() const {
     for (std::size_t k = 0; k < steps.size(); ++k)
       if (steps[k].live == peak) return static_cast<int>(k);
@@ -196,7 +198,7 @@ private:
 
 } // namespace detail
 
-/// The steps with the bytes that are live in each, then the pieces of the workspace.
+/// Prints the steps with their live bytes, then the buffers of the workspace.
 template <class Stream>
   requires requires(Stream& out, char const* text) { out << text; }
 Stream& operator<<(Stream& out, profile const& p) {

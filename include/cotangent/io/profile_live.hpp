@@ -9,7 +9,7 @@
 
 namespace cotangent::detail {
 
-/// How many bytes hold something in each step: those of several pieces count once.
+/// The number of live bytes in each step; bytes of several pieces count once.
 class live_bytes {
   struct edge {
     int step = 0;
@@ -17,10 +17,10 @@ class live_bytes {
     std::int64_t from = 0, to = 0;
   };
   std::vector<edge> edges_;
-  // a tree over the stretches between the addresses at which pieces begin or end
+  // A segment tree over the intervals between the addresses at which pieces begin or end.
   std::vector<std::int64_t> at_;
-  std::vector<int> covers_;           // by node of the tree: how many pieces cover all of it
-  std::vector<std::int64_t> covered_; // by node: bytes
+  std::vector<int> covers_; // by tree node: the number of pieces that cover all of it
+  std::vector<std::int64_t> covered_; // by tree node: bytes covered
 
 public:
   void add(std::int64_t offset, std::int64_t bytes, int first, int last) {

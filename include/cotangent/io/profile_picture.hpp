@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-// The workspace of a program as a picture: time goes to the right, addresses upwards, a rectangle for each piece.
+// Draws the workspace of a program: time to the right, addresses upwards, a rectangle for each buffer.
 
 namespace cotangent {
 namespace detail {
 
 class profile_picture {
   struct colour_of {
-    std::string key, what; // the line of the source; what it makes
+    std::string key, what; // the line of the source; its operation
     std::int64_t at_peak = 0, area = 0;
   };
   static constexpr double left = 86, top = 64, width = 700, legend = 270, below = 92;
@@ -26,8 +26,8 @@ class profile_picture {
                                                    "#edc948", "#76b7b2", "#ff9da7", "#9c755f",
                                                    "#86bc86", "#d4a6c8", "#a0cbe8", "#d7b5a6"};
   std::string text_;
-  double from_ = 0;    // the upper edge of the part that is drawn
-  double height = 400; // of its addresses
+  double from_ = 0; // the upper edge of the drawn part
+  double height = 400; // of the range of addresses
 
 public:
   static std::string of(profile const& p) {
@@ -52,7 +52,7 @@ private:
     for (profile const& inside : p.regions) own += height_of(inside, height_inside);
     return own;
   }
-  /// With one digit after the point, whatever the locale says.
+  /// With one decimal digit, in every locale.
   static std::string number(double x) {
     auto const tenths = static_cast<std::int64_t>(x * 10 + (x < 0 ? -0.5 : 0.5));
     std::string text = std::to_string(tenths / 10);
@@ -143,7 +143,7 @@ private:
     if (!t.value) return "while a step runs";
     return t.where.line == 0 ? t.what : t.where.text();
   }
-  /// The lines of the source, those that hold most when most is live first.
+  /// The lines of the source, sorted by the live bytes they hold at the peak.
   static std::vector<colour_of> lines_of(profile const& p, int peak) {
     std::vector<colour_of> all;
     std::vector<profile::piece const*> sorted;
@@ -170,7 +170,7 @@ private:
   void pieces(profile const& p, std::vector<colour_of> const& lines, X const& x, Y const& y) {
     std::vector<std::size_t> order(p.pieces.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    if (order.size() > most_pieces) { // the largest, as they begin
+    if (order.size() > most_pieces) { // the largest, in order of their first step
       auto const area = [&](std::size_t k) {
         return p.pieces[k].bytes * (p.pieces[k].last - p.pieces[k].first + 1);
       };
@@ -217,7 +217,7 @@ private:
     }
   }
 
-  /// How many bytes are live, as a line of steps.
+  /// The number of live bytes, as a step line.
   template <class X, class Y> void live(profile const& p, X const& x, Y const& y) {
     text_ += "<polyline fill=\"none\" stroke=\"#111111\" stroke-width=\"1.6\" points=\"";
     for (std::size_t k = 0; k < p.steps.size(); ++k)
@@ -292,8 +292,8 @@ private:
 
 } // namespace detail
 
-/// Writes the picture of a profile: time goes to the right, addresses upwards; a rectangle is a piece of memory, in the
-/// colour of the line of the source that it comes from. Bodies of loops and branches follow below.
+/// Draws a profile: time to the right, addresses upwards; a rectangle is a buffer, in the color of its line
+/// in the source. Bodies of loops and branches follow below.
 template <class Stream>
   requires requires(Stream& out, char const* text) { out << text; }
 void svg(Stream&& out, profile const& p) {

@@ -12,7 +12,6 @@
 // registers of elements, is passed as arguments to every operation. The operation combines the block with its
 // loads and tail-calls the next one with the results, which is a jump. One pass over memory for each
 // operation would spend more time on loads and stores than on arithmetic.
-//
 
 // Optimized code compiles a tail call to a jump; clang guarantees it.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))

@@ -15,11 +15,12 @@
 #  include <string_view>
 #  include <vector>
 
-// Safetensors files under construction.
+// Composes safetensors files.
 
 namespace cotangent::detail::archived {
 
-/// Of bytes as they come. A change within eight bytes that stand together always changes it, any other but once in 2^64.
+/// The checksum of a stream of bytes. A change within eight aligned bytes always changes it; any other change
+/// is missed once in 2^64.
 class checksum {
   std::uint64_t sum_ = 0x9E3779B97F4A7C15u, bytes_ = 0;
   char left_[8]{};
@@ -59,7 +60,7 @@ private:
   }
 };
 
-/// A tensor that is to be written.
+/// A tensor to be written.
 struct piece {
   std::string name;
   element type = element::float64;
@@ -76,7 +77,7 @@ inline std::string digits_of(std::uint64_t n) {
   return text;
 }
 
-/// The checksum of a whole file, in which its own digits count as zeros.
+/// The checksum of a whole file, in which the digits of the checksum itself count as zeros.
 inline std::uint64_t sum_of(std::string_view bytes) {
   checksum sum;
   sum.add(bytes.substr(0, sum_at));
@@ -84,27 +85,27 @@ inline std::uint64_t sum_of(std::string_view bytes) {
   sum.add(bytes.substr(sum_at + sum_digits));
   return sum.value();
 }
-/// Whether a file is to hold its own checksum where `composed` puts it.
+/// True if a file has a checksum at the position where `composed` writes it.
 inline bool has_sum(std::string_view bytes) {
   return bytes.size() >= sum_at + sum_digits && bytes.substr(8, sum_opening.size()) == sum_opening;
 }
-/// The same as `layout_of`; a file that holds a checksum has to hold its own.
+/// Like `layout_of`, and refuses a file whose checksum is wrong.
 inline file_layout checked_layout_of(std::string_view bytes) {
   if (has_sum(bytes) && bytes.substr(sum_at, sum_digits) != digits_of(sum_of(bytes)))
     refuse<refusals::archive_changed>();
   return layout_of(bytes);
 }
 
-/// A file: what stands before the elements, and the elements, which are those of whoever gave them.
+/// A file: its head, and the elements, which stay the caller's.
 class composed {
   std::string head_;
   std::vector<piece> pieces_;
 
 public:
-  /// With a checksum over all of it.
+  /// Computes a checksum over the whole file.
   composed(std::vector<piece> pieces, std::map<std::string, std::string> const& texts)
       : pieces_(static_cast<std::vector<piece>&&>(pieces)) {
-    // the longest elements first: so that each lies where its kind has to
+    // Longest elements first, so that each type is aligned.
     std::sort(pieces_.begin(), pieces_.end(), [](piece const& a, piece const& b) {
       return size_of(a.type) != size_of(b.type) ? size_of(a.type) > size_of(b.type) : a.name < b.name;
     });

@@ -23,7 +23,7 @@
 #    define COTANGENT_POSIX_FILES 0
 #  endif
 
-// Files as a whole: read at once, and written so that nobody ever sees half of one.
+// Whole files: read at once, and written so that no reader ever sees a partial file.
 
 namespace cotangent::detail::archived {
 
@@ -32,7 +32,7 @@ template <class Refusal>
   refuse<Refusal>(path.string() + ": " + why);
 }
 
-/// All bytes of a regular file.
+/// Reads all bytes of a regular file.
 inline std::string bytes_of(std::filesystem::path const& path) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(path, failed))
@@ -55,8 +55,8 @@ inline std::string bytes_of(std::filesystem::path const& path) {
   return bytes;
 }
 
-/// The file that a path means: behind symbolic links, also one that does not exist yet. Throws: `io_error` where something
-/// stands there that is no regular file.
+/// Resolves symbolic links, also to a file that does not exist yet. Throws: `io_error` if the path exists and
+/// is not a regular file.
 inline std::filesystem::path target_of(std::filesystem::path const& path) {
   namespace fs = std::filesystem;
   fs::path target = path;
@@ -65,7 +65,7 @@ inline std::filesystem::path target_of(std::filesystem::path const& path) {
     if (links == 64) refuse_file<refusals::archive_write>(path, "too many symbolic links");
     fs::path const to = fs::read_symlink(target, failed);
     if (failed) refuse_file<refusals::archive_write>(path, failed.message().c_str());
-    target = target.parent_path() / to; // `to` alone where it is absolute
+    target = target.parent_path() / to; // `to` alone if it is absolute
   }
   fs::file_status const there = fs::status(target, failed);
   if (there.type() == fs::file_type::none) refuse_file<refusals::archive_write>(path, failed.message().c_str());
@@ -73,8 +73,8 @@ inline std::filesystem::path target_of(std::filesystem::path const& path) {
   return target;
 }
 
-/// A file beside the one that is meant, which takes its place and its permissions when all is written, and is removed where
-/// that fails.
+/// A temporary file beside the target. It replaces the target, with its permissions, once everything is
+/// written; it is removed if that fails.
 class replacement {
   std::filesystem::path target_, beside_;
   std::FILE* out_ = nullptr;
@@ -84,7 +84,7 @@ public:
     static std::atomic<unsigned> count{0};
     auto const now = std::chrono::steady_clock::now().time_since_epoch().count();
     for (int tries = 0; out_ == nullptr && tries < 100; ++tries) {
-      // (a short name: that of the target may be as long as names can be)
+      // (a short name: that of the target may already have the maximum length)
       beside_ = target_.parent_path() / std::string(".").append(std::to_string(now)).append("-").append(std::to_string(++count)).append(".part");
       open();
       if (out_ == nullptr && errno != EEXIST) break;
@@ -102,7 +102,7 @@ public:
   void write(std::string_view bytes) {
     if (!bytes.empty() && std::fwrite(bytes.data(), 1, bytes.size(), out_) != bytes.size()) fail(errno);
   }
-  /// What was written so far, from the file.
+  /// Reads back the bytes written so far.
   std::string bytes() {
     if (std::fflush(out_) != 0) fail(errno);
     return bytes_of(beside_);
@@ -122,7 +122,8 @@ public:
       refuse_file<refusals::archive_write>(target_, failed.message().c_str());
     }
 #  if COTANGENT_POSIX_FILES
-    // the new name on the disk, too; not every file system can, and the file has been replaced already
+    // Syncs the new name to the disk as well. Not every file system can, and the file has been replaced
+    // already.
     std::string const folder = target_.has_parent_path() ? target_.parent_path().string() : ".";
     if (int const at = ::open(folder.c_str(), O_RDONLY | O_CLOEXEC); at >= 0) {
       (void)fsync(at);
@@ -134,7 +135,7 @@ public:
 private:
   [[noreturn]] void fail(int why) { refuse_file<refusals::archive_write>(target_, std::strerror(why)); }
 
-  /// Null, with `errno`, where it fails. At no time more can be done with the new file than with the old one.
+  /// Null, with `errno` set, on failure. The new file never permits more than the old one.
   void open() {
 #  if COTANGENT_POSIX_FILES
     struct stat old {};
@@ -143,7 +144,8 @@ private:
     int const at = ::open(beside_.string().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? kept : all);
     if (at < 0) return;
     bool const foreign = replaces && (old.st_uid != geteuid() || old.st_gid != getegid());
-    if (foreign && fchown(at, old.st_uid, old.st_gid) != 0) errno = 0; // only some may: then it is the writer's
+    // not every user may chown: then the file belongs to the writer
+    if (foreign && fchown(at, old.st_uid, old.st_gid) != 0) errno = 0;
     if (!replaces || fchmod(at, kept) == 0) out_ = fdopen(at, "wb");
     if (out_ != nullptr) return;
     int const why = errno;

@@ -18,7 +18,7 @@
 #  include <unordered_map>
 #  include <vector>
 
-// JSON that `graph_writer` wrote, or that somebody changed since, as a graph.
+// Reads a graph from JSON that `graph_writer` wrote; the JSON may have been modified since.
 
 namespace cotangent::detail::archived {
 
@@ -44,12 +44,12 @@ using graph_parts = parts<refusals::archive_graph>;
 
 [[noreturn]] inline void refuse_graph(std::string const& why) { refuse<refusals::archive_graph>(why); }
 
-/// Reads a graph whose indices all lie within their pools, and whose sizes can be computed with; `check_graph` looks at the
-/// rest. Throws: `io_error`.
+/// Reads a graph and checks that all indices lie within their pools and that arithmetic on its sizes cannot
+/// overflow; `check_graph` checks the rest. Throws: `io_error`.
 class graph_reader {
   operation_names const& known_;
   graph g_;
-  builder shapes_; // that equal ones have one number
+  builder shapes_; // gives equal shapes one number
   std::vector<std::source_location> places_;
   std::int64_t tensor_count_ = 0, node_count_ = 0, region_count_ = 0;
 
@@ -85,7 +85,8 @@ public:
 
 private:
   static constexpr std::int64_t most_reach = std::int64_t{1} << 60;
-  static constexpr std::int64_t most = 1 << 28; // of anything: sums of some such still fit an int
+  // the largest number of anything: sums of several such still fit an int
+  static constexpr std::int64_t most = 1 << 28;
 
   static std::int64_t count_of(json const& list) {
     if (list.size() > static_cast<std::size_t>(most)) refuse_graph("it is too large");
@@ -98,7 +99,7 @@ private:
     json const* const r = graph_parts::member_if(j, "region");
     return r == nullptr ? 0 : index(*r, region_count_);
   }
-  /// Appends a list of indices, and says how long it is.
+  /// Appends a list of indices and returns its length.
   std::int32_t ids(json const& list, std::int64_t count, std::int64_t low = 0) {
     std::int64_t const length = count_of(graph_parts::list(list));
     if (g_.ids.size() + length > most) refuse_graph("it is too large");
@@ -107,11 +108,12 @@ private:
   }
 
   void extents(json const& all) {
-    if (graph_parts::list(all).size() > 1024) refuse_graph("it is too large"); // each is compared with all
+    // each extent is compared with all others
+    if (graph_parts::list(all).size() > 1024) refuse_graph("it is too large");
     for (json const& j : all) {
       std::string const& text = graph_parts::text(j);
       extent e;
-      if (text.size() == 17 && text[0] == '#') { // a formula that was too long to be kept
+      if (text.size() == 17 && text[0] == '#') { // a formula too long to store
         std::uint64_t hash = 0;
         for (char const c : std::string_view(text).substr(1)) {
           std::size_t const digit = std::string_view("0123456789abcdef").find(c);
@@ -176,7 +178,7 @@ private:
     g_.names.push('\0');
     return at;
   }
-  /// A view lies within its tensor: looked at here, where numbers may be as wrong as they like.
+  /// Checks that a view lies within its tensor; numbers in a file may be arbitrary.
   void window(symbol t) const {
     tensor_symbol const& s = g_.tensors[t];
     if (s.base == none) return;
@@ -190,7 +192,7 @@ private:
     for (int k = 0; k < from.rank; ++k) elements *= from.size[k];
     for (int k = 0; k < d.rank; ++k) {
       empty = empty || d.size[k] == 0;
-      // also of axes with one position, so that strides can be computed with
+      // Also checks axes of size 1, so that arithmetic on strides cannot overflow.
       std::int64_t reach = 0;
       std::int64_t const steps = d.size[k] > 1 ? d.size[k] - 1 : 0;
       fits = fits && w[1 + k] >= -most_elements && w[1 + k] <= most_elements &&
@@ -248,7 +250,8 @@ private:
     r.output_count = ids(graph_parts::member(j, "out"), tensor_count_, none);
     if (g_.regions.size() > 0) {
       r.owner = index(graph_parts::member(j, "owner"), node_count_);
-      r.parent = index(graph_parts::member(j, "parent"), region_count_); // of any number: loops are moved into others
+      // any index, also a larger one: loops are moved into others
+      r.parent = index(graph_parts::member(j, "parent"), region_count_);
       if (g_.nodes[r.owner].region != r.parent) refuse_graph("a region's owner does not live in its parent");
     }
     g_.regions.push(r);
@@ -273,7 +276,7 @@ private:
       }
     }
     for (std::int32_t r = 1; r < g.region_count; ++r) {
-      // (what was taken away leaves an empty region to a node that does nothing)
+      // (a deleted region is empty, and its owner is op::nothing)
       bool const gone = g.nodes[g.regions[r].owner].op == info_of<op::nothing>() && g.input_count(r) == 0 &&
                         g.output_count(r) == 0;
       if (runs[static_cast<std::size_t>(r)] != (gone ? 0 : 1))
@@ -282,8 +285,8 @@ private:
   }
 };
 
-/// Throws `io_error` unless the graph is sound where `given` come in from outside and `seen` go out. Its nodes need not stand
-/// in an order in which they can be run, but there has to be one.
+/// Throws `io_error` unless the graph is valid with inputs `given` and outputs `seen`. Its nodes may be
+/// listed in any order, but a valid execution order must exist.
 inline void check_graph(graph const& g, std::vector<symbol> const& given, std::vector<symbol> const& seen,
                         array<dependency> const& edges = {}) {
   ordering const order = order_of(g, edges.data(), edges.size());

@@ -15,7 +15,7 @@
 #  include <tuple>
 #  include <vector>
 
-// A graph as JSON. What is as it mostly is, is left out: a name, the outer region, that equal nodes merge.
+// Writes a graph as JSON. Defaults are omitted: no name, the outer region, nodes that merge with equal ones.
 
 namespace cotangent::detail::archived {
 
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  /// Compiles as long as nothing has more members than are written below.
+  /// Fails to compile if one of these types gains a member that is not written below.
   static void has_no_other_members(graph const& g, tensor_symbol const& t, node const& n, region const& r) {
     [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names, blocks] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;

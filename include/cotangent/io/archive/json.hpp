@@ -8,7 +8,7 @@
 
 #if COTANGENT_EXCEPTIONS
 
-// The only file that names it.
+// The only file that names the JSON library.
 #  include <nlohmann/json.hpp>
 
 #  include <algorithm>
@@ -20,7 +20,7 @@
 #  include <utility>
 #  include <vector>
 
-// JSON that somebody else wrote: what is not as it should be is an `io_error`.
+// Untrusted JSON: every deviation from the expected form is an `io_error`.
 
 namespace cotangent::detail::archived {
 
@@ -35,10 +35,10 @@ template <class Refusal> [[noreturn]] inline void refuse(std::string_view about 
 
 inline constexpr int deepest = 16;
 
-/// Values from the events of the parser. (Its own callback walks through all that a list has so far at the end of each
-/// object in it, so a list of n objects takes n^2 steps.)
+/// Builds values from the parser's events. (The library's own callback visits the whole list after each
+/// object in it: a list of n objects takes n^2 steps.)
 class json_builder : public json::json_sax_t {
-  std::vector<json*> open_; // objects and arrays: only the last of an array's values is open, so none moves
+  std::vector<json*> open_; // open objects and arrays; only the last value of an array is open, so none moves
   std::string key_;
 
   /// Appends to the innermost open value.
@@ -66,7 +66,7 @@ public:
   bool number_unsigned(number_unsigned_t n) override { return put(n), true; }
   bool number_float(number_float_t n, string_t const&) override { return put(n), true; }
   bool string(string_t& text) override { return put(std::move(text)), true; }
-  bool binary(binary_t&) override { return false; } // not in texts
+  bool binary(binary_t&) override { return false; } // not part of text
   bool start_object(std::size_t) override { return open(json::object()); }
   bool start_array(std::size_t) override { return open(json::array()); }
   bool end_object() override { return close(); }
@@ -81,21 +81,21 @@ public:
   }
 };
 
-/// Throws: `io_error` where the text is no JSON, an object has a key twice, or brackets stand too deep in each other.
+/// Throws: `io_error` if the text is not JSON, an object has a key twice, or brackets nest too deep.
 inline json parsed(std::string_view text) {
   json_builder made;
   if (!json::sax_parse(text.begin(), text.end(), &made)) refuse<refusals::archive_json>();
   return std::move(made.whole);
 }
 
-/// As text. Throws: `io_error` where a name in it is no UTF-8.
+/// Serializes. Throws: `io_error` if a name is not UTF-8.
 inline std::string text_of(json const& j) {
   try {
     return j.dump();
   } catch (json::exception const&) { refuse<refusals::archive_name>(); }
 }
 
-/// Parts of JSON; `Refusal` says what is wrong where one is not what it has to be.
+/// Accessors for parts of JSON; `Refusal` is reported if a part has the wrong form.
 template <class Refusal> struct parts {
   static std::int64_t integer(json const& j, std::int64_t low, std::int64_t high) {
     if (!j.is_number_integer() ||
@@ -113,13 +113,13 @@ template <class Refusal> struct parts {
     if (!j.is_string()) refuse<Refusal>("a text is none");
     return j.get_ref<std::string const&>();
   }
-  /// Shown to be a list, of so many where that is known.
+  /// Requires a list, of length `count` if that is known.
   static json const& list(json const& j, std::int64_t count = -1) {
     if (!j.is_array() || (count >= 0 && static_cast<std::int64_t>(j.size()) != count))
       refuse<Refusal>("a list is none, or of another length");
     return j;
   }
-  /// Shown to be an object with no keys but these.
+  /// Requires an object with no other keys than these.
   static json const& object(json const& j, std::initializer_list<std::string_view> keys) {
     if (!j.is_object()) refuse<Refusal>("an object is none");
     for (auto const& [key, value] : j.items())
@@ -132,7 +132,7 @@ template <class Refusal> struct parts {
     if (at == j.end()) refuse<Refusal>(std::string("there is no \"") + key + "\"");
     return *at;
   }
-  /// Null where there is none.
+  /// Null if the key is absent.
   static json const* member_if(json const& j, char const* key) {
     auto const at = j.find(key);
     return at == j.end() ? nullptr : &*at;

@@ -19,17 +19,17 @@
 #  include <utility>
 #  include <vector>
 
-// The safetensors format: eight bytes with the length of the header (little-endian), the header (JSON), the elements of
-// all tensors, one tensor after the other. https://github.com/huggingface/safetensors
+// The safetensors format: eight bytes with the length of the header (little-endian), the header (JSON), the
+// elements of all tensors, one tensor after the other. https://github.com/huggingface/safetensors
 
 namespace cotangent::detail::archived {
 
 static_assert(std::endian::native == std::endian::little, "files hold numbers in little-endian order");
 
-/// The largest tensor that is believed: so that sizes can be computed with.
+/// The largest accepted tensor: arithmetic on its sizes cannot overflow.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 42;
 
-/// The product of the sizes, those of 0 counted as 1, is at most `most_elements`.
+/// True if the product of the sizes, with 0 counted as 1, is at most `most_elements`.
 template <class Sizes> bool is_believable(Sizes const& sizes) {
   std::int64_t n = 1;
   for (std::int64_t const size : sizes)
@@ -37,7 +37,8 @@ template <class Sizes> bool is_believable(Sizes const& sizes) {
   return true;
 }
 
-/// How the format calls elements, and what they become here; those without a type here can be skipped, not read.
+/// The format's name of an element type, and the type it is read as; types without a counterpart here can be
+/// skipped, not read.
 struct stored_element {
   char const* word;
   int bits;
@@ -61,7 +62,7 @@ inline char const* word_of(element e) noexcept {
   return words[static_cast<unsigned char>(e)];
 }
 
-/// A tensor of a file: its bytes are those from `first` to `last` behind the header.
+/// A tensor in a file: the bytes from `first` to `last` after the header.
 struct place_in_file {
   std::string name;
   stored_element const* stored = nullptr;
@@ -77,7 +78,7 @@ struct place_in_file {
 
 struct file_layout {
   std::map<std::string, std::string> texts; // __metadata__
-  std::vector<place_in_file> tensors;       // as they lie in the file
+  std::vector<place_in_file> tensors; // in the order of the file
   std::string_view data;
 };
 
@@ -105,7 +106,7 @@ inline place_in_file place_of(std::string const& name, json const& j, std::size_
   return p;
 }
 
-/// What lies where in a file. Throws: `io_error`. Takes no more memory than a multiple of the file's own length.
+/// Parses the header of a file. Throws: `io_error`. Uses no more memory than a multiple of the file's length.
 inline file_layout layout_of(std::string_view bytes) {
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length) refuse<refusals::archive_length>("the file is too short");
@@ -139,7 +140,7 @@ inline file_layout layout_of(std::string_view bytes) {
 
 // ---- elements
 
-/// Half precision: a sign, five bits of exponent, ten of fraction.
+/// Converts half precision: a sign, five bits of exponent, ten of fraction.
 inline float from_half(std::uint16_t h) {
   std::uint32_t const sign = static_cast<std::uint32_t>(h & 0x8000u) << 16, exponent = h >> 10 & 31u,
                       fraction = h & 1023u;
@@ -160,7 +161,8 @@ void convert_elements(char const* from, std::int64_t count, void* to, Convert co
   }
 }
 
-/// Writes the elements to `to`, as what they become here; exact. Throws: `io_error` where a bool is none.
+/// Converts the elements to their type here, exactly, and writes them to `to`. Throws: `io_error` if a bool
+/// is neither 0 nor 1.
 inline void read_elements(place_in_file const& p, std::string_view data, void* to) {
   char const* const from = data.data() + p.first;
   std::int64_t const n = p.count();

@@ -4,7 +4,8 @@
 
 #include <cotangent/core/refusal.hpp>
 
-// What reading and writing archives refuses. All are thrown as `io_error`, with the file and what was found in it.
+// Refusals of reading and writing archives. All are thrown as `io_error`, with the file and the offending
+// content.
 
 namespace cotangent::refusals {
 

@@ -14,13 +14,14 @@
 #include <tuple>
 #include <type_traits>
 
-// Places in a source that this program was not compiled from. The standard makes a `std::source_location` only of the place
-// where it is asked for. With libstdc++ (12 and 13) and libc++ (14 and later) it is a pointer to two texts and two numbers,
-// which the compilers' own builtins lay out; where that is not so, which is looked at, places are forgotten.
+// Source locations from another program. Standard C++ makes a `std::source_location` only of the location
+// where it is requested. With libstdc++ (12 and 13) and libc++ (14 and later) it is a pointer to two texts
+// and two numbers, laid out by the compilers' builtins. If a check finds another layout, locations are
+// dropped.
 
 namespace cotangent::detail::archived {
 
-/// What a `std::source_location` points to.
+/// The record that a `std::source_location` points to.
 struct place_record {
   char const* file = "";
   char const* function = "";
@@ -40,7 +41,7 @@ template <class Location> bool points_to_record(Location const& here) {
   }
 }
 
-/// Each place is kept once, for as long as the program runs: copies of graphs and errors refer to it.
+/// Stores each location once, until the program ends: copies of graphs and errors refer to it.
 template <class Location = std::source_location>
 Location place_at(std::string const& file, std::string const& function, std::uint32_t line,
                   std::uint32_t column) {
@@ -48,13 +49,14 @@ Location place_at(std::string const& file, std::string const& function, std::uin
   if (!works || line == 0) return {};
   using key = std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>;
   static std::mutex guard;
-  static auto* const known = new std::map<key, void*>; // never taken down: it may be asked after main
+  static auto* const known = new std::map<key, void*>; // never destroyed: it may be used after main
   std::lock_guard const lock(guard);
   auto const [at, is_new] = known->try_emplace({file, function, line, column}, nullptr);
   if (is_new) {
     place_record const r{std::get<0>(at->first).c_str(), std::get<1>(at->first).c_str(), line, column};
     at->second = ::operator new(sizeof r);
-    std::memcpy(at->second, &r, sizeof r); // not assigned: what is read there is of the library's own type
+    // copied bytewise: readers see an object of the standard library's own type
+    std::memcpy(at->second, &r, sizeof r);
   }
   if constexpr (may_point) return std::bit_cast<Location>(at->second);
   else return {};

@@ -23,13 +23,13 @@ COTANGENT_HEADER_BEGIN
 
 namespace cotangent::archive {
 
-/// Tensors by name, as a safetensors file holds them: written by whatever program, read by Python and others.
+/// The named tensors of a safetensors file, as written by any program.
 ///
 ///     auto file = ct::archive::read("weights.safetensors");
-///     std::span<float> w = file.elements<float>("layer1.weight"); // row by row
+///     std::span<float> w = file.elements<float>("layer1.weight"); // row-major
 ///
-/// F16 and BF16 become float; I8, U8, I16 and U16 int32; U32 int64: all exact. Other elements that the library does not have
-/// are refused where they are asked for.
+/// F16 and BF16 become float; I8, U8, I16 and U16 int32; U32 int64: all exactly. Tensors of other element
+/// types can be listed, but reading them is refused.
 ///
 /// Throws: `io_error`.
 /// Checked: tests/runtime/archive_tensors.cpp
@@ -48,7 +48,7 @@ public:
   std::map<std::string, std::string> texts;
 
   tensors() = default;
-  /// The bytes of a file.
+  /// Parses the bytes of a file.
   explicit tensors(std::string_view bytes) : tensors(cotangent::detail::archived::checked_layout_of(bytes)) {}
   explicit tensors(cotangent::detail::archived::file_layout&& file) : texts(std::move(file.texts)) {
     for (auto& p : file.tensors) {
@@ -67,7 +67,7 @@ public:
     return list;
   }
   bool has(std::string_view name) const { return all_.find(name) != all_.end(); }
-  /// How the file calls the elements: "F32".
+  /// The element type as the file spells it: "F32".
   std::string const& dtype(std::string_view name) const { return at(name).dtype; }
   std::vector<std::int64_t> const& shape(std::string_view name) const { return at(name).shape; }
   element type(std::string_view name) const {
@@ -76,7 +76,7 @@ public:
     return e.type;
   }
 
-  /// All elements, row by row; to be read, and to be changed.
+  /// All elements, row-major, readable and writable.
   template <element_type T> std::span<T> elements(std::string_view name) {
     entry const& e = asked(name, element_of<T>);
     return {reinterpret_cast<T*>(const_cast<unsigned char*>(e.bytes.data())), count(e)};
@@ -86,7 +86,8 @@ public:
     return {reinterpret_cast<T const*>(e.bytes.data()), count(e)};
   }
 
-  /// Adds a copy of memory, or replaces what has that name. Its shape is its own where none is given.
+  /// Adds a copy of memory, or replaces the tensor of that name. Without a shape argument, the memory's own
+  /// shape is used.
   template <class M>
     requires(cotangent::detail::takes_memory<M>)
   void add(std::string name, M const& memory) {
@@ -116,7 +117,7 @@ public:
     all_.insert_or_assign(std::move(name), std::move(e));
   }
 
-  /// All elements as they lie in memory.
+  /// All elements, as bytes in memory order.
   std::string_view bytes(std::string_view name) const {
     entry const& e = at(name);
     if (!e.readable) unreadable(name, e);
@@ -126,7 +127,7 @@ public:
   void remove(std::string_view name) {
     if (auto const found = all_.find(name); found != all_.end()) all_.erase(found);
   }
-  /// Copies elements to where those of a tensor lie: as many, of the same type.
+  /// Overwrites a tensor's elements; their number and type must be equal.
   void overwrite(std::string_view name, std::string_view elements) {
     std::string_view const old = bytes(name);
     if (old.size() != elements.size()) cotangent::detail::archived::refuse<refusals::archive_fit>(name);
@@ -144,7 +145,7 @@ public:
            {reinterpret_cast<char const*>(e.bytes.data()), static_cast<std::size_t>(e.bytes.count())}});
     }
     std::map<std::string, std::string> kept = texts;
-    kept.erase("cotangent.checksum"); // it is made anew
+    kept.erase("cotangent.checksum"); // it is computed anew
     return {std::move(pieces), kept};
   }
 
@@ -174,13 +175,14 @@ private:
   }
 };
 
-/// Reads any safetensors file. Throws: `io_error` where it is none, whatever its bytes.
+/// Reads a safetensors file. Throws: `io_error` if the bytes are no such file; any input is safe.
 inline tensors read(std::filesystem::path const& path) {
   return tensors(std::string_view(cotangent::detail::archived::bytes_of(path)));
 }
-/// Writes a safetensors file at once: readers see the old one until then. Symbolic links are followed; permissions stay.
+/// Writes a safetensors file atomically: until then readers see the old one. Symbolic links are followed;
+/// permissions are kept.
 ///
-/// Throws: `io_error`, and the old file is still there.
+/// Throws: `io_error`; the old file then still exists.
 inline void write(std::filesystem::path const& path, tensors const& all) {
   auto const file = all.composed();
   cotangent::detail::archived::replacement to(path);
