@@ -53,7 +53,7 @@ struct profile {
     // indices into `profile::regions` of the sub-graphs that it runs: the body of a loop, branches
     std::vector<int> regions;
   };
-  /// What one iteration of a loop writes on the tape, beside the workspace.
+  /// The bytes that one iteration of a loop writes to the tape, outside the workspace.
   struct record {
     int step = 0;
     std::int64_t bytes = 0;
