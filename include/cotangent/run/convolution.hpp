@@ -8,14 +8,14 @@
 
 #include <cstdint>
 
-// The kernels of convolutions, for programs and interpreters.
+// The kernels of convolutions, for static programs and the interpreter.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
 static_assert(detail::chained_sum<float>::chain == kernels::matmul_chain);
 
-/// What the three have in common: `Self::on<T>(shape, left, right, result, scratch)` and the bytes that it takes.
+/// The common base of the three: `Self::on<T>(shape, left, right, result, scratch)` and its scratch bytes.
 template <class Op, class Self> struct convolution_kernel {
   static constexpr kernels::convolution_shape shape_of(whole_call const& c) {
     detail::convolution_sizes const s = Op::sizes(c);

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-// A graph evaluated element by element, within a constant evaluation too.
+// The reference evaluation: evaluates a graph element by element, also in a constant evaluation.
 
 namespace cotangent {
 
@@ -30,7 +30,7 @@ inline namespace COTANGENT_ABI {
 
 class evaluation : node_evaluation {
   array<bool> needed_;
-  array<symbol> pieces_; // tensors that are written or read in pieces only, and inputs that are written to
+  array<symbol> pieces_; // tensors that are read or written in pieces only, and inputs that are written to
   bool views_ = false;
   region_nodes nodes_;
   sequences tape_;
@@ -82,7 +82,7 @@ class evaluation : node_evaluation {
         for (int k = 0; k < n.operand_count; ++k) need(g_.operand(n, k));
   }
 
-  /// Tensors without a producer that are no inputs, and inputs that a node writes to.
+  /// Finds tensors that have no producer and are not inputs, and inputs that a node writes to.
   constexpr void find_pieces() {
     for (symbol t = 0; t < g_.tensor_count && !views_; ++t) views_ = is_view(t);
     if (!views_) return;
@@ -113,7 +113,7 @@ class evaluation : node_evaluation {
 
   // ---- views
 
-  /// Lays a view's elements side by side.
+  /// Copies a view's elements to contiguous memory.
   constexpr void read_view(symbol t) {
     std::int64_t const* const window = g_.numbers + g_.tensors[t].window;
     place_in_pool const from = at_[g_.tensors[t].base], to = pools_.add(g_.tensors[t].type, count(t));
@@ -127,7 +127,7 @@ class evaluation : node_evaluation {
     walk(t, window + 1, window[0],
          [&](std::int64_t i, std::int64_t at) { pools_.set(to, at, pools_.get(from, i)); });
   }
-  /// Memory of this run for what is written in pieces: at first the input, or zero.
+  /// Allocates this run's memory for tensors written in pieces, initialized from the input, or with zeros.
   constexpr void begin_pieces(std::int32_t r) {
     for (symbol const piece : pieces_) {
       symbol const t = piece < 0 ? -1 - piece : piece;
@@ -178,11 +178,10 @@ public:
 
 inline namespace COTANGENT_ABI {
 
-/// The outputs of a graph for these inputs, all contiguous. `sizes`: of each of the graph's extents. Loops, branches and
-/// views are as anywhere: an element that nobody assigns is zero.
+/// Computes the outputs of a graph for these inputs, all contiguous. `sizes`: the sizes of the graph's
+/// extents. Loops, branches and views are supported: an element that no node assigns is zero.
 ///
-/// Value: the same bits as the executions by SIMD where no sum is reordered; sums go in the order of the
-/// elements.
+/// Value: the same bits as the SIMD programs if no sum is reordered; sums are in the order of the elements.
 /// Cost: about 30 of clang's constexpr steps for an element of an elementwise node, 5 for a product in a
 /// matmul.
 constexpr evaluated evaluate(graph_view const& g, std::int64_t const* sizes, elements_in const* inputs,
@@ -197,7 +196,7 @@ constexpr evaluated evaluate(graph_view const& g, std::int64_t const* sizes, ele
   return detail::evaluation(g, sizes).run(inputs, outputs);
 }
 
-/// The same where all is one element type and arrays are of that.
+/// For inputs and outputs of one element type.
 template <class T>
 constexpr evaluated evaluate(graph_view const& g, T const* const* inputs, T* const* outputs) {
   array<elements_in> in;

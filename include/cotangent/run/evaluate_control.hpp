@@ -7,15 +7,15 @@
 
 #include <cstdint>
 
-// Loops and branches in an evaluation element by element.
+// Loops and branches in the reference evaluation.
 
 namespace cotangent::detail {
 inline namespace COTANGENT_ABI {
 
-/// The sequences that loops have made. What they hold is never freed before the evaluation ends.
+/// The sequences that loops produced. Their entries are freed only when the evaluation ends.
 class sequences {
   struct entry {
-    std::int32_t at = none; // in the pool of its type, or the sequence; none: nobody stored it
+    std::int32_t at = none; // an offset in the pool of its type, or the index of a sequence; none: not stored
   };
   array<array<entry>> lists_;
   element_pools pools_;
@@ -36,14 +36,14 @@ public:
     pools_.copy(to, from, p, count);
     return to.first;
   }
-  /// What is in an entry, copied; zeros where nothing is.
+  /// A copy of an entry; zeros if it was not stored.
   constexpr place_in_pool load(element_pools& to, element e, std::int32_t at, std::int64_t count) {
     place_in_pool const p = to.add(e, count);
     if (at == none) to.fill(p, scalar{element::int64}, count);
     else to.copy(p, pools_, {e, at}, count);
     return p;
   }
-  /// x + y, of this depth.
+  /// x + y, two sequences of this depth.
   constexpr std::int32_t sum(std::int32_t x, std::int32_t y, int depth, element e, std::int64_t count) {
     std::int32_t const to = add();
     int const longest = length(x) > length(y) ? length(x) : length(y);
@@ -72,8 +72,8 @@ private:
   }
 };
 
-/// Runs the control nodes of an evaluation, which has: `g`, `pools`, `at` (by symbol; of a sequence its number),
-/// `tape`, `count(symbol)` and `run_region(r)`.
+/// Runs the control nodes of an evaluation, which has: `g`, `pools`, `at` (by symbol; the index of a
+/// sequence), `tape`, `count(symbol)` and `run_region(r)`.
 template <class Evaluation> class control_evaluation {
   Evaluation& e_;
   graph_view const& g_;
@@ -132,13 +132,14 @@ private:
       place(g_.result(n_, k)) = g_.output(k, r) == none ? zero(g_.result(n_, k)) : place(g_.output(k, r));
   }
 
-  /// Each iteration starts where the one before did in the pools, so that memory does not grow with iterations.
+  /// Each iteration resets the pools to the level of the one before, so that memory does not grow with
+  /// iterations.
   constexpr void loop() {
     loop_layout const at = loop_layout::of(g_, n_);
     symbol const limit_symbol = g_.operand(n_, loop_layout::limit());
     std::int64_t const limit = limit_symbol == none ? INT64_MAX : integer(limit_symbol);
     std::int64_t const first = at.has_start() ? integer(g_.operand(n_, at.start())) : 0;
-    for (int k = 0; k < at.carried; ++k) { // in the results from the start
+    for (int k = 0; k < at.carried; ++k) { // carried values live in the results from the start
       symbol const y = g_.result(n_, k), x = g_.operand(n_, at.init(k));
       place(y) = is_sequence(y) ? place(x) : room(y);
       if (!is_sequence(y)) copy(place(y), x);
@@ -183,7 +184,7 @@ private:
                   is_sequence(entry) ? place(entry).first
                                      : e_.tape.keep(e_.pools, place(entry), e_.count(entry)));
   }
-  /// All at once, since one carried value may become another.
+  /// Copies all carried values at once, since one may be the next value of another.
   constexpr void carry(loop_layout const& at) {
     array<place_in_pool> next(at.carried);
     for (int k = 0; k < at.carried; ++k) {

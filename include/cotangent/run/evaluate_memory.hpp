@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
-// Memory for a constant evaluation, in which a pointer to void cannot come back to what it was: one array for
-// each element type.
+// Memory for a constant evaluation, in which a void pointer cannot be cast back: one array for each element
+// type.
 
 namespace cotangent {
 
-/// Elements to read, of any type.
+/// Elements to read, of any element type.
 struct elements_in {
   element type = element::float64;
   float const* float32 = nullptr;
@@ -31,7 +31,7 @@ struct elements_in {
   constexpr explicit elements_in(bool const* p) : type(element::boolean), boolean(p) {}
 };
 
-/// Elements to write, of any type.
+/// Elements to write, of any element type.
 struct elements_out {
   element type = element::float64;
   float* float32 = nullptr;
@@ -107,7 +107,7 @@ public:
     }
     return {};
   }
-  /// Good until the next `add`.
+  /// Valid until the next `add`.
   template <class T> constexpr T* data(place_in_pool p) noexcept { return pool<T>().data() + p.first; }
 
   constexpr scalar get(place_in_pool p, std::int64_t i) {
@@ -149,7 +149,7 @@ public:
     case element::boolean: return copied_across<bool>(to, other, from, count);
     }
   }
-  /// How much there is, to go back to.
+  /// The sizes of the pools, to reset them to.
   struct level {
     int size[5];
   };

@@ -12,11 +12,11 @@
 
 #include <cstdint>
 
-// One node after the other, element by element.
+// Evaluates one node after another, element by element.
 
 namespace cotangent {
 
-/// What an evaluation says of itself.
+/// The result of an evaluation.
 struct evaluated {
   status state = status::ok;
   failure failed;
@@ -27,13 +27,13 @@ struct evaluated {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-// (Member templates stand before what calls them: clang evaluates as soon as it has read the class.)
+// (Member templates precede their callers: clang evaluates as soon as it has read the class.)
 class node_evaluation {
 protected:
   graph_view g_;
   std::int64_t const* sizes_;
   element_pools pools_;
-  array<place_in_pool> at_; // by symbol; of a sequence its number
+  array<place_in_pool> at_; // by symbol; the index of a sequence
   evaluated result_;
 
   constexpr node_evaluation(graph_view const& g, std::int64_t const* sizes) : g_(g), sizes_(sizes) {}
@@ -47,13 +47,13 @@ protected:
     for (int k = 0; k < d.rank; ++k) n *= size(d.size[k]);
     return n;
   }
-  /// Elements from one position to the next along each axis.
+  /// The row-major strides of `t`, in elements.
   constexpr void steps(symbol t, std::int64_t* to) const noexcept {
     std::int64_t n = 1;
     for (int k = rank(t); k-- > 0; n *= size(t, k)) to[k] = n;
   }
 
-  /// Visits every position of `t` in order, with the place that strides of another tensor give it.
+  /// Visits every position of `t` in order, with its offset by the strides of another tensor.
   template <class Visit>
   constexpr void walk(symbol t, std::int64_t const* stride, std::int64_t start, Visit visit) {
     std::int64_t index[max_rank]{}, n = count(t), at = start;
@@ -182,7 +182,7 @@ protected:
       }
   }
 
-  /// Row i of `small` is, or is added to, row index[i] of `large`.
+  /// Copies row index[i] of `large` to row i of `small`, or adds row i to it.
   constexpr void compute_rows(node const& n, symbol large, symbol small, symbol index, bool gathers) {
     std::int64_t row = 1;
     for (int k = 1; k < rank(large); ++k) row *= size(large, k);
@@ -205,7 +205,7 @@ protected:
     }
   }
 
-  /// In the order of kernels::matmul: sums of chains, then the sum of these.
+  /// In the order of kernels::matmul: sums of chains, then the sum of those.
   template <class T> constexpr void compute_matmul(node const& n) {
     constexpr std::int64_t chain = 128;
     symbol const a = g_.operand(n, 0), b = g_.operand(n, 1), y = g_.result(n);

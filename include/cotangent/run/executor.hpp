@@ -12,8 +12,8 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The loop nests of the graph that `Stage::view` is: its plan as code. Stateless; one workspace for each run that is
-/// under way.
+/// The loop nests of the graph `Stage::view`: its plan as code. Stateless; each concurrent run needs its own
+/// workspace.
 template <class Stage> struct nests {
   static constexpr graph_view g = Stage::view;
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
@@ -44,7 +44,7 @@ template <class Stage> struct nests {
                                                            : kernels::matmul_scratch_bytes<double>(m, n, k));
   }
 
-  /// What a function of whole tensors takes, of sizes that `value` gives; none where it is no such node.
+  /// The scratch bytes of nest K if it is a function of whole tensors, else 0; `value` gives the sizes.
   template <int K, class Value> static constexpr std::int64_t whole_scratch(Value value) {
     constexpr nest N = P.nests.data[K];
     if constexpr (N.kind != nest_kind::kernel) return 0;
@@ -88,7 +88,7 @@ template <class Stage> struct nests {
     return false;
   }
 
-  /// Are all sizes numbers?
+  /// True if all sizes are constants.
   static constexpr bool is_static = [] {
     for (int k = 0; k < P.size.slots; ++k)
       if (P.slots.data[k].count < 0) return false;
@@ -97,7 +97,7 @@ template <class Stage> struct nests {
     return true;
   }();
 
-  /// Bytes of the workspace where all sizes are numbers.
+  /// The bytes of the workspace if all sizes are constants.
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
     std::int64_t bytes = packing<Stage, simd::bytes>::value.bytes;
@@ -107,13 +107,14 @@ template <class Stage> struct nests {
     return static_cast<std::size_t>(detail::capped_sum(bytes, detail::whole_lines(scratch)));
   }();
 
-  /// The same for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic extent.
+  /// The bytes of the workspace for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic
+  /// extent.
   static std::size_t workspace_for(std::int64_t const* known) noexcept {
     context_type x;
     return set_up<false>(x, nullptr, known);
   }
 
-  /// Runs on 64-byte aligned `workspace` of as many bytes as the functions above say.
+  /// Runs with a 64-byte aligned `workspace` of the size given by the functions above.
   static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) noexcept {
     context_type x;
     set_up<true>(x, static_cast<char*>(workspace), known);
@@ -124,15 +125,15 @@ template <class Stage> struct nests {
   }
 
 private:
-  // What is read while it runs stands in tables of numbers: the plan itself names operations, and a program that had it
-  // in its memory would have all their rules compiled into it.
+  // Data read at run time is in tables of numbers. The plan itself names operations: a program with the plan
+  // in its memory would compile all their rules.
   struct place {
     residence where;
     std::int32_t index;
   };
   struct output {
     std::int32_t buffer;
-    bool copied; // it stands elsewhere
+    bool copied; // it is a copy of another result or of an argument
     dimension count;
     std::int64_t bytes; // of an element
   };
@@ -162,7 +163,7 @@ private:
   };
   static constexpr run_tables T{};
 
-  /// The bytes of the workspace; where it `Runs`, the addresses in it, too.
+  /// Returns the bytes of the workspace; if `Runs`, also sets the addresses in it.
   template <bool Runs>
   COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
     for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
@@ -205,7 +206,7 @@ private:
     }
   }
 
-  /// What one nest sees: its own buffers.
+  /// The context of one nest: only its own buffers.
   template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
   template <int K> COTANGENT_INLINE static status run_code(nest_context<K> const& x) noexcept {
     if constexpr (P.nests.data[K].kind == nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
@@ -214,9 +215,9 @@ private:
       return status::ok;
     }
   }
-  // A few nests stand where they run, so that what they share stays in registers. Of many, each is a function, and equal
-  // ones are the same function: else compilers look through all of them at every store. A long one is a function, too:
-  // inlined, it would be optimised again at each level up to the program.
+  // A few nests are inlined, so that shared values stay in registers. Of many nests, each is a function, and
+  // equal nests are the same function: otherwise compilers search all of them at every store. A long nest is
+  // a function too: inlined, it would be optimized again at each level up to the program.
   static constexpr int most_inlined = 6, longest_inlined = 160;
 
   template <int K>
@@ -264,7 +265,7 @@ private:
     return s;
   }
 
-  /// What two outputs share, or what is an argument, exists once: the others are copies.
+  /// A buffer that is two outputs, or an argument as well, exists once: the other outputs are copies.
   static constexpr bool copies_results = [] {
     for (int k = 0; k < P.size.results; ++k)
       if (buffer const& b = P.buffers.data[P.results.data[k]]; b.where != residence::result || b.index != k) return true;
@@ -282,7 +283,7 @@ private:
   }
 };
 
-/// The static program of the graph that `Stage::view` is: straight code where it is small, else loop nests.
+/// The static program of the graph `Stage::view`: straight-line code if it is small, else loop nests.
 template <class Stage>
 struct executor : std::conditional_t<runs_straight(Stage::view, simd::bytes), straight<Stage>, nests<Stage>> {
   static constexpr bool is_straight = runs_straight(Stage::view, simd::bytes);

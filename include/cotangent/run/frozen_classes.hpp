@@ -5,7 +5,7 @@
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/transform/layout.hpp>
 
-// The first half of planning as literals: what symbols are, then at which level they run.
+// The first half of planning as constants: the classes of symbols, then their loop levels.
 
 namespace cotangent::detail {
 
@@ -15,7 +15,7 @@ struct classes_capacity {
   constexpr bool holds(classes_capacity const& c) const noexcept {
     return domains >= c.domains && views >= c.views && repeats >= c.repeats && windows >= c.windows && derived >= c.derived;
   }
-  /// Room for what most graphs with such nodes have.
+  /// Room enough for most graphs with such nodes.
   static constexpr classes_capacity guess(graph_view const& g) noexcept {
     classes_capacity c{g.shape_count + 4, 8, 8, 8, 64};
     for (std::int32_t i = 0; i < g.node_count; ++i) {
@@ -69,7 +69,8 @@ template <class Stage, classes_capacity C> struct classes_with {
   static constexpr frozen_classes<Stage, C> value = freeze(classifier(Stage::view).take());
 };
 
-/// What the symbols of the graph that `Stage::view` is are, and at which levels they run: an evaluation each.
+/// The classes of the symbols of the graph `Stage::view`, and their loop levels: one constant evaluation
+/// each.
 template <class Stage> struct classes_of {
 private:
   static constexpr classes_capacity guess = classes_capacity::guess(Stage::view);
@@ -96,7 +97,7 @@ private:
   }
   static constexpr symbols levelled = [] {
     symbols s;
-    graph_view g = Stage::view; // a variable, see frozen
+    graph_view g = Stage::view; // a variable: see frozen
     late_sums const done(g, thawed(classified.at));
     fill(s, done.at, Stage::view.tensor_count);
     return s;

@@ -9,14 +9,15 @@
 
 namespace cotangent {
 
-/// Where the buffers of a plan lie, as a literal.
+/// The offsets of the buffers of a plan, as a constant.
 template <int Buffers> struct frozen_packing {
-  detail::pool<std::int64_t, Buffers> offsets; // where they are packed
+  detail::pool<std::int64_t, Buffers> offsets; // packed offsets
   std::int64_t bytes = 0;                      // of all buffers
-  bool packed = false;                         // else they lie in the slots of the plan, one after the other
+  bool packed = false; // else buffers lie in the slots of the plan, one after another
 };
 
-/// Where the buffers of the plan of `Stage` lie, if its sizes are numbers: a constant evaluation of its own.
+/// The offsets of the buffers of the plan of `Stage`, if its sizes are constants: a constant evaluation of
+/// its own.
 template <class Stage, int VectorBytes> struct packing {
   static constexpr auto const& P = planned<Stage, VectorBytes>::value;
   static constexpr auto value = [] {

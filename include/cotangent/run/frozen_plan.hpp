@@ -22,7 +22,7 @@ struct plan_capacity {
            lists >= c.lists && row_slots >= c.row_slots && windows >= c.windows && derived >= c.derived &&
            results >= c.results;
   }
-  /// Room for the plan of most graphs with such nodes.
+  /// Room enough for the plan of most graphs with such nodes.
   static constexpr plan_capacity guess(graph_view const& g) noexcept {
     int const n = g.node_count + g.input_count() + g.output_count();
     int pads = 0, kernels = n / 16 + 8, kernel_accesses = n / 4 + 16;
@@ -37,17 +37,18 @@ struct plan_capacity {
     return {n + n / 2 + 16, 2 * n + 16,       n + kernel_accesses, kernel_accesses, n + 8,           0,
             kernels + n / 4, 0,                n / 4 + 8,           pads + 2,        16, g.output_count()};
   }
-  /// The same after layout, from the size of the schedule.
+  /// The capacity after layout, from the size of the schedule.
   static constexpr plan_capacity laid_out(plan_capacity c) noexcept {
     c.buffers += c.row_slots;
     c.slots = c.buffers;
-    c.lists = 4 * c.nests + 2 * c.instances; // two for each stage, of which no nest has more than instances
+    // two for each stage; a nest has at most as many stages as instances
+    c.lists = 4 * c.nests + 2 * c.instances;
     c.derived += 8;
     return c;
   }
 };
 
-/// A plan as a literal.
+/// A plan as a constant.
 template <plan_capacity C> struct frozen_plan {
   detail::pool<instance, C.instances> instances;
   detail::pool<std::int32_t, C.operands> operands;
@@ -87,7 +88,7 @@ template <plan_capacity C> constexpr frozen_plan<C> freeze_plan(plan const& p) {
   return f;
 }
 
-/// What a schedule fills, as it was.
+/// Restores the plan that holds a schedule.
 template <plan_capacity C> constexpr plan thaw_schedule(frozen_plan<C> const& f) {
   plan p;
   p.instances = thaw(f.instances, f.size.instances);
@@ -104,7 +105,7 @@ template <plan_capacity C> constexpr plan thaw_schedule(frozen_plan<C> const& f)
   return p;
 }
 
-/// The plan that `Make::make()` builds, frozen: evaluated once where the guess has room for it.
+/// Freezes the plan that `Make::make()` builds: evaluated once if the guess has room for it.
 template <class Make, plan_capacity C> struct frozen_plan_with {
   static constexpr frozen_plan<C> value = freeze_plan<C>(Make::make());
 };
@@ -119,11 +120,12 @@ template <class Make, plan_capacity Guess> struct frozen_plan_of {
 
 } // namespace detail
 
-/// The plan of the graph that `Stage::view` is. Four constant evaluations, so that each stays within a compiler's limit.
+/// The plan of the graph `Stage::view`. Four constant evaluations, so that each stays within a compiler's
+/// limit.
 template <class Stage, int VectorBytes> struct planned {
   struct schedule {
     static constexpr plan make() {
-      graph_view g = Stage::view; // a variable, see frozen
+      graph_view g = Stage::view; // a variable: see frozen
       return make_schedule(g, detail::classes_of<Stage>::fused());
     }
   };

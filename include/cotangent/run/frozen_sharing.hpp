@@ -8,7 +8,7 @@
 
 namespace cotangent {
 
-/// Which nests share code, as a literal.
+/// The nests that share code, as a constant.
 template <int Nests, int Accesses, int Slots> struct frozen_sharing {
   detail::pool<std::int32_t, Nests> like, count;
   detail::pool<std::int32_t, Nests + 1> first_buffer;
@@ -17,7 +17,7 @@ template <int Nests, int Accesses, int Slots> struct frozen_sharing {
   detail::pool<std::int32_t, Slots> own_of_slot;
 };
 
-/// Which nests of the plan of `Stage` share code.
+/// Finds nests of the plan of `Stage` that share code.
 template <class Stage, int VectorBytes> struct shared_code {
 private:
   static constexpr auto const& P = planned<Stage, VectorBytes>::value;
@@ -37,16 +37,16 @@ public:
   static constexpr auto value = find();
 };
 
-/// Which stages of a nest share code, as a literal.
+/// The stages of a nest that share code, as a constant.
 template <int Stages, int Values> struct frozen_stage_sharing {
   detail::pool<std::int32_t, Stages> like;
   detail::pool<std::int32_t, Stages + 1> first;
   detail::pool<outer_value, Values> values;
-  detail::pool<std::int32_t, Values> buffers; // of values: their own numbers, 0 where they are none
+  detail::pool<std::int32_t, Values> buffers; // of values: their buffer numbers, 0 if they have none
   std::int32_t instances = 0, size = 0;
 };
 
-/// Which stages of nest `K` of the plan of `Stage` share code.
+/// Finds stages of nest `K` of the plan of `Stage` that share code.
 template <class Stage, int VectorBytes, int K> struct shared_stages {
 private:
   static constexpr auto const& P = planned<Stage, VectorBytes>::value;

@@ -15,7 +15,7 @@ struct straight_capacity {
   }
 };
 
-/// Straight code as a literal.
+/// Straight-line code as a constant.
 template <straight_capacity C> struct frozen_straight {
   detail::pool<straight_step, C.steps> steps;
   detail::pool<straight_operand, C.operands> operands;
@@ -44,7 +44,7 @@ template <class Stage, int VectorBytes, straight_capacity C> struct straightened
 
 } // namespace detail
 
-/// The straight code of the graph that `Stage::view` is: evaluated once where the guess has room for it.
+/// The straight-line code of the graph `Stage::view`: evaluated once if the guess has room for it.
 template <class Stage, int VectorBytes> struct straightened {
   static constexpr int size = straight_size(Stage::view, VectorBytes);
   static constexpr straight_capacity guess{size + 24, 3 * size + 96, 2 * size + 128}; // enough for most

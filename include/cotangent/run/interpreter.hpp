@@ -15,17 +15,17 @@ namespace cotangent {
 
 inline namespace COTANGENT_ABI {
 
-/// A graph that is run as it is, when it is known only while the program runs: prepared once for the sizes of
-/// its extents, then run as often as one likes, by many threads, each with its own workspace and tape.
+/// Runs a graph that is known only at run time. It is prepared once for the sizes of its extents, then run
+/// any number of times, also concurrently, each run with its own workspace and tape.
 ///
-/// Value: the same bits as the static program where no sum is reordered.
-/// Cost: preparing is n log n in the number of nodes; `run` allocates nothing, but for what a tape lacks.
+/// Value: the same bits as the static program if no sum is reordered.
+/// Cost: preparing is n log n in the number of nodes; `run` allocates nothing, except to grow a tape.
 class interpreter {
 public:
   interpreter() = default;
 
-  /// `sizes`: of each of the graph's extents. Operations of the user's run faster when they are named here
-  /// (`operations<softsign>{}`), and run where they are not. What is refused stands in `failed()`.
+  /// `sizes`: the sizes of the graph's extents. User-defined operations run faster if they are listed here
+  /// (`operations<softsign>{}`), and run slower otherwise. A refusal is in `failed()`.
   template <class... UserOps>
   explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {},
                        interpreter_memory const& memory = {}) {
@@ -39,40 +39,40 @@ public:
   }
 
   failure const& failed() const noexcept { return failed_; }
-  /// What `run` needs, aligned to `workspace_alignment`.
+  /// The bytes of the workspace, which is aligned to `workspace_alignment`.
   std::int64_t workspace_bytes() const noexcept {
     return codes_.empty() ? 0 : detail::capped_sum(codes_[0].table_bytes, codes_[0].memory_bytes);
   }
   static constexpr std::int64_t workspace_alignment = 64;
-  /// The part of the workspace for values that wait for a later step.
+  /// The part of the workspace for values that outlive their step.
   std::int64_t value_bytes() const noexcept { return codes_.empty() ? 0 : codes_[0].root_bytes; }
-  /// The graph itself, and the regions that steps run, each with a record of what lies where.
+  /// The graph itself and the sub-graphs that steps run, each with a record of its memory layout.
   array<detail::interpret::region_code> const& codes() const noexcept { return codes_; }
-  /// How many steps a run takes: fused nodes count once, what loops and branches do not at all.
+  /// The number of steps of a run: fused nodes count once, steps of loop bodies and branches not at all.
   int step_count() const noexcept { return codes_.empty() ? 0 : codes_[0].program.steps.size(); }
-  /// Whether loops record something: then a run without a tape of the caller's allocates.
+  /// True if loops record values: then a run without a tape from the caller allocates.
   bool records() const noexcept { return records_; }
 
   int input_count() const noexcept { return input_elements_.size(); }
   int output_count() const noexcept { return output_elements_.size(); }
   std::int64_t input_elements(int k) const noexcept { return input_elements_[k]; }
-  /// Whether anything that is computed needs this input.
+  /// True if any computed value depends on this input.
   bool reads_input(int k) const noexcept { return input_read_[k]; }
   std::int64_t output_elements(int k) const noexcept { return output_elements_[k]; }
 
-  /// Where in the workspace an input has to be before a run, which may write over it, or an output is after it; -1 where
-  /// it is the caller's.
+  /// The offset in the workspace where an input must be before a run, which may overwrite it, or where an
+  /// output is after it; -1 for memory of the caller.
   std::int64_t input_place(int k) const noexcept { return place(input_places_[k]); }
   std::int64_t output_place(int k) const noexcept { return place(output_places_[k]); }
 
-  /// Whether output k may be input j exactly, where outputs and inputs are said to be apart: when it is written, nobody
-  /// reads the input any more.
+  /// True if output k may alias input j exactly, when outputs and inputs are otherwise declared apart: the
+  /// last read of the input precedes the first write of the output.
   bool may_replace(int k, int j) const noexcept {
     return detail::interpret::is_free(codes_[0].inputs_read[j], codes_[0].outputs_written[k]);
   }
 
-  /// Inputs and outputs are contiguous; of those in the workspace nothing is asked. An output may be an input exactly
-  /// (where they are apart: if it `may_replace` it), or overlap none.
+  /// Inputs and outputs are contiguous; pointers to those in the workspace are ignored. An output may alias
+  /// an input exactly (if declared apart: only if it `may_replace` it), or must overlap none.
   status run(void const* const* inputs, void* const* outputs, void* workspace,
              tape* record = nullptr) const noexcept {
     if (failed_.why != nullptr || workspace == nullptr ||
@@ -110,7 +110,7 @@ private:
   array<detail::interpret::region_code> codes_; // the graph itself first
   array<std::int64_t> input_elements_, output_elements_, input_places_, output_places_;
   array<bool> input_read_;
-  array<detail::label_check> label_checks_; // with sizes for dimensions
+  array<detail::label_check> label_checks_; // with sizes resolved
   bool records_ = false;
   failure failed_;
 

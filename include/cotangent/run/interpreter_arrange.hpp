@@ -6,12 +6,12 @@
 
 #include <cstdint>
 
-// Which strided operands a kernel can read as they are.
+// Decides which strided operands a kernel can read directly.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// A reduction as loops around a kernel; false where the operand must be brought into order first.
+/// Arranges a reduction as loops around a kernel; false if the operand must be copied first.
 inline bool arrange_reduction(strided const& x, std::uint32_t mask, reduction_step& r, bool& rows) noexcept {
   struct axis {
     std::int64_t size = 1, from = 0, to = 0;
@@ -27,7 +27,7 @@ inline bool arrange_reduction(strided const& x, std::uint32_t mask, reduction_st
   r.bytes = static_cast<std::int64_t>(size_of(x.type));
   rows = true;
   if (kept == 0 || reduced == 0) return r.inner = {kept, 0, 0, 1}, true;
-  // the innermost first; a stable sort by stride, so that a transposed operand is read as it lies
+  // Innermost axis first: a stable sort by stride, so that a transposed operand is read in memory order.
   for (int i = 1; i < n; ++i)
     for (int k = i; k > 0 && a[k].from < a[k - 1].from; --k) {
       axis const t = a[k];
@@ -61,12 +61,13 @@ inline bool arrange_reduction(strided const& x, std::uint32_t mask, reduction_st
   return true;
 }
 
-/// A matrix operand as rows that lie `row` apart, turned or not; false where its rows do not lie together.
+/// Describes a matrix operand as rows that are `row` elements apart, transposed or not; false if its rows are
+/// not contiguous.
 inline bool arrange_matrix(strided const& v, bool transposed, std::int64_t& row, bool& turned) noexcept {
   bool const across = v.stride[1] == 1 || v.size[1] <= 1;
   bool const down = v.stride[0] == 1 || v.size[0] <= 1;
   if (!across && !down) return false;
-  int const along = across ? 0 : 1; // the axis from row to row
+  int const along = across ? 0 : 1; // the axis along which rows follow each other
   row = v.size[along] <= 1 ? v.size[1 - along] : v.stride[along];
   turned = transposed == across;
   return row >= v.size[1 - along];

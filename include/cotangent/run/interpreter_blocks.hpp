@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-// Segments for the kernels on three blocks: a value that is read soon waits in one of them.
+// Segments for the kernels on three blocks: a value with a near use stays in one of the blocks.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -46,9 +46,9 @@ private:
   static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
   segment_uses<Build> uses_;
   std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
-  std::int32_t now_ = 0;                             // the place in the order
-  int last_ = -1;           // how many steps there were when the last one was added that computes
-  bool last_takes_ = false; // whether that one takes an entry
+  std::int32_t now_ = 0; // the position in the order
+  int last_ = -1; // the number of steps after the last one that computes was added
+  bool last_takes_ = false; // true if that step takes an entry
   spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
 
   bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
@@ -61,7 +61,8 @@ private:
       if (holds_[r] == v) return static_cast<spot>(r);
     return is_fixed(u, k) ? spot::fixed : spot::memory;
   }
-  /// One value to where another reads it. Two moves that follow each other are one step, where there is one.
+  /// Copies a value to the location where it is read. Two consecutive moves become one step if such a step
+  /// exists.
   void move(spot from, spot to, std::int32_t entry = 0) {
     block_kernels const& b = t_.b.kernels.blocks;
     auto& steps = t_.program.threaded;
@@ -89,22 +90,22 @@ private:
     move(r, spot::memory, entry);
     stands_at(v, entry);
   }
-  /// A block of memory that nobody reads again.
+  /// Frees the block of memory of a value that is dead.
   void free_block(std::int32_t v) {
     if (v < first_ || is_live(v) || !is_in_memory(v) || of_unit_[v].entry >= 0) return;
     free_.push(of_unit_[v].entry);
     of_unit_[v].stamp = 0;
   }
 
-  /// The block whose value is read later than that of the block a, for which it is given up; a itself if there is none.
-  /// `busy`: the blocks that the next step reads.
+  /// The block to evict in favor of block a: its value has a later use than the value of block a. Block a
+  /// itself if there is none. `busy`: the blocks that the next step reads.
   spot given_up(unsigned busy) const {
     std::int32_t const v = holds_[0];
     int best = 0;
     for (int r = 1; r < 3; ++r) {
       std::int32_t const w = holds_[r];
       bool const stores =
-          is_live(w) && !is_in_memory(w); // one of the two: worth a move where it waits much longer
+          is_live(w) && !is_in_memory(w); // either way one store: worth a move only if its use is much later
       if ((busy >> r & 1u) != 0 || (stores && is_in_memory(v))) continue;
       if (stores && next_of(w) - now_ < 2 * (next_of(v) - now_)) continue;
       if (next_of(w) > next_of(holds_[best])) best = r;
@@ -114,9 +115,9 @@ private:
   void save(spot r) {
     if (std::int32_t const v = holds_[static_cast<int>(r)]; is_live(v) && !is_in_memory(v)) store(r);
   }
-  /// Whether the block a alone holds a value that is read later.
+  /// True if the value in block a is live and only there.
   bool is_needed() const { return is_live(holds_[0]) && holds_[1] != holds_[0] && holds_[2] != holds_[0]; }
-  /// Before another value takes its place, what the block a holds goes to another block, or to memory.
+  /// Saves the value of block a to another block, or to memory, before block a is overwritten.
   void keep(unsigned busy) {
     if (!is_needed()) return;
     spot const r = given_up(busy);
@@ -127,14 +128,14 @@ private:
   }
   std::int32_t next_of(std::int32_t v) const { return v == nothing ? uses_.never : uses_.next(v); }
 
-  /// Unit u as a step of the kernels on three blocks, its result in `to`; false where it has no form.
+  /// Emits unit u as a step of the kernels on three blocks, with its result in `to`; false if no form fits.
   bool takes_form(int u, spot& to) {
     operation const* const op = t_.node_of(at(u)).op;
     if (is_bytes(u, 0) || !t_.b.kernels.blocks.knows(op)) return false;
     int order[3]{0, 1, 2};
     spot p[3];
     bool found = false;
-    if (is_needed()) { // and stays, where the result has another place
+    if (is_needed()) { // keep it if the result can go to another block
       for (int r = 1; r < 3 && !found; ++r)
         if (!is_live(holds_[r])) {
           to = static_cast<spot>(r);
@@ -179,7 +180,7 @@ private:
       if (spot const is = place_of(u, k); is <= spot::c) r |= 1u << static_cast<int>(is);
     return r;
   }
-  /// The form for where the operands are, which may stand in another order.
+  /// Finds the form for the operands' locations; commutative operations try both orders.
   bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
     threaded_set const& s = *t_.b.kernels.find(op)->threaded[type_];
     int const n = at(u).count;
@@ -191,7 +192,7 @@ private:
     }
     return false;
   }
-  /// An operand into the block a, which holds none: one that is in a block already, or in memory.
+  /// Moves one operand to block a, if block a holds none: one that is in a block, else one in memory.
   bool bring(int u, operation const* op, int* order, spot* p) {
     int which = -1;
     for (int k = 0; k < at(u).count; ++k) {
@@ -207,7 +208,7 @@ private:
     return find_form(u, op, spot::a, order, p);
   }
 
-  /// Unit u by a kernel that takes the block a alone: what else is read stands in memory, as does what is read later.
+  /// Emits unit u by a kernel that takes only block a: all other operands, and live values, are stored first.
   void emit_leaving(int u) {
     int const block = operand_to_leave_with(u);
     bool const bytes = is_bytes(u, block);
@@ -236,7 +237,7 @@ private:
     return which;
   }
 
-  /// To where it is read outside of the segment.
+  /// Stores a result that is read outside the segment.
   void put_outside(int u, spot from, bool whole) {
     if (t_.last[u] < end_ && !is_read_outside(u)) return;
     t_.slots[u] = none;

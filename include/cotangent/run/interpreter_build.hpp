@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-// From a graph and the sizes of its extents to units of work: views become strides, elementwise nodes over
-// one shape come together into one step.
+// Translates a graph, with the sizes of its extents, to units of work: views become strides, and elementwise
+// nodes over one shape are fused into one step.
 
 namespace cotangent {
 
@@ -24,7 +24,7 @@ COTANGENT_REFUSAL_OF(interpreter_sizes, allowed, "cotangent: interpreter: every 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// (Templates, like all that prepares, so that a program without an interpreter does not wait for them.)
+/// (Templates, like all of the preparation, so that a program without an interpreter does not compile them.)
 template <class Kernels> class interpreter_build : public unit_maker {
 public:
   Kernels const& kernels;
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  interpreter_memory const* memory_; // of the graph's inputs and outputs, where that matters
+  interpreter_memory const* memory_; // of the graph's inputs and outputs; null for sub-graphs
 
   template <class Refusal> void refuse(std::int32_t node_index) {
     if (failed.why != nullptr) return;
@@ -66,7 +66,7 @@ private:
     }
   }
 
-  void make_units(int carried) { // so many outputs are handed on by address where nothing computes them
+  void make_units(int carried) { // the first `carried` outputs may be handed on by address
     mark_needed();
     for (int k = 0; k < g.input_count(region); ++k) {
       symbol const t = g.input(k, region);
@@ -94,7 +94,7 @@ private:
         continue;
       }
       strided v = value(g.output(k, region));
-      // what is copied from an argument at the end could have been overwritten by another result in its place
+      // A final copy from an argument could read another result that overwrote it in place.
       if (is_argument(v, k < carried ? g.input_count(region) : carried)) v = handed_on(k, v);
       else if (plan.roots[v.root].kind == home::input && (output_count > 1 || !v.contiguous()))
         v = copied(v, g.node_count);
@@ -107,7 +107,7 @@ private:
       if (all_.needed[g.result(n, k)]) return true;
     return false;
   }
-  /// From the outputs back: what is computed from, and of what is written in pieces those that are read.
+  /// Marks needed symbols backward from the outputs; of tensors written in pieces, the pieces that are read.
   void mark_needed() {
     auto const need = [&](symbol t) {
       if (t == none) return;
@@ -134,16 +134,16 @@ private:
     }
   }
 
-  // ---- what is put off
+  // ---- deferred nodes
 
-  /// What is read by more than elementwise nodes of the same shape.
+  /// Stores t: it has a reader that is not an elementwise node of the same shape.
   void stays(symbol t) {
     if (t == none) return;
     all_.late[t] = graph_values::never;
     if (symbol const base = g.tensors[t].base; base != none) all_.late[base] = graph_values::never;
   }
-  /// Whether an elementwise node waits for the first that reads it, so that its result need not be kept: where it is
-  /// computed from one tensor, which then is kept instead, and often is anyway.
+  /// True if elementwise node i is computed just before its first reader, so that its result need not be
+  /// stored. It must depend on one tensor only, which is stored instead, and often is anyway.
   bool puts_off(std::int32_t i) {
     node const& n = g.nodes[i];
     symbol const y = g.result(n);
@@ -167,8 +167,8 @@ private:
     all_.late_of[y] = from;
     return true;
   }
-  static constexpr int most_put_off = 8; // in a row
-  /// The first stage at which elementwise node i can be computed.
+  static constexpr int most_put_off = 8; // the longest chain
+  /// The first stage in which elementwise node i can run.
   std::int32_t stage_of(node const& n) {
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
@@ -181,7 +181,7 @@ private:
     }
     return stage;
   }
-  /// An elementwise node, and what it reads of those that wait for it.
+  /// Emits an elementwise node, and the deferred nodes that it reads.
   strided elementwise_unit(std::int32_t i, std::int32_t stage, std::int32_t key) {
     node const& n = g.nodes[i];
     symbol const y = g.result(n);
@@ -200,12 +200,12 @@ private:
 
   // ---- views
 
-  /// A tensor that is written in pieces begins as zeros where those are read, or as what came in.
+  /// A tensor written in pieces starts as its input, or as zeros if unwritten elements are read.
   void make_room(std::int32_t r, symbol t) {
     strided v = shaped(t);
     bool const given = all_.values[t].root >= 0;
     if (given || all_.zeroed[t]) v = work(none, none, &all_.values[t], given ? 1 : 0, v, 0, -1);
-    else { // all that is read of it is written
+    else { // every element that is read is written
       v.make_contiguous();
       v.root = add_root(home::workspace, 0, v);
     }
@@ -213,18 +213,18 @@ private:
     all_.values[t] = v;
   }
 
-  /// An operand as it lies in memory: a view is a window on what it is a view of, unless what was written there is known.
+  /// An operand in memory: a view is a window on its tensor, unless the value written there is known.
   strided value(symbol t) {
     symbol const base = g.tensors[t].base;
     if (all_.values[t].root >= 0) return all_.values[t];
-    if (all_.late[t] > 0) { // read otherwise than was foreseen
+    if (all_.late[t] > 0) { // its reader was not foreseen
       std::int32_t const i = g.tensors[t].producer;
       all_.late[t] = graph_values::never;
       return all_.values[t] = elementwise_unit(i, stage_of(g.nodes[i]), i);
     }
     if (base == none)
-      return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // nobody assigns it: zero
-    // what only repeats or turns another tensor is laid out, so that the window's strides hold
+      return all_.values[t] = work(none, none, nullptr, 0, shaped(t), 0, -1); // no node assigns it: zero
+    // A broadcast or permuted tensor is materialized, so that the window's strides are valid.
     strided const from = contiguous(value(base), g.tensors[base].producer);
     all_.values[base] = from;
     strided v = shaped(t);
@@ -235,7 +235,7 @@ private:
     return v;
   }
 
-  /// `v` is what node i makes of its result t: that is where it stands, or it is written where t is a view of.
+  /// Assigns `v` as result t of node i; if t is a view, writes `v` to its window.
   void computed(std::int32_t i, symbol t, strided v) {
     if (g.tensors[t].base == none) {
       all_.values[t] = v;
@@ -247,7 +247,7 @@ private:
     if (!in_memory(v)) v = copied(v, i);
     memory_root& r = plan.roots[v.root];
     std::int32_t step = r.step;
-    if (lies_in(v, to, g.tensors[t].base)) { // the input comes in where it belongs
+    if (lies_in(v, to, g.tensors[t].base)) { // the input is passed at its final location
       plan.roots[to.root].begins = true;
       r.kind = home::part;
       r.which = to.root;
@@ -257,7 +257,7 @@ private:
     }
     bool const whole = r.kind == home::workspace && r.unit >= 0 && r.pieces == none && v.offset == 0 &&
                        v.contiguous() && v.count() == r.elements;
-    if (whole && to.contiguous()) { // computed where it belongs
+    if (whole && to.contiguous()) { // computed at its final location
       r.kind = home::part;
       r.which = to.root;
       r.offset = to.offset * static_cast<std::int64_t>(size_of(to.type));
@@ -277,8 +277,8 @@ private:
     all_.values[t] = v;
   }
 
-  /// Whether `v` is a whole input that the workspace holds, and `to` a part of a tensor that it holds as well and that is
-  /// not cleared first: then the input may lie there.
+  /// True if `v` is a whole input in the workspace, and `to` is part of a tensor in the workspace that is not
+  /// cleared first: then the input may be placed there.
   bool lies_in(strided const& v, strided const& to, symbol base) const {
     memory_root const &r = plan.roots[v.root], &whole = plan.roots[to.root];
     if (memory_ == nullptr || r.kind != home::input || r.which >= memory_->own_inputs.size() ||
@@ -292,7 +292,7 @@ private:
     return true;
   }
 
-  // ---- what runs regions
+  // ---- control nodes
 
   void control_of(std::int32_t i) {
     node const& n = g.nodes[i];
@@ -373,7 +373,7 @@ private:
     return work(i, i, x.data(), n.operand_count, y, stage, none);
   }
 
-  /// An operand in a form that its kernel can read.
+  /// An operand in a layout that its kernel can read.
   strided ready(node const& n, int k, strided const& v, std::int32_t key) {
     bool ok = in_memory(v);
     reduction_step r;

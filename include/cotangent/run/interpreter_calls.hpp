@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-// The steps that are one call of a kernel, or one kernel in a loop.
+// Steps that are one kernel call, or one kernel in a loop.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
@@ -26,10 +26,10 @@ template <class T> void run_copy(program_data const& p, std::int32_t which, run_
   auto const* const from = reinterpret_cast<T const*>(c.at(s.from));
   auto* const to = reinterpret_cast<T*>(c.at(s.to));
   if (from != to)
-    kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: a result in its place
+    kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: the result is in place
 }
 
-/// The same, added to what is there.
+/// Like `run_copy`, but adds to the destination.
 template <class T> void run_accumulate(program_data const& p, std::int32_t which, run_context& c) {
   copy_step const& s = p.moves[which];
   kernels::accumulate(s.rank, s.size, reinterpret_cast<T const*>(c.at(s.from)), s.from_stride,

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the carried values of a loop stand. What the body computes is written where the next iteration reads it; what it
-// hands on from one carried value to another moves by its address. So an iteration copies nothing, and where the number of
-// iterations is known, what is computed last is written where the loop's results belong.
+// Locations of a loop's carried values. The body writes each value where the next iteration reads it, and
+// hands values on from one carried value to another by address. An iteration thus copies nothing; if the
+// number of iterations is known, the last one writes directly to the loop's results.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
@@ -25,39 +25,40 @@ inline tape_sequence* sequence_at(char const* cell) noexcept {
 }
 inline void set_sequence(char* cell, tape_sequence const* s) noexcept { std::memcpy(cell, &s, sizeof s); }
 
-/// The room for a carried value, with what kernels may read beyond its end.
+/// The bytes for a carried value, with the padding that kernels may read beyond its end.
 inline std::int64_t carried_bytes(std::int64_t bytes) noexcept { return whole_lines(bytes) + 64; }
 
-/// When an input is read last, or an output written first: the step, and the unit of it where all work position by
-/// position.
+/// The last read of an input, or the first write of an output: the step's position, and the unit within a
+/// pointwise step.
 struct use_of_memory {
   std::int32_t position = -1, unit = -1;
 };
-/// Whether what is read last then is free when something is written then.
+/// True if memory read last at `read` is free when `written` happens.
 constexpr bool is_free(use_of_memory const& read, use_of_memory const& written) noexcept {
   return read.position != written.position ? read.position < written.position : read.unit <= written.unit;
 }
 
-/// How an output of a region comes about: a step of the region writes it; or it is an input, whole; or it is another
+/// The source of a region's output: a step of the region writes it, or it is a whole input, or it is another
 /// output.
 struct output_source {
   enum form : unsigned char { made, input, output } is = made;
   std::int32_t which = 0;
 };
 
-/// Who computes a carried value, and how many iterations before it came to this one from there.
+/// The carried value that a step computes, and the number of iterations it was handed on since.
 struct carry_origin {
-  std::int32_t maker = -1; // a carried value; -1: none of them, it is handed around or comes from outside
+  // index of a carried value; -1: it is handed around in a cycle, or comes from outside
+  std::int32_t maker = -1;
   std::int32_t depth = 0;
 };
 
-/// The origins of all carried values: `next` says of each what the body gives for it.
+/// The origins of all carried values; `next` holds the source of each one's next value.
 inline array<carry_origin> carry_origins(output_source const* next, int carried) {
   enum : unsigned char { unknown, asked, known };
   array<carry_origin> from(carried);
   array<unsigned char> seen(carried, unknown);
   array<std::int32_t> path;
-  auto const before = [&](std::int32_t k) { // the carried value that it is now, or is the same as
+  auto const before = [&](std::int32_t k) { // the carried value that is handed on to k, or that k equals
     output_source const& s = next[k];
     std::int32_t const j = s.is == output_source::input ? s.which - 1 : s.which;
     return s.is == output_source::made || j >= carried ? -1 : j;
@@ -80,9 +81,9 @@ inline array<carry_origin> carry_origins(output_source const* next, int carried)
   return from;
 }
 
-/// Gives the carried values of a loop their places: what the body computes for one of them stands in turn in the results
-/// that it will have been handed on to, and in one more place where it may not be written over what is read last then.
-/// `results`: by carried value. `place(bytes)` makes room in the scratch memory of the step.
+/// Assigns locations to the carried values of a loop. A value that the body computes rotates through the
+/// results that it will be handed on to. It gets one more location if it must not overwrite the value that is
+/// then read last. `results`: by carried value. `place(bytes)` allocates in the scratch memory of the step.
 template <class Code, class Place>
 void place_carries(program_data& p, loop_step& s, Code const& body, Place place) {
   output_source const* const next = body.sources.data();
@@ -105,12 +106,13 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
     ++s.records.count;
   }
 
-  // by computed value: how many iterations it stays, and whether it may be written over what it was then
+  // By computed value: the number of iterations it lives, and whether it may overwrite the oldest one.
   array<std::int32_t> stays(s.carried, 0), first(s.carried + 1, 0);
   for (carry_origin const& o : from)
     if (o.maker >= 0 && stays[o.maker] <= o.depth) stays[o.maker] = o.depth + 1;
   for (int m = 0; m < s.carried; ++m) first[m + 1] = first[m] + stays[m];
-  array<std::int32_t> stands_for(first[s.carried], -1); // by computed value, by iteration since
+  // by computed value and its age: the carried value that it is
+  array<std::int32_t> stands_for(first[s.carried], -1);
   array<bool> over(s.carried, true);
   array<std::int32_t> others;
   for (std::int32_t k = 0; k < s.carried; ++k) {
@@ -143,13 +145,13 @@ void place_carries(program_data& p, loop_step& s, Code const& body, Place place)
   s.turns = place(s.rings.count * static_cast<std::int64_t>(sizeof(std::int32_t)));
 }
 
-/// The carried values of a loop while it runs.
+/// The carried values of a loop at run time.
 class carried_values {
   program_data const& p_;
   loop_step const& s_;
   run_context& c_;
   char** const to_body_;
-  std::int32_t* const turns_; // by ring: the place that is written next
+  std::int32_t* const turns_; // by ring: the location that is written next
 
   char* at(carry_ring const& r, std::int32_t k) const noexcept {
     return c_.at(p_.places[r.places.first + k].at);
@@ -161,7 +163,7 @@ class carried_values {
   }
 
 public:
-  /// `rounds`: how many iterations there will be, where that is known.
+  /// `rounds`: the number of iterations, if known; else 0.
   carried_values(program_data const& p, loop_step const& s, run_context& c, char** to_body,
                  std::int64_t rounds) noexcept
       : p_(p), s_(s), c_(c), to_body_(to_body),
@@ -171,7 +173,7 @@ public:
       turns_[k] = n == 1 || rounds < 1 ? 0 : static_cast<std::int32_t>((rounds - 1) % n);
     }
   }
-  /// Where the body is to write what it computes.
+  /// Passes to the body the addresses of its results.
   void set_places(char** from_body) const noexcept {
     for (int k = 0; k < s_.rings.count; ++k) {
       carry_ring const& r = p_.rings[s_.rings.first + k];
@@ -179,8 +181,9 @@ public:
       turns_[k] = turns_[k] == 0 ? r.places.count - 1 : turns_[k] - 1;
     }
   }
-  /// What is recorded comes to the tape: where it was not computed there, it is copied. `entries`: of this iteration. The
-  /// next one's values are computed there, if `goes_on` for all that is known and the tape has room already.
+  /// Records carried values on the tape: values that were not computed there are copied. `entries`: of this
+  /// iteration. The next iteration's values are computed on the tape, if `goes_on` (it is certain to run) and
+  /// the tape has room already.
   void record(char* const* entries, char** from_body, std::int64_t next, bool goes_on) const noexcept {
     for (int k = 0; k < s_.records.count; ++k) {
       recorded_carry const& r = p_.records[s_.records.first + k];
@@ -190,14 +193,14 @@ public:
       if (there != nullptr) from_body[r.carry] = there;
     }
   }
-  /// And what it hands on: when the places of all that it computes are set, before it runs.
+  /// Hands values on by address: after the addresses of all results are set, before the body runs.
   void hand_on() const noexcept {
     for (int k = 0; k < s_.handed.count; ++k) {
       handed_on const& h = p_.handed[s_.handed.first + k];
       to_body_[h.to] = to_body_[h.from];
     }
   }
-  /// Puts the values after so many iterations where the loop's results are.
+  /// Moves the values after `done` iterations to the loop's results.
   void finish(std::int64_t done) const noexcept {
     region_value const* const results = p_.region_values.data() + s_.lasts.first;
     for (int k = 0; k < s_.others.count; ++k) {
@@ -207,7 +210,7 @@ public:
     for (int k = 0; k < s_.rings.count; ++k) {
       carry_ring const& r = p_.rings[s_.rings.first + k];
       std::int32_t const by = turns_[k] + 1 == r.places.count ? 0 : turns_[k] + 1;
-      auto const stands = [&](std::int32_t d) { // in its turn; not as a first value, nor on the tape
+      auto const stands = [&](std::int32_t d) { // in its ring location; not an initial value, nor on the tape
         std::int32_t const i = p_.places[r.places.first + d].carry;
         return i < 0 || (done > 0 && to_body_[1 + i] == at(r, (d + by) % r.places.count));
       };
@@ -222,7 +225,7 @@ public:
   }
 
 private:
-  /// What stands `by` places further on comes to each place but the spare one, which is the last.
+  /// Moves to each location, except the spare one (the last), the value `by` locations further on.
   void turn_back(carry_ring const& r, std::int32_t by) const noexcept {
     std::int32_t const n = r.places.count, spare = n - 1;
     auto const after = [&](std::int32_t k) { return k + by < n ? k + by : k + by - n; };
@@ -234,7 +237,7 @@ private:
       rest = left;
     }
     for (std::int32_t first = 0; first + 1 < circles;
-         ++first) { // those without the spare place go through it
+         ++first) { // cycles without the spare location pass through it
       move(at(r, spare), at(r, first), r.bytes);
       std::int32_t k = first;
       for (; after(k) != first; k = after(k)) move(at(r, k), at(r, after(k)), r.bytes);

@@ -7,13 +7,13 @@
 
 #include <cstdint>
 
-// From planned steps to what runs: addresses, kernels, tiles.
+// Emits planned steps as executable ones: addresses, kernels, tiles.
 
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Code that exists only where an interpreter is made.
+/// Code that is instantiated only with an interpreter.
 struct step_table {
   using runs = void (*)(program_data const&, std::int32_t, run_context&);
   runs product[2]{};               // float, double
@@ -28,18 +28,18 @@ template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
-  array<std::int64_t> step_scratch;  // by planned step, in their order: what it needs of the scratch memory
-  array<kept_region> regions_of_step; // which regions they run
+  array<std::int64_t> step_scratch; // by position: the step's scratch bytes
+  array<kept_region> regions_of_step; // the sub-graphs that steps run
   array<kept_tape> tapes_of_step;
   record_lives<Build, typename Regions::control> const lives;
 
-  /// `regions.code_of(region, carried)` prepares a region and says which of `regions.codes` it is.
+  /// `regions.code_of(region, carried)` prepares a sub-graph and returns its index in `regions.codes`.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
       : lives(from), b_(from), p_(from.plan), steps_(t), regions_(regions) {
     tile_emit tiles(from, program);
     for (at_ = 0; at_ < p_.order.size(); ++at_) {
       std::int32_t const s = p_.order[at_];
-      if (p_.steps[s].first_unit < 0) continue; // part of another step
+      if (p_.steps[s].first_unit < 0) continue; // merged into another step
       bool const tiled = p_.steps[s].shape >= 0;
       step_scratch.push(tiled ? none : 0);
       if (tiled) push(&run_group, tiles.emit(s));
@@ -48,12 +48,12 @@ public:
     }
     tiles.place_segments();
     for (std::int64_t& bytes : step_scratch)
-      if (bytes < 0) bytes = tiles.scratch_bytes; // they share their tiles
+      if (bytes < 0) bytes = tiles.scratch_bytes; // all tiled steps share the memory of tiles
     if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
     scratch_bytes = whole_lines(scratch_bytes);
   }
 
-  /// With `root >= 0` the output is that.
+  /// If `root >= 0`, the output is that root in the workspace.
   void copy_to_output(strided const& v, int k, std::int32_t root) {
     emit_move(v, root >= 0 ? address_of(b_, p_.roots[root])
                            : address{base::first_argument + b_.g.input_count(b_.region) + k, 0});
@@ -64,7 +64,7 @@ private:
   plan_data const& p_;
   step_table const& steps_;
   Regions& regions_;
-  std::int32_t at_ = 0; // the position of the step at hand
+  std::int32_t at_ = 0; // the position of the current step
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
   void need_scratch(std::int64_t bytes) {
@@ -145,7 +145,7 @@ private:
     push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
   }
 
-  /// Into contiguous memory.
+  /// Copies to contiguous memory.
   void emit_move(strided const& v, address to) {
     if (p_.roots[v.root].kind != home::positions) {
       strided whole = v;
@@ -225,7 +225,7 @@ private:
     push(&run_whole, program.wholes.push(s));
   }
 
-  // ---- what runs regions
+  // ---- control nodes
 
   range values_of(unit const& u, int first, int count) {
     range r{program.region_values.size(), count};

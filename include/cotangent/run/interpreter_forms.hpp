@@ -8,18 +8,18 @@
 #include <cstdint>
 #include <type_traits>
 
-// The operations on three blocks of registers: where their operands may be, and how a form of one is found.
+// Operations on three blocks of registers: the locations of their operands, and the lookup of forms.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
 using kernels::spot;
 
-/// Whether the first two operands may change places without changing a bit. (The larger of 0 and -0 is the second.)
+/// True if swapping the first two operands changes no bit. (The larger of 0 and -0 is the second.)
 template <class Op> inline constexpr bool exchanges =
     Op::commutative && !std::is_same_v<Op, op::max> && !std::is_same_v<Op, op::min>;
 
-/// A result stands in the block a, and so does an operand, or it stands where one has stood that nobody reads again.
+/// The result is in block a, as is one operand; or the result replaces a dead value in another block.
 namespace forms {
 
 using enum kernels::spot;
@@ -64,7 +64,7 @@ template <class Op> using choices =
     kernels::joined_block_forms<chosen_by<Op, b>, chosen_by<Op, c>, chosen_by<Op, memory>, choosing<Op, b>,
                                 choosing<Op, c>, choosing<Op, memory>, choosing<Op, fixed>>;
 
-/// What is often made of a value that is read again: that stays where it is.
+/// Operations that are often applied to a live value, which stays in its block.
 template <class Op, spot X, spot Y = none, spot Z = none> using beside =
     list<form<Op, X, Y, Z, b>, form<Op, X, Y, Z, c>>;
 
@@ -78,7 +78,7 @@ using all = kernels::joined_block_forms<
     beside<op::multiply_add, a, fixed, fixed>, beside<op::less, fixed, a>, beside<op::less, a, memory>,
     beside<op::equal, a, memory>, beside<op::select, a, fixed, fixed>, beside<op::negate, a>>;
 
-/// Behind the others.
+/// Pairs follow the single forms.
 template <class First, class Second> using pair = list<form<kernels::in_turn<First, Second>, none>>;
 using added_up = form<op::multiply_add, a, b, fixed>;
 using multiplied = form<op::multiply, a, b>;
@@ -88,12 +88,12 @@ using pairs = kernels::joined_block_forms<pair<added_up, added_up>, pair<added_u
 
 } // namespace forms
 
-/// Its name is short, which their list is not.
+/// A short name for a long list.
 struct interpreter_forms {
   using list = kernels::joined_block_forms<forms::all, forms::pairs>;
 };
 
-/// What can be asked about a form while a program is prepared.
+/// The description of a form during preparation.
 struct known_form {
   enum moves : std::int8_t { computes, is_move, sets_aside, replaces, is_pair };
 
@@ -137,7 +137,7 @@ template <class... F> struct form_table<kernels::block_forms<F...>> {
   static constexpr known_form all[]{form_in<kernels::block_forms<F...>, F>::value...};
 };
 
-/// The forms, and the kernels that take them, for float and double.
+/// The forms, and the kernels that execute them, for float and double.
 struct block_kernels {
   known_form const* forms = nullptr;
   int count = 0;
@@ -152,7 +152,7 @@ struct block_kernels {
     }
     return 0;
   }
-  /// The same of moves.
+  /// The code of a move.
   int find(known_form::moves kind, spot from, spot to) const noexcept {
     for (int k = 0; k < count; ++k)
       if (forms[k].kind == kind && forms[k].operand[0] == from && forms[k].to == to) return k + 1;

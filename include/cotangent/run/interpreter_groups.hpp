@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Elementwise nodes over one shape at work: tile by tile, and within a tile pass by pass or block by block.
+// Executes elementwise nodes over one shape: tile by tile; within a tile, pass by pass or block by block.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -20,8 +20,8 @@ inline void run_block(program_data const& p, segment const& s, char* const* memo
   first->run(first, memory, r, r, r, r, r, r, r, r);
 }
 
-/// A block that is not full stands elsewhere while it is at work. The lanes behind its end hold its first element, since
-/// what chance has left there may be slow.
+/// A partial block is processed in staging memory. The lanes behind its end hold its first element, since
+/// arbitrary values may be slow to process.
 inline void run_last_block(program_data const& p, segment const& s, char** memory, char* staging,
                            std::int64_t count) noexcept {
   segment_entry const* const e = p.entries.data() + s.entries.first;
@@ -39,7 +39,7 @@ inline void run_last_block(program_data const& p, segment const& s, char** memor
     if (e[k].writes) std::memcpy(places[k], memory[k], static_cast<std::size_t>(count * e[k].bytes));
 }
 
-/// Whether something is written where something else is read.
+/// True if an entry is written in place of one that is read.
 inline bool is_in_place(segment_entry const* e, char* const* memory, int moving) noexcept {
   for (int k = 0; k < moving; ++k)
     for (int j = 0; e[k].writes && j < moving; ++j)
@@ -62,7 +62,7 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   };
   std::int64_t left = count;
   for (; left >= s.block; left -= s.block) {
-    // read at once and written at once: what is not in the scratch memory is fetched a block ahead
+    // Each block is read and written once: memory outside the scratch memory is prefetched one block ahead.
     for (int k = 0; k < s.moving && s.fetches; ++k)
       if (e[k].at.base != 0) fetch_ahead(memory[k] + s.block * e[k].bytes, s.block * e[k].bytes);
     run_block(p, s, memory);
@@ -70,7 +70,7 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   }
   if (left == 0) return;
   if (count > s.block && s.moving <= 16 && !is_in_place(e, memory, s.moving)) {
-    move(left - s.block); // some elements are computed again
+    move(left - s.block); // some elements are computed twice
     run_block(p, s, memory);
   } else run_last_block(p, s, memory, c.bases[0] + s.staging, left);
 }
@@ -104,11 +104,11 @@ inline void add_line(element e, char* to, std::int64_t step, char const* from, s
   case element::float64: return interpret::add_line<double>(to, step, from, count);
   case element::int32: return interpret::add_line<std::int32_t>(to, step, from, count);
   case element::int64: return interpret::add_line<std::int64_t>(to, step, from, count);
-  case element::boolean: break; // nothing is added to
+  case element::boolean: break; // there is no addition of bools
   }
 }
 
-/// The same in the other direction: from contiguous memory to positions start, ..., start + count - 1 of the view.
+/// The inverse of `run_fill`: from contiguous memory to positions start, ..., start + count - 1 of the view.
 inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t start,
                       std::int64_t count) noexcept {
   std::size_t const bytes = size_of(d.shape.type);
@@ -143,8 +143,8 @@ inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t st
   }
 }
 
-/// The last elements, and one of them again to the end of a line: what stands in the lanes behind is computed
-/// with too, and what chance has left there may be slow (subnormal numbers, arguments out of range).
+/// Fills the last elements, and repeats one of them up to the end of a line. The lanes behind are computed as
+/// well, and arbitrary values may be slow (subnormal numbers, arguments out of range).
 inline void run_rest(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   run_fill(f, c, start, count);
   auto const bytes = static_cast<std::int64_t>(size_of(f.from.type));

@@ -12,22 +12,22 @@
 #include <cstdint>
 #include <type_traits>
 
-// How the interpreter finds the SIMD code of an operation: by a list of operation structs. An operation
-// outside the list runs too, element by element through its descriptor's `evaluate`; named to the
-// interpreter, it runs as fast as the library's own. (A descriptor cannot hold its kernels: it is one object
-// for the whole program, and they depend on the flags of the translation unit.)
+// The SIMD code of an operation is found by a list of operation structs. An operation outside the list is
+// interpreted element by element through its descriptor's `evaluate`; listed at the interpreter, it is as
+// fast as the library's own. (A descriptor cannot hold its kernels: it is one object for the whole program,
+// and kernels depend on the flags of the translation unit.)
 
 namespace cotangent {
 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// A kernel that leaves its result in registers, and one that stores it too, if there is one.
+/// A kernel that leaves its result in registers, and a variant that also stores it, if there is one.
 struct threaded_pair {
   kernels::threaded_kernel run = nullptr, stored = nullptr;
 };
-/// An operation on values that stay in registers: by the operand that is there already, then by which of the others are
-/// one element.
+/// Threaded kernels of an operation: by the operand that is in the block, then by which other operands are a
+/// single element.
 struct threaded_set {
   threaded_pair at[3][4]{};
 };
@@ -35,15 +35,15 @@ struct threaded_set {
 struct kernel_set {
   operation const* op = nullptr;
   threaded_set const* threaded[2]{}; // float, double
-  kernels::elementwise_kernel elementwise[element_count]{}; // by the element of the last operand
+  kernels::elementwise_kernel elementwise[element_count]{}; // by the element type of the last operand
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
   kernels::part_kernel parts[element_count]{};
-  void (*whole)(whole_call const&) = nullptr; // and how much scratch memory it takes
+  void (*whole)(whole_call const&) = nullptr; // and its scratch bytes
   std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
 };
 
-/// Kernels that come with headers of their own, for whom the library's list would be too long: those who make such nodes
-/// at run time name them (`know`), and all interpreters of the program find them.
+/// Kernels from other headers, which would make the library's list too long. Code that emits such nodes at
+/// run time registers them (`know`), and all interpreters of the program find them.
 struct known_kernels {
   kernel_set set;
   known_kernels const* next = nullptr;
@@ -55,9 +55,10 @@ struct kernel_table {
   int count[2]{};
   operation const* convert = nullptr;
   kernels::elementwise_kernel const*
-      conversions[element_count]{}; // by the element it comes from, then that it goes to
+      conversions[element_count]{}; // by source, then by destination element type
 
-  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{}; // one element or not; float or double
+  // by whether it is a single element; by float or double
+  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{};
   block_kernels blocks;
 
   kernel_set const* find(operation const* op) const noexcept {
@@ -94,7 +95,7 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   }
 }
 
-/// What costs less than bringing its operands from memory and its result there.
+/// Operations that are cheaper than their loads and stores.
 using cheap = operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
                          op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::relu, op::max, op::min, op::equal,
                          op::not_equal, op::less, op::less_equal, op::select>;
@@ -102,7 +103,7 @@ template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) 
   return (std::is_same_v<Op, Ops> || ...);
 }
 
-/// What is stored most often: sums and products.
+/// Operations whose results are stored most often: sums and products.
 template <class Op> inline constexpr bool stores =
     is_one_of<Op>(static_cast<operations<op::add, op::subtract, op::multiply, op::multiply_add>*>(nullptr));
 
@@ -127,7 +128,7 @@ template <class Op, class T> constexpr threaded_set threaded_of() {
     s.at[0][1] = threaded_pair_of<Op, T, 0, 1>();
     s.at[0][2] = threaded_pair_of<Op, T, 0, 2>();
     s.at[0][3] = threaded_pair_of<Op, T, 0, 3>();
-    if constexpr (Op::condition_first) { // the mask is never one element
+    if constexpr (Op::condition_first) { // the mask is never a single element
       s.at[1][0] = threaded_pair_of<Op, T, 1, 0>();
       s.at[1][2] = threaded_pair_of<Op, T, 1, 2>();
       s.at[2][0] = threaded_pair_of<Op, T, 2, 0>();
@@ -157,7 +158,7 @@ template <class Op> constexpr kernel_set kernels_of() {
   return k;
 }
 
-/// Lets interpreters find the kernels of an operation from here on; again does nothing.
+/// Registers the kernels of an operation with all interpreters; repeated calls have no effect.
 template <class Op> void know() noexcept {
   static known_kernels own{kernels_of<Op>()};
   static bool const done = [] {
@@ -181,13 +182,14 @@ template <class From> struct conversions_from {
       &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
 };
 
-/// T, of which nothing is made before the template that names it so is.
+/// T, made dependent: nothing of it is instantiated before the template that names it.
 template <class T, class> struct later {
   using type = T;
 };
 
-/// Nothing where a compiler does not optimise: each operand of each form would have its own place on the stack. Nor with g++
-/// and AddressSanitizer: with a branch at each access g++ 12 optimises this one function for more than a quarter of an hour.
+/// Empty without optimization: each operand of each form would take its own stack slot. Empty also for g++
+/// with AddressSanitizer: with a branch at each access g++ 12 optimizes this one function for more than a
+/// quarter of an hour.
 template <class List> block_kernels blocks_of() noexcept {
 #if defined(__OPTIMIZE__) && (defined(__clang__) || !defined(__SANITIZE_ADDRESS__))
   using all = typename later<interpreter_forms, List>::type;
@@ -197,7 +199,7 @@ template <class List> block_kernels blocks_of() noexcept {
 #endif
 }
 
-/// The kernels of the library and of the user's operations.
+/// The kernels of the library and of user-defined operations.
 template <class List> kernel_table table_of() noexcept {
   using own = kernels_of_list<typename later<library, List>::type>;
   using users = kernels_of_list<List>;
@@ -237,7 +239,7 @@ inline void write(element e, void* p, std::int64_t i, scalar const& v) noexcept 
   }
 }
 
-/// An operation, with the elements it is applied to.
+/// An operation and the element types of its operands and result.
 struct signature {
   operation const* op = nullptr;
   element operand[8]{};

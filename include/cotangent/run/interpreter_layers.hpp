@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-// Sums of tensors that are written in pieces, as cotangents of overlapping views are: the pieces of the second are added
-// to the first where they belong, so that the second needs no memory, no zeros and no pass over all of it.
+// Sums of tensors that are written in pieces, such as cotangents of overlapping views. The pieces of the
+// second tensor are added to the first in place, so that the second needs no memory, no zeros and no pass
+// over all of it.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
@@ -26,25 +27,25 @@ public:
   }
 
 private:
-  /// An order in which everything that reads stands behind what it reads: stages, with room for steps between them.
+  /// A total order in which readers follow writers: stages, with room for steps between them.
   using moment = std::int64_t;
   static constexpr moment moment_of(std::int32_t stage) noexcept { return moment{stage} << 24; }
 
   struct piece {
-    std::int32_t drain = -1, unit = -1; // of the plan, and whose it is; or else
-    std::int32_t part = -1;             // a root that is a part
+    std::int32_t drain = -1, unit = -1; // a drain of the plan and its unit; or else
+    std::int32_t part = -1; // a root that is a part of this one
   };
   struct layer {
     std::int32_t root = -1;
     array<piece> pieces;
-    moment last = 0;        // when the last of them is written
+    moment last = 0; // when the last of them is written
     std::int32_t join = -1; // a step after all of them
     std::int32_t step =
-        -1; // of an elementwise one, what it has written last, and in which turn; -1: more than that
+        -1; // the elementwise step that wrote last, and its turn; -1: several steps, or none
     strided to;
     std::int32_t turn = 0;
   };
-  /// What has become of a root: another one, from a step on.
+  /// The root that replaces another one, after step `join`.
   struct replaced {
     std::int32_t root = -1, join = -1;
   };
@@ -54,8 +55,8 @@ private:
   array<std::int32_t> layer_of_, reads_; // by root
   array<replaced> now_;                  // by root
   array<bool> gone_;                     // by unit
-  bool merged_ = false, alone_ = false;  // alone: the layer at hand is one piece
-  element type_ = element::float64;      // of the layers at hand
+  bool merged_ = false, alone_ = false; // alone_: the current layer has one piece
+  element type_ = element::float64; // of the current layers
 
   bool is_elementwise(std::int32_t step) const { return step >= 0 && p_.steps[step].shape >= 0; }
   moment moment_of_step(std::int32_t step) const { return step < 0 ? 0 : moment_of(p_.steps[step].stage); }
@@ -89,7 +90,7 @@ private:
       if (v.root >= 0) ++reads_[v.root];
   }
 
-  /// The layer that is all of an operand, if nobody else reads it.
+  /// The layer that is the whole operand, if it has no other reader.
   std::int32_t layer_in(strided const& v) const {
     if (v.root < 0 || reads_[v.root] != 1) return -1;
     std::int32_t const root = now_[v.root].root >= 0 ? now_[v.root].root : v.root;
@@ -105,7 +106,7 @@ private:
       return;
     std::int32_t to = layer_in(p_.operand(at, 0)), from = layer_in(p_.operand(at, 1));
     if (to < 0 || from < 0 || to == from) return;
-    if (layers_[from].join >= 0) { // the one that is a sum already
+    if (layers_[from].join >= 0) { // the one that is already a sum
       std::int32_t const sum = from;
       from = to;
       to = sum;
@@ -135,7 +136,7 @@ private:
     now_[at.root] = {sum.root, sum.join};
   }
 
-  /// Pieces of the layer that others read too get room of their own; a step comes after all of them.
+  /// Pieces of the layer that have other readers get their own memory; the step `join` follows all of them.
   void become_sum(layer& l) {
     l.join = p_.steps.push({});
     std::int32_t const cleared = p_.roots[l.root].step;
@@ -157,7 +158,7 @@ private:
     }
   }
 
-  /// Where a part is.
+  /// The window of a part.
   strided window_of_part(std::int32_t part, std::int32_t root) const {
     strided to;
     to.root = root;
@@ -168,7 +169,7 @@ private:
     to.offset = p_.roots[part].offset / static_cast<std::int64_t>(size_of(type_));
     return to;
   }
-  /// A part becomes a root of its own, in which it is all; `to` is where it has been.
+  /// Turns a part into a root of its own; `to` is its former window.
   strided taken_out(std::int32_t part, strided& to, std::int32_t root) {
     to = window_of_part(part, root);
     memory_root& r = p_.roots[part];
@@ -181,8 +182,8 @@ private:
     return v;
   }
 
-  /// Whether the step that has written a layer last may, in each tile, add what it makes to this window: each element has
-  /// then got what it gets before, since windows of one form begin ever earlier.
+  /// True if the step that wrote a layer last may also add to this window in each tile. The order of
+  /// additions to each element is kept, since equally shaped windows begin at decreasing offsets.
   bool follows(layer const& sum, std::int32_t step, strided const& to) const {
     if (!alone_ || step != sum.step || to.rank != sum.to.rank || to.offset > sum.to.offset) return false;
     for (int k = 0; k < to.rank; ++k)
@@ -192,8 +193,8 @@ private:
     return true;
   }
 
-  // The step that adds a piece to a layer: the one that makes it, tile by tile, if that comes after all that the layer has
-  // been given so far; else a step of its own.
+  // The step that adds a piece to a layer. The step that computes the piece does it, tile by tile, if it runs
+  // after all earlier additions to the layer; else a new step does.
 
   std::int32_t add_part(std::int32_t part, layer& sum, moment written, bool& waits) {
     strided to, v = taken_out(part, to, sum.root);
@@ -222,14 +223,15 @@ private:
     v.make_contiguous();
     return add_apart(v, to, at.step, sum);
   }
-  /// Whether the step that makes a piece adds it, too, in turn `sum.turn`; whether it waits for what was added before.
+  /// True if the step that computes a piece also adds it, in turn `sum.turn`; `waits`: it must follow the
+  /// earlier additions.
   bool may_add(std::int32_t step, strided const& to, layer& sum, moment written, bool& waits) {
     waits = true;
     if (!is_elementwise(step)) {
       if (step < 0) return false;
       unit const& by = p_.units[p_.steps[step].first_unit];
       if (by.node >= 0 || by.root >= 0) return false;
-      if (sum.last < moment_of_step(step)) sum.last = moment_of_step(step); // a copy: nobody needs it before
+      if (sum.last < moment_of_step(step)) sum.last = moment_of_step(step); // a copy: it has no reader before
       ++sum.last;
       sum.turn = 1;
       sum.step = -1;
@@ -266,7 +268,7 @@ private:
     return u.step;
   }
 
-  /// What is gone leaves its step, and what has read it reads what it has become.
+  /// Removes dead units from their steps, and redirects readers of replaced roots.
   void settle(int count) {
     for (int s = 0; s < p_.steps.size(); ++s) {
       planned_step& step = p_.steps[s];

@@ -9,17 +9,17 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the elements of a value stand: a piece of memory seen through strides. Reshape, permute, slice and
-// broadcast are changes of this, not work.
+// The strided layout of a value's elements. Reshape, permute, slice and broadcast change the layout and cost
+// nothing.
 
 namespace cotangent::detail::interpret {
 
-/// Counted in elements. The memory (`root`) is a number whose meaning the holder knows.
+/// In elements. `root` identifies the memory; its meaning is the holder's.
 struct strided {
   std::int32_t root = -1;
   element type = element::float32;
   std::int32_t rank = 0;
-  std::int32_t after = -1; // what its readers wait for besides, whose meaning the holder knows
+  std::int32_t after = -1; // the barriers of its readers; the index's meaning is the holder's
   std::int64_t offset = 0;
   std::int64_t size[max_rank]{};
   std::int64_t stride[max_rank]{};
@@ -37,13 +37,13 @@ struct strided {
     }
     return true;
   }
-  /// Shows, by strides of its own, what `v` shows.
+  /// Refers to the memory of `v`, with strides of its own.
   void look_at(strided const& v) noexcept {
     root = v.root;
     after = v.after;
     offset = v.offset;
   }
-  /// One element at all positions.
+  /// True if all positions are one element.
   bool uniform() const noexcept {
     for (int k = 0; k < rank; ++k)
       if (stride[k] != 0 && size[k] != 1) return false;
@@ -64,7 +64,7 @@ struct strided {
   }
 };
 
-/// The same elements with fewer axes: those of one element go, neighbours that are one run are joined.
+/// The same elements with fewer axes: axes of size 1 are dropped, contiguous neighbors are merged.
 inline strided joined(strided const& v) noexcept {
   strided r = v;
   r.rank = 0;
@@ -81,8 +81,8 @@ inline strided joined(strided const& v) noexcept {
   return r;
 }
 
-/// Sets the strides of `to`, whose sizes hold as many elements, so that it shows the elements of `from` in
-/// their order; false where no strides do.
+/// Sets the strides of `to`, whose sizes hold as many elements, to the elements of `from` in order; false if
+/// no strides do.
 inline bool reshaped(strided const& from, strided& to) noexcept {
   to.look_at(from);
   if (from.count() == 0) return to.make_contiguous(), true;
@@ -97,11 +97,11 @@ inline bool reshaped(strided const& from, strided& to) noexcept {
       left /= to.size[k--];
     }
   }
-  for (; k >= 0; --k) to.stride[k] = 0; // what is left has size 1
+  for (; k >= 0; --k) to.stride[k] = 0; // the rest has size 1
   return true;
 }
 
-/// The number of leading positions after which the elements of the view repeat.
+/// The number of leading positions after which the view's elements repeat.
 inline std::int64_t period(strided const& v) noexcept {
   int k = 0;
   while (k < v.rank && (v.stride[k] == 0 || v.size[k] == 1)) ++k;
@@ -110,8 +110,7 @@ inline std::int64_t period(strided const& v) noexcept {
   return n;
 }
 
-/// Moves `index` to the next position; false after the last one. Adds what that moves each of two strided
-/// places by.
+/// Advances `index` to the next position; false after the last one. Updates two strided offsets.
 struct odometer {
   std::int64_t index[max_rank]{};
 
@@ -142,7 +141,7 @@ inline void copy_strided(char* to, std::int64_t to_stride, char const* from, std
       std::memcpy(to + i * to_stride * bytes, from + i * from_stride * bytes, Bytes);
 }
 
-/// n elements of `bytes` each, from one line to another.
+/// Copies n elements of `bytes` each from one strided line to another.
 inline void copy_line(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride,
                       std::int64_t n, std::size_t bytes) noexcept {
   if (to_stride == 1 && from_stride == 1) std::memcpy(to, from, static_cast<std::size_t>(n) * bytes);

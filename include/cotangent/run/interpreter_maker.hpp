@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-// From the regions of a graph to the code that the interpreter runs.
+// Translates the regions of a graph to the code that the interpreter runs.
 
 namespace cotangent {
 
@@ -33,14 +33,14 @@ template <class List> step_table steps_of() noexcept {
   return steps_for<typename later<float, List>::type, double, std::int32_t, std::int64_t, bool>();
 }
 
-/// The operations that run regions. (Looked up when the template is used, as all that is described.)
+/// The control operations. (Looked up when the template is instantiated, like all descriptors.)
 template <class List> struct control_operations {
   static operation const* loop() noexcept { return info_of<typename later<op::loop, List>::type>(); }
   static operation const* case_of() noexcept { return info_of<typename later<op::case_of, List>::type>(); }
   static operation const* zero() noexcept { return info_of<typename later<op::sequence_zero, List>::type>(); }
 };
 
-/// Prepares the regions of a graph, each once, those inside before those around them.
+/// Prepares each region of a graph once, inner regions first.
 template <class List> class region_maker {
 public:
   using control = control_operations<List>;
@@ -52,7 +52,7 @@ public:
   array<region_code> codes;
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
-  array<std::int64_t> input_places, output_places;     // in its workspace; -1 where they are the caller's
+  array<std::int64_t> input_places, output_places; // in its workspace; -1 for the caller's memory
 
   region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
       : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {
@@ -61,7 +61,7 @@ public:
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
   }
 
-  /// `carried`: so many of its first outputs are the next values of a loop.
+  /// `carried`: the number of first outputs that are next values of a loop.
   std::int32_t code_of(std::int32_t region, int carried = 0) {
     region_code made = make(region, carried);
     codes.resize(codes.size() + 1);
@@ -83,7 +83,7 @@ private:
     layer_sums merged(b);
     absorb_reductions(b);
     unit_sequence const arranged(b.plan);
-    array<bool> direct; // by output: a step writes it where it belongs
+    array<bool> direct; // by output: a step writes it at its final location
     array<std::int32_t> kept;
     code.root_bytes = settle_order(b, region, direct, kept);
     interpreter_emit<interpreter_build<kernel_table>, region_maker> e(b, steps, *this);
@@ -118,18 +118,18 @@ private:
     code.marks = 8 * static_cast<std::int64_t>(base::first_argument + code.inputs + code.outputs);
     code.table_bytes = whole_lines(code.marks + e.lives.marks * static_cast<std::int64_t>(sizeof(tape::mark)));
     code.scratch_bytes = e.scratch_bytes;
-    // kernels read whole packs, up to a line beyond the last element
+    // Kernels read whole packs, up to a line beyond the last element.
     code.memory_bytes = capped_sum(code.scratch_bytes + 64, code.root_bytes);
     return code;
   }
 
-  /// The order of the graph, unless another needs less memory. Returns the bytes of values.
+  /// Selects the graph's order, unless another order needs less memory. Returns the bytes of values.
   std::int64_t settle_order(interpreter_build<kernel_table>& b, std::int32_t region, array<bool>& direct,
                             array<std::int32_t>& kept) const {
     plan_data const unordered = b.plan;
     set_order(b.plan, order_of_steps(b.plan));
     array<std::int32_t> less;
-    std::int64_t all = 0; // no order is sought for what no memory holds
+    std::int64_t all = 0; // too large for any memory: no search
     for (memory_root const& r : b.plan.roots) all = capped_sum(all, whole_lines(r.bytes));
     if (!memory_.in_order && all < INT64_MAX / 4) less = order_of_less(b, region == 0 ? memory_ : interpreter_memory{});
     std::int64_t const bytes = settle_memory(b, region, direct, kept);
@@ -155,7 +155,7 @@ private:
     if (region == 0) kept = keep_outputs(b, direct);
     return place_roots(b.plan);
   }
-  /// Inputs that lie in the workspace are there before the first step.
+  /// Inputs in the workspace are live before the first step.
   void keep_inputs(interpreter_build<kernel_table>& b) const {
     for (int k = 0; k < b.input_roots.size() && k < memory_.own_inputs.size(); ++k) {
       memory_root& r = b.plan.roots[b.input_roots[k]];
@@ -164,8 +164,8 @@ private:
       r.given = r.outside = true;
     }
   }
-  /// Outputs that lie in the workspace stay there until the end; those that no step writes there get room of their own.
-  /// Returns their roots.
+  /// Outputs in the workspace stay live until the end; those that no step writes there get memory of their
+  /// own. Returns their roots.
   array<std::int32_t> keep_outputs(interpreter_build<kernel_table>& b, array<bool> const& direct) const {
     array<std::int32_t> roots(b.outputs.size(), -1);
     for (int k = 0; k < roots.size() && k < memory_.own_outputs.size(); ++k) {
@@ -187,13 +187,13 @@ private:
     return roots;
   }
 
-  /// Results that a step writes are written to the caller's memory at once, unless that may be an argument that is still
-  /// read (never that of a region inside); the others are copied at the end.
+  /// Marks results that a step writes directly to the caller's memory. Others are copied at the end: those
+  /// whose memory may be an argument that is still read (impossible in a sub-graph).
   static array<bool> place_outputs(interpreter_build<kernel_table>& b, bool apart) {
     plan_data& p = b.plan;
     array<bool> direct(b.outputs.size(), false);
     array<reads_in_step> reads(p.roots.size());
-    std::int32_t noted = -1; // the step of which they are
+    std::int32_t noted = -1; // the step that `reads` describes
     array<std::int64_t> by_step;
     for (int k = 0; k < b.outputs.size(); ++k)
       by_step.push((b.outputs[k].root < 0 ? 0 : p.roots[b.outputs[k].root].step + std::int64_t{1}) << 32 | k);
@@ -235,12 +235,12 @@ private:
       if (step >= 0 && p.steps[step].shape >= 0 && reads[i].step != step) note_reads(p, step, reads);
       code.inputs_read.push(last_read(p, i, step, reads));
     }
-    for (int k = 0; k < b.outputs.size(); ++k) // what is copied there at the end comes after all that reads
+    for (int k = 0; k < b.outputs.size(); ++k) // outputs copied at the end are written after all reads
       code.outputs_written.push(direct[k] ? first_write(p, p.roots[b.outputs[k].root])
                                           : use_of_memory{p.order.size() + 1, 0});
   }
 
-  /// In pieces it is written from the first step on.
+  /// A non-pointwise step writes to it from its start: unit -1.
   static use_of_memory first_write(plan_data const& p, memory_root const& r) {
     if (r.step < 0) return {};
     bool const pointwise = p.steps[r.step].shape >= 0 && !p.units[r.unit].absorbed;

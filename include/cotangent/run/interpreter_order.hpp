@@ -7,11 +7,11 @@
 
 #include <cstdint>
 
-// In which order steps run.
+// The order in which steps run.
 
 namespace cotangent::detail::interpret {
 
-/// A binary heap of steps, the one that stands first in the graph on top.
+/// A binary heap of steps; the root is the first in the graph's order.
 template <class Plan> class step_heap {
   array<std::int32_t> at_;
 
@@ -43,7 +43,7 @@ private:
   }
 };
 
-/// Each step that has to run before another.
+/// Visits each pair of steps of which the first must run before the second.
 template <class Plan, class Visit> void each_step_edge(Plan const& p, Visit visit) {
   for (int s = 0; s < p.steps.size(); ++s)
     for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
@@ -56,7 +56,7 @@ template <class Plan, class Visit> void each_step_edge(Plan const& p, Visit visi
     if (p.edges[e].before != p.edges[e].after) visit(p.edges[e].before, p.edges[e].after);
 }
 
-/// An order in which the steps can run, as near to the graph's as can be.
+/// A valid order of the steps, as close to the graph's order as possible.
 template <class Plan> array<std::int32_t> order_of_steps(Plan const& p) {
   int const n = p.steps.size();
   array<std::int32_t> waits(n, 0), first(n + 1, 0), readers, order;
@@ -81,13 +81,13 @@ template <class Plan> array<std::int32_t> order_of_steps(Plan const& p) {
   return order;
 }
 
-/// Lets the steps run in that order, and notes who reads what when.
+/// Sets the order of the steps, and computes the last read of each root.
 template <class Plan> void set_order(Plan& p, array<std::int32_t> const& order) {
   int const n = p.steps.size();
   p.order = order;
   for (int k = 0; k < n; ++k) p.steps[order[k]].position = k;
   auto const touch = [&](std::int32_t root, int s, bool from_outside) {
-    for (;; root = p.roots[root].which) { // what it is a part of lives as long
+    for (;; root = p.roots[root].which) { // the enclosing root lives as long
       memory_root& r = p.roots[root];
       if (r.last < p.steps[s].position) r.last = p.steps[s].position;
       if (from_outside || r.kind == home::part) r.outside = true;
@@ -104,7 +104,7 @@ template <class Plan> void set_order(Plan& p, array<std::int32_t> const& order) 
       for (int d = at.drain; d >= 0; d = p.drains[d].next) touch(p.drains[d].to.root, s, true);
       for (int k = 0; k < at.more_count; ++k) touch(p.results[at.more + k], s, true);
       if (at.root >= 0 && p.roots[at.root].kind == home::part) touch(at.root, s, true);
-      // a result that is stored anyway needs a place also where it is only waited for
+      // A result stored by a step of its own needs memory even if it is only waited for.
       if (at.root >= 0 && p.steps[s].shape < 0) p.roots[at.root].outside = true;
       for (std::int32_t r = at.sum; r >= 0; r = p.units[r].sum) p.roots[p.units[r].root].outside = true;
     }
@@ -116,12 +116,12 @@ inline void exchange(plan_data& a, plan_data& b) {
   b = static_cast<plan_data&&>(kept);
 }
 
-/// What steps hold in the workspace, and which order of theirs needs little of it.
+/// The memory that steps hold in the workspace; input of the search for an order with a low peak.
 template <class Build> class step_memory {
   Build const& b_;
   plan_data const& p_;
-  array<std::int32_t> value_; // by root; -1: it needs no room there
-  array<std::int32_t> seen_;  // by value: the step that was told of it last
+  array<std::int32_t> value_; // by root; -1: it needs no memory there
+  array<std::int32_t> seen_; // by value: the step that last reported it
 
 public:
   peak_problem problem;
@@ -149,7 +149,7 @@ public:
     for (std::int32_t s = 0; s < problem.steps; ++s)
       for (std::int32_t u = p_.steps[s].first_unit; u >= 0; u = p_.units[u].next) add_unit(s, u);
     each_step_edge(p_, [&](std::int32_t before, std::int32_t after) { problem.edges.push({before, after}); });
-    // what takes an input's place waits for those that read it, where it does so in the graph's order
+    // A result that replaces an input waits for the input's readers, as it does in the graph's order.
     for (int k = 0; k < b.outputs.size() && k < memory.updates.size(); ++k)
       if (memory.updates[k] >= 0 && b.outputs[k].root >= 0)
         write_after_reads(p_.roots[b.outputs[k].root], b.input_roots[memory.updates[k]]);
@@ -194,7 +194,7 @@ private:
   }
 };
 
-/// An order that needs less of the workspace than the one that is set, as far as can be seen; empty: none.
+/// An order with a lower peak than the current one, if the search finds one; else empty.
 template <class Build> array<std::int32_t> order_of_less(Build const& b, interpreter_memory const& memory) {
   step_memory<Build> const m(b, memory);
   int const n = b.plan.order.size();

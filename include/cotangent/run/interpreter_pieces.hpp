@@ -7,18 +7,18 @@
 
 #include <cstdint>
 
-// Tensors that several nodes write, each through a view: who writes what of them.
+// Tensors that several nodes write, each through a view: the writers of each window.
 
 namespace cotangent::detail::interpret {
 
 class pieces {
   struct place {
-    std::int32_t root = none, window = none; // of the roots that are written in pieces, of the windows on one
+    std::int32_t root = none, window = none; // index of a root written in pieces, and of the window on it
   };
   array<place> places_; // by symbol: a root has no window
   array<symbol> roots_;
   array<window_index> index_;
-  array<array<symbol>> views_;       // by root, by window: the symbol that is written
+  array<array<symbol>> views_; // by root, by window: the symbol that is written
   array<array<std::int32_t>> steps_; // the step that writes it
 
 public:
@@ -47,14 +47,14 @@ public:
   bool any() const noexcept { return !roots_.empty(); }
   int roots() const noexcept { return roots_.size(); }
   symbol root(int r) const noexcept { return roots_[r]; }
-  /// The number of the root that a symbol is, or is a view of; none where no node writes it in pieces.
+  /// The index of the root of a symbol or view; none if no node writes it in pieces.
   std::int32_t of(graph_view const& g, symbol t) const noexcept {
     return places_.empty() ? none : places_[g.tensors[t].base == none ? t : g.tensors[t].base].root;
   }
 
   void set_step(symbol view, std::int32_t step) { steps_[places_[view].root][places_[view].window] = step; }
 
-  /// The written views that a window on root r overlaps, and the steps that write them.
+  /// Visits the written views that overlap a window on root r, and the steps that write them.
   template <class Visit> void each_view(std::int32_t r, tensor_window const& w, Visit visit) const {
     index_[r].visit(
         index_[r].ask(w), [](std::int32_t, bool) { return false; },

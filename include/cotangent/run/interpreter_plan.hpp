@@ -9,17 +9,17 @@
 
 #include <cstdint>
 
-// What the interpreter decides once: which nodes run together, in which order, and where their results live.
+// The interpreter's plan: the steps, their order, and the memory of their results.
 
 namespace cotangent {
 
-/// Who holds what an interpreter reads and writes.
+/// The owners of an interpreter's inputs and outputs.
 struct interpreter_memory {
-  bool results_apart = false; // no output will be an input unless it `may_replace` it, which saves copies
-  array<bool> own_inputs{}, own_outputs{}; // those that lie in the workspace; none where left out
-  array<std::int32_t> updates{};       // by output: the input whose place it will take, or none
-  bool in_order = false;               // steps run in the graph's order, also where another needs less memory
-  std::int64_t tile_bytes = 256 * 1024; // the most that the slots of a fused step take, down to 64 elements each
+  bool results_apart = false; // no output aliases an input unless it `may_replace` it, which saves copies
+  array<bool> own_inputs{}, own_outputs{}; // those in the workspace; empty: none
+  array<std::int32_t> updates{};           // by output: the input that it replaces, or none
+  bool in_order = false;                   // steps run in the graph's order, even if another order needs less memory
+  std::int64_t tile_bytes = 256 * 1024;    // the most that the slots of a fused step take, down to 64 elements each
 };
 
 } // namespace cotangent
@@ -32,57 +32,60 @@ enum class home : unsigned char {
   output,
   constant,
   positions,
-  part, // of another root: one run of its elements
+  part, // a contiguous part of another root
 };
 
-/// A piece of memory that something writes and others read.
+/// A range of memory with one writer.
 struct memory_root {
   home kind = home::workspace;
-  std::int32_t which = 0; // of the inputs, of the outputs; the root that this is a part of
+  std::int32_t which = 0; // index of the input or output; or the enclosing root
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
-  std::int32_t unit = -1;   // that writes it; -1: it is there from the beginning
+  std::int32_t unit = -1; // that writes it; -1: it is live from the start
   std::int32_t step = -1;   // of that unit
   std::int32_t stage = -1;  // of that step
-  std::int32_t last = -1;   // the position of the last step that reads it
-  std::int32_t first = -2;  // the position from which on it has a place in the workspace; -2: it has none of its own
-  bool outside = false;     // read by another step than the one that writes it
-  bool given = false;       // in the workspace before the first step
-  bool begins = false;      // a part of it is
-  bool at_end = false;      // written in the workspace after the last step
-  std::int32_t pieces = -1; // the number of what is written in pieces, where it is that
-  std::int64_t offset = 0;  // in the workspace, in the constants, in what it is a part of
+  std::int32_t last = -1; // the position of the last step that reads it
+  // the position from which on it has memory in the workspace; -2: it has none of its own
+  std::int32_t first = -2;
+  bool outside = false; // read by a step other than its writer
+  bool given = false; // in the workspace before the first step
+  bool begins = false; // a part of it is in the workspace before the first step
+  bool at_end = false; // written in the workspace after the last step
+  std::int32_t pieces = -1; // its index in `pieces` if it is written in pieces
+  std::int64_t offset = 0; // in the workspace, in the constants, or in the enclosing root
 };
 
-/// A node at work, or a copy of a view into contiguous memory.
+/// A node to execute, or a copy of a view to contiguous memory.
 struct unit {
   std::int32_t node = -1; // -1: a copy
   std::int32_t first = 0; // operands, in the plan's views
   std::int32_t count = 0;
   std::int32_t root = -1; // its result
   std::int32_t step = -1;
-  std::int32_t next = -1;  // of the same step
-  std::int32_t drain = -1; // what it writes besides: into views that are not one run, by the plan's drains
+  std::int32_t next = -1; // in the same step
+  std::int32_t drain = -1; // its further destinations, non-contiguous views: the first of the plan's drains
   std::int32_t sum =
-      -1; // a unit that reduces its result to one element while it is made; and so on from that one
-  bool absorbed = false; // into the step of what it reduces
-  std::int32_t more = 0; // further results of what runs regions, in the plan's results
+      // the unit that reduces its result to one element while it is computed; the list continues from that
+      // unit
+      -1;
+  bool absorbed = false; // into the step of its operand
+  std::int32_t more = 0; // further results of control nodes, in the plan's results
   std::int32_t more_count = 0;
 };
 
-/// A copy of a result, as soon as it is there, to where it stands in a root that is written in pieces.
+/// A copy of a result, as soon as it is computed, to its window in a root that is written in pieces.
 struct drain {
   strided to;
   std::int32_t next = -1; // of the same unit
-  std::int32_t turn = 0;  // above 0: adds to what is there, in this order within a tile
+  std::int32_t turn = 0; // above 0: adds to the old value, in this order within a tile
 };
 
-/// A step that has to run before another for what it writes in pieces.
+/// A dependency between steps, due to pieces.
 struct step_edge {
   std::int32_t before = -1, after = -1;
 };
 
-/// What the readers of a view wait for besides what it shows: see op::after.
+/// A value that the readers of a view wait for without reading it: see op::after.
 struct barrier {
   strided of;
   bool direct = false; // the result of an elementwise unit itself
@@ -92,9 +95,9 @@ struct barrier {
 
 struct planned_step {
   std::int32_t first_unit = -1, last_unit = -1;
-  std::int32_t key = 0; // where it stands in the graph
+  std::int32_t key = 0; // its position in the graph's order
   std::int32_t stage = 0;
-  std::int32_t shape = -1; // elementwise steps: of all their units
+  std::int32_t shape = -1; // elementwise steps: the shape of all their units
   std::int32_t position = -1;
 };
 
@@ -111,15 +114,15 @@ struct plan_data {
   std::int64_t tile_bytes = 0; // see `interpreter_memory`
 
   strided const& operand(unit const& u, int k) const { return views[u.first + k]; }
-  /// The root whose memory it is.
+  /// The outermost root that encloses it.
   std::int32_t whole(std::int32_t root) const {
     while (roots[root].kind == home::part) root = roots[root].which;
     return root;
   }
 };
 
-/// The last unit of a step that reads a root, and whether all read it position by position: then that unit
-/// may write its result over it, if no later step reads it.
+/// The last unit of a step that reads a root, and whether all its reads are pointwise: then that unit may
+/// overwrite the root, if no later step reads it.
 struct reads_in_step {
   std::int32_t step = -1, last_unit = -1;
   bool pointwise = true;
@@ -134,20 +137,21 @@ template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads
       bool const pointwise = v.contiguous() && v.offset == 0 && v.count() == p.roots[v.root].elements;
       r = {s, u, pointwise && (r.step != s || r.pointwise)};
       for (std::int32_t whole = v.root;
-           p.roots[whole].kind == home::part;) { // what it is a part of is read as well
+           p.roots[whole].kind == home::part;) { // enclosing roots are read as well
         whole = p.roots[whole].which;
         reads[whole] = {s, u, false};
       }
     }
 }
 
-/// Which roots share a place because one is written over another, and from when to when each place is needed.
+/// Assigns memory to roots: which roots share memory because one overwrites another, and each location's live
+/// range.
 template <class Plan> class root_places {
   Plan& p_;
   array<reads_in_step> reads_;
-  array<array<std::int32_t>> dies_; // by position: what no later step reads
+  array<array<std::int32_t>> dies_; // by position: the roots that no later step reads
   array<std::int32_t> place_;       // by root
-  array<bool> taken_;               // by root: something is written over it
+  array<bool> taken_; // by root: another root overwrites it
   array<lifetime> places_;
 
 public:
@@ -165,7 +169,7 @@ public:
       if (p.roots[r].kind == home::workspace && p.roots[r].at_end) take(r, p.order.size());
   }
 
-  /// Gives every root its offset, and returns the bytes that all need.
+  /// Assigns an offset to every root; returns the total bytes.
   std::int64_t settle() {
     arena const a = plan_arena(places_);
     for (int r = 0; r < p_.roots.size(); ++r)
@@ -181,7 +185,7 @@ private:
     std::int64_t const bytes = whole_lines(m.bytes);
     place_[root] = places_.push({position, m.last < position ? position : m.last, bytes == 0 ? 64 : bytes});
   }
-  /// Of something that is written in pieces.
+  /// Allocates a root that is written in pieces.
   void take_whole(std::int32_t root, std::int32_t position) {
     root = p_.whole(root);
     if (p_.roots[root].kind == home::workspace) take(root, position);
@@ -203,7 +207,7 @@ private:
       if (!in_place || !overwrite(u, position)) take(at.root, position);
     }
   }
-  /// Lets unit u write over something that it or a unit before it reads last: its own operands first.
+  /// Lets unit u overwrite a root that it or an earlier unit reads last; its own operands are tried first.
   bool overwrite(std::int32_t u, std::int32_t position) {
     unit const& at = p_.units[u];
     for (int k = 0; k < at.count; ++k)
@@ -228,7 +232,7 @@ private:
   }
 };
 
-/// Gives every root of the workspace its offset, and returns the bytes that all need.
+/// Assigns an offset to every root of the workspace; returns the total bytes.
 template <class Plan> std::int64_t place_roots(Plan& p) { return root_places<Plan>(p).settle(); }
 
 } // namespace cotangent::detail::interpret
