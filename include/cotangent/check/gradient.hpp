@@ -28,10 +28,10 @@ struct check_options {
 struct gradient_check {
   bool passed = true;
   double worst = -1;         // the largest error
-  int argument = -1; // the location: the argument (-1: along a direction, against forward mode),
+  int argument = -1;         // the location: the argument (-1: along a direction, against forward mode),
   std::int64_t element = -1; // counted through the argument's leaves
-  double gradient = 0; // the derivative by backward
-  double expected = 0; // the derivative by central differences, or by forward mode
+  double gradient = 0;       // the derivative by backward
+  double expected = 0;       // the derivative by central differences, or by forward mode
   double step = 0, tolerance = 0;
 
   explicit operator bool() const noexcept { return passed; }

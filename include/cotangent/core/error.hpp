@@ -69,9 +69,9 @@ struct memory_error : error {
 enum class status : unsigned char {
   ok,
   index_out_of_range,  // the index was clamped
-  size_mismatch, // one name with two sizes; or a size that differs from the extent
-  overlap, // a result partly overlaps an argument
-  null_argument, // a null view
+  size_mismatch,       // one name with two sizes; or a size that differs from the extent
+  overlap,             // a result partly overlaps an argument
+  null_argument,       // a null view
   workspace_too_small, // or misaligned
   out_of_memory,
   not_finite, // found by a requested check

@@ -13,7 +13,7 @@ namespace cotangent {
 
 /// Names and options of a drawing that the graph does not contain.
 struct dot_options {
-  char const* const* inputs = nullptr; // a name for each input, or null
+  char const* const* inputs = nullptr;  // a name for each input, or null
   char const* const* outputs = nullptr; // a name for each output, or null
   /// The number of outputs that are values; the others are gradients. Nodes that only gradients need are
   /// drawn as the adjoint part.
@@ -30,13 +30,13 @@ namespace detail::dots {
 struct marks {
   array<bool> runs;         // by node: it is drawn
   array<bool> forward;      // by node: a value needs it
-  array<std::int32_t> box; // by node: the first node of its box
+  array<std::int32_t> box;  // by node: the first node of its box
   array<std::int32_t> next; // by node: the next node in its box
-  array<bool> used; // by symbol: it has a reader, or a view of it has
-  array<bool> written; // by symbol: written through views
-  array<bool> drawn; // by symbol: a view, or a tensor written through views
+  array<bool> used;         // by symbol: it has a reader, or a view of it has
+  array<bool> written;      // by symbol: written through views
+  array<bool> drawn;        // by symbol: a view, or a tensor written through views
   array<bool> zero_filled;  // by symbol
-  array<symbol> list; // the drawn symbols
+  array<symbol> list;       // the drawn symbols
   array<symbol> stands_for; // by symbol: for an input of a condition, the same input of the body
   bool has_views = false, has_tape = false;
 

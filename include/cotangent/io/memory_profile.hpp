@@ -36,8 +36,8 @@ class plan_profile {
   graph_view g_;
   plan const& p_;
   std::vector<std::int64_t> sizes_; // of the extents, then derived sizes
-  array<symbol> made_; // by buffer: the first value stored in it
-  array<std::int32_t> values_; // by buffer: the number of values stored in it
+  array<symbol> made_;              // by buffer: the first value stored in it
+  array<std::int32_t> values_;      // by buffer: the number of values stored in it
 
 public:
   profile made;

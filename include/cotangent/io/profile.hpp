@@ -38,8 +38,8 @@ struct profile {
   };
   /// A buffer of the workspace: at byte `offset`, live from step `first` to step `last`.
   struct piece {
-    std::string what; // the operation that computes it
-    std::string name; // the user's name of its tensor
+    std::string what;  // the operation that computes it
+    std::string name;  // the user's name of its tensor
     std::string shape; // "float [3, 4]"
     place where;
     std::int64_t offset = 0, bytes = 0;
@@ -47,9 +47,9 @@ struct profile {
     bool value = true; // else scratch memory of steps
   };
   struct step {
-    std::string what; // its operations
+    std::string what;  // its operations
     place where;
-    std::int64_t live = 0; // bytes of the workspace that are live while it runs
+    std::int64_t live = 0;    // bytes of the workspace that are live while it runs
     // indices into `profile::regions` of the sub-graphs that it runs: the body of a loop, branches
     std::vector<int> regions;
   };

@@ -19,7 +19,7 @@ class live_bytes {
   std::vector<edge> edges_;
   // A segment tree over the intervals between the addresses at which pieces begin or end.
   std::vector<std::int64_t> at_;
-  std::vector<int> covers_; // by tree node: the number of pieces that cover all of it
+  std::vector<int> covers_;           // by tree node: the number of pieces that cover all of it
   std::vector<std::int64_t> covered_; // by tree node: bytes covered
 
 public:

@@ -26,7 +26,7 @@ class profile_picture {
                                                    "#edc948", "#76b7b2", "#ff9da7", "#9c755f",
                                                    "#86bc86", "#d4a6c8", "#a0cbe8", "#d7b5a6"};
   std::string text_;
-  double from_ = 0; // the upper edge of the drawn part
+  double from_ = 0;    // the upper edge of the drawn part
   double height = 400; // of the range of addresses
 
 public:

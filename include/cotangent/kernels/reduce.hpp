@@ -20,7 +20,7 @@ struct reduce_shape {
       // in the operand: from one kept row to the next; for columns, from one element of a column to the next
       0;
   std::int64_t to_step = 1;   // in the result, from row to row
-  bool first = true; // assign; else combine with the old value
+  bool first = true;          // assign; else combine with the old value
   void const* self = nullptr; // user data of the table's builder
 };
 

@@ -275,10 +275,10 @@ constexpr void conv2d_image::adjoint(adjoint_rule& r) {
 /// Options of a convolution: `{.stride = 2, .padding = {1, 0}}`. One number sets both axes.
 struct convolution {
   two stride = 1;
-  two padding = 0; // rows above and columns to the left that are zero
+  two padding = 0;      // rows above and columns to the left that are zero
   two padding_end = -1; // the same below and to the right; equal to `padding` if omitted
-  two dilation = 1; // the distance between taps
-  int groups = 1; // the number of independent parts of the channels and of the results
+  two dilation = 1;     // the distance between taps
+  int groups = 1;       // the number of independent parts of the channels and of the results
 
   constexpr bool operator==(convolution const&) const = default;
 };

@@ -277,8 +277,8 @@ constexpr void avg_pool2d::adjoint(adjoint_rule& r) {
 /// Options of a pooling: `{.window = 3, .stride = 2, .padding = 1}`. One number sets both axes.
 struct pooling {
   two window = 2;
-  two stride = 0; // equal to `window` if omitted: adjacent windows
-  two padding = 0; // rows above and columns to the left that do not count
+  two stride = 0;       // equal to `window` if omitted: adjacent windows
+  two padding = 0;      // rows above and columns to the left that do not count
   two padding_end = -1; // the same below and to the right; equal to `padding` if omitted
 
   constexpr bool operator==(pooling const&) const = default;

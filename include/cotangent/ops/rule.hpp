@@ -23,9 +23,9 @@ struct rule {
 /// Input: the cotangents of the results. Output: the contributions to those of the wanted operands, set by
 /// `give`.
 struct adjoint_rule : rule {
-  symbol const* cotangent; // of the results; `none` if no cotangent arrived
+  symbol const* cotangent;          // of the results; `none` if no cotangent arrived
   bool const* wanted_operand;       // by position
-  symbol* given; // by position: the arguments of `give`
+  symbol* given;                    // by position: the arguments of `give`
   constexpr term dy(int k = 0) const noexcept { return {&b, cotangent[k]}; }
   constexpr bool wanted(int k) const noexcept { return wanted_operand[k]; }
   constexpr void give(int k, term dx) noexcept { given[k] = dx.id; }

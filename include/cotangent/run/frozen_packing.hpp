@@ -13,7 +13,7 @@ namespace cotangent {
 template <int Buffers> struct frozen_packing {
   detail::pool<std::int64_t, Buffers> offsets; // packed offsets
   std::int64_t bytes = 0;                      // of all buffers
-  bool packed = false; // else buffers lie in the slots of the plan, one after another
+  bool packed = false;                         // else buffers lie in the slots of the plan, one after another
 };
 
 /// The offsets of the buffers of the plan of `Stage`, if its sizes are constants: a constant evaluation of

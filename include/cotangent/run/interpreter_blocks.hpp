@@ -46,8 +46,8 @@ private:
   static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
   segment_uses<Build> uses_;
   std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
-  std::int32_t now_ = 0; // the position in the order
-  int last_ = -1; // the number of steps after the last one that computes was added
+  std::int32_t now_ = 0;                             // the position in the order
+  int last_ = -1;           // the number of steps after the last one that computes was added
   bool last_takes_ = false; // true if that step takes an entry
   spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
 

@@ -28,7 +28,7 @@ template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
   std::int64_t scratch_bytes = 0;
-  array<std::int64_t> step_scratch; // by position: the step's scratch bytes
+  array<std::int64_t> step_scratch;  // by position: the step's scratch bytes
   array<kept_region> regions_of_step; // the sub-graphs that steps run
   array<kept_tape> tapes_of_step;
   record_lives<Build, typename Regions::control> const lives;

@@ -33,12 +33,12 @@ private:
 
   struct piece {
     std::int32_t drain = -1, unit = -1; // a drain of the plan and its unit; or else
-    std::int32_t part = -1; // a root that is a part of this one
+    std::int32_t part = -1;             // a root that is a part of this one
   };
   struct layer {
     std::int32_t root = -1;
     array<piece> pieces;
-    moment last = 0; // when the last of them is written
+    moment last = 0;        // when the last of them is written
     std::int32_t join = -1; // a step after all of them
     std::int32_t step =
         -1; // the elementwise step that wrote last, and its turn; -1: several steps, or none
@@ -55,8 +55,8 @@ private:
   array<std::int32_t> layer_of_, reads_; // by root
   array<replaced> now_;                  // by root
   array<bool> gone_;                     // by unit
-  bool merged_ = false, alone_ = false; // alone_: the current layer has one piece
-  element type_ = element::float64; // of the current layers
+  bool merged_ = false, alone_ = false;  // alone_: the current layer has one piece
+  element type_ = element::float64;      // of the current layers
 
   bool is_elementwise(std::int32_t step) const { return step >= 0 && p_.steps[step].shape >= 0; }
   moment moment_of_step(std::int32_t step) const { return step < 0 ? 0 : moment_of(p_.steps[step].stage); }

@@ -52,7 +52,7 @@ public:
   array<region_code> codes;
   failure failed;
   array<std::int64_t> input_elements, output_elements; // of the graph itself
-  array<std::int64_t> input_places, output_places; // in its workspace; -1 for the caller's memory
+  array<std::int64_t> input_places, output_places;     // in its workspace; -1 for the caller's memory
 
   region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
       : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {

@@ -121,7 +121,7 @@ template <class Build> class step_memory {
   Build const& b_;
   plan_data const& p_;
   array<std::int32_t> value_; // by root; -1: it needs no memory there
-  array<std::int32_t> seen_; // by value: the step that last reported it
+  array<std::int32_t> seen_;  // by value: the step that last reported it
 
 public:
   peak_problem problem;

@@ -18,7 +18,7 @@ class pieces {
   array<place> places_; // by symbol: a root has no window
   array<symbol> roots_;
   array<window_index> index_;
-  array<array<symbol>> views_; // by root, by window: the symbol that is written
+  array<array<symbol>> views_;       // by root, by window: the symbol that is written
   array<array<std::int32_t>> steps_; // the step that writes it
 
 public:

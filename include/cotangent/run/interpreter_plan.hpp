@@ -17,9 +17,9 @@ namespace cotangent {
 struct interpreter_memory {
   bool results_apart = false; // no output aliases an input unless it `may_replace` it, which saves copies
   array<bool> own_inputs{}, own_outputs{}; // those in the workspace; empty: none
-  array<std::int32_t> updates{};           // by output: the input that it replaces, or none
-  bool in_order = false;                   // steps run in the graph's order, even if another order needs less memory
-  std::int64_t tile_bytes = 256 * 1024;    // the most that the slots of a fused step take, down to 64 elements each
+  array<std::int32_t> updates{};       // by output: the input that it replaces, or none
+  bool in_order = false;               // in the graph's order, even if another needs less memory
+  std::int64_t tile_bytes = 256 * 1024;    // the most that slots of a fused step take; at least 64 elements each
 };
 
 } // namespace cotangent
@@ -41,18 +41,18 @@ struct memory_root {
   std::int32_t which = 0; // index of the input or output; or the enclosing root
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
-  std::int32_t unit = -1; // that writes it; -1: it is live from the start
+  std::int32_t unit = -1;   // that writes it; -1: it is live from the start
   std::int32_t step = -1;   // of that unit
   std::int32_t stage = -1;  // of that step
-  std::int32_t last = -1; // the position of the last step that reads it
+  std::int32_t last = -1;   // the position of the last step that reads it
   // the position from which on it has memory in the workspace; -2: it has none of its own
   std::int32_t first = -2;
-  bool outside = false; // read by a step other than its writer
-  bool given = false; // in the workspace before the first step
-  bool begins = false; // a part of it is in the workspace before the first step
-  bool at_end = false; // written in the workspace after the last step
+  bool outside = false;     // read by a step other than its writer
+  bool given = false;       // in the workspace before the first step
+  bool begins = false;      // a part of it is in the workspace before the first step
+  bool at_end = false;      // written in the workspace after the last step
   std::int32_t pieces = -1; // its index in `pieces` if it is written in pieces
-  std::int64_t offset = 0; // in the workspace, in the constants, or in the enclosing root
+  std::int64_t offset = 0;  // in the workspace, in the constants, or in the enclosing root
 };
 
 /// A node to execute, or a copy of a view to contiguous memory.
@@ -62,7 +62,7 @@ struct unit {
   std::int32_t count = 0;
   std::int32_t root = -1; // its result
   std::int32_t step = -1;
-  std::int32_t next = -1; // in the same step
+  std::int32_t next = -1;  // in the same step
   std::int32_t drain = -1; // its further destinations, non-contiguous views: the first of the plan's drains
   std::int32_t sum =
       // the unit that reduces its result to one element while it is computed; the list continues from that
@@ -76,8 +76,8 @@ struct unit {
 /// A copy of a result, as soon as it is computed, to its window in a root that is written in pieces.
 struct drain {
   strided to;
-  std::int32_t next = -1; // of the same unit
-  std::int32_t turn = 0; // above 0: adds to the old value, in this order within a tile
+  std::int32_t next = -1;  // of the same unit
+  std::int32_t turn = 0;  // above 0: adds to the old value, in this order within a tile
 };
 
 /// A dependency between steps, due to pieces.
@@ -151,7 +151,7 @@ template <class Plan> class root_places {
   array<reads_in_step> reads_;
   array<array<std::int32_t>> dies_; // by position: the roots that no later step reads
   array<std::int32_t> place_;       // by root
-  array<bool> taken_; // by root: another root overwrites it
+  array<bool> taken_;               // by root: another root overwrites it
   array<lifetime> places_;
 
 public:

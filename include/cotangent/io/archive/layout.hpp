@@ -78,7 +78,7 @@ struct place_in_file {
 
 struct file_layout {
   std::map<std::string, std::string> texts; // __metadata__
-  std::vector<place_in_file> tensors; // in the order of the file
+  std::vector<place_in_file> tensors;       // in the order of the file
   std::string_view data;
 };
 
