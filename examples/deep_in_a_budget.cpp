@@ -56,9 +56,9 @@ public:
     }
     loss_ = ct::mean(ct::square(h - y_));
     auto const step =
-        g_.minimise(loss_, ct::sgd{.rate = .2, .momentum = 0}, {weights_.begin(), weights_.end()});
+        g_.minimize(loss_, ct::sgd{.learning_rate = .2, .momentum = 0}, {weights_.begin(), weights_.end()});
     program =
-        g_.compile({loss_}, {}, {.exact = false, .updates = step.updates, .own_memory = false, .fit = bytes});
+        g_.compile({loss_}, {}, {.exact = false, .updates = step.updates, .own_memory = false, .memory_budget = bytes});
     // [/network]
     values.reserve(layers);
     for (int k = 0; k < layers; ++k)
@@ -81,7 +81,7 @@ struct written_step {
     std::vector<float> const x = wave(batch * width, .37f), y = wave(batch * width, .11f);
     // [within]
     ct::dynamic::eager e;
-    e.keep_within(bytes);
+    e.set_memory_limit(bytes);
     e.on_free([&](std::int64_t freed) { most = std::max(most, e.live().bytes + freed); });
     std::vector<ct::dynamic::variable<float>> weights;
     auto h = e.constant(x, {batch, width});
@@ -91,11 +91,11 @@ struct written_step {
     }
     auto const loss = ct::mean(ct::square(h - e.constant(y, {batch, width})));
     e.backward(loss);
-    again = e.computed_again(); // operations, since their elements went
+    again = e.recompute_count(); // operations, since their elements went
     // [/within]
     results.push_back(loss.item());
     for (auto const& w : weights) {
-      auto const d = w.gradient().value();
+      auto const d = w.grad().value();
       results.insert(results.end(), d.data(), d.data() + width * width);
     }
   }

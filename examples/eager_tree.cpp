@@ -44,12 +44,12 @@ int main() {
   // [learn]
   ct::dynamic::eager e;
   auto left = e.parameter(0.1), right = e.parameter(0.1);
-  ct::dynamic::trainer descent(ct::adam{.rate = 0.02}, {left, right});
+  ct::dynamic::trainer descent(ct::adam{.learning_rate = 0.02}, {left, right});
   for (int k = 0; k < 600; ++k) {
     auto const sample = grow(random, 4);
     double const wanted = value_of<ct::dynamic::variable<double>>(*sample, 0.75, -0.5).item();
     auto const loss = ct::square(value_of(*sample, left, right) - wanted);
-    if (loss.tracked()) descent.minimise(e, loss); // a leaf alone has nothing to teach
+    if (loss.tracked()) descent.minimize(e, loss); // a leaf alone has nothing to teach
   }
   // [/learn]
   std::printf("left %.4f (0.75), right %.4f (-0.5); %lld operations are still recorded\n", left.item(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Training is interrupted: the graph, its parameters, what the optimiser remembers and its steps go to a file. Another program,
+// Training is interrupted: the graph, its parameters, what the optimizer remembers and its steps go to a file. Another program,
 // which knows nothing of the network, reads the file and trains on. Both arrive at the same bits as training that was never
 // interrupted.
 #include <cotangent/cotangent.hpp>
@@ -44,11 +44,11 @@ void train(std::filesystem::path const& file, int steps) {
              w2 = g.parameter<double>("w2", {16, 1});
   auto const hidden = ct::tanh(ct::matmul(x, w1) + b1);
   auto const loss = ct::mean(ct::square(ct::matmul(hidden, w2) - y));
-  auto const step = g.minimise(loss, ct::sgd{.rate = .05, .momentum = .9}, {w1, b1, w2});
+  auto const step = g.minimize(loss, ct::sgd{.learning_rate = .05, .momentum = .9}, {w1, b1, w2});
 
   memory m;
   m.values.reserve(step.updates.size());
-  for (auto const& u : step.updates) { // parameters, and what the optimiser remembers of each
+  for (auto const& u : step.updates) { // parameters, and what the optimizer remembers of each
     auto const t = u.of.as<double>();
     auto& v = m.values.emplace_back(static_cast<std::size_t>(t.size()));
     bool const is_parameter = t.id() == w1.id() || t.id() == b1.id() || t.id() == w2.id();

@@ -5,7 +5,7 @@
 #include "formula.hpp"
 
 #include <cotangent/trace/convolution.hpp>
-#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/memory_budget.hpp>
 #include <cotangent/trace/mirror.hpp>
 #include <cotangent/trace/network.hpp>
 #include <cotangent/trace/random.hpp>
@@ -103,7 +103,8 @@ inline constexpr std::tuple two_operands{
              [](dual x, dual y, dual p) { return ((x + y + p + y) * x - 0.5) / p; }},
     function{"pow", [](auto, auto y, auto p) { return ct::pow(p, y); },
              [](dual, dual y, dual p) { return pow(p, y); }},
-    function{"binary_cross_entropy", [](auto x, auto y, auto) { return ct::binary_cross_entropy(x, y); },
+    function{"binary_cross_entropy_with_logits",
+             [](auto x, auto y, auto) { return ct::binary_cross_entropy_with_logits(x, y); },
              [](dual x, dual y, dual) { return y * log(1. + exp(-x)) + (1. - y) * log(1. + exp(x)); }},
     function{"min", [](auto x, auto y, auto) { return ct::min(x, y); },
              [](dual x, dual y, dual) { return x < y ? x : y; }},
@@ -175,7 +176,8 @@ inline constexpr std::tuple transformations{
                return ct::checkpoint_sequence(std::tuple(g, g), {.segments = 0, .recursive = true})(z);
              },
              [](dual x, dual y, dual) { return exp(exp(sin(sin(sin(x * y) * x) * y))); }},
-    function{"fit", [](auto x, auto, auto) { return ct::fit<4096>([](auto z) { return z * z; })(x); },
+    function{"memory_budget",
+             [](auto x, auto, auto) { return ct::memory_budget<4096>([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
     function{"mirror", [](auto x, auto, auto) { return ct::mirror<>([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},

@@ -340,12 +340,12 @@ private:
     dimensions const& d = g_.shape(g_.result(what));
     for (std::int64_t i = 0; i < count(d); ++i) write(a.buffer, i, y[static_cast<int>(i)]);
   }
-  /// A matrix product takes one distance only: either neighbours in a row or neighbours in a column stand side by side.
+  /// A matrix product takes one distance only: either neighbors in a row or neighbors in a column stand side by side.
   void check_matrix(cotangent::access const& a, dimensions const& d) {
     bool const by_columns = a.stride[1] != 1 && d.size[1] != 1;
     std::int64_t const near = value(a.stride[by_columns ? 0 : 1]), far = value(a.stride[by_columns ? 1 : 0]);
     std::int64_t const n = d.size[by_columns ? 0 : 1], m = d.size[by_columns ? 1 : 0];
-    if (n > 1 && near != 1) say("a matrix whose neighbours do not stand side by side");
+    if (n > 1 && near != 1) say("a matrix whose neighbors do not stand side by side");
     if (m > 1 && far < n) say("a matrix whose lines overlap", far, n);
   }
 };

@@ -148,7 +148,7 @@ def self_test():
         path.parent.mkdir(parents=True)
         path.write_text("#pragma once\n")
         if len(check(pathlib.Path(folder))) != 2:
-            return ["a header without licence and guard was not noticed"]
+            return ["a header without license and guard was not noticed"]
     return []
 
 

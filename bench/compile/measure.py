@@ -156,7 +156,7 @@ def draw(results):
     low_seconds = min(p["seconds"] for _, points in lines for p in points) / 1.3
     x = lambda n: left + (width - left) * math.log(n) / math.log(2000)
     y = lambda s: height - bottom - (height - bottom - 40) * math.log(s / low_seconds) / math.log(top_seconds / low_seconds)
-    colours = ["#06c", "#39f", "#9cf", "#c60", "#f93", "#fc9", "#393", "#6c6", "#999"]
+    colors = ["#06c", "#39f", "#9cf", "#c60", "#f93", "#fc9", "#393", "#6c6", "#999"]
     svg = [f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width + right} {height}' width='{width + right}' height='{height}'>",
            "<style>text{font:12px sans-serif;fill:#333}.title{font:bold 15px sans-serif}.tick{stroke:#ddd}</style>",
            "<rect width='100%' height='100%' fill='white'/>",
@@ -169,13 +169,13 @@ def draw(results):
             svg.append(f"<line x1='{left}' x2='{width}' y1='{y(s):.1f}' y2='{y(s):.1f}' class='tick'/>"
                        f"<text x='{left - 8}' y='{y(s) + 4:.1f}' text-anchor='end'>{s:g}</text>")
     for k, (label, points) in enumerate(lines):
-        colour = colours[k % len(colours)]
+        color = colors[k % len(colors)]
         path = " ".join(f"{x(p['nodes']):.1f},{y(p['seconds']):.1f}" for p in points)
-        svg.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2'/>")
-        svg += [f"<circle cx='{x(p['nodes']):.1f}' cy='{y(p['seconds']):.1f}' r='3.5' fill='{colour}'>"
+        svg.append(f"<polyline points='{path}' fill='none' stroke='{color}' stroke-width='2'/>")
+        svg += [f"<circle cx='{x(p['nodes']):.1f}' cy='{y(p['seconds']):.1f}' r='3.5' fill='{color}'>"
                 f"<title>{p['nodes']} nodes, {p['seconds']} s, {p['megabytes']} MB</title></circle>" for p in points]
         svg.append(f"<text x='{width + 22}' y='{60 + 18 * k}'>{label}</text>"
-                   f"<rect x='{width + 8}' y='{51 + 18 * k}' width='9' height='9' fill='{colour}'/>")
+                   f"<rect x='{width + 8}' y='{51 + 18 * k}' width='9' height='9' fill='{color}'/>")
     svg.append(f"<text x='{left}' y='{height - 10}'>{results['processor']}, {results['date']}</text></svg>")
     return "\n".join(svg) + "\n"
 

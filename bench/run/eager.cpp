@@ -70,7 +70,7 @@ void measure_gradient(bench::suite& suite, std::ptrdiff_t n) {
   c.hand = {fixed};
   auto const r = std::make_shared<recorded>(x.data(), n, true);
   c.ours = {bench::named("eager", [r, n, to = dx.data()] {
-    auto const d = r->e.gradient({summed(r->x)}, {r->x});
+    auto const d = r->e.grad({summed(r->x)}, {r->x});
     std::memcpy(to, d.front().value().data(), static_cast<std::size_t>(n) * sizeof(double));
   })};
   suite.run(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// The backward pass of layer normalisation: sum(dy * (gamma * normalised(x) + beta)), rows of [128, 512], with the
+// The backward pass of layer normalization: sum(dy * (gamma * normalized(x) + beta)), rows of [128, 512], with the
 // gradients in x, gamma and beta.
 #include "hand.hpp"
 #include "harness.hpp"
@@ -44,7 +44,7 @@ COTANGENT_INLINE T row_squares(T const* x, T mean) {
   return simd::sum<V>((s[0] + s[1]) + (s[2] + s[3]));
 }
 
-// Several rows at a time, so that the column sums are read and written once for all of them. Normalised values are
+// Several rows at a time, so that the column sums are read and written once for all of them. Normalized values are
 // x a + b; dx is dy gamma a + x p + q.
 template <int Rows, class T, std::ptrdiff_t R, std::ptrdiff_t C>
 void by_hand(arrays<T> const& g) {
@@ -109,9 +109,9 @@ void loops(arrays<T> const& g, std::ptrdiff_t rows, std::ptrdiff_t columns) {
 }
 
 inline constexpr auto layer_norm = [](auto x, auto gamma, auto beta, auto dy) {
-  auto const centred = x - ct::mean(x, ct::axes<1>, ct::keep);
-  auto const variance = ct::mean(ct::square(centred), ct::axes<1>, ct::keep);
-  return ct::sum(dy * (gamma * (centred / ct::sqrt(variance + epsilon)) + beta));
+  auto const centered = x - ct::mean(x, ct::axes<1>, ct::keep);
+  auto const variance = ct::mean(ct::square(centered), ct::axes<1>, ct::keep);
+  return ct::sum(dy * (gamma * (centered / ct::sqrt(variance + epsilon)) + beta));
 };
 
 template <class T, std::ptrdiff_t R, std::ptrdiff_t C>

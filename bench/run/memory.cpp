@@ -72,7 +72,7 @@ struct deep_digits {
   }
   ct::dynamic::program within(std::int64_t bytes) {
     ct::dynamic::compile_options options;
-    options.fit = bytes;
+    options.memory_budget = bytes;
     auto p = g.compile(results, {}, options);
     for (std::size_t k = 0; k < inputs.size(); ++k) p.bind(inputs[k], flat(data[k]));
     p.bind(labels, ct::view<std::int32_t, "n">(images.labels.data(), images.labels.size()));
@@ -133,12 +133,12 @@ public:
       for (std::size_t j = 0; j < values.size(); ++j)
         values[j] = .1f * static_cast<float>((j * 37 + static_cast<std::size_t>(k) * 11) % 101 - 50) / 50.f;
       parameters_.push_back(e_.parameter(values, {width, width}));
-      parameters_.back().keep_gradient(ct::dynamic::gradients::last);
+      parameters_.back().retain_grad(ct::dynamic::gradients::last);
     }
     own_ = e_.live().bytes;
   }
   void run() {
-    for (auto& p : parameters_) p.clear_gradient();
+    for (auto& p : parameters_) p.clear_grad();
     auto const y = forward();
     e_.backward(y);
     loss = y.item();
@@ -149,9 +149,9 @@ public:
     return e_.live().bytes - own_;
   }
   /// So many bytes for that, besides the parameters and their gradients.
-  void keep_within(std::int64_t bytes) { e_.keep_within(2 * own_ + bytes); }
+  void set_memory_limit(std::int64_t bytes) { e_.set_memory_limit(2 * own_ + bytes); }
   void copy_gradient(std::size_t k, float* to) const {
-    auto const d = parameters_[k].gradient().value();
+    auto const d = parameters_[k].grad().value();
     std::memcpy(to, d.data(), sizeof(float) * static_cast<std::size_t>(width * width));
   }
   static constexpr std::ptrdiff_t count = width * width;
@@ -194,7 +194,7 @@ bench::entry const written("in a budget, eager", [](bench::suite& suite) {
   for (int const part : {1, 2, 3, 4, 6, 8}) {
     if (suite.quick() && part != 2) continue;
     auto const less = std::make_shared<written_layers>();
-    less->keep_within(kept / part);
+    less->set_memory_limit(kept / part);
     require_equal_bits(*all, *less);
     bench::comparison c{name, "float", std::to_string((100 + part / 2) / part) + " %", kept / part, {}, {},
                         {},   {}};

@@ -198,7 +198,7 @@ bool write_svg(std::string const& path, std::vector<measurement> const& all) {
 // Of the cases in a budget: time over memory, both as parts of what it takes to keep all.
 bool write_curve(std::string const& path, std::vector<measurement> const& all) {
   int const left = 70, width = 640, top = 84, height = 360, right = 30;
-  char const* const colours[]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1"};
+  char const* const colors[]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1"};
   double high = 1.3;
   for (auto const& m : all)
     if (m.size.back() == '%') high = std::max(high, m.ours.high * 1.05);
@@ -218,7 +218,7 @@ bool write_curve(std::string const& path, std::vector<measurement> const& all) {
   double whole = 0;
   int groups = 0;
   auto const end = [&] {
-    if (!line.empty()) drawn += "<path d='" + line + "' fill='none' stroke='" + colours[(groups - 1) % 4] + "' stroke-width='2'/>\n";
+    if (!line.empty()) drawn += "<path d='" + line + "' fill='none' stroke='" + colors[(groups - 1) % 4] + "' stroke-width='2'/>\n";
     line.clear();
   };
   for (auto const& m : all) {
@@ -228,7 +228,7 @@ bool write_curve(std::string const& path, std::vector<measurement> const& all) {
       group = m.name;
       whole = static_cast<double>(m.n);
       drawn += format("<rect x='%d' y='%d' width='12' height='12' fill='%s'/><text x='%d' y='%d'>%s: all kept %.0f KB, %s</text>\n",
-                      left + 14, top + 14 + 20 * groups, colours[groups % 4], left + 32, top + 25 + 20 * groups,
+                      left + 14, top + 14 + 20 * groups, colors[groups % 4], left + 32, top + 25 + 20 * groups,
                       group.c_str(), whole / 1024, duration(m.seconds_hand).c_str());
       ++groups;
     }
@@ -236,8 +236,8 @@ bool write_curve(std::string const& path, std::vector<measurement> const& all) {
     line += format("%s%.1f %.1f ", line.empty() ? "M" : "L", at, y(m.ours.median));
     drawn += format("<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f' stroke='%s'/><circle cx='%.1f' cy='%.1f' r='4' fill='%s'>"
                     "<title>%ld bytes: %.3f [%.3f, %.3f]</title></circle>\n",
-                    at, at, y(m.ours.low), y(m.ours.high), colours[(groups - 1) % 4], at, y(m.ours.median),
-                    colours[(groups - 1) % 4], static_cast<long>(m.n), m.ours.median, m.ours.low, m.ours.high);
+                    at, at, y(m.ours.low), y(m.ours.high), colors[(groups - 1) % 4], at, y(m.ours.median),
+                    colors[(groups - 1) % 4], static_cast<long>(m.n), m.ours.median, m.ours.low, m.ours.high);
   }
   end();
   std::ofstream file(path);

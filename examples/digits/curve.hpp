@@ -80,14 +80,14 @@ private:
   }
 
   template <class T>
-  static void text(std::ostream& out, double x, double y, char const* anchor, char const* colour,
+  static void text(std::ostream& out, double x, double y, char const* anchor, char const* color,
                    T const& what, int size = 13) {
-    out << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\" fill=\"" << colour
+    out << "<text x=\"" << x << "\" y=\"" << y << "\" text-anchor=\"" << anchor << "\" fill=\"" << color
         << "\" font-size=\"" << size << "\">" << what << "</text>\n";
   }
   void line(std::ostream& out, std::vector<double> const& values, double low, double high,
-            char const* colour) const {
-    out << "<polyline fill=\"none\" stroke=\"" << colour
+            char const* color) const {
+    out << "<polyline fill=\"none\" stroke=\"" << color
         << "\" stroke-width=\"2.2\" stroke-linejoin=\"round\" points=\"";
     for (std::size_t k = 0; k < values.size(); ++k)
       out << across(static_cast<double>(k + 1)) << ',' << at(values[k], low, high) << ' ';

@@ -53,7 +53,7 @@ inline constexpr auto accuracy = [](auto const& p, auto x, auto labels) {
 inline constexpr auto adam = [](auto p, auto const& gradient, auto m, auto v, auto step) {
   hana::for_each(hana::accessors<decltype(p)>(), [&](auto const& member) {
     auto const of = hana::second(member);
-    ct::adam{.rate = 0.01}.update(of(p), of(gradient), of(m), of(v), step);
+    ct::adam{.learning_rate = 0.01}.update(of(p), of(gradient), of(m), of(v), step);
   });
   return std::tuple(p, m, v);
 };

@@ -16,7 +16,7 @@ int at, axis, axes, begin, bits, bytes, call, constant, count, data, end, extent
 #include <cotangent/io/dot.hpp>
 #include <cotangent/io/memory_profile.hpp>
 #include <cotangent/trace/convolution.hpp>
-#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/memory_budget.hpp>
 #include <cotangent/trace/mirror.hpp>
 #include <cotangent/trace/network.hpp>
 #include <cotangent/trace/random.hpp>

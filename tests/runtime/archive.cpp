@@ -145,12 +145,12 @@ TEST_CASE("where nodes were made, that they stay as they are, and elements of al
   CHECK(elements(p.value(c.find<float>("y"))) == std::vector<float>{std::exp(1.f) + 1, 4});
 }
 
-TEST_CASE("steps of an optimiser come back: training goes on as if it had not stopped", "[archive]") {
+TEST_CASE("steps of an optimizer come back: training goes on as if it had not stopped", "[archive]") {
   auto const train = [](bool stop) {
     ct::dynamic::graph g;
     auto const w = g.parameter<double>("w", {2});
     auto const loss = ct::sum(ct::square(ct::sin(w) - g.constant(std::vector<double>{.5, -.25})));
-    auto const step = g.minimise(loss, ct::adam{.rate = .05}, {w});
+    auto const step = g.minimize(loss, ct::adam{.learning_rate = .05}, {w});
     std::vector<double> at{1, -1};
     std::vector<std::vector<double>> memory;
     std::vector<std::int64_t> count{0};

@@ -68,7 +68,7 @@ TEST_CASE("as many sizes as values: the gap that is left by each is found for th
   for (int k = 0; k < n; ++k) REQUIRE(a.offsets[k] == a.offsets[n + k]);
 }
 
-TEST_CASE("a gap at the end grows, and neighbouring gaps are joined", "[arena]") {
+TEST_CASE("a gap at the end grows, and neighboring gaps are joined", "[arena]") {
   ct::array<ct::lifetime> v;
   for (int k = 0; k < 100; ++k) v.push({k, k, 64 * (k + 1)});
   CHECK(ct::plan_arena(v).bytes == 6400);

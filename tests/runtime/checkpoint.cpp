@@ -412,7 +412,7 @@ TEST_CASE("blocks in a loop in a loop, in a branch in a loop, and in blocks keep
 TEST_CASE("a sequence in blocks in the body of a loop keeps the bits of all orders", "[checkpoint]") {
   for (ct::sequence_options const& options :
        {ct::sequence_options{.segments = 3}, ct::sequence_options{.recursive = true},
-        ct::sequence_options{.places = 2}})
+        ct::sequence_options{.slots = 2}})
     same_bits_of_all_orders([&](bool marks) {
       return [marks, options](expr<double> x, expr<double> w, expr<double> v) {
         std::vector<expr<double>> const layers(6, w);
@@ -628,7 +628,7 @@ TEST_CASE("with so many values held between layers no more layers run again than
     measured const all = equal_layers(length, false);
     for (int const places : {1, 2, 3, 5}) {
       if (places == 1 && length > 10) continue;
-      measured const some = equal_layers(length, true, {.places = places});
+      measured const some = equal_layers(length, true, {.slots = places});
       CAPTURE(length, places, all.bytes, some.bytes, all.products, some.products);
       CHECK(some.products - all.products <= ct::detail::fewest_runs(length, places));
       CHECK(some.bytes <= (places + 3) * 4096);
@@ -653,7 +653,7 @@ std::vector<double> trained(Model const& model, std::vector<double> const& x,
     if (trains[k]) learnt.push_back(weights.back());
   }
   auto const y = model(in, weights);
-  auto const step = g.minimise(ct::sum(ct::square(y - aim)) * share, ct::sgd{.rate = rate}, learnt);
+  auto const step = g.minimize(ct::sum(ct::square(y - aim)) * share, ct::sgd{.learning_rate = rate}, learnt);
   auto p = g.compile({y}, {}, {.updates = step.updates});
   p.bind(in, x);
   p.bind(aim, target);

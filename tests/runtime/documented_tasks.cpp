@@ -11,12 +11,12 @@ namespace ct = cotangent;
 
 namespace tasks {
 
-// [neighbours]
+// [neighbors]
 inline constexpr auto rosenbrock = [](auto x) {
   auto here = x(ct::range<0, -1>), next = x(ct::range<1>); // all but the last, all but the first
   return ct::sum(100 * ct::square(next - ct::square(here)) + ct::square(1 - here));
 };
-// [/neighbours]
+// [/neighbors]
 
 // [smoothing]
 inline constexpr auto smoothed = [](auto x) {
@@ -93,12 +93,12 @@ inline constexpr auto deeper = [](auto x, auto weights) { // an array of matrice
 
 } // namespace tasks
 
-TEST_CASE("neighbours along an axis") {
+TEST_CASE("neighbors along an axis") {
   using tasks::rosenbrock, tasks::smoothed;
-  // [neighbours called]
+  // [neighbors called]
   std::vector<double> x{1, 2, 3};
   std::vector<double> gradient = ct::grad(rosenbrock)(x);
-  // [/neighbours called]
+  // [/neighbors called]
   CHECK(gradient[2] == 200 * (3. - 4.));
   ct::tensor<float, "n"> y(6);
   y.fill(3);

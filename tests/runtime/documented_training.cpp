@@ -15,13 +15,13 @@ namespace {
 
 namespace ct = cotangent;
 
-TEST_CASE("documented: minimise", "[documented]") {
-  // [minimise]
+TEST_CASE("documented: minimize", "[documented]") {
+  // [minimize]
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {4}), y = g.input<double>("y", {4});
   auto slope = g.parameter<double>("slope"), start = g.parameter<double>("start");
   auto loss = ct::mean(ct::square(slope * x + start - y));
-  auto step = g.minimise(loss, ct::adam{.rate = 0.1}, {slope, start});
+  auto step = g.minimize(loss, ct::adam{.learning_rate = 0.1}, {slope, start});
 
   auto p = g.compile({loss}, {}, {.updates = step.updates});
   std::vector<double> xs{0, 1, 2, 3}, ys{1, 3, 5, 7};
@@ -31,15 +31,15 @@ TEST_CASE("documented: minimise", "[documented]") {
   p.bind(slope, a);
   p.bind(start, b);
   for (int k = 0; k < 500; ++k) p.run();
-  // [/minimise]
+  // [/minimize]
   CHECK(a == Approx(2).epsilon(1e-3));
   CHECK(b == Approx(1).epsilon(1e-2));
   CHECK(p.value(step.count) == 500);
   double const before = a;
-  // [rate]
-  p.bind(step.rate, 0.01);
+  // [learning rate]
+  p.bind(step.learning_rate, 0.01);
   p.run();
-  // [/rate]
+  // [/learning rate]
   CHECK(std::abs(a - before) <= 0.01);
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("documented: gradients of several batches", "[documented]") {
   // [accumulate]
   auto total = g.state<double>("total");
   auto gradient = g.gradient({loss}, {slope}).front();
-  auto step = g.apply_gradients(ct::sgd{.rate = 0.01}, {slope}, {total});
+  auto step = g.apply_gradients(ct::sgd{.learning_rate = 0.01}, {slope}, {total});
 
   auto add = g.compile({}, {}, {.updates = {{total, total + gradient}}});
   auto updates = step.updates;
@@ -75,7 +75,7 @@ TEST_CASE("documented: gradients of several batches", "[documented]") {
 
 // [traced]
 inline constexpr auto descend = [](auto w, auto gradient, auto velocity) {
-  ct::sgd{.rate = 0.1, .momentum = 0.9}.update(w, gradient, velocity);
+  ct::sgd{.learning_rate = 0.1, .momentum = 0.9}.update(w, gradient, velocity);
   return std::tuple(w, velocity);
 };
 // [/traced]
@@ -90,7 +90,7 @@ TEST_CASE("documented: a traced step", "[documented]") {
 
 // [own]
 struct sign_descent {
-  double rate = 0.01;
+  double learning_rate = 0.01;
   static constexpr int states = 0;      // tensors that it remembers for each parameter
   static constexpr bool counts = false; // it is not told the number of the step
   int slots() const { return 0; }
@@ -100,11 +100,11 @@ struct sign_descent {
 };
 // [/own]
 
-TEST_CASE("documented: an optimiser of one's own", "[documented]") {
+TEST_CASE("documented: an optimizer of one's own", "[documented]") {
   ct::dynamic::graph g;
   auto x = g.parameter<float>("x", {3});
   auto p =
-      g.compile({}, {}, {.updates = g.minimise(ct::sum(ct::square(x)), sign_descent{0.25}, {x}).updates});
+      g.compile({}, {}, {.updates = g.minimize(ct::sum(ct::square(x)), sign_descent{0.25}, {x}).updates});
   std::vector<float> at{1, -2, 0};
   p.bind(x, at);
   p.run();

@@ -273,12 +273,12 @@ TEST_CASE("the tiles of a long fused chain stay small at every size, with or wit
   }
 }
 
-TEST_CASE("a budget shortens tiles before anything is recomputed, with equal bits", "[dynamic][memory][fit]") {
+TEST_CASE("a budget shortens tiles before anything is recomputed, with equal bits", "[dynamic][memory][memory_budget]") {
   for (int const steps : {16, 100}) {
     INFO(steps);
     waves w(512, steps);
     std::int64_t const budget = steps == 16 ? 64 * 1024 : waves(512, steps, 10).bytes(); // 100: what checkpoints keep to
-    auto const p = w.g.compile({w.dx}, {}, {.fit = budget});
+    auto const p = w.g.compile({w.dx}, {}, {.memory_budget = budget});
     CHECK(p.workspace_bytes() <= budget);
     CHECK(p.predicted().again == 0);
     CHECK(w.run(p) == w.run(w.g.compile({w.dx})));

@@ -283,7 +283,7 @@ TEST_CASE("branches look at windows, write and take gradients", "[dynamic][bodie
   }
 }
 
-TEST_CASE("checkpointed bodies, limits of the tape and split programs give the same", "[dynamic][bodies]") {
+TEST_CASE("checkpointed bodies, limits of the tape and pullbacks give the same", "[dynamic][bodies]") {
   body const plain = [](graph& g, auto const& w, auto const&, auto const& s) {
     auto const t = changed_halves(g, w, s);
     return s - 0.1 * g.gradient({ct::sum(t * t * t)}, {s}).front() + ct::tanh(t);
@@ -305,7 +305,7 @@ TEST_CASE("checkpointed bodies, limits of the tape and split programs give the s
     graph g;
     auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
     auto const y = ct::for_loop(trips, [&](auto i, auto s) { return plain(g, w, i, s); }, x);
-    auto s = g.split({y}, {x, w});
+    auto s = g.vjp({y}, {x, w});
     s.bind(x, x0);
     s.bind(w, w0);
     auto back = s.run();
@@ -376,10 +376,10 @@ TEST_CASE("what must not be done in a body is refused in one sentence, and the g
     g.write(g.view(t, {.shape = {2}}), g.view(s, {.shape = {2}}));
     g.write(g.view(t, {.shape = {1}}), 1.0);
   });
-  refused("must not be compiled, split or trained while", [&](auto s) { (void)g.compile({s}); });
-  refused("must not be compiled, split or trained while", [&](auto) { (void)g.compile({x}); });
-  refused("must not be compiled, split or trained while", [&](auto) { (void)g.split({x}, {w}); });
-  refused("must not be compiled, split or trained while", [&](auto s) {
+  refused("must not be compiled or trained while", [&](auto s) { (void)g.compile({s}); });
+  refused("must not be compiled or trained while", [&](auto) { (void)g.compile({x}); });
+  refused("must not be compiled or trained while", [&](auto) { (void)g.vjp({x}, {w}); });
+  refused("must not be compiled or trained while", [&](auto s) {
     (void)g.apply_gradients(ct::sgd{}, {x}, {s});
   });
   CHECK_THROWS_AS(g.gradient_of(x), ct::graph_error);

@@ -173,7 +173,7 @@ TEST_CASE("random bodies give what the same bodies give iteration by iteration",
       auto const found = loop.run(loop.all, options);
       for (std::size_t k = 0; k < found.size(); ++k) CHECK(near(found[k], right[k]));
     }
-    auto s = loop.g.split({loop.y}, {loop.x, loop.w});
+    auto s = loop.g.vjp({loop.y}, {loop.x, loop.w});
     loop.give(s);
     auto back = s.run();
     CHECK(near(elements(s.value(loop.y)), right[0]));

@@ -434,7 +434,7 @@ TEST_CASE("variables take windows, parts and sizes as numbers, too") {
   CHECK(y.item() == Approx(double(p.value(loss))).epsilon(1e-13));
   CHECK(y.item() != 0);
   for (std::int64_t k = 0; k < 108; ++k)
-    CHECK(weights.gradient().value().data()[k] == Approx(p.value(dw).data()[k]).epsilon(1e-12).margin(1e-14));
+    CHECK(weights.grad().value().data()[k] == Approx(p.value(dw).data()[k]).epsilon(1e-12).margin(1e-14));
 }
 TEST_CASE("M9: the arena of a deep network for images of 225 x 225") {
   ct::dynamic::graph g;

@@ -39,14 +39,14 @@ struct fitting {
   }
 };
 
-TEST_CASE("gradient descent whose rate falls fits a linear layer, minimising or applying", "[eager]") {
+TEST_CASE("gradient descent whose rate falls fits a linear layer, minimizing or applying", "[eager]") {
   for (bool const at_once : {true, false}) {
     fitting f;
-    trainer<ct::sgd> t(ct::sgd{.rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995},
+    trainer<ct::sgd> t(ct::sgd{.learning_rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995},
                        {f.w});
     for (int k = 0; k < 1000; ++k) {
-      if (k > 0 && k % 250 == 0) t.set_rate(std::pow(10.0, -3 - k / 250));
-      if (at_once) t.minimise(f.e, f.loss());
+      if (k > 0 && k % 250 == 0) t.set_learning_rate(std::pow(10.0, -3 - k / 250));
+      if (at_once) t.minimize(f.e, f.loss());
       else {
         f.e.backward(f.loss());
         t.apply_gradients();
@@ -60,20 +60,20 @@ TEST_CASE("gradient descent whose rate falls fits a linear layer, minimising or 
 template <class O> void fits(O const& o) {
   fitting f;
   trainer<O> t(o, {f.w});
-  for (int k = 0; k < 1000; ++k) t.minimise(f.e, f.loss());
+  for (int k = 0; k < 1000; ++k) t.minimize(f.e, f.loss());
   f.check(0.1, 0.1);
 }
-TEST_CASE("the other optimisers do as well", "[eager]") {
-  fits(ct::adam{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  fits(ct::adamw{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  fits(ct::rmsprop{.rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
+TEST_CASE("the other optimizers do as well", "[eager]") {
+  fits(ct::adam{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::adamw{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::rmsprop{.learning_rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
 }
 
 TEST_CASE("several walks back make one step along their sum", "[eager]") {
   fitting once, twice;
-  trainer<ct::sgd> t(ct::sgd{.rate = 1e-3}, {once.w}), u(ct::sgd{.rate = 1e-3}, {twice.w});
+  trainer<ct::sgd> t(ct::sgd{.learning_rate = 1e-3}, {once.w}), u(ct::sgd{.learning_rate = 1e-3}, {twice.w});
   for (int k = 0; k < 3; ++k) {
-    t.minimise(once.e, once.loss() * 4.0);
+    t.minimize(once.e, once.loss() * 4.0);
     twice.e.backward(twice.loss());
     twice.e.backward(twice.loss() * 3.0);
     u.apply_gradients();
@@ -87,15 +87,15 @@ TEST_CASE("the gradients of (w a + bias - b)^2, and what was recorded keeps the 
        idle = e.parameter(7.0);
   auto const loss = ct::square(w * a + bias - b);
   double const off = 1.5 * 2 - 0.25 - 4;
-  trainer<ct::sgd> t(ct::sgd{.rate = 0.5}, {w, bias, a, b, idle});
+  trainer<ct::sgd> t(ct::sgd{.learning_rate = 0.5}, {w, bias, a, b, idle});
   e.backward(loss);
-  CHECK(a.gradient().item() == Approx(2 * 1.5 * off));
-  CHECK(b.gradient().item() == Approx(-2 * off));
+  CHECK(a.grad().item() == Approx(2 * 1.5 * off));
+  CHECK(b.grad().item() == Approx(-2 * off));
   t.apply_gradients();
   CHECK(w.item() == Approx(1.5 - 0.5 * 2 * 2 * off));
   CHECK(idle.item() == 7);
   e.backward(loss); // of the numbers it was computed from
-  CHECK(a.gradient().item() == Approx(2 * 1.5 * off));
+  CHECK(a.grad().item() == Approx(2 * 1.5 * off));
 }
 
 // ---- all functions
@@ -111,7 +111,7 @@ template <class F> void agrees(F const& f, ct::tensor<double, 2, 3> const& x,
     CHECK(z.value()[k] == Approx(fixed.data()[k]).epsilon(1e-13).margin(1e-300));
   constexpr auto total = [](auto p, auto q) { return ct::sum(F{}(p, q) * F{}(p, q)); };
   auto const [dx, dy] = ct::grad<0, 1>(total)(x, y);
-  auto const d = e.gradient({ct::sum(z * z)}, {a, b});
+  auto const d = e.grad({ct::sum(z * z)}, {a, b});
   for (int k = 0; k < 6; ++k) {
     CHECK(d[0].value()[k] == Approx(dx.data()[k]).epsilon(1e-11).margin(1e-12));
     CHECK(d[1].value()[k] == Approx(dy.data()[k]).epsilon(1e-11).margin(1e-12));
@@ -151,7 +151,7 @@ TEST_CASE("functions with numbers known when they run", "[eager]") {
   CHECK(ct::argmax(x, 1).value()(1) == 2);
   auto const labels = e.constant(std::vector<std::int32_t>{2, 0});
   auto const losses = ct::cross_entropy(x, labels);
-  auto const d = e.gradient({ct::sum(losses)}, {x}).front();
+  auto const d = e.grad({ct::sum(losses)}, {x}).front();
   double const s = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
   CHECK(d.value()(0, 0) == Approx(std::exp(1.0) / s));
   CHECK(d.value()(0, 2) == Approx(std::exp(3.0) / s - 1));
@@ -159,11 +159,11 @@ TEST_CASE("functions with numbers known when they run", "[eager]") {
   auto z = e.parameter(numbers(9, 1.0), {3, 3});
   auto const part = z(ct::range<1, 2>, ct::range<0, 2>);
   auto const ones = e.constant(numbers{1, 1}, {1, 2});
-  CHECK(list(e.gradient({part}, {z}, {ones}).front()) == numbers{0, 0, 0, 1, 1, 0, 0, 0, 0});
+  CHECK(list(e.grad({part}, {z}, {ones}).front()) == numbers{0, 0, 0, 1, 1, 0, 0, 0, 0});
   // rows with cotangents of their own; a row without one has a 1 only if it is a scalar
   auto r = e.parameter(numbers(10, 1.0), {2, 5});
   e.backward({ct::sum(r(0)), r(1)}, {{}, e.constant(numbers{5, 4, 3, 2, 1})});
-  CHECK(list(r.gradient()) == numbers{1, 1, 1, 1, 1, 5, 4, 3, 2, 1});
+  CHECK(list(r.grad()) == numbers{1, 1, 1, 1, 1, 5, 4, 3, 2, 1});
 }
 
 template <class X> X power(X const& x, int n) {
@@ -176,7 +176,7 @@ TEST_CASE("numbers join a recorder where they meet one", "[eager]") {
   eager e;
   auto x = e.parameter(1.5);
   CHECK(power(x, 5).item() == Approx(std::pow(1.5, 5)));
-  CHECK(e.gradient({power(x, 5)}, {x}).front().item() == Approx(5 * std::pow(1.5, 4)));
+  CHECK(e.grad({power(x, 5)}, {x}).front().item() == Approx(5 * std::pow(1.5, 4)));
   variable<double> a = 2.0, b = 3.0;
   CHECK((a * b + 1.0).item() == 7);
   CHECK((x + a).item() == 3.5);
@@ -195,22 +195,22 @@ TEST_CASE("more operands than bits in a word", "[eager]") {
   }(std::make_index_sequence<70>{});
   auto const y = ct::sum(all * all);
   for (int k : {0, 31, 63, 64, 65, 69}) {
-    auto const d = e.gradient({y}, {x[static_cast<std::size_t>(k)]}).front();
+    auto const d = e.grad({y}, {x[static_cast<std::size_t>(k)]}).front();
     CHECK(d.value()(0) == 2 * k);
   }
   e.backward(y);
-  for (int k = 0; k < 70; ++k) CHECK(x[static_cast<std::size_t>(k)].gradient().value()(0) == 2 * k);
+  for (int k = 0; k < 70; ++k) CHECK(x[static_cast<std::size_t>(k)].grad().value()(0) == 2 * k);
 }
 
 TEST_CASE("gradients never share memory", "[eager]") {
   eager e;
   auto x = e.parameter(1.0), y = e.parameter(2.0);
   auto z = x + y;
-  auto const d = e.gradient({z}, {x, y, z, x});
+  auto const d = e.grad({z}, {x, y, z, x});
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t j = 0; j < i; ++j) CHECK(d[i].value().data() != d[j].value().data());
   e.backward(z);
-  CHECK(x.gradient().value().data() != y.gradient().value().data());
+  CHECK(x.grad().value().data() != y.grad().value().data());
 }
 
 TEST_CASE("steps of one kind allocate nothing after the first", "[eager]") {
@@ -235,7 +235,7 @@ TEST_CASE("many shapes do not fill the memory with prepared operations", "[eager
   variable<double> kept = ct::sum(ct::exp(x));
   for (int k = 1; k < 5000; ++k) sum += x(k).item();
   CHECK(sum == 4999);
-  CHECK(e.gradient({kept}, {x}).front().value()[7] == Approx(std::exp(1.0)));
+  CHECK(e.grad({kept}, {x}).front().value()[7] == Approx(std::exp(1.0)));
 }
 
 // ---- what is refused
@@ -246,7 +246,7 @@ TEST_CASE("misuse is refused in words", "[eager]") {
   auto c = e.constant(2.0);
   CHECK(has(words_of<ct::graph_error>([&] { x + y; }), "of one recorder; in add of y double [3]"));
   CHECK(has(words_of<ct::graph_error>([&] { e.backward(ct::sum(y)); }), "of one recorder"));
-  CHECK(has(words_of<ct::graph_error>([&] { e.gradient({ct::sum(x)}, {y}); }), "of one recorder"));
+  CHECK(has(words_of<ct::graph_error>([&] { e.grad({ct::sum(x)}, {y}); }), "of one recorder"));
   auto gone = x;
   auto const stays = static_cast<variable<double>&&>(gone);
   CHECK(has(words_of<ct::graph_error>([&] { gone + 1.0; }), "moved from, or never got one; in add"));
@@ -261,15 +261,15 @@ TEST_CASE("misuse is refused in words", "[eager]") {
   CHECK(has(words_of<ct::shape_error>([&] { e.backward(x, c); }),
             "the shape of its output; in backward of double [] and x"));
   CHECK(has(words_of<ct::shape_error>([&] { e.backward({ct::sum(x)}, {c, c}); }), "(2 and 1)"));
-  CHECK(has(words_of<ct::graph_error>([&] { e.gradient({c}, {e.constant(1)}); }), "float"));
+  CHECK(has(words_of<ct::graph_error>([&] { e.grad({c}, {e.constant(1)}); }), "float"));
   CHECK(has(words_of<ct::graph_error>([&] { e.parameter(std::int64_t{1}); }), "float"));
   CHECK(has(words_of<ct::unreachable_error>([&] {
               auto z = e.parameter(1.0, "z");
-              e.gradient({ct::sum(x)}, {z}, {}, {.policy = ct::unreachable::error});
+              e.grad({ct::sum(x)}, {z}, {}, {.policy = ct::unreachable::error});
             }),
             "of z double"));
-  CHECK(has(words_of<ct::graph_error>([&] { x.gradient(); }), "must have reached"));
-  CHECK(has(words_of<ct::graph_error>([&] { c.keep_gradient(); }), "tracked"));
+  CHECK(has(words_of<ct::graph_error>([&] { x.grad(); }), "must have reached"));
+  CHECK(has(words_of<ct::graph_error>([&] { c.retain_grad(); }), "tracked"));
   CHECK(
       has(words_of<ct::graph_error>([&] { ct::exp(x).set(numbers{1, 2, 3}); }), "a parameter or a constant"));
   CHECK(has(words_of<ct::graph_error>([&] { e.view(x, {.shape = {2}}).set(numbers{1, 2}); }),
@@ -307,7 +307,7 @@ TEST_CASE("an operation without an adjoint is refused where a gradient has to pa
   auto y = ct::extend::apply<no_gradient>(std::source_location::current(), x) * 2.0;
   CHECK(y.item() == 4);
   CHECK(has(words_of<ct::not_differentiable_error>([&] { e.backward(y); }), "no_gradient"));
-  CHECK(e.gradient({x * 3.0}, {x}).front().item() == 3);
+  CHECK(e.grad({x * 3.0}, {x}).front().item() == 3);
 }
 
 } // namespace

@@ -515,7 +515,7 @@ TEST_CASE("G5, G16: of an operation of several results one has a gradient; where
     for (int k = 0; k < (running ? 4 : 2); ++k) in.push_back(s.tensor<double>({2}));
     for (int k = 0; k < 2; ++k) out.push_back(s.tensor<double>({2}));
     out.push_back(y);
-    s.exec(command("normalise",
+    s.exec(command("normalize",
                    [running](std::vector<ct::term> const& v) {
                      auto const m = ct::extend::mean(v[0], 1u), c = v[0] - m,
                                 var = ct::extend::mean(c * c, 1u);
@@ -626,12 +626,12 @@ TEST_CASE("L22, P6: a budget is kept by the smallest graphs too, and by none at 
     std::vector<any_expr> outputs{ct::sum(y)};
     for (auto const& d : g.gradient({outputs[0]}, inputs)) outputs.push_back(d);
     outcome const whole = run(g, inputs, outputs),
-                  fitted = run(g, inputs, outputs, {.fit = whole.bytes - 64});
+                  fitted = run(g, inputs, outputs, {.memory_budget = whole.bytes - 64});
     CHECK(same(whole, fitted));
     CHECK(fitted.bytes <= whole.bytes - 64);
   }
   ct::dynamic::graph const nothing;
-  CHECK_NOTHROW(nothing.compile({}, {}, {.fit = 1000}).run());
+  CHECK_NOTHROW(nothing.compile({}, {}, {.memory_budget = 1000}).run());
   CHECK_NOTHROW(nothing.compile({}, {}, {.mirror = &ct::is_cheap}).run());
 }
 
@@ -684,7 +684,7 @@ TEST_CASE(
   tensors all = s.backward({y}, w, {seed}).all();
   all.push_back(y);
   auto const outcome_of = [&](bool (*mirror)(ct::node const&), std::int64_t fit) {
-    auto p = s.compile({.outputs = all, .fit = fit, .mirror = mirror});
+    auto p = s.compile({.outputs = all, .memory_budget = fit, .mirror = mirror});
     std::vector<std::vector<double>> data;
     data.reserve(7);
     auto const give = [&](symbolic_tensor const& t) {
@@ -714,7 +714,7 @@ TEST_CASE(
   s.exec(exp_of, {open}, {of_open});
   CHECK_THROWS_WITH(s.compile({.outputs = {of_open}, .mirror = &ct::is_cheap}),
                     Catch::Contains("open double"));
-  CHECK_THROWS_WITH(s.compile({.outputs = all, .fit = 100}), Catch::Contains("the budget must hold"));
+  CHECK_THROWS_WITH(s.compile({.outputs = all, .memory_budget = 100}), Catch::Contains("the budget must hold"));
 }
 
 TEST_CASE("G12, G14: what is cut off, or not used, has the gradient zero, or is an error where that is asked",

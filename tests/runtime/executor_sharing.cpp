@@ -28,7 +28,7 @@ template <element E, dimension Rows, int Layers> struct network {
 };
 
 /// Layers that meet in one nest, with means of rows, a scalar and values on the way that are results, and all gradients.
-template <element E, dimension Rows, dimension Columns, int Layers> struct centred {
+template <element E, dimension Rows, dimension Columns, int Layers> struct centered {
   static constexpr built make() {
     builder b;
     dimension const n = Rows > 0 ? Rows : b.size(extent::named("n", 1)),
@@ -74,13 +74,13 @@ TEST_CASE("Equal layers of named rows") {
   for (std::int64_t n : {0, 1, 5, 64}) check_named<network<element::float64, 0, 6>>(n, 0, -1, 1, 1e-11);
 }
 TEST_CASE("Equal stages of a nest are one function and give what each would") {
-  using fixed = centred<element::float64, 5, 256, 9>;
+  using fixed = centered<element::float64, 5, 256, 9>;
   static_assert(shares_stages<fixed>);
   check<fixed>(-1, 1, 1e-11);
-  check<centred<element::float32, 9, 131, 8>>(-1, 1, 1e-4);
+  check<centered<element::float32, 9, 131, 8>>(-1, 1, 1e-4);
 }
 TEST_CASE("Equal stages of named rows and columns") {
-  using named = centred<element::float64, 0, 0, 9>;
+  using named = centered<element::float64, 0, 0, 9>;
   for (std::int64_t n : {0, 1, 7})
     for (std::int64_t m : {1, 5, 67}) check_named<named>(n, m, -1, 1, 1e-11);
 }

@@ -57,7 +57,7 @@ TEST_CASE("Bodies keep elements and shapes, and let nothing out") {
         a);
     (void)g.compile({out, y});
   }));
-  CHECK(refused("a graph must not be compiled, split or trained while the body", [] {
+  CHECK(refused("a graph must not be compiled or trained while the body", [] {
     dynamic::graph g;
     auto a = g.input<double>("a");
     (void)ct::for_loop(

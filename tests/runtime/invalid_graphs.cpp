@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/dynamic/random.hpp>
-#include <cotangent/dynamic/split.hpp>
+#include <cotangent/dynamic/vjp.hpp>
 
 #include "../words.hpp"
 
@@ -134,7 +134,7 @@ TEST_CASE("Expressions of another graph are none of a program") {
     auto x = g.input<float>("x", {8});
     auto y = ct::sin(x);
     auto u = h.input<double>("u", {8});
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<float> d(8);
     s.bind(x, d);
     auto b = s.run();

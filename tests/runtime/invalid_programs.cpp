@@ -2,7 +2,7 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/split.hpp>
+#include <cotangent/dynamic/vjp.hpp>
 
 #include "../null_allocations.hpp"
 #include "../words.hpp"
@@ -266,10 +266,10 @@ TEST_CASE("A copy of a graph is another graph") {
                                  [&] { p.bind(there, 1.0); }));
 }
 
-TEST_CASE("Every part of a split program that was moved from says so") {
+TEST_CASE("Every part of a vjp program that was moved from says so") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), y = ct::sin(x);
-  auto s = g.split({y}, {x});
+  auto s = g.vjp({y}, {x});
   auto const moved = std::move(s);
   CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.run(); }));
   CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.saved_bytes(); }));
@@ -310,18 +310,18 @@ TEST_CASE("Updates are of inputs, once each") {
 }
 
 TEST_CASE("Budgets and tape limits below the least that is needed are refused") {
-  CHECK(refused("fit: the budget must hold the smallest program that computes this", [] {
+  CHECK(refused("memory_budget: the budget must hold the smallest program that computes this", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {100});
     auto y = ct::sum(ct::softmax(ct::exp(ct::sin(a)), 0) * ct::cos(a));
     auto d = g.gradient({y}, {a}).front();
-    (void)g.compile({y, d}, {}, {.fit = 1});
+    (void)g.compile({y, d}, {}, {.memory_budget = 1});
   }));
-  CHECK(refused("fit: the budget must hold the smallest program that computes this", [] {
+  CHECK(refused("memory_budget: the budget must hold the smallest program that computes this", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {100});
     auto y = ct::sum(ct::softmax(ct::exp(ct::sin(a)), 0));
-    (void)g.compile({y}, {}, {.fit = -1});
+    (void)g.compile({y}, {}, {.memory_budget = -1});
   }));
   CHECK(refused(
       "gradient: the tape limit must hold the carried values of a loop and the record of one iteration", [] {
@@ -395,11 +395,11 @@ TEST_CASE("Gradients are of floating outputs, with a cotangent for each") {
 }
 
 TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that were asked for") {
-  CHECK(refused("pullback: a cotangent must be that of a floating output of the split program", [] {
+  CHECK(refused("pullback: a cotangent must be that of a floating output of the vjp program", [] {
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     auto y = ct::sin(x);
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<double> d(2);
     s.bind(x, d);
     auto b = s.run();
@@ -410,7 +410,7 @@ TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     auto y = ct::sin(x);
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<double> d(2);
     s.bind(x, d);
     auto b = s.run();
@@ -423,11 +423,11 @@ TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that
       dynamic::graph g;
       x = g.input<double>("x", {2});
       y = ct::sin(x);
-      auto s = g.split({y}, {x});
+      auto s = g.vjp({y}, {x});
       s.bind(x, d);
       return s.run();
     };
-    auto b = make(); // the graph and the split program have ended
+    auto b = make(); // the graph and the vjp program have ended
     b.bind(y, d);
     b.run();
     CHECK(b.value(x)(1) == Approx(.5 * std::cos(.5)));
@@ -436,7 +436,7 @@ TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     auto y = ct::sin(x);
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<double> d(2);
     s.bind(x, d);
     auto b = s.run();
@@ -448,7 +448,7 @@ TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     auto y = ct::sin(x);
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<double> d(2);
     s.bind(x, d);
     auto b = s.run();
@@ -458,7 +458,7 @@ TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     auto y = ct::sin(x);
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     std::vector<double> d(2);
     s.bind(x, d);
     auto b = s.run();

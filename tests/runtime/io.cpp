@@ -63,7 +63,7 @@ TEST_CASE("dot: every argument, every result and every operation but constants i
   CHECK(has(text, "matmul (left transposed)\\n[4, 3]"));
 }
 
-TEST_CASE("dot: what only the gradient needs has another colour than what the value needs") {
+TEST_CASE("dot: what only the gradient needs has another color than what the value needs") {
   std::string const text = picture<step>();
   auto const line_with = [&](std::string const& part) {
     auto const at = text.find(part);

@@ -296,15 +296,15 @@ template <class T> void several_stages_in_place() {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(std::sin(0.7 * static_cast<double>(i))), b[i] = static_cast<T>(std::cos(1.3 * static_cast<double>(i)));
   rows const x(a.data(), 21), y(b.data(), 21);
   using softmax = ct::program<decltype(ct::compiled([](auto u) { return ct::softmax(u); })), rows>;
-  using normalised = ct::program<decltype(ct::compiled([](auto u) {
-                                   auto const centred = u - ct::mean(u, ct::axes<1>, ct::keep);
-                                   return centred / ct::sqrt(ct::mean(centred * centred, ct::axes<1>, ct::keep) + 0.125);
+  using normalized = ct::program<decltype(ct::compiled([](auto u) {
+                                   auto const centered = u - ct::mean(u, ct::axes<1>, ct::keep);
+                                   return centered / ct::sqrt(ct::mean(centered * centered, ct::axes<1>, ct::keep) + 0.125);
                                  })), rows>;
   using over_columns = ct::program<decltype(ct::compiled([](auto u) { return ct::softmax<0>(u); })), rows>;
   using gradients = ct::program<decltype(ct::grad<0, 1>([](auto u, auto v) { return ct::sum(ct::logsumexp(u * v, ct::axes<1>)); })), rows, rows>;
   using late = ct::program<decltype(ct::compiled([](auto u) { return u - ct::sum(ct::softmax(u), ct::axes<0>); })), rows>;
   CHECK(in_place_of_every_argument<softmax, 1, T>(x) == 1);
-  CHECK(in_place_of_every_argument<normalised, 1, T>(x) == 1);
+  CHECK(in_place_of_every_argument<normalized, 1, T>(x) == 1);
   static_cast<void>(in_place_of_every_argument<over_columns, 1, T>(x));
   static_cast<void>(in_place_of_every_argument<gradients, 2, T>(x, y));
   static_cast<void>(in_place_of_every_argument<late, 1, T>(x));

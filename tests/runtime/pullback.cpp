@@ -203,7 +203,7 @@ TEST_CASE("Dropout keeps its key, positions are narrow") {
 }
 
 namespace {
-inline constexpr auto normalised = [](auto x) { return x / ct::sum(x); };
+inline constexpr auto normalized = [](auto x) { return x / ct::sum(x); };
 inline constexpr auto total = [](auto x) { return ct::sum(x); };
 } // namespace
 TEST_CASE("Named sizes are kept, and a cotangent of another size is refused") {
@@ -212,9 +212,9 @@ TEST_CASE("Named sizes are kept, and a cotangent of another size is refused") {
     x(k) = 1 + k % 7;
     dy(k) = k % 5;
   }
-  auto [y, back] = ct::vjp(normalised)(x);
+  auto [y, back] = ct::vjp(normalized)(x);
   CHECK((back.bytes() > 0 && back.bytes() <= 2 * 40 * 8 + 8));
-  CHECK(same_bits(back(dy), ct::vjp(normalised)(x, dy).second));
+  CHECK(same_bits(back(dy), ct::vjp(normalized)(x, dy).second));
   auto [sum, back_sum] = ct::vjp(total)(x);
   CHECK((back_sum.bytes() == 0 && back_sum(3.0).size() == 40 && back_sum(3.0)(39) == 3));
   std::vector<double> const v(x.begin(), x.end());
@@ -228,22 +228,22 @@ TEST_CASE("Named sizes are kept, and a cotangent of another size is refused") {
 }
 
 namespace {
-inline constexpr auto normalise_batch = [](auto x, auto scale, auto shift, auto mean, auto variance) { // G5
+inline constexpr auto normalize_batch = [](auto x, auto scale, auto shift, auto mean, auto variance) { // G5
   auto m = ct::mean(x, ct::axes<0>);
   auto v = ct::mean(ct::square(x - m), ct::axes<0>);
   auto y = scale * (x - m) / ct::sqrt(v + 1e-5) + shift;
   return std::tuple(0.9 * mean + 0.1 * m, 0.9 * variance + 0.1 * v, y);
 };
 } // namespace
-TEST_CASE("Of several outputs one may have a cotangent: what a batch is normalised by is computed again") {
+TEST_CASE("Of several outputs one may have a cotangent: what a batch is normalized by is computed again") {
   auto const x = filled<ct::tensor<double, 30, 4>>(1, .3), dy = filled<ct::tensor<double, 30, 4>>(2, .8);
   auto const scale = filled<ct::tensor<double, 4>>(3, .3), shift = filled<ct::tensor<double, 4>>(4, .3);
   ct::tensor<double, 4> const none{0, 0, 0, 0};
-  auto const [y, back] = ct::vjp<0, 1, 2>(normalise_batch)(x, scale, shift, none, none);
+  auto const [y, back] = ct::vjp<0, 1, 2>(normalize_batch)(x, scale, shift, none, none);
   static_assert(decltype(back)::saved_bytes == 30 * 4 * 8 + 4 * 8, "x and the scale");
   auto const [dx, dscale, dshift] = back(std::tuple(ct::absent, ct::absent, dy));
   auto const zeros = std::tuple(none, none, dy);
-  auto const whole = ct::vjp<0, 1, 2>(normalise_batch)(x, scale, shift, none, none, zeros).second;
+  auto const whole = ct::vjp<0, 1, 2>(normalize_batch)(x, scale, shift, none, none, zeros).second;
   CHECK((same_bits(dx, std::get<0>(whole)) && same_bits(dscale, std::get<1>(whole)) &&
          same_bits(dshift, std::get<2>(whole))));
   for (int c = 0; c < 4; ++c) {

@@ -31,10 +31,10 @@ ct::symbol pushed(ct::builder& b, ct::term const& t) {
 }
 } // namespace
 
-TEST_CASE("uniform numbers are uniform, normal ones normal, neighbours and keys independent") {
+TEST_CASE("uniform numbers are uniform, normal ones normal, neighbors and keys independent") {
   auto const [u, n] = ct::compiled(numbers)(std::int64_t{2024});
   auto const [u2, n2] = ct::compiled(numbers)(std::int64_t{2025});
-  double sum = 0, squares = 0, neighbours = 0, keys = 0, normal = 0, variance = 0, fourth = 0,
+  double sum = 0, squares = 0, neighbors = 0, keys = 0, normal = 0, variance = 0, fourth = 0,
          normal_keys = 0;
   int bins[16]{};
   for (int k = 0; k < 100000; ++k) {
@@ -44,7 +44,7 @@ TEST_CASE("uniform numbers are uniform, normal ones normal, neighbours and keys 
     ++bins[static_cast<int>(u(k) * 16)];
     sum += x;
     squares += x * x;
-    if (k > 0) neighbours += x * (static_cast<double>(u(k - 1)) - .5);
+    if (k > 0) neighbors += x * (static_cast<double>(u(k - 1)) - .5);
     keys += x * (static_cast<double>(u2(k)) - .5);
     normal += z;
     variance += z * z;
@@ -54,7 +54,7 @@ TEST_CASE("uniform numbers are uniform, normal ones normal, neighbours and keys 
   // within four standard deviations of each
   CHECK(std::fabs(sum) < 4 * std::sqrt(100000 / 12.));
   CHECK(std::fabs(squares - 100000 / 12.) < 4 * std::sqrt(100000 / 180.));
-  CHECK(std::fabs(neighbours) < 4 * std::sqrt(100000.) / 12);
+  CHECK(std::fabs(neighbors) < 4 * std::sqrt(100000.) / 12);
   CHECK(std::fabs(keys) < 4 * std::sqrt(100000.) / 12);
   CHECK(std::fabs(normal) < 4 * std::sqrt(100000.));
   CHECK(std::fabs(variance - 100000) < 4 * std::sqrt(200000.));

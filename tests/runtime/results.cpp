@@ -216,7 +216,7 @@ TEST_CASE("Split programs write every output, and give every gradient") {
   graph g;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
   auto const z = ct::exp(x + y);
-  auto s = g.split({z, z, x}, {x, y, x});
+  auto s = g.vjp({z, z, x}, {x, y, x});
   vec a(2), b(2);
   s.bind(x, {1., 2.});
   s.bind(y, {1., 2.});
@@ -233,10 +233,10 @@ TEST_CASE("Split programs write every output, and give every gradient") {
   CHECK(back.value(y)[0] == Approx(exp_of_sums[0]));
 }
 
-TEST_CASE("A split program whose output is an input gives its cotangent as the gradient") {
+TEST_CASE("A vjp program whose output is an input gives its cotangent as the gradient") {
   graph g;
   auto const x = g.input<double>("x", {2});
-  auto s = g.split({x}, {x});
+  auto s = g.vjp({x}, {x});
   s.bind(x, {1., 2.});
   auto back = s.run();
   back.bind(x, {3., 4.});
@@ -275,8 +275,8 @@ TEST_CASE("Lists of expressions are vectors, arrays or spans of any expressions"
   run.run();
   auto const step = g.apply_gradients(ct::sgd{}, p, d);
   CHECK(step.gradients.size() == 2);
-  CHECK(g.minimise(loss, ct::sgd{}, p).updates.size() == 2);
-  CHECK(g.split(d, p).saved().size() <= 2);
+  CHECK(g.minimize(loss, ct::sgd{}, p).updates.size() == 2);
+  CHECK(g.vjp(d, p).saved().size() <= 2);
 }
 
 TEST_CASE("Integers of a graph are compared for equality with each other, with literals and with ct::iota") {

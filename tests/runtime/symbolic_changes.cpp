@@ -372,7 +372,7 @@ TEST_CASE("a hint stays with an operation: in walks, copies and pictures, and no
 }
 
 TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expressions", "[symbolic]") {
-  auto const run = [](auto const& optimiser, bool symbols, bool apart) {
+  auto const run = [](auto const& optimizer, bool symbols, bool apart) {
     ct::dynamic::graph g;
     auto const s = g.symbolic();
     std::vector<double> w{.3, -.2}, b{.1}, losses;
@@ -387,7 +387,7 @@ TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expr
     if (!symbols) {
       auto const W = g.input<double>("w", {2}), B = g.input<double>("b", {});
       auto const loss = ct::sum(ct::square(ct::tanh(W) * 2.0 - 0.5 + B));
-      auto const step = g.minimise(loss, optimiser, {W, B});
+      auto const step = g.minimize(loss, optimizer, {W, B});
       auto p = g.compile({loss}, {{W, w}, {B, b}}, {.updates = step.updates});
       return train(p, [&](auto const& done) { return done.value(loss); });
     }
@@ -396,8 +396,8 @@ TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expr
     s.exec(command("layer", [](ct::term x, ct::term c) { return ct::extend::apply<ct::op::tanh>(x) * 2.0 - 0.5 + c; }), {W, B}, {h});
     s.exec(command("loss", [](ct::term x) { return ct::extend::sum(x * x, 1u); }), {h}, {loss});
     ct::dynamic::symbolic_step step;
-    if (apart) step = g.apply_gradients(optimiser, {W, B}, s.backward({loss}, {W, B}).all());
-    else step = g.minimise(loss, optimiser, {W, B});
+    if (apart) step = g.apply_gradients(optimizer, {W, B}, s.backward({loss}, {W, B}).all());
+    else step = g.minimize(loss, optimizer, {W, B});
     CHECK(step.gradients.size() == 2);
     REQUIRE(step.updates.size() >= 2);
     CHECK(step.updates[0].first == W);
@@ -405,21 +405,21 @@ TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expr
     auto p = s.compile({.outputs = {loss}, .binds = {{W, w}, {B, b}}, .updates = step.updates});
     return train(p, [&](auto const& done) { return done.template value<double>(loss); });
   };
-  auto const agree = [&](auto const& optimiser) {
-    auto const expected = run(optimiser, false, false), found = run(optimiser, true, false);
+  auto const agree = [&](auto const& optimizer) {
+    auto const expected = run(optimizer, false, false), found = run(optimizer, true, false);
     for (std::size_t k = 0; k < expected.size(); ++k) CHECK(found[k] == Approx(expected[k]).epsilon(1e-14));
-    CHECK(run(optimiser, true, true) == found);
+    CHECK(run(optimizer, true, true) == found);
     CHECK(found[4] < found[0]);
   };
-  agree(ct::sgd{.rate = .05, .momentum = .9});
-  agree(ct::adam{.rate = .05});
+  agree(ct::sgd{.learning_rate = .05, .momentum = .9});
+  agree(ct::adam{.learning_rate = .05});
 
   small g;
   auto const loss = g.s.tensor<double>({}, "loss");
   g.s.exec(command::of<ct::op::sum>({1}), {g.w}, {loss});
   int const before = g.s.size();
   auto const of = [&](std::vector<symbolic_tensor> const& p) {
-    return [&g, &loss, p] { g.g.minimise(loss, ct::sgd{}, p); };
+    return [&g, &loss, p] { g.g.minimize(loss, ct::sgd{}, p); };
   };
   CHECK_THROWS_WITH(of({g.z})(), Catch::Contains("must be an input") && Catch::Contains("z"));
   CHECK_THROWS_WITH(of({g.x, g.x})(), Catch::Contains("by one value only"));

@@ -180,7 +180,7 @@ TEST_CASE("with a limit for the tape a loop of symbols has the same gradients, a
     std::vector<double> y{3.2};
     std::vector<double> found;
     if (learns) {
-      auto const step = g.g.minimise(g.u, ct::sgd{.rate = .01}, {g.y}, options);
+      auto const step = g.g.minimize(g.u, ct::sgd{.learning_rate = .01}, {g.y}, options);
       auto p = g.s.compile({.outputs = {g.u}, .binds = {{g.y, y}}, .updates = step.updates});
       p.bind(g.x, 1.);
       p.bind(g.v, .22);

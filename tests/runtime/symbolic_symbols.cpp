@@ -138,7 +138,7 @@ TEST_CASE("hooks are told of what gradients make, of expressions and of symbols"
     for (auto const& t : told.tensors) found = found || t == table.all()[0];
     CHECK(found);
     (void)told.counts();
-    (void)g.minimise(y * 2.0, ct::sgd{}, {x});
+    (void)g.minimize(y * 2.0, ct::sgd{}, {x});
     CHECK_FALSE(told.execs.empty());
   }
   { // a refused gradient makes nothing

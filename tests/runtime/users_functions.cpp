@@ -149,7 +149,7 @@ constexpr auto r = [](auto x) { return ct::reshape<"n", 6>(x) ; };
 constexpr auto s = [](auto x) { return ct::sum(x, ct::axes<0, 2>); };
 constexpr auto outer = [](auto x, auto y) { return ct::reshape<3, 1>(x) * y; };
 
-TEST_CASE("normalisation, likelihoods and outer products broadcast") {
+TEST_CASE("normalization, likelihoods and outer products broadcast") {
   ct::tensor<float, "b", 8> x(3); ct::tensor<float, 8> g, b;
   auto y = ct::compiled(norm)(x, g, b);
   CHECK(y.extent(0) == 3);

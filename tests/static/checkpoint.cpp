@@ -67,7 +67,7 @@ constexpr bool are_fewest(int most) {
 static_assert(are_fewest(12));
 static_assert(runs(64, 4) == ct::detail::fewest_runs(64, 4) && ct::detail::fewest_runs(64, 4) == 64. * 4 - 56);
 inline constexpr auto deep_in_places = [](auto x, auto const& all) {
-  return ct::mean(ct::square(ct::checkpoint_sequence(affine, {.places = 3})(x, all)));
+  return ct::mean(ct::square(ct::checkpoint_sequence(affine, {.slots = 3})(x, all)));
 };
 static_assert(ct::program<decltype(ct::grad<1>(deep_in_places)), batch, parameters>::workspace_bytes * 10 <
               ct::program<decltype(ct::grad<1>(deep_again)), batch, parameters>::workspace_bytes * 9);

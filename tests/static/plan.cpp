@@ -63,8 +63,8 @@ struct layer_norm {
     builder b;
     term const x = input(b, element::float32, {2, {128, 512}}), scale = input(b, element::float32, {1, {512}}),
                shift = input(b, element::float32, {1, {512}}), dy = input(b, element::float32, {2, {128, 512}});
-    term const centred = x - extend::mean(x, 2, true);
-    term const y = centred / extend::apply<op::sqrt>(extend::mean(centred * centred, 2, true) + 1e-5) * scale + shift;
+    term const centered = x - extend::mean(x, 2, true);
+    term const y = centered / extend::apply<op::sqrt>(extend::mean(centered * centered, 2, true) + 1e-5) * scale + shift;
     return with_gradients(b, extend::sum(y * dy, 3), {x, scale, shift, dy}, 3);
   }
 };
@@ -89,7 +89,7 @@ struct log_sum_exp {
 };
 static_assert(nests<log_sum_exp> == 1 && nest_of<log_sum_exp, 0>.stages == 3 && nest_of<log_sum_exp, 0>.rank == 1);
 
-/// Windows on neighbours, and their gradients, run in one nest with the sum.
+/// Windows on neighbors, and their gradients, run in one nest with the sum.
 struct rosenbrock {
   static constexpr built make() {
     builder b;

@@ -59,7 +59,7 @@ static_assert([] {
 }());
 
 /// h = tanh(h w), h = h - mean of its rows, so many times; after the layer `odd` twice that.
-template <int Layers, int Odd> struct centred {
+template <int Layers, int Odd> struct centered {
   static constexpr built make() {
     builder b;
     term const x = input(b, {2, {16, 64}}), w = input(b, {1, {64}});
@@ -86,16 +86,16 @@ template <class Make> constexpr stage_count stages_of = [] {
   return c;
 }();
 // The first one loads x, the last one stores: all between them are one.
-static_assert(plan_of<centred<12, none>>.size.nests == 1);
-static_assert(stages_of<centred<12, none>>.all == 13);
-static_assert(stages_of<centred<12, none>>.kinds == 3);
-static_assert(stages_of<centred<24, none>>.all == 25);
-static_assert(stages_of<centred<24, none>>.kinds == 3);
-static_assert(stages_of<centred<12, 6>>.kinds == 4);
+static_assert(plan_of<centered<12, none>>.size.nests == 1);
+static_assert(stages_of<centered<12, none>>.all == 13);
+static_assert(stages_of<centered<12, none>>.kinds == 3);
+static_assert(stages_of<centered<24, none>>.all == 25);
+static_assert(stages_of<centered<24, none>>.kinds == 3);
+static_assert(stages_of<centered<12, 6>>.kinds == 4);
 
 /// What a stage takes from outside is that of the first of its kind in kind, number and order, and its own in place.
 static_assert([] {
-  using stages = shared_stages<frozen<centred<12, none>>, 32, 0>;
+  using stages = shared_stages<frozen<centered<12, none>>, 32, 0>;
   auto const& s = stages::value;
   bool moved = false;
   for (int k = 0; k < 13; ++k) {

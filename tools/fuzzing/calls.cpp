@@ -59,7 +59,7 @@ public:
                                                   {.limit = s.integer("limit")}, {}});
       return {std::vector<item>(s.to.size(), item(all.at(0).as<double>()))};
     }
-    if (s.op == "compile" || s.op == "split_program") return compiled(m, s), answer(std::vector<item>(s.to.size(), real(0.)));
+    if (s.op == "compile" || s.op == "vjp_program") return compiled(m, s), answer(std::vector<item>(s.to.size(), real(0.)));
     if (s.op == "save") return saved(m, s), answer(std::vector<item>(s.to.size(), real(0.)));
     if (s.op == "exec") return executed(m, s);
     if (s.op == "free") {
@@ -102,8 +102,8 @@ private:
         for (double const x : p.value(m.get<real>(name))) sum += x;
       if (sum == 1234.5) std::printf("sum\n"); // so that every element is read
     };
-    if (s.op == "split_program") {
-      auto p = g.split(y, wrt);
+    if (s.op == "vjp_program") {
+      auto p = g.vjp(y, wrt);
       bound(p);
       auto back = p.run();
       read(p);
@@ -111,7 +111,8 @@ private:
       back.run();
       for (auto const& name : listed(s.word("wrt"))) (void)back.value(m.get<real>(name));
     } else {
-      auto p = g.compile(y, {}, {.exact = s.small("exact") != 0, .own_memory = s.small("own") != 0, .fit = s.integer("fit")});
+      auto p = g.compile(y, {}, {.exact = s.small("exact") != 0, .own_memory = s.small("own") != 0,
+                                 .memory_budget = s.integer("memory_budget")});
       bound(p);
       auto q = std::move(p);
       q.run();

@@ -50,7 +50,7 @@ class Wrong:
             op = d.choice([*UNREFUSED["own"], "sum_of", "max_of", "logsumexp_of", "softmax", "argmax", "reshape", "broadcast_to", "permute", "index", "range",
                            "split", "concatenate", "gather", "scatter_add", "batch_take", "cross_entropy", "one_hot", "conv2d", "max_pool2d",
                            "avg_pool2d", "random_uniform", "random_normal", "dropout", "matmul", "dot", "add", "pow", "select", "exp",
-                           "transpose", "flatten", "update", "binary_cross_entropy", "element", "real", "mean_of", "less"])
+                           "transpose", "flatten", "update", "binary_cross_entropy_with_logits", "element", "real", "mean_of", "less"])
             of = [self.any() for _ in range(3)]
             has.update(axis=self.small() if op not in ("concatenate", "index", "range") else d.randint(0, 3), axes=[self.small() for _ in range(d.randint(0, 3))],
                        keep=d.randint(0, 1), to=self.shape(), by=d.choice([0.25, 1, -1, 2, 0, float("nan"), 1e300]) if op == "dropout" else
@@ -72,8 +72,8 @@ class Wrong:
             return Statement([self.name()], op, [], has)
         if kind == "program":
             has.update(wrt=self.some(2), bind=self.some(3), read=self.some(2), more=d.choice([0, 0, 0, 1, -1, 7]), exact=d.randint(0, 1),
-                       own=d.randint(0, 1), fit=d.choice([0, 0, 0, 1, 4096, -1, 2 ** 63 - 1]), moved=int(d.random() < .1))
-            return Statement([self.name()], d.choice(["compile", "split_program"]), self.some(3), has)
+                       own=d.randint(0, 1), memory_budget=d.choice([0, 0, 0, 1, 4096, -1, 2 ** 63 - 1]), moved=int(d.random() < .1))
+            return Statement([self.name()], d.choice(["compile", "vjp_program"]), self.some(3), has)
         if kind == "derive":
             has.update(wrt=self.some(2) or [self.any()], seeds=self.some(1), strict=d.randint(0, 1), limit=d.choice([0, 0, 1, -1, 64, 2 ** 63 - 1]))
             return Statement([self.name()], "derive", of, has)

@@ -248,7 +248,7 @@ def spelled(s, real, lines, pad):
     lines.append(f"{pad}{to} = {text};")
 
 
-OPTIONS = {"exact": ".exact = true", "mirror": ".mirror = &ct::is_cheap", "fit": ".fit = p.workspace_bytes() * 3 / 4"}
+OPTIONS = {"exact": ".exact = true", "mirror": ".mirror = &ct::is_cheap", "memory_budget": ".memory_budget = p.workspace_bytes() * 3 / 4"}
 
 
 def way_of(way, r, results, bound, type_of):
@@ -275,7 +275,7 @@ def way_of(way, r, results, bound, type_of):
                  f'  for (auto const& e : y) seeds.push_back(g.input<{type_of}>("", ct::dynamic::sizes(e.as<{type_of}>().shape())));',
                  "  for (auto const& d : g.gradient(y, x, seeds)) together.push_back(d);",
                  f"  auto joint = g.compile(together, {{{bound}}});",
-                 f"  auto s = g.split(y, x, {{.gradient = {{.tape = {{.limit = {64 if kind == 3 else 0}}}}},",
+                 f"  auto s = g.vjp(y, x, {{.gradient = {{.tape = {{.limit = {64 if kind == 3 else 0}}}}},",
                  f"                         .saving = {{.move = {str(kind != 1).lower()}, .recompute = {str(kind != 1).lower()}, .records = {str(kind != 2).lower()}}}}});"]
         lines += [f"  s.bind({x}, {x}_data);" for x in r.inputs]
         return lines + ["  auto back = s.run();", "  for (std::size_t k = 0; k < y.size(); ++k) {",
@@ -302,7 +302,7 @@ def program(case, failure, seed_text):
     type_of = {"f64": "double", "f32": "float"}[r.real]
     lines = [f"// Found by {seed_text}: {failure[0]} {failure[1]}"]
     lines += ["// " + line for line in failure[2].split("\n")[:12]]
-    headers = ["archive", "convolution", "dynamic", "eager", "network", "random", "split"]
+    headers = ["archive", "convolution", "dynamic", "eager", "network", "random", "vjp"]
     lines += ["#include <cotangent/cotangent.hpp>", ""] + [f"#include <cotangent/dynamic/{h}.hpp>" for h in headers]
     lines += ["", "#include <algorithm>", "#include <cstdio>", "#include <string>", "#include <tuple>", "#include <vector>", "", "namespace ct = cotangent;", "", "int main() {",
               "  ct::dynamic::graph g;"]

@@ -96,7 +96,7 @@ def pick(first):
     return lambda a, b: a if n.less(a, b) == first else b
 
 
-def binary_cross_entropy(z, t):
+def binary_cross_entropy_with_logits(z, t):
     return t * UNARY["softplus"](-z) + (1 - t) * UNARY["softplus"](z)
 
 
@@ -108,7 +108,7 @@ BINARY = {
     "pow": (power, call("pow")),
     "min": (pick(True), call("min")),
     "max": (pick(False), call("max")),
-    "binary_cross_entropy": (binary_cross_entropy, call("binary_cross_entropy")),
+    "binary_cross_entropy_with_logits": (binary_cross_entropy_with_logits, call("binary_cross_entropy_with_logits")),
 }
 for name, (f, text) in BINARY.items():
     add(name, lambda of, has, f=f: each(f, *of), text)

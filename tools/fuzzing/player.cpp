@@ -117,7 +117,7 @@ template <class T> struct recorded {
   std::vector<real> gradient(real const& y, std::vector<real> const& x) {
     std::vector<dynamic::any_variable> wrt(x.begin(), x.end());
     std::vector<real> all;
-    for (auto const& d : e.gradient({y}, wrt, {}, {.record = true})) {
+    for (auto const& d : e.grad({y}, wrt, {}, {.record = true})) {
       all.emplace_back();
       static_cast<dynamic::any_variable&>(all.back()) = d;
     }
@@ -219,12 +219,12 @@ template <class T> void play(recipe const& r) {
     q.run();
     return results<T>(q, all);
   });
-  way("fit", true, [&]() -> std::vector<numbers<T>> {
+  way("memory_budget", true, [&]() -> std::vector<numbers<T>> {
     for (int part = 4; part < 8; ++part) {
       try {
-        return compiled(b, {.fit = p.workspace_bytes() * part / 8 + 1});
+        return compiled(b, {.memory_budget = p.workspace_bytes() * part / 8 + 1});
       } catch (ct::graph_error const& e) {
-        if (std::string(e.what()).find("fit") == std::string::npos) throw;
+        if (std::string(e.what()).find("memory_budget") == std::string::npos) throw;
       }
     }
     return {};
@@ -262,7 +262,7 @@ template <class T> void play(recipe const& r) {
       for (auto& s : seeds) s = c.g.template input<T>("", dynamic::sizes(s.template as<T>().shape()));
       for (auto const& d : c.g.gradient(c.outputs, c.wrt, seeds)) together.push_back(d);
       auto joint = c.g.compile(together);
-      auto s = c.g.split(c.outputs, c.wrt,
+      auto s = c.g.vjp(c.outputs, c.wrt,
                          {.gradient = {.tape = {.limit = kind == 3 ? 64 : 0}},
                           .saving = {.move = kind != 1, .recompute = kind != 1, .records = kind != 2}});
       c.bind(joint, r);

@@ -9,7 +9,7 @@
 #include <cotangent/dynamic/eager.hpp>
 #include <cotangent/dynamic/network.hpp>
 #include <cotangent/dynamic/random.hpp>
-#include <cotangent/dynamic/split.hpp>
+#include <cotangent/dynamic/vjp.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -213,7 +213,7 @@ private:
         {"pow", [](real const& a, real const& b) -> real { return ct::pow(a, b); }},
         {"min", [](real const& a, real const& b) -> real { return ct::min(a, b); }},
         {"max", [](real const& a, real const& b) -> real { return ct::max(a, b); }},
-        {"binary_cross_entropy", [](real const& a, real const& b) -> real { return ct::binary_cross_entropy(a, b); }},
+        {"binary_cross_entropy_with_logits", [](real const& a, real const& b) -> real { return ct::binary_cross_entropy_with_logits(a, b); }},
         {"matmul", [](real const& a, real const& b) -> real { return ct::matmul(a, b); }},
         {"dot", [](real const& a, real const& b) -> real { return ct::dot(a, b); }},
         {"update",

@@ -153,7 +153,7 @@ class Evaluation:
     def do_checkpoint(self, s, of, env):
         return self.block(s.blocks[0], env, of)
 
-    do_exact = do_compiled = do_mirror = do_fit = do_checkpoint
+    do_exact = do_compiled = do_mirror = do_memory_budget = do_checkpoint
 
     def do_grad(self, s, of, env):
         return gradient(lambda x: self.block(s.blocks[0], env, x)[0].at[0], of, s.has["wrt_at"])

@@ -96,7 +96,7 @@ def table(operations):
         "min": jnp.minimum, "max": jnp.maximum, "less": jnp.less, "greater": jnp.greater, "less_equal": jnp.less_equal,
         "greater_equal": jnp.greater_equal, "equal": jnp.equal, "not_equal": jnp.not_equal, "both": jnp.logical_and,
         "either": jnp.logical_or, "select": jnp.where, "update": lambda a, b: ((a + b) * b - 0.5) / 1.25,
-        "binary_cross_entropy": lambda z, t: t * jax.nn.softplus(-z) + (1 - t) * jax.nn.softplus(z),
+        "binary_cross_entropy_with_logits": lambda z, t: t * jax.nn.softplus(-z) + (1 - t) * jax.nn.softplus(z),
         "matmul": jnp.matmul, "dot": jnp.dot, "gather": lambda x, i: x[i], "batch_take": batch_take,
         "cross_entropy": lambda z, i: -batch_take(jax.nn.log_softmax(z), i),
     }

@@ -73,7 +73,7 @@ public:
   /// What has data, with the data: for `compile`. They lie in `data`, which must outlive the program.
   std::vector<dynamic::binding> binds();
 
-  /// Steps of an optimiser: for `compile_options::updates`.
+  /// Steps of an optimizer: for `compile_options::updates`.
   std::vector<dynamic::update> updates() const;
 
   /// Copies, from another file, the tensors that are called like data of this one.
@@ -90,7 +90,7 @@ struct save_options {
 };
 
 /// Writes a graph as one safetensors file: what is bound to its expressions as tensors, called like the inputs that they are
-/// bound to; the graph as JSON in the metadata, with names for results and the steps of an optimiser where they are given.
+/// bound to; the graph as JSON in the metadata, with names for results and the steps of an optimizer where they are given.
 /// Readers see the old file until the new one takes its place. Symbolic links are followed; permissions stay.
 ///
 /// Throws: `io_error`, also where the file cannot be read back as the same graph, and what was there before is still there;

@@ -6,7 +6,7 @@
 #include <cotangent/dynamic/expr.hpp>
 
 #include <cotangent/run/interpreter.hpp>
-#include <cotangent/transform/fit.hpp>
+#include <cotangent/transform/memory_budget.hpp>
 
 #include <cstdint>
 #include <memory>

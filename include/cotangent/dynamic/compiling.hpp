@@ -96,18 +96,18 @@ inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map
 /// A graph whose program takes at most `budget` bytes, and in `memory` the tiles that it needs for that. Shorter tiles cost
 /// less than recomputation, so they are tried first.
 template <class BytesOf>
-fitted_graph fitted_to(cotangent::graph const& g, std::int64_t budget, bool (*may)(node const&), interpreter_memory& memory,
-                       BytesOf const& bytes_of) {
+budgeted_graph fitted_to(cotangent::graph const& g, std::int64_t budget, bool (*may)(node const&),
+                         interpreter_memory& memory, BytesOf const& bytes_of) {
   std::int64_t const usual = memory.tile_bytes;
   for (int halvings = 0; halvings < 5; ++halvings) {
     memory.tile_bytes = usual >> halvings;
     if (bytes_of(g) <= budget) break;
     if (halvings == 4) memory.tile_bytes = usual;
   }
-  fitted_graph fitted = fit_graph(g, budget, bytes_of, may);
+  budgeted_graph fitted = within_budget(g, budget, bytes_of, may);
   if (fitted.fits) return fitted;
   memory.tile_bytes = 1; // the shortest
-  return fit_graph(g, budget, bytes_of, may);
+  return within_budget(g, budget, bytes_of, may);
 }
 
 /// The program that computes what is asked for, with its bindings.
@@ -183,12 +183,14 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   };
   if (!simple.blocks.empty()) simple = recompute_blocks(simple, false, bytes_of);
   std::int64_t const recorded = record_bytes(simple).bytes;
-  if (options.fit != 0 || options.mirror != nullptr) {
-    fitted_graph fitted =
-        options.fit != 0 ? fitted_to(simple, options.fit - recorded, options.mirror, memory, bytes_of)
-                         : mirrored(simple, options.mirror, bytes_of);
+  if (options.memory_budget != 0 || options.mirror != nullptr) {
+    budgeted_graph fitted =
+        options.memory_budget != 0
+            ? fitted_to(simple, options.memory_budget - recorded, options.mirror, memory, bytes_of)
+            : mirrored(simple, options.mirror, bytes_of);
     if (!fitted.fits)
-      raise(s.b, {why<refusals::fit_budget>(), extent::of(options.fit), extent::of(fitted.predicted.bytes + recorded), none, r.where}, r);
+      raise(s.b, {why<refusals::budget_too_small>(), extent::of(options.memory_budget),
+                  extent::of(fitted.predicted.bytes + recorded), none, r.where}, r);
     code->predicted = fitted.predicted;
     if (fitted.changed) simple = static_cast<cotangent::graph&&>(fitted.made);
   }

@@ -16,7 +16,7 @@ COTANGENT_HEADER_BEGIN
 
 #  include <cotangent/dynamic/control.hpp>
 #  include <cotangent/dynamic/graph.hpp>
-#  include <cotangent/dynamic/split.hpp>
+#  include <cotangent/dynamic/vjp.hpp>
 #  include <cotangent/dynamic/training.hpp>
 #endif
 

@@ -257,8 +257,8 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
 
 // ---- what variables do
 
-inline void keep_gradient(eager_value& v, gradients use, std::source_location where) {
-  request const r{"keep_gradient", 13, nullptr, 0, where};
+inline void retain_grad(eager_value& v, gradients use, std::source_location where) {
+  request const r{"retain_grad", 11, nullptr, 0, where};
   eager_state& s = *v.now.s;
   if (v.now.from == nullptr) raise<refusals::eager_untracked>(builder(), r);
   if (v.now.from->owner != &v) { // one of several results, or another name of it: a step more, of its own

@@ -141,7 +141,7 @@ class recomputation {
     eager_origin& o = *p->origin;
     eager_code& c = *o.code;
     s_.make_place();
-    s_.let_go_for(p->bytes);
+    s_.evict_for(p->bytes);
     eager_state::taken body(s_.memory, p->bytes);
     std::vector<std::unique_ptr<eager_state::taken>> others; // that are there, or that nobody needs
     auto const result = [&](int k) {
@@ -157,7 +157,7 @@ class recomputation {
     run_on(s_, c, place, result, where_);
     s_.put(p, body.keep());
     s_.came(p);
-    ++s_.computed_again;
+    ++s_.recompute_count;
   }
 
 public:

@@ -57,7 +57,7 @@ public:
   small_blocks blocks;
   std::function<void(std::int64_t)> on_free;
   std::int64_t limit = 0, smallest = 0; // bytes; no limit: nothing goes
-  std::int64_t computed_again = 0;
+  std::int64_t recompute_count = 0;
   std::uint64_t recomputations = 0;
 
   storage* new_storage(std::int64_t bytes) {
@@ -83,7 +83,7 @@ public:
   /// For a result: with elements that may go, where they are worth it.
   storage* result_storage(std::int64_t bytes) {
     if (limit == 0) return new_storage(bytes);
-    let_go_for(bytes);
+    evict_for(bytes);
     if (bytes < smallest) return new_storage(bytes);
     taken body(memory, bytes);
     storage* const head = memory.take(0);
@@ -113,11 +113,11 @@ public:
     live.bytes += p->bytes;
   }
   /// Lets elements go until there is room for so many bytes, or until what is left is needed now.
-  void let_go_for(std::int64_t bytes) noexcept {
+  void evict_for(std::int64_t bytes) noexcept {
     while (live.bytes + bytes > limit) {
       storage* const p = cheapest();
       if (p == nullptr) return;
-      let_go(p);
+      evict(p);
     }
   }
   /// Notes how the elements of `p` came about. `in`: null for numbers, which are in `numbers`.
@@ -149,7 +149,7 @@ public:
     p->origin->used = ++clock_;
     may_go_.push_back(p);
   }
-  void let_go(storage* p) noexcept {
+  void evict(storage* p) noexcept {
     eager_origin& o = *p->origin;
     o.again = again(p);
     leave(p);
@@ -159,9 +159,9 @@ public:
     live.bytes -= p->bytes;
     if (on_free) on_free(p->bytes);
   }
-  bool try_let_go(storage* p) noexcept {
+  bool try_evict(storage* p) noexcept {
     if (p->origin == nullptr || p->at == nullptr || p->pins != 0) return false;
-    let_go(p);
+    evict(p);
     return true;
   }
   /// An operation runs on it, or does not any more.
@@ -175,7 +175,7 @@ public:
   }
   /// What is only needed to compute others again goes at once.
   void settle(storage* p) noexcept {
-    if (p->origin != nullptr && p->at != nullptr && p->pins == 0 && p->users == p->waiting) let_go(p);
+    if (p->origin != nullptr && p->at != nullptr && p->pins == 0 && p->users == p->waiting) evict(p);
   }
   /// Elements that are there stay from now on.
   void keep(storage* p) noexcept {

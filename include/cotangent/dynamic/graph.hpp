@@ -20,9 +20,9 @@
 
 namespace cotangent::dynamic {
 
-struct split_options; // dynamic/split.hpp
+struct vjp_options; // dynamic/vjp.hpp
 inline namespace COTANGENT_ABI {
-class split_program;
+class vjp_program;
 }
 
 /// A graph that is built while the program runs, from the functions and operators that traced functions use.
@@ -252,12 +252,11 @@ public:
   }
 
   /// The program that computes `outputs` in two parts: a run saves what the gradients with respect to `wrt` need, in the
-  /// fewest bytes, and returns a `pullback` that owns it. In dynamic/split.hpp.
-  split_program split(expressions const& outputs, expressions const& wrt,
-                      split_options const& options,
-                      std::source_location where = std::source_location::current()) const;
-  split_program split(expressions const& outputs, expressions const& wrt,
-                      std::source_location where = std::source_location::current()) const;
+  /// fewest bytes, and returns a `pullback` that owns it. In dynamic/vjp.hpp.
+  vjp_program vjp(expressions const& outputs, expressions const& wrt, vjp_options const& options,
+                  std::source_location where = std::source_location::current()) const;
+  vjp_program vjp(expressions const& outputs, expressions const& wrt,
+                  std::source_location where = std::source_location::current()) const;
 
   /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
   /// `expression<T>(t)` is the expression for a tensor symbol.
@@ -275,24 +274,24 @@ public:
     return copy;
   }
 
-  /// The steps of an optimiser (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first
+  /// The steps of an optimizer (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first
   /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
-  template <class Optimiser>
-  training_step minimise(any_expr const& loss, Optimiser const& optimiser,
+  template <class Optimizer>
+  training_step minimize(any_expr const& loss, Optimizer const& optimizer,
                          expressions const& parameters, gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
-  template <class Optimiser>
-  training_step apply_gradients(Optimiser const& optimiser, expressions const& parameters,
+  template <class Optimizer>
+  training_step apply_gradients(Optimizer const& optimizer, expressions const& parameters,
                                 expressions const& gradients,
                                 std::source_location where = std::source_location::current());
 
   /// The same for a graph by its symbols; parameters are tensors that no operation writes, and are given.
-  template <class Optimiser>
-  symbolic_step minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
+  template <class Optimizer>
+  symbolic_step minimize(symbolic_tensor const& loss, Optimizer const& optimizer,
                          std::vector<symbolic_tensor> const& parameters, gradient_options const& options = {},
                          std::source_location where = std::source_location::current());
-  template <class Optimiser>
-  symbolic_step apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+  template <class Optimizer>
+  symbolic_step apply_gradients(Optimizer const& optimizer, std::vector<symbolic_tensor> const& parameters,
                                 std::vector<symbolic_tensor> const& gradients,
                                 std::source_location where = std::source_location::current());
 
@@ -300,12 +299,12 @@ public:
   cotangent::graph const& get() const { return s_->b.get(); }
 
 private:
-  template <class Optimiser>
-  training_step steps(Optimiser const& optimiser, expressions const& parameters,
+  template <class Optimizer>
+  training_step steps(Optimizer const& optimizer, expressions const& parameters,
                       expressions const& gradients, std::vector<bool> const& updatable,
                       std::source_location where);
-  template <class Optimiser>
-  symbolic_step steps(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+  template <class Optimizer>
+  symbolic_step steps(Optimizer const& optimizer, std::vector<symbolic_tensor> const& parameters,
                       std::vector<symbolic_tensor> const& gradients, std::source_location where);
   any_expr expression(symbol t) const { return {detail::standing(*s_, t), s_->b.tensor(t).type}; }
 

@@ -84,20 +84,20 @@ inline symbol view_symbol(builder& b, symbol of, window const& w) {
 
 } // namespace detail
 
-/// What a step of an optimiser computes: give `updates` to `compile`.
+/// What a step of an optimizer computes: give `updates` to `compile`.
 struct training_step {
   std::vector<any_expr> gradients; // by parameter
-  std::vector<update> updates;     // of the parameters, and of what the optimiser remembers
-  expr<double> rate;               // an input that holds the optimiser's rate, unless you bind it to another
-  expr<std::int64_t> count;        // how many steps were taken, where the optimiser counts them
+  std::vector<update> updates;     // of the parameters, and of what the optimizer remembers
+  expr<double> learning_rate;      // an input that holds the optimizer's rate, unless you bind it to another
+  expr<std::int64_t> count;        // how many steps were taken, where the optimizer counts them
 };
 
 /// The same for symbols: `updates` are pairs of an input and its next value, of the parameters first, then of what the
-/// optimiser remembers.
+/// optimizer remembers.
 struct symbolic_step {
   std::vector<symbolic_tensor> gradients;
   std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates;
-  symbolic_tensor rate, count; // the count absent where the optimiser has none
+  symbolic_tensor learning_rate, count; // the count absent where the optimizer has none
 };
 
 /// How gradients are made. With a `tape.limit` a loop whose record would take more bytes runs parts of itself again, with
@@ -127,7 +127,7 @@ struct compile_options {
   /// The bytes that `program::workspace_bytes` may be, together with what loops record that are known to run so often at
   /// most; 0 where it may be any. Where that is less than what all values take, some are computed again when they are read,
   /// with the same bits; `program::predicted` says at which cost.
-  std::int64_t fit = 0;
+  std::int64_t memory_budget = 0;
   /// Which nodes may be computed again, `&ct::is_cheap` say. With a budget: the others never are; null: all may. Without one:
   /// those are, for gradients, where that lowers the peak, as is decided by the bytes that come and go with them; null: none.
   /// `program::predicted` says at which cost.

@@ -200,7 +200,7 @@ public:
   std::int64_t tape_bytes() const noexcept { return tape_.bytes(); }
   /// The part of it for values that wait for a later step; the rest is what steps need while they run.
   std::int64_t value_bytes() const { return code_->code.value_bytes(); }
-  /// What a run takes, by the model that `compile_options::fit` chooses with; without it only the bytes.
+  /// What a run takes, by the model that `compile_options::memory_budget` chooses with; without it only the bytes.
   run_prediction const& predicted() const { return code_->predicted; }
   /// How many steps a run takes: what runs in one loop counts once.
   int step_count() const { return code_->code.step_count(); }

@@ -16,11 +16,11 @@
 #include <utility>
 #include <vector>
 
-// What a run of a split program leaves behind for its gradients.
+// What a run of a vjp program leaves behind for its gradients.
 
 namespace cotangent::dynamic {
 
-/// One value that a split program saves. What a loop records has the shape and the elements of an iteration's entry.
+/// One value that a vjp program saves. What a loop records has the shape and the elements of an iteration's entry.
 struct saved_tensor {
   std::string name; // of the input, where it is one that has a name
   cotangent::shape shape;
@@ -39,8 +39,8 @@ inline namespace COTANGENT_ABI {
 /// A symbol for the k-th saved value, which no graph has.
 constexpr symbol saved_symbol(std::size_t k) noexcept { return -2 - static_cast<symbol>(k); }
 
-/// What all pullbacks of a split program share.
-struct split_code {
+/// What all pullbacks of a vjp program share.
+struct vjp_code {
   std::vector<saved_tensor> saved;
   std::vector<element> outputs;   // of those with cotangents
   std::vector<symbol> cotangents; // the outputs they belong to
@@ -70,7 +70,7 @@ struct split_code {
 };
 
 /// A saved value under its symbol, in memory.
-inline memory_of saved_memory(split_code const& c, std::size_t k, void* at) {
+inline memory_of saved_memory(vjp_code const& c, std::size_t k, void* at) {
   memory_of m{at, at, c.type(k), {}};
   m.shape.push(c.elements(k));
   return m;
@@ -82,11 +82,11 @@ template <class Visit> void with_narrow_type(element e, Visit visit) {
 }
 /// Memory of the thread for narrow values as the programs take them, one after the other.
 class wide_memory {
-  split_code const& c_;
+  vjp_code const& c_;
   unsigned char* next_;
 
 public:
-  explicit wide_memory(split_code const& c)
+  explicit wide_memory(vjp_code const& c)
       : c_(c), next_(static_cast<unsigned char*>(cotangent::detail::memory_of_thread().at_least(
                    static_cast<std::size_t>(c.wide_bytes) + 64))) {}
   void* take(std::size_t k) {
@@ -101,7 +101,7 @@ public:
 
 inline namespace COTANGENT_ABI {
 
-/// The gradients of one run of a split program: owns what they need of its values, and nothing else.
+/// The gradients of one run of a vjp program: owns what they need of its values, and nothing else.
 ///
 ///     auto back = s.run();
 ///     back.bind(y, dy);
@@ -111,15 +111,15 @@ inline namespace COTANGENT_ABI {
 /// It may be run as often as one likes, with other cotangents. Outputs without one count as zeros; where none is bound at
 /// all, numbers have the cotangent 1.
 class pullback {
-  detail::checked_pointer<std::shared_ptr<detail::split_code const>, refusals::program_empty> code_;
+  detail::checked_pointer<std::shared_ptr<detail::vjp_code const>, refusals::program_empty> code_;
   program back_;
   std::vector<detail::block> kept_;
   std::shared_ptr<tape const> record_; // of the loops that ran
   std::vector<bool> given_; // by cotangent
   detail::block filled_;    // for those that are not given
-  friend class split_program;
+  friend class vjp_program;
 
-  pullback(std::shared_ptr<detail::split_code const> code, program const& back)
+  pullback(std::shared_ptr<detail::vjp_code const> code, program const& back)
       : code_(std::move(code)), back_(back), kept_(code_->saved.size()), given_(code_->cotangents.size()) {}
 
 public:
@@ -175,7 +175,7 @@ private:
     symbol const t = detail::program_access::symbol_of(back_, y, "bind", where);
     for (std::size_t k = 0; k < given_.size(); ++k)
       if (code_->cotangents[k] == t) return k;
-    message text("cotangent: pullback: a cotangent must be that of a floating output of the split program");
+    message text("cotangent: pullback: a cotangent must be that of a floating output of the vjp program");
     throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 

@@ -25,7 +25,7 @@ inline namespace COTANGENT_ABI {
 ///     auto x = e.parameter(19.0);
 ///     auto f = x * ct::log(x) + 1.2 * x;
 ///     e.backward(f);
-///     double const slope = x.gradient().item();
+///     double const slope = x.grad().item();
 ///
 /// What nobody needs goes at once: a tensor with its last name, unless an adjoint will read it; a record with the last
 /// tensor that depends on it. One thread at a time uses a recorder and its variables. Variables may outlive it: they keep
@@ -136,7 +136,7 @@ public:
   // ---- gradients
 
   /// Walks back from `y`, and adds what arrives to the gradients of the parameters it depends on (and of what was told
-  /// `keep_gradient`). The cotangent of a scalar is 1 if left out.
+  /// `retain_grad`). The cotangent of a scalar is 1 if left out.
   template <class T>
   void backward(dynamic::variable<T> const& y, dynamic::variable<T> const& seed = {},
                 backward_options const& options = {},
@@ -176,30 +176,30 @@ public:
   /// The gradients with respect to each of `wrt`: zeros where nothing depends on it.
   template <class T>
   std::vector<dynamic::variable<T>>
-  gradient(std::initializer_list<any_variable> outputs, std::initializer_list<dynamic::variable<T>> wrt,
+  grad(std::initializer_list<any_variable> outputs, std::initializer_list<dynamic::variable<T>> wrt,
            std::initializer_list<any_variable> seeds = {}, backward_options const& options = {},
            std::source_location where = std::source_location::current()) {
-    return gradient(variables(outputs), std::vector<dynamic::variable<T>>(wrt), variables(seeds), options, where);
+    return grad(variables(outputs), std::vector<dynamic::variable<T>>(wrt), variables(seeds), options, where);
   }
   /// The same for lists: vectors, arrays or spans of variables of one element, or of any (`any_variable`).
   template <class T>
-  std::vector<dynamic::variable<T>> gradient(variables const& outputs, std::vector<dynamic::variable<T>> const& wrt,
+  std::vector<dynamic::variable<T>> grad(variables const& outputs, std::vector<dynamic::variable<T>> const& wrt,
                                              variables const& seeds = {}, backward_options const& options = {},
                                              std::source_location where = std::source_location::current()) {
     std::vector<dynamic::variable<T>> all;
-    for (any_variable const& d : gradient(outputs, variables(wrt), seeds, options, where)) {
+    for (any_variable const& d : grad(outputs, variables(wrt), seeds, options, where)) {
       ++d.value_held()->users;
       all.emplace_back(d.value_held());
     }
     return all;
   }
-  std::vector<any_variable> gradient(variables const& outputs, variables const& wrt, variables const& seeds = {},
+  std::vector<any_variable> grad(variables const& outputs, variables const& wrt, variables const& seeds = {},
                                      backward_options const& options = {},
                                      std::source_location where = std::source_location::current()) {
-    auto const from = values_of(outputs, "gradient", where), to = values_of(wrt, "gradient", where);
+    auto const from = values_of(outputs, "grad", where), to = values_of(wrt, "grad", where);
     for (detail::eager_value* const v : to)
       if (!is_floating(v->now.type))
-        detail::raise_about<refusals::element_not_floating>({v}, {"gradient", 8, nullptr, 0, where});
+        detail::raise_about<refusals::element_not_floating>({v}, {"grad", 4, nullptr, 0, where});
     detail::eager_walk walk(*s_, where);
     for (detail::eager_value* const v : from) walk.collect(v->now.from);
     std::vector<bool> reached;
@@ -207,7 +207,7 @@ public:
       detail::held const& h = detail::root_of(*v).now;
       reached.push_back(walk.want(h.from, h.which));
       if (!reached.back() && options.policy == unreachable::error)
-        detail::raise_about<refusals::unreachable_wrt>({v}, {"gradient", 8, nullptr, 0, where});
+        detail::raise_about<refusals::unreachable_wrt>({v}, {"grad", 4, nullptr, 0, where});
     }
     go(walk, from, seeds, options, where);
     std::vector<any_variable> all;
@@ -233,7 +233,7 @@ public:
   template <class T>
   void accumulate(dynamic::variable<T> const& y, dynamic::variable<T> const& wrt, dynamic::variable<T>& sum,
                   std::source_location where = std::source_location::current()) {
-    dynamic::variable<T> const d = gradient({y}, {wrt}, {}, {}, where).front();
+    dynamic::variable<T> const d = grad({y}, {wrt}, {}, {}, where).front();
     if (sum.empty()) {
       sum = d;
       return;
@@ -258,42 +258,42 @@ public:
     else s_->cut(*r);
     r->released = false;
   }
-  /// Which of these `y` depends on, in their order.
-  std::vector<bool> has_effect(variables const& candidates, any_variable const& y,
+  /// Which of the candidates `y` depends on, in their order.
+  std::vector<bool> depends_on(any_variable const& y, variables const& candidates,
                                std::source_location where = std::source_location::current()) {
     detail::eager_walk walk(*s_, where);
-    walk.collect(values_of({y}, "has_effect", where).front()->now.from);
+    walk.collect(values_of({y}, "depends_on", where).front()->now.from);
     std::vector<bool> found;
-    for (detail::eager_value const* const v : values_of(candidates, "has_effect", where))
+    for (detail::eager_value const* const v : values_of(candidates, "depends_on", where))
       found.push_back(v->now.from != nullptr && walk.reached(v->now.from));
     return found;
   }
   /// While it lives, nothing is recorded.
-  class pause {
+  class no_grad {
     detail::eager_state* s_;
     bool before_;
 
   public:
-    explicit pause(eager& e) : s_(&*e.s_), before_(std::exchange(s_->recording, false)) {}
-    pause(pause const&) = delete;
-    pause& operator=(pause const&) = delete;
-    ~pause() { s_->recording = before_; }
+    explicit no_grad(eager& e) : s_(&*e.s_), before_(std::exchange(s_->recording, false)) {}
+    no_grad(no_grad const&) = delete;
+    no_grad& operator=(no_grad const&) = delete;
+    ~no_grad() { s_->recording = before_; }
   };
   /// Keeps elements within so many bytes, as far as that can be: those that were computed from now on and recorded, in
   /// tensors of at least `smallest` bytes, go while they are still needed, those first that cost little to compute again for
   /// their bytes and were not used for long; who needs them gets them again, with the same bits. 0: no limit.
   ///
   /// Source: Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021.
-  void keep_within(std::int64_t bytes, std::int64_t smallest = 4096) {
+  void set_memory_limit(std::int64_t bytes, std::int64_t smallest = 4096) {
     s_->limit = bytes > 0 ? bytes : 0;
     s_->smallest = smallest;
   }
   /// Lets the elements of a tensor go now; false where they cannot be computed again, or are gone.
-  bool let_go(any_variable const& x, std::source_location where = std::source_location::current()) {
-    return s_->try_let_go(detail::operand_value(*s_, x, {"let_go", 6, nullptr, 0, where}).now.data);
+  bool evict(any_variable const& x, std::source_location where = std::source_location::current()) {
+    return s_->try_evict(detail::operand_value(*s_, x, {"evict", 5, nullptr, 0, where}).now.data);
   }
   /// How often an operation was computed again, since its elements went.
-  std::int64_t computed_again() const { return s_->computed_again; }
+  std::int64_t recompute_count() const { return s_->recompute_count; }
   /// What is alive.
   detail::live_counts live() const { return s_->live; }
   /// `tell(bytes)` hears of each tensor whose memory goes, until the recorder ends.

@@ -12,7 +12,7 @@ namespace cotangent::refusals {
 
 COTANGENT_REFUSAL_OF(dynamic_other_graph, allowed, "cotangent: the operands must be expressions of one graph")
 COTANGENT_REFUSAL_OF(dynamic_left_body, allowed, "cotangent: an expression must not be used outside of the loop or branch that made it; return it from there")
-COTANGENT_REFUSAL_OF(dynamic_in_body, allowed, "cotangent: a graph must not be compiled, split or trained while the body of a loop or branch is built; do it after the loop or branch")
+COTANGENT_REFUSAL_OF(dynamic_in_body, allowed, "cotangent: a graph must not be compiled or trained while the body of a loop or branch is built; do it after the loop or branch")
 COTANGENT_REFUSAL_OF(dynamic_no_value, allowed, "cotangent: an expression must have a value before it is used; this one was made from nothing")
 COTANGENT_REFUSAL_OF(graph_moved_from, allowed, "cotangent: graph: a graph must not be used after it was moved from")
 COTANGENT_REFUSAL_OF(dynamic_detached, allowed, "cotangent: a value without operands must meet an expression of a graph first; make it with g.constant(value)")
@@ -49,7 +49,7 @@ COTANGENT_REFUSAL_OF(value_before_run, allowed, "cotangent: value: the program m
 COTANGENT_REFUSAL_OF(value_expression, allowed, "cotangent: value: an expression must be a result of the program; name it in compile, or compile with keep_all")
 COTANGENT_REFUSAL_OF(value_in_body, allowed, "cotangent: value: a symbol of a loop or branch must not be asked for, since it has a value in each iteration; return it from there and name that in compile")
 COTANGENT_REFUSAL_OF(value_element, allowed, "cotangent: value: the element type that is asked for must be that of the symbol")
-COTANGENT_REFUSAL_OF(value_gradient, allowed, "cotangent: value: the gradient must be with respect to this expression; name it in split")
+COTANGENT_REFUSAL_OF(value_gradient, allowed, "cotangent: value: the gradient must be with respect to this expression; name it in vjp")
 COTANGENT_REFUSAL_OF(memory_expression, allowed, "cotangent: memory: an expression must be an input or a result that is not bound, of a program compiled with own_memory")
 
 COTANGENT_REFUSAL_OF(symbolic_dead, allowed, "cotangent: symbolic: a symbol that was freed must not be used")

@@ -21,7 +21,7 @@ template message words_of(builder const&, failure const&, request const&);
 template void keep_in_step(graph_state&);
 template void tell_made(graph_state&);
 template exec_order order_in(graph_state const&, std::int32_t, bool, std::vector<std::int32_t> const*);
-template void realise(graph_state&, std::int32_t, bool);
+template void realize(graph_state&, std::int32_t, bool);
 template lowered lower(graph_state&, lowering const&, request const&);
 template void restore(graph_state&, graph_state&);
 template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&,
@@ -29,7 +29,7 @@ template std::vector<symbol> gradient_symbols(graph_state&, std::vector<symbol> 
                                               std::vector<bool> const*);
 template program compiled_as<program>(graph_state const&, lowering const&, std::vector<binding> const&,
                                       compile_options const&, request const&);
-template split_program split_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, split_options const&,
+template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                    request const&);
 template failure prepare(eager_code&);
 } // namespace dynamic::detail

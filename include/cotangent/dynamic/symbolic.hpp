@@ -323,7 +323,7 @@ public:
                                         what.binds,
                                         {.exact = what.exact,
                                          .own_memory = what.own_memory,
-                                         .fit = what.fit,
+                                         .memory_budget = what.memory_budget,
                                          .mirror = what.mirror,
                                          .keep_all = what.keep_all},
                                         r);

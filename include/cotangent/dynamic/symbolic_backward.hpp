@@ -297,7 +297,7 @@ inline void join_pieces(graph_state& s, gradient_table& table, std::vector<symbo
     join.name = "join";
     join.where = where;
     std::int32_t const id = new_exec(s, std::move(join));
-    realise(s, id);
+    realize(s, id);
     table.join(root, exec_handle(s, id));
   }
 }

@@ -242,7 +242,7 @@ protected:
   }
   void free_exec(std::int32_t id) const {
     unclaim(id);
-    detail::unrealise(*s_, id);
+    detail::unrealize(*s_, id);
     detail::exec_record const x = detail::exec_at(*s_, id);
     for (std::int32_t const p : x.before) std::erase(detail::exec_at(*s_, p).after, id);
     for (std::int32_t const n : x.after) std::erase(detail::exec_at(*s_, n).before, id);
@@ -268,7 +268,7 @@ private:
     detail::exec_record const was = detail::exec_at(*s_, id);
     detail::exec_record now = was;
     unclaim(id);
-    detail::unrealise(*s_, id);
+    detail::unrealize(*s_, id);
     try {
       detail::symbolic_undo back(*s_);
       to(now);
@@ -276,12 +276,12 @@ private:
       now.nodes.clear();
       if (now.what.kind() != command::form::nothing) check_places(now.out, r);
       detail::exec_at(*s_, id) = now;
-      detail::realise(*s_, id);
+      detail::realize(*s_, id);
       back.keep();
     } catch (...) {
       detail::exec_at(*s_, id) = was;
       detail::exec_at(*s_, id).nodes.clear();
-      detail::realise(*s_, id);
+      detail::realize(*s_, id);
       claim(id);
       throw;
     }
@@ -306,7 +306,7 @@ private:
       for (symbol const in : x.in) touched = touched || in == t;
       for (symbol const out : x.out) touched = touched || out == t;
       if (!touched) continue;
-      detail::unrealise(*s_, e);
+      detail::unrealize(*s_, e);
       detail::exec_at(*s_, e).pending = true;
     }
   }

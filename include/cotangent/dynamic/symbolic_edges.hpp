@@ -73,16 +73,16 @@ public:
   /// adjoint.
   std::vector<symbolic_exec> successors_of(symbolic_exec const& e,
                                            std::source_location where = std::source_location::current()) const {
-    return neighbours(e, true, asking("successors_of", where));
+    return neighbors(e, true, asking("successors_of", where));
   }
   /// The operations that run directly before it.
   std::vector<symbolic_exec> predecessors_of(symbolic_exec const& e,
                                              std::source_location where = std::source_location::current()) const {
-    return neighbours(e, false, asking("predecessors_of", where));
+    return neighbors(e, false, asking("predecessors_of", where));
   }
 
 private:
-  std::vector<symbolic_exec> neighbours(symbolic_exec const& e, bool after, detail::request const& r) const {
+  std::vector<symbolic_exec> neighbors(symbolic_exec const& e, bool after, detail::request const& r) const {
     std::int32_t const id = detail::checked(*s_, e, r);
     detail::exec_order const order = detail::order_in(*s_, detail::exec_at(*s_, id).graph);
     auto const at = static_cast<std::size_t>(order.place.at(id));

@@ -107,7 +107,7 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
     for (symbol const t : io_of(s, e).out)
       if (t != none)
         if (auto const at = s.written.find(root_of(s, t)); at != s.written.end()) std::erase(at->second, t);
-    unrealise(s, e);
+    unrealize(s, e);
   }
   auto const before = [&](std::int32_t a, std::int32_t b) {
     for (std::int32_t const i : exec_at(s, a).nodes)

@@ -20,7 +20,7 @@ struct symbolic_compile {
   std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
   std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates{}; // see `symbolic_step`
   bool exact = false, own_memory = false;                             // see `compile_options`
-  std::int64_t fit = 0;
+  std::int64_t memory_budget = 0;
   bool (*mirror)(node const&) = nullptr;
   bool keep_all = false;
 };

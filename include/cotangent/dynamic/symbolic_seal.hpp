@@ -3,7 +3,7 @@
 #define COTANGENT_DYNAMIC_SYMBOLIC_SEAL_HPP
 
 #include <cotangent/dynamic/symbolic_order.hpp>
-#include <cotangent/dynamic/symbolic_realise.hpp>
+#include <cotangent/dynamic/symbolic_realize.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +76,7 @@ private:
         if (!exec_at(s_, e).pending || !needed[static_cast<std::size_t>(at)]) continue;
         s_.b.place = exec_at(s_, e).where;
         switch (exec_at(s_, e).kind) {
-        case exec_kind::operation: realise(s_, e, false); break;
+        case exec_kind::operation: realize(s_, e, false); break;
         case exec_kind::loop: loop(e); break;
         case exec_kind::choice: choice(e); break;
         }

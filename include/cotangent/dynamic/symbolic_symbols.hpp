@@ -4,7 +4,7 @@
 
 #include <cotangent/dynamic/functions.hpp>
 #include <cotangent/dynamic/options.hpp>
-#include <cotangent/dynamic/symbolic_realise.hpp>
+#include <cotangent/dynamic/symbolic_realize.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -212,7 +212,7 @@ public:
     if (what.kind() != command::form::nothing) check_places(e.out, r);
     std::int32_t const id = detail::new_exec(*s_, std::move(e));
     try {
-      detail::realise(*s_, id);
+      detail::realize(*s_, id);
     } catch (...) {
       forget(id);
       throw;

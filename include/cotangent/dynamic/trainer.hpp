@@ -13,18 +13,18 @@
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
 
-/// An optimiser (`ct::adam{}`) at work on parameters of eager mode, and what it remembers of them.
+/// An optimizer (`ct::adam{}`) at work on parameters of eager mode, and what it remembers of them.
 ///
-///     ct::dynamic::trainer t(ct::adam{.rate = 0.01}, {w, b});
-///     t.minimise(loss);
+///     ct::dynamic::trainer t(ct::adam{.learning_rate = 0.01}, {w, b});
+///     t.minimize(loss);
 ///
 /// The step of a parameter is a program, one for each element and shape, that updates its memory in place.
 /// Refuses: constants, and what was computed (`graph_error`).
-template <class Optimiser> class trainer {
+template <class Optimizer> class trainer {
   struct one {
     any_variable parameter;
     any_expr p, d;
-    expr<double> rate;
+    expr<double> learning_rate;
     program step;
     element type;
     sizes shape;
@@ -33,7 +33,7 @@ template <class Optimiser> class trainer {
   std::vector<one> all_;
 
 public:
-  explicit trainer(Optimiser const& optimiser, variables const& parameters,
+  explicit trainer(Optimizer const& optimizer, variables const& parameters,
                    std::source_location where = std::source_location::current()) {
     for (any_variable const& x : parameters) {
       detail::request const r{"trainer", 7, nullptr, 0, where};
@@ -45,13 +45,13 @@ public:
       sizes shape;
       dimensions const& d = v.now.s->dims(v.now.shape);
       for (int k = 0; k < d.rank; ++k) shape.push(d.size[k]);
-      add(optimiser, x, v.now.type, shape, where);
+      add(optimizer, x, v.now.type, shape, where);
     }
   }
 
   /// Walks back from the loss, and takes a step along all gradients that are there.
   template <class T>
-  void minimise(eager& recorder, variable<T> const& loss,
+  void minimize(eager& recorder, variable<T> const& loss,
                 std::source_location where = std::source_location::current()) {
     recorder.backward(loss, {}, {}, where);
     apply_gradients(where);
@@ -72,16 +72,16 @@ public:
     }
   }
   /// From the next step on.
-  void set_rate(double rate, std::source_location where = std::source_location::current()) {
-    for (one& o : all_) o.step.bind(o.rate, double{rate}, where); // a copy
+  void set_learning_rate(double learning_rate, std::source_location where = std::source_location::current()) {
+    for (one& o : all_) o.step.bind(o.learning_rate, double{learning_rate}, where); // a copy
   }
 
 private:
-  void add(Optimiser const& optimiser, any_variable const& x, element type, sizes const& shape,
+  void add(Optimizer const& optimizer, any_variable const& x, element type, sizes const& shape,
            std::source_location where) {
     for (one const& o : all_)
       if (o.type == type && o.shape == shape) {
-        all_.push_back({x, o.p, o.d, o.rate, o.step, type, shape});
+        all_.push_back({x, o.p, o.d, o.learning_rate, o.step, type, shape});
         return;
       }
     graph g;
@@ -93,8 +93,8 @@ private:
       p = g.input<double>("parameter", shape, where);
       d = g.input<double>("gradient", shape, where);
     }
-    training_step const step = g.apply_gradients(optimiser, {p}, {d}, where);
-    all_.push_back({x, p, d, step.rate, g.compile({}, {}, {.updates = step.updates}, where), type, shape});
+    training_step const step = g.apply_gradients(optimizer, {p}, {d}, where);
+    all_.push_back({x, p, d, step.learning_rate, g.compile({}, {}, {.updates = step.updates}, where), type, shape});
     graphs_.push_back(static_cast<graph&&>(g));
   }
 };

@@ -3,7 +3,7 @@
 #define COTANGENT_DYNAMIC_TRAINING_HPP
 
 #include <cotangent/dynamic/graph.hpp>
-#include <cotangent/trace/optimisers.hpp>
+#include <cotangent/trace/optimizers.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -17,41 +17,41 @@
 namespace cotangent::dynamic {
 namespace detail {
 
-/// The new value of one parameter, and of what the optimiser remembers of it.
-template <class T, class Optimiser>
-void add_step(graph& g, Optimiser const& optimiser, any_expr const& parameter, any_expr const& gradient,
+/// The new value of one parameter, and of what the optimizer remembers of it.
+template <class T, class Optimizer>
+void add_step(graph& g, Optimizer const& optimizer, any_expr const& parameter, any_expr const& gradient,
               std::string_view name, training_step& step, expr<std::int64_t> const& now,
               std::source_location where) {
   expr<T> p = parameter.as<T>(where);
   expr<T> const before = p, d = gradient.as<T>(where);
-  expr<T> states[Optimiser::states > 0 ? Optimiser::states : 1],
-      old[Optimiser::states > 0 ? Optimiser::states : 1];
-  for (int k = 0; k < optimiser.slots(); ++k) {
+  expr<T> states[Optimizer::states > 0 ? Optimizer::states : 1],
+      old[Optimizer::states > 0 ? Optimizer::states : 1];
+  for (int k = 0; k < optimizer.slots(); ++k) {
     std::string const called = name.empty() ? std::string() : std::string(name) + "." + std::to_string(k);
     old[k] = states[k] = g.state<T>(called, before.shape(), where);
   }
-  expr<T> const rate = convert<T>(step.rate, where);
+  expr<T> const learning_rate = convert<T>(step.learning_rate, where);
   [&]<std::size_t... K>(std::index_sequence<K...>) {
-    if constexpr (Optimiser::counts) optimiser.update(p, d, states[K]..., now, rate);
-    else optimiser.update(p, d, states[K]..., rate);
-  }(std::make_index_sequence<Optimiser::states>{});
+    if constexpr (Optimizer::counts) optimizer.update(p, d, states[K]..., now, learning_rate);
+    else optimizer.update(p, d, states[K]..., learning_rate);
+  }(std::make_index_sequence<Optimizer::states>{});
   step.updates.push_back({before, p});
-  for (int k = 0; k < optimiser.slots(); ++k) step.updates.push_back({old[k], states[k]});
+  for (int k = 0; k < optimizer.slots(); ++k) step.updates.push_back({old[k], states[k]});
 }
 
 } // namespace detail
 
-template <class Optimiser>
-training_step graph::apply_gradients(Optimiser const& optimiser, expressions const& parameters,
+template <class Optimizer>
+training_step graph::apply_gradients(Optimizer const& optimizer, expressions const& parameters,
                                      expressions const& gradients, std::source_location where) {
   std::vector<bool> updatable(static_cast<std::size_t>(s_->b.get().tensors.size()));
   for (symbol const t : s_->inputs) updatable[static_cast<std::size_t>(t)] = true;
-  return steps(optimiser, parameters, gradients, updatable, where);
+  return steps(optimizer, parameters, gradients, updatable, where);
 }
 
 /// `updatable`: by symbol.
-template <class Optimiser>
-training_step graph::steps(Optimiser const& optimiser, expressions const& parameters,
+template <class Optimizer>
+training_step graph::steps(Optimizer const& optimizer, expressions const& parameters,
                            expressions const& gradients, std::vector<bool> const& updatable,
                            std::source_location where) {
   builder& b = s_->b;
@@ -77,12 +77,12 @@ training_step graph::steps(Optimiser const& optimiser, expressions const& parame
   }
   training_step step;
   step.gradients.assign(gradients.begin(), gradients.end());
-  step.rate = expr<double>(declare(element::float64, "rate", {}, where));
-  detail::held_constant held{step.rate.id(), std::vector<unsigned char>(sizeof(double))};
-  std::memcpy(held.bytes.data(), &optimiser.rate, sizeof(double));
+  step.learning_rate = expr<double>(declare(element::float64, "learning_rate", {}, where));
+  detail::held_constant held{step.learning_rate.id(), std::vector<unsigned char>(sizeof(double))};
+  std::memcpy(held.bytes.data(), &optimizer.learning_rate, sizeof(double));
   s_->constants.push_back(static_cast<detail::held_constant&&>(held));
   expr<std::int64_t> now;
-  if constexpr (Optimiser::counts) {
+  if constexpr (Optimizer::counts) {
     step.count = state<std::int64_t>("steps", {}, where);
     now = step.count + 1;
     step.updates.push_back({step.count, now});
@@ -90,15 +90,15 @@ training_step graph::steps(Optimiser const& optimiser, expressions const& parame
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     std::string const name = detail::name_in(b, parameters[k].id());
     if (parameters[k].type() == element::float32)
-      detail::add_step<float>(*this, optimiser, parameters[k], gradients[k], name, step, now, where);
-    else detail::add_step<double>(*this, optimiser, parameters[k], gradients[k], name, step, now, where);
+      detail::add_step<float>(*this, optimizer, parameters[k], gradients[k], name, step, now, where);
+    else detail::add_step<double>(*this, optimizer, parameters[k], gradients[k], name, step, now, where);
   }
   back.keep();
   return step;
 }
 
-template <class Optimiser>
-training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
+template <class Optimizer>
+training_step graph::minimize(any_expr const& loss, Optimizer const& optimizer,
                               expressions const& parameters, gradient_options const& options,
                               std::source_location where) {
   std::unique_ptr<builder> const before =
@@ -107,7 +107,7 @@ training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
   detail::undo back(*s_, before.get());
   try {
     training_step step =
-        apply_gradients(optimiser, parameters, gradient({loss}, parameters, {}, options, where), where);
+        apply_gradients(optimizer, parameters, gradient({loss}, parameters, {}, options, where), where);
     back.keep();
     return step;
   } catch (...) {
@@ -116,8 +116,8 @@ training_step graph::minimise(any_expr const& loss, Optimiser const& optimiser,
   }
 }
 
-template <class Optimiser>
-symbolic_step graph::steps(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+template <class Optimizer>
+symbolic_step graph::steps(Optimizer const& optimizer, std::vector<symbolic_tensor> const& parameters,
                            std::vector<symbolic_tensor> const& gradients, std::source_location where) {
   symbolic_graph const s = symbolic();
   std::vector<any_expr> p, d;
@@ -128,9 +128,9 @@ symbolic_step graph::steps(Optimiser const& optimiser, std::vector<symbolic_tens
     updatable[static_cast<std::size_t>(x.id())] =
         s_->b.tensor(x.id()).base == none && detail::look(*s_, x.id()).fill == unwritten::given &&
         !detail::gets_written(*s_, x.id()) && !s_->is_piecewise(x.id());
-  training_step const made = steps(optimiser, p, d, updatable, where);
-  symbolic_step step{gradients, {}, s.symbol_of(made.rate), {}};
-  if constexpr (Optimiser::counts) step.count = s.symbol_of(made.count);
+  training_step const made = steps(optimizer, p, d, updatable, where);
+  symbolic_step step{gradients, {}, s.symbol_of(made.learning_rate), {}};
+  if constexpr (Optimizer::counts) step.count = s.symbol_of(made.count);
   auto const is_parameter = [&](update const& u) {
     for (any_expr const& x : p)
       if (x.id() == u.of.id()) return true;
@@ -142,25 +142,25 @@ symbolic_step graph::steps(Optimiser const& optimiser, std::vector<symbolic_tens
   return step;
 }
 
-template <class Optimiser>
+template <class Optimizer>
 symbolic_step
-graph::apply_gradients(Optimiser const& optimiser, std::vector<symbolic_tensor> const& parameters,
+graph::apply_gradients(Optimizer const& optimizer, std::vector<symbolic_tensor> const& parameters,
                        std::vector<symbolic_tensor> const& gradients, std::source_location where) {
   (void)symbolic();
   detail::whole_undo back(*s_);
-  symbolic_step step = steps(optimiser, parameters, gradients, where);
+  symbolic_step step = steps(optimizer, parameters, gradients, where);
   back.keep();
   return step;
 }
 
-template <class Optimiser>
-symbolic_step graph::minimise(symbolic_tensor const& loss, Optimiser const& optimiser,
+template <class Optimizer>
+symbolic_step graph::minimize(symbolic_tensor const& loss, Optimizer const& optimizer,
                               std::vector<symbolic_tensor> const& parameters, gradient_options const& options,
                               std::source_location where) {
   symbolic_graph const s = symbolic();
   detail::whole_undo back(*s_);
   gradient_table const table = s.backward({loss}, parameters, {}, options, where);
-  symbolic_step step = steps(optimiser, parameters, table.all(), where);
+  symbolic_step step = steps(optimizer, parameters, table.all(), where);
   back.keep();
   return step;
 }

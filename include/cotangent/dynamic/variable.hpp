@@ -116,20 +116,20 @@ public:
   }
 
   /// What backward does here: parameters sum their gradients up, other tensors forget them.
-  void keep_gradient(gradients use = gradients::sum,
+  void retain_grad(gradients use = gradients::sum,
                      std::source_location where = std::source_location::current()) {
-    detail::keep_gradient(detail::value_of(*this, {"keep_gradient", 13, nullptr, 0, where}), use, where);
+    detail::retain_grad(detail::value_of(*this, {"retain_grad", 11, nullptr, 0, where}), use, where);
   }
-  bool has_gradient() const noexcept { return v_ != nullptr && v_->gradient != nullptr; }
+  bool has_grad() const noexcept { return v_ != nullptr && v_->gradient != nullptr; }
   /// What backward put here. Throws: `graph_error` where none came.
-  variable gradient(std::source_location where = std::source_location::current()) const {
-    detail::eager_value& v = detail::value_of(*this, {"gradient", 8, nullptr, 0, where});
+  variable grad(std::source_location where = std::source_location::current()) const {
+    detail::eager_value& v = detail::value_of(*this, {"grad", 4, nullptr, 0, where});
     if (v.gradient == nullptr)
-      detail::raise_eager<refusals::eager_no_gradient>(*this, {"gradient", 8, nullptr, 0, where});
+      detail::raise_eager<refusals::eager_no_gradient>(*this, {"grad", 4, nullptr, 0, where});
     ++v.gradient->users;
     return variable(v.gradient);
   }
-  void clear_gradient() noexcept {
+  void clear_grad() noexcept {
     if (v_ != nullptr) detail::eager_state::release(std::exchange(v_->gradient, nullptr));
   }
 

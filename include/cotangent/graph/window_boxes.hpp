@@ -82,7 +82,7 @@ constexpr progression meet(progression const& a, progression const& b) noexcept 
   return {first, step, first > high ? 0 : (high - first) / step + 1};
 }
 
-/// The same elements as a set: positive strides, the longest first, none of size 1, neighbours joined where they can be.
+/// The same elements as a set: positive strides, the longest first, none of size 1, neighbors joined where they can be.
 /// Axes of stride 0 go.
 struct element_set {
   std::int32_t rank = 0;

@@ -16,13 +16,13 @@ namespace cotangent {
 namespace detail {
 
 class profile_picture {
-  struct colour_of {
+  struct color_of {
     std::string key, what; // the line of the source; its operation
     std::int64_t at_peak = 0, area = 0;
   };
   static constexpr double left = 86, top = 64, width = 700, legend = 270, below = 92;
   static constexpr std::size_t most_pieces = 4000, most_lines = 12;
-  static constexpr char const* colours[most_lines]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1",
+  static constexpr char const* colors[most_lines]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1",
                                                    "#edc948", "#76b7b2", "#ff9da7", "#9c755f",
                                                    "#86bc86", "#d4a6c8", "#a0cbe8", "#d7b5a6"};
   std::string text_;
@@ -124,7 +124,7 @@ private:
       words(left - 6, y(at) + 4, with_commas(at), " text-anchor=\"end\"");
     }
     words(left - 6, from_ + top - 12, "address", " text-anchor=\"end\" fill=\"#666666\"");
-    std::vector<colour_of> const lines = lines_of(p, peak);
+    std::vector<color_of> const lines = lines_of(p, peak);
     pieces(p, lines, x, y);
     live(p, x, y);
     line(left, y(p.peak), left + width, y(p.peak), " stroke=\"#c0392b\" stroke-dasharray=\"6 4\"");
@@ -144,8 +144,8 @@ private:
     return t.where.line == 0 ? t.what : t.where.text();
   }
   /// The lines of the source, sorted by the live bytes they hold at the peak.
-  static std::vector<colour_of> lines_of(profile const& p, int peak) {
-    std::vector<colour_of> all;
+  static std::vector<color_of> lines_of(profile const& p, int peak) {
+    std::vector<color_of> all;
     std::vector<profile::piece const*> sorted;
     for (profile::piece const& t : p.pieces) sorted.push_back(&t);
     std::sort(sorted.begin(), sorted.end(), [](auto const* a, auto const* b) {
@@ -159,7 +159,7 @@ private:
       all.back().area += t->bytes * (t->last - t->first + 1);
       if (t->first <= peak && peak <= t->last) all.back().at_peak += t->bytes;
     }
-    std::sort(all.begin(), all.end(), [](colour_of const& a, colour_of const& b) {
+    std::sort(all.begin(), all.end(), [](color_of const& a, color_of const& b) {
       if (a.at_peak != b.at_peak) return a.at_peak > b.at_peak;
       return a.area != b.area ? a.area > b.area : a.key < b.key;
     });
@@ -167,7 +167,7 @@ private:
   }
 
   template <class X, class Y>
-  void pieces(profile const& p, std::vector<colour_of> const& lines, X const& x, Y const& y) {
+  void pieces(profile const& p, std::vector<color_of> const& lines, X const& x, Y const& y) {
     std::vector<std::size_t> order(p.pieces.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
     if (order.size() > most_pieces) { // the largest, in order of their first step
@@ -187,7 +187,7 @@ private:
       profile::piece const& t = p.pieces[k];
       char const* fill = t.value ? "#bbbbbb" : "#eeeeee";
       for (std::size_t j = 0; j < lines.size() && j < most_lines && t.value; ++j)
-        if (lines[j].key == key_of(t)) fill = colours[j];
+        if (lines[j].key == key_of(t)) fill = colors[j];
       double const w = x(t.last + 1) - x(t.first), h = y(t.offset) - y(t.offset + t.bytes);
       rectangle(x(t.first), y(t.offset + t.bytes), w, h, fill,
                 t.value ? " stroke=\"#ffffff\" stroke-width=\"0.6\">"
@@ -252,7 +252,7 @@ private:
     words(left + width + 6, from_ + top + height + 14, "step", " fill=\"#666666\"");
   }
 
-  void explain(profile const& p, std::vector<colour_of> const& lines) {
+  void explain(profile const& p, std::vector<color_of> const& lines) {
     double const x = left + width + 20;
     double y = from_ + top + height - 20 * static_cast<double>(std::min(lines.size(), most_lines + 1)) - 62;
     double const peak =
@@ -262,7 +262,7 @@ private:
     words(x, y, "bytes when most is live, by source line", " font-weight=\"bold\"");
     for (std::size_t k = 0; k < lines.size() && k < most_lines; ++k) {
       y += 20;
-      rectangle(x, y - 10, 12, 12, colours[k], "/>\n");
+      rectangle(x, y - 10, 12, 12, colors[k], "/>\n");
       words(x + 18, y,
             shortened(std::string(with_commas(lines[k].at_peak))
                           .append("  ")

@@ -51,7 +51,7 @@ constexpr term gelu(term x) { return select(x > -40, x, constant_like(x, -40)) *
 
 /// The loss of the probability sigmoid(z) against a target t in [0, 1], without overflow and without
 /// cancellation if both are near 0 or 1. Adjoint toward z: dy (sigmoid(z) - t); toward t: -dy z.
-constexpr term binary_cross_entropy(term z, term t) {
+constexpr term binary_cross_entropy_with_logits(term z, term t) {
   return t * apply<op::softplus>(-z) + (1 - t) * apply<op::softplus>(z);
 }
 

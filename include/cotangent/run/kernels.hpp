@@ -130,7 +130,7 @@ template <class Stage, int K, class Context> struct kernel {
 
   // ---- matrix products
 
-  template <int J> static constexpr bool by_columns = // neighbours stand below each other
+  template <int J> static constexpr bool by_columns = // neighbors stand below each other
       place<J>.stride[1] != 1 && g.shape(value_of(J)).size[1] != 1;
   template <int J> static std::int64_t leading(Context const& x) noexcept {
     return x.value(place<J>.stride[by_columns<J> ? 1 : 0]);

@@ -77,7 +77,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     store_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
   }
 
-  /// A function of its own: inlined through every level up to the program, a long body would be optimised at each.
+  /// A function of its own: inlined through every level up to the program, a long body would be optimized at each.
   template <int S, class Sums, class Before, class List, class Rows>
   [[gnu::noinline]] void long_step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
     step<S, false>(sums, before, c, count, list, all);

@@ -11,7 +11,7 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// Where the code of an operation over whole tensors stands, beside its scalar one: a specialisation has
+/// Where the code of an operation over whole tensors stands, beside its scalar one: a specialization has
 ///
 ///     static void run(whole_call const&) noexcept;
 ///     static constexpr std::int64_t scratch_bytes(whole_call const&); // from the sizes alone

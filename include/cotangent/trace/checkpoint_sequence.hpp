@@ -20,7 +20,7 @@ struct sequence_options {
       false; // instead: the first half is a block, cut in the same way, and so is the second half
   // Instead: so many values between layers are held at one time, the first one among them, and as few layers are run again
   // as that allows; 0: `segments` or `recursive` says
-  int places = 0;
+  int slots = 0;
 };
 
 namespace detail {
@@ -28,26 +28,26 @@ namespace detail {
 /// Which blocks begin and end before each layer.
 class sequence_blocks {
   struct level {
-    int end = 0, chain_end = 0, places = 0;
+    int end = 0, chain_end = 0, slots = 0;
     std::int32_t outer = 0;
   };
   builder* b_;
-  int total_, length_, chain_end_, places_;
+  int total_, length_, chain_end_, slots_;
   array<level> open_;
 
-  /// A block that has the places of what stands around it, which has one less for what comes behind the block.
+  /// A block that has the slots of what stands around it, which has one less for what comes behind the block.
   constexpr void open(int end) {
-    open_.push({end, chain_end_, places_ > 1 ? places_ - 1 : places_, b_->open_block()});
+    open_.push({end, chain_end_, slots_ > 1 ? slots_ - 1 : slots_, b_->open_block()});
     chain_end_ = end;
   }
   constexpr int ahead(int layers) const {
-    return places_ == 0 ? layers / 2 : static_cast<int>(units_ahead(layers, places_));
+    return slots_ == 0 ? layers / 2 : static_cast<int>(units_ahead(layers, slots_));
   }
 
 public:
   constexpr sequence_blocks(builder* b, int total, sequence_options const& o)
-      : b_(b), total_(total), length_(0), chain_end_(total), places_(o.places < 0 ? 0 : o.places) {
-    if (o.recursive || places_ > 0 || total == 0) return;
+      : b_(b), total_(total), length_(0), chain_end_(total), slots_(o.slots < 0 ? 0 : o.slots) {
+    if (o.recursive || slots_ > 0 || total == 0) return;
     int segments = o.segments;
     if (segments <= 0)
       for (segments = 1; segments * segments < total;) ++segments;
@@ -61,7 +61,7 @@ public:
       level const closed = open_.pop();
       b_->block = closed.outer;
       chain_end_ = closed.chain_end;
-      places_ = closed.places;
+      slots_ = closed.slots;
     }
     if (length_ > 0) {
       if (layer % length_ == 0) open(layer + length_ < total_ ? layer + length_ : total_);
@@ -149,10 +149,11 @@ inline namespace COTANGENT_ABI {
 ///
 /// Value: the same bits as without blocks.
 /// Cost: of L equal layers, the memory of about √L and of one block, for at most one more run. Recursive: the memory of
-/// log L, for at most log L more runs. With `places`, that many values between layers, and as few layers run again as then
-/// are possible: with s places and each layer run again at most r times, C(s + r, s) layers. What belongs to the layers, and its gradients, comes on top.
+/// log L, for at most log L more runs. With `slots`, that many values between layers, and as few layers run again as then
+/// are possible: with s slots and each layer run again at most r times, C(s + r, s) layers. What belongs to the layers, and
+/// its gradients, comes on top.
 /// Refuses: layers that are no array, tuple or container.
-/// Source: `places`: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2.
+/// Source: `slots`: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
 template <class F> constexpr auto checkpoint_sequence(F f, sequence_options options = {}) {
   return detail::sequence_function<F>{f, options};

@@ -6,7 +6,7 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/fit_stages.hpp>
+#include <cotangent/trace/memory_budget_stages.hpp>
 #include <cotangent/trace/program.hpp>
 #include <cotangent/transform/mirror.hpp>
 
@@ -116,7 +116,7 @@ struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
 ///
 /// Refuses: named extents.
 /// Source: the rule is that of MXNet's gradient pass.
-/// Checked: tests/runtime/fit.cpp.
+/// Checked: tests/runtime/memory_budget.cpp.
 template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
   return detail::mirror_function<F, May>(f);
 }

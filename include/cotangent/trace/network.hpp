@@ -24,10 +24,10 @@ namespace detail {
 struct gelu_fn {
   constexpr term operator()(term x) const { return extend::gelu(x); }
 };
-struct binary_cross_entropy_fn {
+struct binary_cross_entropy_with_logits_fn {
   constexpr term operator()(term z, term t) const {
     if (z.type() != t.type()) return z.b->refuse<refusals::elements_differ>(0, 0, z.b->place), z;
-    return extend::binary_cross_entropy(z, t);
+    return extend::binary_cross_entropy_with_logits(z, t);
   }
 };
 struct batch_take_fn {
@@ -74,9 +74,9 @@ constexpr auto gelu(X const& x, std::source_location where = std::source_locatio
 }
 /// The loss of sigmoid(logits) against targets in [0, 1], element by element.
 template <detail::operand Z, detail::operand T>
-constexpr auto binary_cross_entropy(Z const& logits, T const& targets,
+constexpr auto binary_cross_entropy_with_logits(Z const& logits, T const& targets,
                                     std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::binary_cross_entropy_fn{}, logits, targets);
+  return detail::lift(where, detail::binary_cross_entropy_with_logits_fn{}, logits, targets);
 }
 /// Of each row of the last axis the element that an index chooses.
 template <detail::operand X, detail::operand I>

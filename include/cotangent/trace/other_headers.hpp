@@ -34,7 +34,7 @@ constexpr auto gelu(A const&...) {
 }
 template <class... A>
   requires detail::with_expressions<A...>
-constexpr auto binary_cross_entropy(A const&...) {
+constexpr auto binary_cross_entropy_with_logits(A const&...) {
   static_assert(refusals::header_of_network::report<A...>());
   return refused{};
 }

@@ -14,7 +14,7 @@
 #include <cotangent/trace/grad.hpp>
 #include <cotangent/trace/indexing.hpp>
 #include <cotangent/trace/movement.hpp>
-#include <cotangent/trace/optimisers.hpp>
+#include <cotangent/trace/optimizers.hpp>
 #include <cotangent/trace/other_headers.hpp>
 #include <cotangent/trace/plain.hpp>
 #include <cotangent/trace/products.hpp>

@@ -12,10 +12,10 @@
 namespace cotangent {
 namespace detail {
 
-/// Puts values at the lowest place that no neighbour in time takes, in several orders, and keeps the best.
+/// Puts values at the lowest place that no neighbor in time takes, in several orders, and keeps the best.
 class arena_search {
   array<lifetime> const& v_;
-  array<std::int32_t> first_, others_; // by value: where its neighbours in time begin among the others
+  array<std::int32_t> first_, others_; // by value: where its neighbors in time begin among the others
   array<std::int64_t> offsets_;        // of the order that is tried, -1 where not placed yet
   struct taken {
     std::int64_t from, to;
@@ -26,11 +26,11 @@ class arena_search {
 public:
   arena best;
 
-  /// `effort`: how many pairs of neighbours may be looked at.
+  /// `effort`: how many pairs of neighbors may be looked at.
   constexpr arena_search(array<lifetime> const& values, arena&& found, std::int64_t lower_bound,
                          std::int64_t effort)
       : v_(values), lower_bound_(lower_bound), left_(effort), best(static_cast<arena&&>(found)) {
-    if (best.bytes <= lower_bound_ || effort <= 0 || !find_neighbours()) return;
+    if (best.bytes <= lower_bound_ || effort <= 0 || !find_neighbors()) return;
     array<std::int32_t> order(v_.size()), best_order;
     for (int rule = 0; rule < 6 && !done(); ++rule) {
       for (std::int32_t k = 0; k < order.size(); ++k) order[k] = k;
@@ -75,7 +75,7 @@ private:
   }
 
   /// All pairs that are there at the same time; false where they are too many to look at.
-  constexpr bool find_neighbours() {
+  constexpr bool find_neighbors() {
     int const n = v_.size();
     array<std::int32_t> order(n), active, pairs;
     for (std::int32_t k = 0; k < n; ++k) order[k] = k;

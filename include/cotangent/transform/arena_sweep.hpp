@@ -49,7 +49,7 @@ constexpr array<std::int32_t> by_time(array<std::int32_t> const& values, Time ti
 class arena_sweep {
   struct block {
     std::int64_t offset = 0, bytes = 0;
-    std::int32_t below = none, above = none;  // neighbours in memory
+    std::int32_t below = none, above = none;  // neighbors in memory
     std::int32_t before = none, after = none; // of the same list of gaps
     bool free = false;
   };

@@ -182,7 +182,7 @@ private:
     if (best.size() <= most_points)
       for (point const& x : best) points.push(x);
     else {
-      exact = false; // of neighbours the one that takes more stands for both
+      exact = false; // of neighbors the one that takes more stands for both
       for (int k = 1; k < best.size(); k += 2) points.push(best[k]);
       if (best.size() % 2 != 0) points.push(best.back());
     }

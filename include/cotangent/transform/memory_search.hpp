@@ -227,7 +227,7 @@ private:
 /// How many values are solved exactly, and how many links of a chain.
 inline constexpr int most_exact_values = 14, most_chain_links = 96;
 /// Of that what one constant evaluation takes, and of how many of them a chain may have in a program that is made at compile
-/// time (trace/fit_stages.hpp).
+/// time (trace/memory_budget_stages.hpp).
 inline constexpr int most_exact_values_constant = 12, most_exact_ways_constant = 9000, most_chain_links_constant = 16,
                      most_chain_stages = 8;
 inline constexpr std::int64_t chain_work_constant = 10000;

@@ -3,7 +3,7 @@
 #define COTANGENT_TRANSFORM_MIRROR_HPP
 
 #include <cotangent/ops/random.hpp>
-#include <cotangent/transform/fit.hpp>
+#include <cotangent/transform/memory_budget.hpp>
 #include <cotangent/transform/memory_search.hpp>
 #include <cotangent/transform/recompute.hpp>
 
@@ -281,12 +281,12 @@ constexpr bool is_cheap(node const& n) noexcept {
 /// of it.
 ///
 /// Source: the rule is that of MXNet's gradient pass (docs/how-to/run-time-graphs.md says it in words).
-/// Checked: tests/runtime/memory_search.cpp, tests/runtime/fit.cpp.
+/// Checked: tests/runtime/memory_search.cpp, tests/runtime/memory_budget.cpp.
 template <class Measure>
-constexpr fitted_graph mirrored(graph_view const& g, bool (*may)(node const&), Measure measure) {
+constexpr budgeted_graph mirrored(graph_view const& g, bool (*may)(node const&), Measure measure) {
   detail::memory_values const values(g, may);
   detail::mirror_choices const choices(detail::mirror_problem_of(g, values));
-  fitted_graph best;
+  budgeted_graph best;
   best.fits = true;
   best.predicted.bytes = measure(g);
   for (double const c : values.problem.cost) best.predicted.seconds += c;

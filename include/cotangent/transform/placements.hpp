@@ -154,7 +154,7 @@ public:
     return is_computed(root) ? root : none;
   }
 
-  /// Can a matrix product read it as it stands: one axis with neighbours side by side?
+  /// Can a matrix product read it as it stands: one axis with neighbors side by side?
   constexpr bool is_matrix(symbol t) {
     resolved const r = resolve(t);
     dimension stride[max_rank]{};

@@ -136,7 +136,7 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
 /// What the loops of a graph record, where they say how often they run at most: what a tape takes, but for what it rounds up.
 ///
 /// Cost: nodes times regions.
-/// Checked: tests/runtime/fit.cpp.
+/// Checked: tests/runtime/memory_budget.cpp.
 constexpr record_size record_bytes(graph_view const& g) {
   if (g.region_count == 1) return {};
   return detail::record_measure(g).result();

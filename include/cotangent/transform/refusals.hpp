@@ -15,8 +15,8 @@ COTANGENT_REFUSAL(not_differentiable, has, operation_needed, derivative, "cotang
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
-COTANGENT_REFUSAL(fit_budget, at_least, bytes_given, bytes_needed, "cotangent: fit: the budget must hold the smallest program that computes this")
-COTANGENT_REFUSAL_OF(fit_extents, allowed, "cotangent: fit: every extent must be a number, so that the size of the program is known when it is compiled")
+COTANGENT_REFUSAL(budget_too_small, at_least, bytes_given, bytes_needed, "cotangent: memory_budget: the budget must hold the smallest program that computes this")
+COTANGENT_REFUSAL_OF(budget_extents, allowed, "cotangent: memory_budget: every extent must be a number, so that the size of the program is known when it is compiled")
 COTANGENT_REFUSAL_OF(mirror_extents, allowed, "cotangent: mirror: every extent must be a number, so that the size of the program is known when it is compiled")
 COTANGENT_REFUSAL_OF(order_cycle, allowed, "cotangent: graph: a node must not wait for itself; what it reads is made from what it writes")
 

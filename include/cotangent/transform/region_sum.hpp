@@ -138,14 +138,14 @@ private:
     parts = static_cast<array<boxed_term>&&>(joined);
   }
 
-  /// Colours such that terms of one colour share no element; what would need more than 64 of them is left.
+  /// Colors such that terms of one color share no element; what would need more than 64 of them is left.
   constexpr void paint(array<boxed_term>& parts, array<std::int32_t>& color, array<boxed_term>& rest,
                        int& colors) {
     array<tensor_window> windows;
     windows.reserve(parts.size());
     for (boxed_term const& t : parts) windows.push(window_of(grid_, t.box, root_));
     window_index const index(of_, static_cast<array<tensor_window>&&>(windows));
-    array<std::uint64_t> used(index.cells()); // by cell: the colours in it
+    array<std::uint64_t> used(index.cells()); // by cell: the colors in it
     color.assign(parts.size(), none);
     int kept = 0;
     for (int i = 0; i < parts.size(); ++i) {
@@ -237,7 +237,7 @@ private:
           continue;
         }
         int const c = color[order[i]];
-        if (same(parts[order[i]].box, bounds[at], rank())) { // alone in its colour
+        if (same(parts[order[i]].box, bounds[at], rank())) { // alone in its color
           total = add_terms(total, value(parts[order[i++]], w));
           continue;
         }

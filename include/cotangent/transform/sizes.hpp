@@ -24,7 +24,7 @@ public:
     return a == 0 ? b : b == 0 ? a : derive(a, b, false);
   }
 
-  /// Does a walk along two neighbouring axes go on where the inner one ends?
+  /// Does a walk along two neighboring axes go on where the inner one ends?
   constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
     return inner_size == 0 || (outer == 0 ? inner == 0 : inner != 0 && outer == product(inner, inner_size));
   }

@@ -169,7 +169,7 @@ private:
     s.offset = from.lane;
     return loads_[loads_.push(push(s, nullptr, 0))];
   }
-  /// An element of an argument among others that are not its neighbours: a lane of a load of them all.
+  /// An element of an argument among others that are not its neighbors: a lane of a load of them all.
   constexpr lane_ref settled(lane_ref r) {
     if (r.step >= -1) return r;
     int const elements = arguments_[-2 - r.step], c = r.lane / rule_.most * rule_.most,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRACE_OPTIMISERS_HPP
-#define COTANGENT_TRACE_OPTIMISERS_HPP
+#ifndef COTANGENT_TRACE_OPTIMIZERS_HPP
+#define COTANGENT_TRACE_OPTIMIZERS_HPP
 
 #include <cotangent/trace/functions.hpp>
 #include <cotangent/trace/operators.hpp>
@@ -9,12 +9,12 @@
 #include <type_traits>
 
 // How a gradient moves a parameter: formulas over expressions of any kind. In a traced function they are called for one
-// tensor; `ct::dynamic::graph::minimise` calls them for all parameters and keeps what they remember.
+// tensor; `ct::dynamic::graph::minimize` calls them for all parameters and keeps what they remember.
 //
-// An optimiser of your own has the same members: `states`, how many tensors like the parameter it remembers, all zero at
+// An optimizer of your own has the same members: `states`, how many tensors like the parameter it remembers, all zero at
 // first; `slots()`, how many of them its settings need; `counts`, whether `update` is told the number of the step, which is
-// 1 at first; `rate`; and `update(parameter, gradient, states..., [step,] rate)`, which assigns to the parameter and to the
-// states.
+// 1 at first; `learning_rate`; and `update(parameter, gradient, states..., [step,] learning_rate)`, which assigns to the
+// parameter and to the states.
 
 namespace cotangent {
 
@@ -47,13 +47,14 @@ constexpr X adam_direction(double beta1, double beta2, double epsilon, X const& 
 
 /// Gradient descent, with momentum if asked for.
 ///
-/// Value: d = gradient + weight_decay * p; velocity = momentum * velocity + (1 - dampening) * d; p -= rate * velocity, and
-///   with `nesterov` p -= rate * (d + momentum * velocity). Without momentum p -= rate * d.
+/// Value: d = gradient + weight_decay * p; velocity = momentum * velocity + (1 - dampening) * d;
+///   p -= learning_rate * velocity, and with `nesterov` p -= learning_rate * (d + momentum * velocity).
+///   Without momentum p -= learning_rate * d.
 /// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep learning" (2013),
-///   sections 1 and 2, with the rate outside of the velocity. The first step is damped as all others are.
-/// Checked: tests/runtime/optimisers.cpp
+///   sections 1 and 2, with the learning learning_rate outside of the velocity. The first step is damped as all others are.
+/// Checked: tests/runtime/optimizers.cpp
 struct sgd {
-  double rate = 0.01, momentum = 0, dampening = 0, weight_decay = 0;
+  double learning_rate = 0.01, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
 
   static constexpr int states = 1;
@@ -70,23 +71,23 @@ struct sgd {
     p = p - by * d;
   }
   template <class X, class G> constexpr void update(X& p, G const& gradient, X& velocity) const {
-    update(p, gradient, velocity, rate);
+    update(p, gradient, velocity, learning_rate);
   }
   /// Without momentum.
   template <class X, class G> constexpr void update(X& p, G const& gradient) const {
     X unused = p;
-    sgd{.rate = rate, .weight_decay = weight_decay}.update(p, gradient, unused, rate);
+    sgd{.learning_rate = learning_rate, .weight_decay = weight_decay}.update(p, gradient, unused, learning_rate);
   }
 };
 
 /// Steps of about equal size in every coordinate, by means and mean squares of past gradients.
 ///
 /// Value: d = gradient + weight_decay * p; m = beta1 * m + (1 - beta1) * d; v = beta2 * v + (1 - beta2) * d^2;
-///   p -= rate * m' / (sqrt(v') + epsilon), where m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).
+///   p -= learning_rate * m' / (sqrt(v') + epsilon), where m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).
 /// Source: Kingma, Ba, "Adam: A Method for Stochastic Optimization" (2015), algorithm 1.
-/// Checked: tests/runtime/optimisers.cpp
+/// Checked: tests/runtime/optimizers.cpp
 struct adam {
-  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
 
   static constexpr int states = 2;
   static constexpr bool counts = true;
@@ -99,18 +100,18 @@ struct adam {
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
-    update(p, gradient, m, v, step, rate);
+    update(p, gradient, m, v, step, learning_rate);
   }
 };
 
 /// Adam with a decay of the weights that does not pass through the moments.
 ///
-/// Value: as `adam` without decay, then p -= rate * weight_decay * p, of the p before the step.
+/// Value: as `adam` without decay, then p -= learning_rate * weight_decay * p, of the p before the step.
 /// Source: Loshchilov, Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, where the schedule multiplier
-///   is the rate.
-/// Checked: tests/runtime/optimisers.cpp
+///   is the learning learning_rate.
+/// Checked: tests/runtime/optimizers.cpp
 struct adamw {
-  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
+  double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
 
   static constexpr int states = 2;
   static constexpr bool counts = true;
@@ -124,19 +125,19 @@ struct adamw {
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
-    update(p, gradient, m, v, step, rate);
+    update(p, gradient, m, v, step, learning_rate);
   }
 };
 
 /// Gradients divided by the root of their mean square.
 ///
 /// Value: d = gradient + weight_decay * p; v = alpha * v + (1 - alpha) * d^2; s = d / (sqrt(v) + epsilon); with momentum
-///   velocity = momentum * velocity + s, p -= rate * velocity; else p -= rate * s.
+///   velocity = momentum * velocity + s, p -= learning_rate * velocity; else p -= learning_rate * s.
 /// Source: Tieleman, Hinton, "Lecture 6.5: RMSProp" (2012); the momentum as Graves, "Generating Sequences With Recurrent
 ///   Neural Networks" (2013), equations 38 to 45, without the mean that is subtracted there.
-/// Checked: tests/runtime/optimisers.cpp
+/// Checked: tests/runtime/optimizers.cpp
 struct rmsprop {
-  double rate = 0.01, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
+  double learning_rate = 0.01, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
 
   static constexpr int states = 2;
   static constexpr bool counts = false;
@@ -151,19 +152,19 @@ struct rmsprop {
     p = p - by * d;
   }
   template <class X, class G> constexpr void update(X& p, G const& gradient, X& v, X& velocity) const {
-    update(p, gradient, v, velocity, rate);
+    update(p, gradient, v, velocity, learning_rate);
   }
 };
 
-/// Adam whose steps are as long, in each tensor, as the tensor itself, times the rate: for large batches.
+/// Adam whose steps are as long, in each tensor, as the tensor itself, times the learning learning_rate: for large batches.
 ///
-/// Value: d = Adam's direction + weight_decay * p; p -= rate * (|p| / |d|) * d, with Euclidean norms; where one of them is 0
-///   their ratio counts as 1.
+/// Value: d = Adam's direction + weight_decay * p; p -= learning_rate * (|p| / |d|) * d, with Euclidean norms; where
+///   one of them is 0 their ratio counts as 1.
 /// Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes" (2020), algorithm 2, with
 ///   the identity for phi.
-/// Checked: tests/runtime/optimisers.cpp
+/// Checked: tests/runtime/optimizers.cpp
 struct lamb {
-  double rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0;
+  double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0;
 
   static constexpr int states = 2;
   static constexpr bool counts = true;
@@ -179,7 +180,7 @@ struct lamb {
   }
   template <class X, class G, class Step>
   constexpr void update(X& p, G const& gradient, X& m, X& v, Step const& step) const {
-    update(p, gradient, m, v, step, rate);
+    update(p, gradient, m, v, step, learning_rate);
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: fit: the budget must hold the smallest program that computes this
+// EXPECT: cotangent: memory_budget: the budget must hold the smallest program that computes this
 // EXPECT: bytes_given<1024>
 // EXPECT: bytes_needed<
 // ERRORS: 1
 // LINES: clang 30
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/memory_budget.hpp>
 
 namespace ct = cotangent;
 
@@ -24,5 +24,5 @@ inline constexpr long budget = 65536;
 int main() {
   ct::tensor<float, 16, 16> w;
   ct::tensor<float, 64, 16> x;
-  return ct::fit<budget>(ct::grad(loss))(w, x).size() == 256 ? 0 : 1;
+  return ct::memory_budget<budget>(ct::grad(loss))(w, x).size() == 256 ? 0 : 1;
 }

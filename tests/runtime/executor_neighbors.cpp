@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "executor.hpp"
 
-// Functions of neighbours, with gradients: what is padded by a little runs in the nest of the padded.
+// Functions of neighbors, with gradients: what is padded by a little runs in the nest of the padded.
 
 using namespace cotangent;
 using namespace executing;
@@ -11,8 +11,8 @@ namespace {
 
 constexpr term part(builder&, term x, dimension from, dimension count) { return extend::slice(x, 0, from, count); }
 
-/// Squares of first and second differences, a product of neighbours, and their gradients; softmax of a part.
-template <element E, dimension N> struct neighbours {
+/// Squares of first and second differences, a product of neighbors, and their gradients; softmax of a part.
+template <element E, dimension N> struct neighbors {
   static constexpr array<argument> arguments(builder&) {
     array<argument> a;
     a.push({E, {1, {N}}});
@@ -34,16 +34,16 @@ template <element E, dimension N> struct neighbours {
 
 } // namespace
 
-TEST_CASE("Functions of neighbours on vectors of every length, with gradients") {
-  check<graph_of<neighbours<element::float64, 3>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 5>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 8>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 9>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 17>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 64>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float64, 67>>>(-1, 1, 1e-11);
-  check<graph_of<neighbours<element::float32, 4>>>(-1, 1, 1e-4);
-  check<graph_of<neighbours<element::float32, 16>>>(-1, 1, 1e-4);
-  check<graph_of<neighbours<element::float32, 18>>>(-1, 1, 1e-4);
-  check<graph_of<neighbours<element::float32, 100>>>(-1, 1, 1e-4);
+TEST_CASE("Functions of neighbors on vectors of every length, with gradients") {
+  check<graph_of<neighbors<element::float64, 3>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 5>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 8>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 9>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 17>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 64>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float64, 67>>>(-1, 1, 1e-11);
+  check<graph_of<neighbors<element::float32, 4>>>(-1, 1, 1e-4);
+  check<graph_of<neighbors<element::float32, 16>>>(-1, 1, 1e-4);
+  check<graph_of<neighbors<element::float32, 18>>>(-1, 1, 1e-4);
+  check<graph_of<neighbors<element::float32, 100>>>(-1, 1, 1e-4);
 }

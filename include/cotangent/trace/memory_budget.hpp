@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRACE_FIT_HPP
-#define COTANGENT_TRACE_FIT_HPP
+#ifndef COTANGENT_TRACE_MEMORY_BUDGET_HPP
+#define COTANGENT_TRACE_MEMORY_BUDGET_HPP
 
 #include <cotangent/core/abi.hpp>
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/fit_stages.hpp>
+#include <cotangent/trace/memory_budget_stages.hpp>
 #include <cotangent/trace/program.hpp>
 
 #include <cstdint>
@@ -20,13 +20,14 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-template <class F, std::int64_t Bytes> struct fit_function : like_function<fit_function<F, Bytes>, F> {
-  using like_function<fit_function, F>::like_function;
+template <class F, std::int64_t Bytes>
+struct memory_budget_function : like_function<memory_budget_function<F, Bytes>, F> {
+  using like_function<memory_budget_function, F>::like_function;
 };
-template <class F, std::int64_t Bytes> struct outermost<fit_function<F, Bytes>> : outermost<F> {};
+template <class F, std::int64_t Bytes> struct outermost<memory_budget_function<F, Bytes>> : outermost<F> {};
 
 /// What a search has found: a graph and what it takes, or the least that anything took.
-template <class Graph, bool Fits, std::int64_t Bytes> struct fit_found {
+template <class Graph, bool Fits, std::int64_t Bytes> struct budget_found {
   using type = Graph;
   static constexpr bool fits = Fits;
   static constexpr std::int64_t bytes = Bytes;
@@ -34,7 +35,7 @@ template <class Graph, bool Fits, std::int64_t Bytes> struct fit_found {
 };
 
 /// Moves the limit of the model until what is laid out just fits.
-template <class Before, std::int64_t Budget> struct fit_search {
+template <class Before, std::int64_t Budget> struct budget_search {
   using problem = frozen_problem<Before, any_again>;
   static constexpr auto const& plain = problem::value;
   static constexpr auto bytes_before = static_cast<std::int64_t>(run::executor<Before>::workspace_bytes);
@@ -58,9 +59,9 @@ template <class Before, std::int64_t Budget> struct fit_search {
           constexpr std::int64_t limit = Left % 3 == 0 ? Low + (high - Low) / 2 : high - (bytes - Budget);
           if constexpr (Best::fits || Best::bytes <= bytes)
             return next<Low, high, within(limit, Low, high), Left - 1>(best);
-          else return next<Low, high, within(limit, Low, high), Left - 1>(fit_found<Before, false, bytes>{});
+          else return next<Low, high, within(limit, Low, high), Left - 1>(budget_found<Before, false, bytes>{});
         } else {
-          using better = fit_found<made, true, bytes>;
+          using better = budget_found<made, true, bytes>;
           better now;
           now.again = schedule.again;
           if constexpr (bytes > Budget - Budget / 16) return now;
@@ -72,7 +73,7 @@ template <class Before, std::int64_t Budget> struct fit_search {
     }
   }
   static consteval auto find() {
-    using first = fit_found<Before, (bytes_before <= Budget), bytes_before>;
+    using first = budget_found<Before, (bytes_before <= Budget), bytes_before>;
     if constexpr (first::fits) return first{};
     else
       return next<plain.least, plain.peak,
@@ -83,16 +84,16 @@ template <class Before, std::int64_t Budget> struct fit_search {
 };
 
 /// The graph of a program in a budget; as it is, where that was refused.
-template <class Before, std::int64_t Budget> struct fitted_program_graph {
+template <class Before, std::int64_t Budget> struct budgeted_program_graph {
   static consteval auto find() {
     if constexpr (!run::executor<Before>::is_static) {
-      refusals::fit_extents::report<Before>();
+      refusals::budget_extents::report<Before>();
       return std::type_identity<Before>{};
     } else {
-      using search = fit_search<Before, Budget>;
+      using search = budget_search<Before, Budget>;
       using found = std::remove_cvref_t<decltype(search::found)>;
       if constexpr (!found::fits)
-        refusals::fit_budget::report<extent::of(Budget), extent::of(found::bytes)>();
+        refusals::budget_too_small::report<extent::of(Budget), extent::of(found::bytes)>();
       return std::type_identity<typename found::type>{};
     }
   }
@@ -100,13 +101,13 @@ template <class Before, std::int64_t Budget> struct fitted_program_graph {
   static constexpr run_prediction predicted = [] {
     if constexpr (!run::executor<Before>::is_static) return run_prediction{};
     else {
-      double const again = fit_search<Before, Budget>::found.again;
+      double const again = budget_search<Before, Budget>::found.again;
       return run_prediction{static_cast<std::int64_t>(run::executor<type>::workspace_bytes),
                             frozen_problem<Before, any_again>::value.seconds + again, again};
     }
   }();
 };
-template <std::int64_t Budget> struct fitted_program_graph<refused, Budget> {
+template <std::int64_t Budget> struct budgeted_program_graph<refused, Budget> {
   using type = refused;
   static constexpr run_prediction predicted{};
 };
@@ -117,29 +118,31 @@ template <std::int64_t Budget> struct fitted_program_graph<refused, Budget> {
 inline namespace COTANGENT_ABI {
 
 template <class F, std::int64_t Bytes, class... Args>
-struct program<detail::fit_function<F, Bytes>, Args...>
+struct program<detail::memory_budget_function<F, Bytes>, Args...>
     : detail::program_of<
-          detail::fit_function<F, Bytes>,
-          typename detail::fitted_program_graph<
-              typename detail::stages<detail::fit_function<F, Bytes>, Args...>::simplified, Bytes>::type,
+          detail::memory_budget_function<F, Bytes>,
+          typename detail::budgeted_program_graph<
+              typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::type,
           Args...> {
   /// What a run takes, by the model that chose what is computed again.
-  static constexpr run_prediction predicted = detail::fitted_program_graph<
-      typename detail::stages<detail::fit_function<F, Bytes>, Args...>::simplified, Bytes>::predicted;
+  static constexpr run_prediction predicted = detail::budgeted_program_graph<
+      typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::predicted;
 };
 template <class F, std::int64_t Bytes, class... Args>
-struct program<detail::compiled_function<detail::fit_function<F, Bytes>>, Args...>
-    : program<detail::fit_function<F, Bytes>, Args...> {};
+struct program<detail::compiled_function<detail::memory_budget_function<F, Bytes>>, Args...>
+    : program<detail::memory_budget_function<F, Bytes>, Args...> {};
 template <class F, std::int64_t Bytes, class... Args>
-struct program<detail::exact_function<detail::fit_function<F, Bytes>>, Args...>
-    : program<detail::fit_function<detail::exact_function<F>, Bytes>, Args...> {};
+struct program<detail::exact_function<detail::memory_budget_function<F, Bytes>>, Args...>
+    : program<detail::memory_budget_function<detail::exact_function<F>, Bytes>, Args...> {};
 
-/// The function as a program whose workspace is at most `Bytes`: `ct::fit<65536>(ct::value_and_grad(loss))`. What it need
-/// not keep it computes again when it is read, as little as possible, with the same bits. The budget is that of the
-/// outermost function; `ct::program<...>::predicted` says what it costs.
+/// The function as a program whose workspace is at most `Bytes`: `ct::memory_budget<65536>(ct::value_and_grad(loss))`.
+/// Values that do not fit are recomputed when they are read, as few as possible, with the same bits. The budget is that of
+/// the outermost function; `ct::program<...>::predicted` says what it costs.
 ///
 /// Refuses: a budget in which nothing fits that was found, with the least that something did; named extents.
-template <std::int64_t Bytes, class F> constexpr auto fit(F f) { return detail::fit_function<F, Bytes>(f); }
+template <std::int64_t Bytes, class F> constexpr auto memory_budget(F f) {
+  return detail::memory_budget_function<F, Bytes>(f);
+}
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent

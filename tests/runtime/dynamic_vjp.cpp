@@ -43,9 +43,9 @@ int loops(ct::dynamic::program const& p, bool reverse) {
 
 /// Splits a graph of doubles, and compares with the program of outputs and gradients together, bit by bit, for several
 /// cotangents. Returns the bytes that were saved.
-std::int64_t check_split(graph& g, std::vector<any_expr> const& y, std::vector<any_expr> const& x,
-                         ct::dynamic::split_options const& options = {}, bool loops_again = false) {
-  auto s = g.split(y, x, options);
+std::int64_t check_vjp(graph& g, std::vector<any_expr> const& y, std::vector<any_expr> const& x,
+                         ct::dynamic::vjp_options const& options = {}, bool loops_again = false) {
+  auto s = g.vjp(y, x, options);
   std::vector<any_expr> seeds, all = y;
   std::vector<std::vector<double>> memory;
   for (any_expr const& e : y)
@@ -93,31 +93,31 @@ TEST_CASE("a network of relus keeps what products need, and bits where nothing e
   auto const x = g.input<double>("x", {20, 12}), w = g.input<double>("w", {12, 9}),
              v = g.input<double>("v", {9, 4});
   auto const h = ct::relu(ct::matmul(x, w));
-  CHECK(check_split(g, {ct::tanh(ct::matmul(h, v))}, {w, x, v}) ==
+  CHECK(check_vjp(g, {ct::tanh(ct::matmul(h, v))}, {w, x, v}) ==
         8 * (20 * 12 + 12 * 9 + 9 * 4 + 20 * 9 + 20 * 4)); // inputs, relu, tanh
-  CHECK(check_split(g, {h + 1.0}, {x, w}) == 8 * (20 * 12 + 12 * 9) + 20 * 9 / 8 + 1);
+  CHECK(check_vjp(g, {h + 1.0}, {x, w}) == 8 * (20 * 12 + 12 * 9) + 20 * 9 / 8 + 1);
   auto const y = ct::sum(ct::relu(x * 2.0));
-  CHECK(check_split(g, {y}, {x}) == 30);
+  CHECK(check_vjp(g, {y}, {x}) == 30);
 }
 
 TEST_CASE("which inputs, outputs and cotangents a gradient needs", "[dynamic]") {
-  ct::dynamic::split_options as_read;
+  ct::dynamic::vjp_options as_read;
   as_read.saving = {false, false};
   for (int n : {42, 5}) {
     graph g;
     auto const a = g.input<double>("a", {n}), b = g.input<double>("b", {n}),
                wide = g.input<double>("wide", {5, n});
     auto const product = a * b, rectified = ct::relu(a), sum = a + wide;
-    auto const of_product = g.split({product}, {a, b}, as_read); // G1
+    auto const of_product = g.vjp({product}, {a, b}, as_read); // G1
     CHECK((of_product.needs_input(a) && of_product.needs_input(b) && !of_product.needs_output(product) &&
            of_product.needs_cotangent(product)));
-    auto const of_relu = g.split({rectified}, {a}, as_read); // G3
+    auto const of_relu = g.vjp({rectified}, {a}, as_read); // G3
     CHECK((!of_relu.needs_input(a) && of_relu.needs_output(rectified) && of_relu.needs_cotangent(rectified)));
-    auto const of_sum = g.split({sum}, {a, wide}); // G6
+    auto const of_sum = g.vjp({sum}, {a, wide}); // G6
     CHECK((!of_sum.needs_input(a) && !of_sum.needs_input(wide) && !of_sum.needs_output(sum) &&
            of_sum.needs_cotangent(sum) && of_sum.saved().empty()));
-    CHECK(check_split(g, {sum}, {a, wide}) == 0);
-    auto const only_a = g.split({product}, {a}, as_read); // one factor is enough
+    CHECK(check_vjp(g, {sum}, {a, wide}) == 0);
+    auto const only_a = g.vjp({product}, {a}, as_read); // one factor is enough
     CHECK((!only_a.needs_input(a) && only_a.needs_input(b)));
     REQUIRE(only_a.saved().size() == 1);
     CHECK((only_a.saved()[0].name == "b" && only_a.saved()[0].bytes == 8 * n && only_a.saved()[0].is_input));
@@ -131,7 +131,7 @@ TEST_CASE("several outputs: those without a cotangent count as zeros, numbers ha
   auto const y = ct::sum(x * x), z = ct::sum(ct::exp(x));
   auto const at = ct::convert<std::int32_t>(x);
   std::vector<double> const data{1, 2, 3};
-  auto s = g.split({y, z, at}, {x});
+  auto s = g.vjp({y, z, at}, {x});
   s.bind(x, data);
   {
     auto back = s.run();
@@ -145,13 +145,13 @@ TEST_CASE("several outputs: those without a cotangent count as zeros, numbers ha
     CHECK(back.value(x)[2] == Approx(60 + 2 * std::exp(3.0)));
     CHECK_THROWS_AS(back.bind(at, std::vector<std::int32_t>(3)), ct::graph_error);
   }
-  auto tensors = g.split({x * 2.0}, {x});
+  auto tensors = g.vjp({x * 2.0}, {x});
   tensors.bind(x, data);
   auto back = tensors.run();
   CHECK_THROWS_AS(back.run(), ct::shape_error);
-  CHECK_THROWS_AS(g.split({y}, {at}), ct::graph_error);   // G18
+  CHECK_THROWS_AS(g.vjp({y}, {at}), ct::graph_error);   // G18
   auto const stranger = g.input<double>("stranger", {2}); // nothing depends on it
-  auto none = g.split({y}, {stranger, x});
+  auto none = g.vjp({y}, {stranger, x});
   none.bind(x, data);
   auto zeros = none.run();
   zeros.run();
@@ -164,7 +164,7 @@ TEST_CASE("a pullback owns its values: later runs and the program's end do not m
   auto const y = ct::sum(ct::exp(x) * ct::sin(x));
   std::vector<ct::dynamic::pullback> backs;
   {
-    auto s = g.split({y}, {x});
+    auto s = g.vjp({y}, {x});
     for (int k = 0; k < 3; ++k) {
       s.bind(x, waves(4, k));
       backs.push_back(s.run());
@@ -188,11 +188,11 @@ TEST_CASE("loops, branches, views, dropout and constants of the graph split as t
     graph g;
     auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
     auto const z = ct::for_loop(5, [&](auto, auto s) { return ct::tanh(s * y) + x; }, x);
-    CHECK(check_split(g, {ct::sum(z * z)}, {x, y}, {.saving = {.records = false}}, true) <= 3 * 48);
+    CHECK(check_vjp(g, {ct::sum(z * z)}, {x, y}, {.saving = {.records = false}}, true) <= 3 * 48);
     auto const b = ct::case_of(
         ct::convert<std::int32_t>(ct::sum(x) > 0.0), [](auto v) { return ct::sin(v); },
         [](auto v) { return v * v; })(y);
-    CHECK(check_split(g, {b}, {x, y}) <= 2 * 48 + 8);
+    CHECK(check_vjp(g, {b}, {x, y}) <= 2 * 48 + 8);
   }
   {
     graph g;
@@ -202,17 +202,17 @@ TEST_CASE("loops, branches, views, dropout and constants of the graph split as t
                high = g.view(x, {.offset = {4}, .shape = {4}});
     g.write(g.view(t, {.offset = {0}, .shape = {4}}), low * high);
     g.write(g.view(t, {.offset = {4}, .shape = {4}}), ct::sin(low));
-    CHECK(check_split(g, {t}, {x}) == 64);
+    CHECK(check_vjp(g, {t}, {x}) == 64);
   }
   {
     graph g;
     auto const x = g.input<double>("x", {7, 5});
     auto const noise = g.constant(waves(35, 2), {7, 5});
-    CHECK(check_split(g, {ct::dropout(x, .25, g.constant(std::int64_t{5})) * noise}, {x}) == 0);
+    CHECK(check_vjp(g, {ct::dropout(x, .25, g.constant(std::int64_t{5})) * noise}, {x}) == 0);
     auto const key = g.input<std::int64_t>("key");
-    CHECK(g.split({ct::dropout(x, .25, key)}, {x}).saved_bytes() == 5); // 35 bits
+    CHECK(g.vjp({ct::dropout(x, .25, key)}, {x}).saved_bytes() == 5); // 35 bits
     auto const wide = g.input<double>("wide", {40, 5});
-    CHECK(g.split({ct::dropout(wide, .25, key)}, {wide}).saved_bytes() == 8); // the key
+    CHECK(g.vjp({ct::dropout(wide, .25, key)}, {wide}).saved_bytes() == 8); // the key
   }
 }
 
@@ -223,8 +223,8 @@ TEST_CASE("what loops record is saved with the run, so that no loop runs forward
     auto const z = ct::for_loop(trips, [&](auto, auto s) { return ct::tanh(s * y) + x; }, x);
     std::int64_t const entries = 64 * trips; // 48 bytes lie in a line of 64
     // y, the last value of the loop; s and tanh(s y), and where these stand
-    CHECK(check_split(g, {ct::sum(z * z)}, {x, y}) == (trips == 0 ? 48 : 2 * 48 + 2 * (8 + 384 + entries)));
-    auto const s = g.split({ct::sum(z * z)}, {x, y});
+    CHECK(check_vjp(g, {ct::sum(z * z)}, {x, y}) == (trips == 0 ? 48 : 2 * 48 + 2 * (8 + 384 + entries)));
+    auto const s = g.vjp({ct::sum(z * z)}, {x, y});
     CHECK(loops(s.backward(), false) == 0);
     int records = 0;
     for (auto const& v : s.saved())
@@ -252,22 +252,22 @@ TEST_CASE("what loops record is saved with the run, so that no loop runs forward
     auto const nested = ct::for_loop(
         4, [&](auto, auto s) { return ct::for_loop(3, [&](auto, auto t) { return ct::tanh(t + y); }, s); },
         x);
-    std::int64_t const kept = check_split(g, {z, nested}, {x, y});
+    std::int64_t const kept = check_vjp(g, {z, nested}, {x, y});
     CHECK(kept > (limit > 0 ? 9 * 64 : 0) + 4 * (384 + 3 * 64));
-    CHECK(check_split(g, {nested}, {x, y}) == 8 + 384 + 64 + 4 * (384 + 3 * 64));
-    std::int64_t const again = check_split(g, {z, nested}, {x, y}, {.saving = {.records = false}}, true);
+    CHECK(check_vjp(g, {nested}, {x, y}) == 8 + 384 + 64 + 4 * (384 + 3 * 64));
+    std::int64_t const again = check_vjp(g, {z, nested}, {x, y}, {.saving = {.records = false}}, true);
     CHECK(again <= 4 * 48);
   }
   auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
   auto const z = ct::for_loop(100, [&](auto, auto s) { return ct::tanh(s * y) + x; }, x);
-  ct::dynamic::split_options limited;
+  ct::dynamic::vjp_options limited;
   limited.gradient.tape.limit = 3000; // then parts of the loop run again, from what is recorded between them
-  CHECK(check_split(g, {z}, {x, y}) > 100 * 64);
-  CHECK(check_split(g, {z}, {x, y}, limited, true) <= 3000 + 3 * 48);
+  CHECK(check_vjp(g, {z}, {x, y}) > 100 * 64);
+  CHECK(check_vjp(g, {z}, {x, y}, limited, true) <= 3000 + 3 * 48);
   auto const block = [](auto a, auto b) {
     return ct::for_loop(100, [&](auto, auto s) { return ct::tanh(s * b) + a; }, a);
   };
-  CHECK(check_split(g, {ct::checkpoint(block)(ct::checkpoint(block)(x, y), y)}, {x, y}, {}, true) == 3 * 48);
+  CHECK(check_vjp(g, {ct::checkpoint(block)(ct::checkpoint(block)(x, y), y)}, {x, y}, {}, true) == 3 * 48);
 }
 
 TEST_CASE("each pullback owns its own records: later runs, copies and second gradients", "[dynamic]") {
@@ -279,7 +279,7 @@ TEST_CASE("each pullback owns its own records: later runs, copies and second gra
   std::vector<double> const by = waves(6, 2);
   std::vector<ct::dynamic::pullback> lasting, fresh;
   {
-    auto s = g.split({z}, {x, y}), once = g.split({z}, {x, y}, {.saving = {.records = false}});
+    auto s = g.vjp({z}, {x, y}), once = g.vjp({z}, {x, y}, {.saving = {.records = false}});
     for (int run = 0; run < 4; ++run) {
       for (double& v : at) v += .2 * (1 - run % 2 * 3); // more and fewer iterations
       for (auto* split : {&s, &once}) {
@@ -305,8 +305,8 @@ TEST_CASE("each pullback owns its own records: later runs, copies and second gra
   // the first gradient is part of the function: what only it reads of the tape is not kept
   auto const w = ct::for_loop(5, [&](auto, auto s) { return ct::sin(s * y) + x; }, x);
   auto const dx = g.gradient({ct::sum(w * w)}, {x})[0];
-  CHECK(check_split(g, {dx}, {x, y}) > 5 * 48);
-  auto const first = g.split({w, g.gradient({ct::sum(ct::exp(w))}, {x})[0] * 0.0 + y}, {y});
+  CHECK(check_vjp(g, {dx}, {x, y}) > 5 * 48);
+  auto const first = g.vjp({w, g.gradient({ct::sum(ct::exp(w))}, {x})[0] * 0.0 + y}, {y});
   auto second = first;
   second.bind(x, at);
   second.bind(y, by);
@@ -319,7 +319,7 @@ TEST_CASE("gradients with respect to intermediate values, and what was written o
   auto y = x * x;
   auto const before = y;
   y *= y;
-  auto s = g.split({ct::sum(y)}, {before, x});
+  auto s = g.vjp({ct::sum(y)}, {before, x});
   s.bind(x, {1.0, 2.0, -3.0});
   auto back = s.run();
   back.run();
@@ -335,11 +335,11 @@ TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
     for (int k = 0; k < 6; ++k) z = ct::tanh(ct::matmul(z, v));
     return z;
   };
-  std::int64_t const plain = check_split(g, {deep(x, w)}, {x, w});
+  std::int64_t const plain = check_vjp(g, {deep(x, w)}, {x, w});
   CHECK(plain == 8 * (16 * 8 + 8 * 8 + 6 * 16 * 8));
   graph h;
   auto const y = h.input<double>("y", {16, 8}), v = h.input<double>("v", {8, 8});
-  CHECK(check_split(h, {ct::checkpoint(deep)(y, v)}, {y, v}) == 8 * (16 * 8 + 8 * 8 + 16 * 8));
+  CHECK(check_vjp(h, {ct::checkpoint(deep)(y, v)}, {y, v}) == 8 * (16 * 8 + 8 * 8 + 16 * 8));
 }
 
 TEST_CASE("a pullback computes and saves nothing that its copies of blocks only wait for", "[dynamic]") {
@@ -352,8 +352,8 @@ TEST_CASE("a pullback computes and saves nothing that its copies of blocks only 
   graph g;
   auto const x = g.input<double>("x", {4});
   auto const cubes = ct::sum(x * x * x);
-  for (int const trips : {0, 1, 2}) check_split(g, {crossed(trips, cubes, block(x(2)))}, {x}, {}, true);
-  auto s = g.split({crossed(0, cubes, block(x(2)))}, {x});
+  for (int const trips : {0, 1, 2}) check_vjp(g, {crossed(trips, cubes, block(x(2)))}, {x}, {}, true);
+  auto s = g.vjp({crossed(0, cubes, block(x(2)))}, {x});
   s.bind(x, {1.0, 10.0, 100.0, 1000.0});
   auto back = s.run();
   back.run();
@@ -362,8 +362,8 @@ TEST_CASE("a pullback computes and saves nothing that its copies of blocks only 
   auto const h = ct::matmul(y, y);
   auto const last = crossed(0, h, block(ct::sin(h)));
   auto const products = ct::matmul(h, h);
-  check_split(g, {last, products}, {y}, {}, true);
-  CHECK(g.split({last, products}, {y}).saved_bytes() == 2 * 25 * 8); // y and h
+  check_vjp(g, {last, products}, {y}, {}, true);
+  CHECK(g.vjp({last, products}, {y}).saved_bytes() == 2 * 25 * 8); // y and h
 }
 
 TEST_CASE("masks of branches that did not run are saved as they are", "[dynamic]") {
@@ -375,8 +375,8 @@ TEST_CASE("masks of branches that did not run are saved as they are", "[dynamic]
           ct::sum(x) > level,
           [](auto v, auto w) { return ct::select(v > w, ct::relu(v), v * w); },
           [](auto v, auto w) { return ct::max(ct::relu(w), 0.5 * v) * ct::abs(w); })(x, y);
-      check_split(g, {b}, {x, y});
-      check_split(g, {ct::for_loop(2, [&](auto, auto v) { return ct::relu(v) * b; }, x)}, {x, y});
+      check_vjp(g, {b}, {x, y});
+      check_vjp(g, {ct::for_loop(2, [&](auto, auto v) { return ct::relu(v) * b; }, x)}, {x, y});
     }
   }
 }
@@ -390,7 +390,7 @@ TEST_CASE("sums over slices and transposed values have the order that they have 
   auto const y = ct::matmul(w * all, ct::broadcast_to(ct::reshape(rows, {1, 9}), {7, 9}));
   for (bool const recompute : {true, false})
     for (bool const move : {true, false})
-      check_split(g, {ct::sin(y) * ct::sum(ct::transpose(y)), ct::sin(part) * ct::sum(ct::transpose(part))},
+      check_vjp(g, {ct::sin(y) * ct::sum(ct::transpose(y)), ct::sin(part) * ct::sum(ct::transpose(part))},
                   {x, w}, {.saving = {.move = move, .recompute = recompute}});
 }
 
@@ -412,8 +412,8 @@ TEST_CASE("random nests of loops, branches and blocks are split with equal bits"
       x.push_back(graph_access::expression(g, t));
     }
     any_expr const y = graph_access::expression(g, ct::graph_view(state.b.get()).output(0));
-    check_split(g, {y}, x, {}, true);
-    check_split(g, {y}, x, {.saving = {.records = false}}, true);
+    check_vjp(g, {y}, x, {}, true);
+    check_vjp(g, {y}, x, {.saving = {.records = false}}, true);
   }
 }
 
@@ -425,7 +425,7 @@ TEST_CASE("what symbols made is split, too", "[dynamic]") {
   s.exec(command::of<ct::op::multiply>(), {u, x}, {z}, "product"); // in any order
   s.exec(command::of<ct::op::exp>(), {x}, {u}, "exp");
   auto const of = g.expression<double>(x), to = g.expression<double>(z);
-  auto split = g.split({to}, {of});
+  auto split = g.vjp({to}, {of});
   split.bind(of, {0.5, 1.0, -2.0});
   auto back = split.run();
   CHECK(split.value(to)[1] == Approx(std::exp(1.0)));
@@ -438,12 +438,12 @@ TEST_CASE("what symbols made is split, too", "[dynamic]") {
 
 TEST_CASE("documented: a graph that is split", "[dynamic]") {
   std::vector<double> const data{1, -2, 3}, dy{1, 1, 10};
-  // [split]
+  // [vjp]
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {3});
   auto y = ct::relu(2.0 * x);
 
-  auto s = g.split({y}, {x});
+  auto s = g.vjp({y}, {x});
   s.bind(x, data);
   auto back = s.run(); // owns three bits
   double const last = s.value(y)(2);
@@ -451,6 +451,6 @@ TEST_CASE("documented: a graph that is split", "[dynamic]") {
   back.bind(y, dy);
   back.run();
   double const slope = back.value(x)(2);
-  // [/split]
+  // [/vjp]
   CHECK((last == 6 && slope == 20 && back.value(x)(1) == 0 && back.bytes() == 1));
 }

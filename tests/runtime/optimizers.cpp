@@ -31,7 +31,7 @@ void step(ct::sgd const& o, plain& s, numbers const& g) {
     s.m[i] = o.momentum * s.m[i] + (1 - o.dampening) * d;
     if (o.nesterov) d += o.momentum * s.m[i];
     else if (o.momentum != 0) d = s.m[i];
-    s.p[i] -= o.rate * d;
+    s.p[i] -= o.learning_rate * d;
   }
 }
 template <class O> numbers direction(O const& o, plain& s, numbers const& g) {
@@ -48,18 +48,18 @@ template <class O> numbers direction(O const& o, plain& s, numbers const& g) {
 void step(ct::adam const& o, plain& s, numbers g) {
   for (std::size_t i = 0; i < g.size(); ++i) g[i] += o.weight_decay * s.p[i];
   numbers const d = direction(o, s, g);
-  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * d[i];
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.learning_rate * d[i];
 }
 void step(ct::adamw const& o, plain& s, numbers const& g) {
   numbers const d = direction(o, s, g);
-  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * (d[i] + o.weight_decay * s.p[i]);
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.learning_rate * (d[i] + o.weight_decay * s.p[i]);
 }
 void step(ct::rmsprop const& o, plain& s, numbers const& g) {
   for (std::size_t i = 0; i < g.size(); ++i) {
     double const d = g[i] + o.weight_decay * s.p[i];
     s.m[i] = o.alpha * s.m[i] + (1 - o.alpha) * d * d;
     s.v[i] = o.momentum * s.v[i] + d / (std::sqrt(s.m[i]) + o.epsilon);
-    s.p[i] -= o.rate * s.v[i];
+    s.p[i] -= o.learning_rate * s.v[i];
   }
 }
 void step(ct::lamb const& o, plain& s, numbers const& g) {
@@ -71,7 +71,7 @@ void step(ct::lamb const& o, plain& s, numbers const& g) {
     of_step += d[i] * d[i];
   }
   double const ratio = length > 0 && of_step > 0 ? std::sqrt(length / of_step) : 1;
-  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.rate * ratio * d[i];
+  for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.learning_rate * ratio * d[i];
 }
 
 /// A gradient that differs from step to step, and is 0 at one place.
@@ -101,34 +101,34 @@ template <class T, class O> void follows_the_formula(O const& o, numbers const& 
   if (O::counts) CHECK(static_cast<std::int64_t>(p.value(step.count)) == 9);
 }
 template <class O> void follows_the_formula(O const& o) {
-  INFO("rate " << o.rate << ", decay " << o.weight_decay);
+  INFO("rate " << o.learning_rate << ", decay " << o.weight_decay);
   for (numbers const& start : {numbers{1, -2, 0.5, 3, 0, -0.25, 8}, numbers(7)}) {
     follows_the_formula<double>(o, start, 1e-13);
     follows_the_formula<float>(o, start, 3e-6);
   }
 }
 
-TEST_CASE("each optimiser follows its formula over several steps", "[optimisers]") {
+TEST_CASE("each optimizer follows its formula over several steps", "[optimizers]") {
   follows_the_formula(ct::sgd{});
-  follows_the_formula(ct::sgd{.rate = 0.1, .weight_decay = 0.3});
-  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.9});
-  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.8, .dampening = 0.5, .weight_decay = 0.1});
-  follows_the_formula(ct::sgd{.rate = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
+  follows_the_formula(ct::sgd{.learning_rate = 0.1, .weight_decay = 0.3});
+  follows_the_formula(ct::sgd{.learning_rate = 0.1, .momentum = 0.9});
+  follows_the_formula(ct::sgd{.learning_rate = 0.1, .momentum = 0.8, .dampening = 0.5, .weight_decay = 0.1});
+  follows_the_formula(ct::sgd{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1, .nesterov = true});
   follows_the_formula(ct::adam{});
   follows_the_formula(
-      ct::adam{.rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2});
-  follows_the_formula(ct::adamw{.rate = 0.1});
+      ct::adam{.learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2});
+  follows_the_formula(ct::adamw{.learning_rate = 0.1});
   follows_the_formula(
-      ct::adamw{.rate = 0.02, .beta1 = 0.5, .beta2 = 0.7, .epsilon = 1e-4, .weight_decay = 0.4});
+      ct::adamw{.learning_rate = 0.02, .beta1 = 0.5, .beta2 = 0.7, .epsilon = 1e-4, .weight_decay = 0.4});
   follows_the_formula(ct::rmsprop{});
   follows_the_formula(
-      ct::rmsprop{.rate = 0.1, .alpha = 0.9, .epsilon = 1e-3, .momentum = 0.7, .weight_decay = 0.1});
-  follows_the_formula(ct::lamb{.rate = 0.1});
+      ct::rmsprop{.learning_rate = 0.1, .alpha = 0.9, .epsilon = 1e-3, .momentum = 0.7, .weight_decay = 0.1});
+  follows_the_formula(ct::lamb{.learning_rate = 0.1});
   follows_the_formula(
-      ct::lamb{.rate = 0.1, .beta1 = 0.6, .beta2 = 0.8, .epsilon = 1e-3, .weight_decay = 0.05});
+      ct::lamb{.learning_rate = 0.1, .beta1 = 0.6, .beta2 = 0.8, .epsilon = 1e-3, .weight_decay = 0.05});
 }
 
-TEST_CASE("a reference that is wrong is noticed", "[optimisers]") {
+TEST_CASE("a reference that is wrong is noticed", "[optimizers]") {
   ct::dynamic::graph g;
   auto w = g.parameter<double>("w", {7}), dw = g.input<double>("dw", {7});
   auto p = g.compile({}, {}, {.updates = g.apply_gradients(ct::sgd{.momentum = 0.9}, {w}, {dw}).updates});
@@ -145,21 +145,21 @@ TEST_CASE("a reference that is wrong is noticed", "[optimisers]") {
 
 inline constexpr auto two_steps = [](auto p, auto gradient, auto m, auto v) {
   auto step = ct::sum(gradient) * 0.0 + 1.0;
-  ct::adam const by{.rate = 0.1, .weight_decay = 0.01};
+  ct::adam const by{.learning_rate = 0.1, .weight_decay = 0.01};
   by.update(p, gradient, m, v, step);
   by.update(p, 2.0 * gradient, m, v, step + 1.0);
-  ct::sgd{.rate = 0.1}.update(p, gradient);
+  ct::sgd{.learning_rate = 0.1}.update(p, gradient);
   return p;
 };
 
-TEST_CASE("optimisers are functions of expressions: in traced functions, and through their own gradients",
-          "[optimisers]") {
+TEST_CASE("optimizers are functions of expressions: in traced functions, and through their own gradients",
+          "[optimizers]") {
   ct::tensor<double, 3> const p{1, -2, 0.5}, d{0.3, -0.1, 2}, zero{0, 0, 0};
   plain s{{1, -2, 0.5}, numbers(3), numbers(3)};
-  ct::adam const by{.rate = 0.1, .weight_decay = 0.01};
+  ct::adam const by{.learning_rate = 0.1, .weight_decay = 0.01};
   step(by, s, {0.3, -0.1, 2});
   step(by, s, {0.6, -0.2, 4});
-  step(ct::sgd{.rate = 0.1}, s, {0.3, -0.1, 2});
+  step(ct::sgd{.learning_rate = 0.1}, s, {0.3, -0.1, 2});
   auto const fixed = ct::compiled(two_steps)(p, d, zero, zero);
   for (int i = 0; i < 3; ++i) CHECK(fixed(i) == Approx(s.p[static_cast<std::size_t>(i)]).epsilon(1e-13));
 
@@ -198,16 +198,16 @@ struct fitting {
   }
 };
 
-TEST_CASE("gradient descent whose rate falls fits a linear layer in 1000 steps", "[optimisers]") {
+TEST_CASE("gradient descent whose rate falls fits a linear layer in 1000 steps", "[optimizers]") {
   fitting f;
-  auto step = f.g.minimise(
-      f.loss, ct::sgd{.rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995}, {f.w});
+  auto step = f.g.minimize(
+      f.loss, ct::sgd{.learning_rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995}, {f.w});
   auto p = f.g.compile({f.loss}, {}, {.updates = step.updates});
   p.bind(f.w, f.at);
   p.run();
   double const first = p.value(f.loss);
   for (int k = 1; k < 1000; ++k) {
-    if (k % 250 == 0) p.bind(step.rate, std::pow(10.0, -3 - k / 250));
+    if (k % 250 == 0) p.bind(step.learning_rate, std::pow(10.0, -3 - k / 250));
     p.run();
   }
   f.check(1e-3, 0.1);
@@ -216,32 +216,32 @@ TEST_CASE("gradient descent whose rate falls fits a linear layer in 1000 steps",
 
 template <class O> void fits(O const& o, double first = 0.1) {
   fitting f;
-  auto step = f.g.minimise(f.loss, o, {f.w});
+  auto step = f.g.minimize(f.loss, o, {f.w});
   auto p = f.g.compile({}, {}, {.updates = step.updates});
   p.bind(f.w, f.at);
   for (int k = 0; k < 1000; ++k) p.run();
   f.check(first, 0.1);
 }
 
-TEST_CASE("the other optimisers fit it in as many", "[optimisers]") {
-  fits(ct::adam{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  fits(ct::adamw{.rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  fits(ct::rmsprop{.rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
-  fits(ct::rmsprop{.rate = 0.002, .alpha = 0.9});
-  fits(ct::lamb{.rate = 0.004, .beta2 = 0.98});
+TEST_CASE("the other optimizers fit it in as many", "[optimizers]") {
+  fits(ct::adam{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::adamw{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
+  fits(ct::rmsprop{.learning_rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
+  fits(ct::rmsprop{.learning_rate = 0.002, .alpha = 0.9});
+  fits(ct::lamb{.learning_rate = 0.004, .beta2 = 0.98});
 }
 
-TEST_CASE("gradients of several runs are summed, and applied once", "[optimisers]") {
+TEST_CASE("gradients of several runs are summed, and applied once", "[optimizers]") {
   fitting f, twice;
   // once, with the gradient of the sum
-  auto direct = f.g.minimise(f.loss + f.loss * 3.0, ct::sgd{.rate = 1e-3}, {f.w});
+  auto direct = f.g.minimize(f.loss + f.loss * 3.0, ct::sgd{.learning_rate = 1e-3}, {f.w});
   auto p = f.g.compile({}, {}, {.updates = direct.updates});
   p.bind(f.w, f.at);
   // two runs of a program that adds to what there is, one that applies and clears
   auto& g = twice.g;
   auto total = g.state<double>("total", {2, 2}), scale = g.input<double>("scale");
   auto dw = g.gradient({twice.loss * scale}, {twice.w}).front();
-  auto step = g.apply_gradients(ct::sgd{.rate = 1e-3}, {twice.w}, {total});
+  auto step = g.apply_gradients(ct::sgd{.learning_rate = 1e-3}, {twice.w}, {total});
   auto backward = g.compile({}, {}, {.updates = {{total, total + dw}}});
   auto updates = step.updates;
   updates.push_back({total, total * 0.0});
@@ -264,12 +264,12 @@ TEST_CASE("gradients of several runs are summed, and applied once", "[optimisers
   }
 }
 
-TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared weight", "[optimisers]") {
+TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared weight", "[optimizers]") {
   ct::dynamic::graph g;
   auto w = g.parameter<double>("w"), bias = g.parameter<double>("bias");
   auto a = g.input<double>("a"), b = g.input<double>("b");
   auto const loss = ct::square(w * a + bias - b);
-  auto step = g.minimise(loss, ct::sgd{.rate = 0.5}, {w, bias, a, b});
+  auto step = g.minimize(loss, ct::sgd{.learning_rate = 0.5}, {w, bias, a, b});
   std::vector<any_expr> results = step.gradients;
   auto p = g.compile(results, {}, {.updates = step.updates});
   double vw = 1.5, vbias = -0.25, va = 2, vb = 4;
@@ -288,7 +288,7 @@ TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared w
 
 // ---- updates
 
-TEST_CASE("updates happen all at once, from what was there before", "[optimisers]") {
+TEST_CASE("updates happen all at once, from what was there before", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
   auto n = g.state<std::int64_t>("n");
@@ -305,7 +305,7 @@ TEST_CASE("updates happen all at once, from what was there before", "[optimisers
   CHECK(p.value(n) == 2);
 }
 
-TEST_CASE("what two inputs become is the same value twice, also where it is a result", "[optimisers]") {
+TEST_CASE("what two inputs become is the same value twice, also where it is a result", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
   auto z = x * y;
@@ -319,7 +319,7 @@ TEST_CASE("what two inputs become is the same value twice, also where it is a re
   CHECK(p.value(z)(1) == 8);
 }
 
-TEST_CASE("a copy of a program has a memory of its own of what was learnt", "[optimisers]") {
+TEST_CASE("a copy of a program has a memory of its own of what was learnt", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x"), sum = g.state<double>("sum");
   auto p = g.compile({sum * 2.0}, {}, {.updates = {{sum, sum + x}}});
@@ -340,9 +340,9 @@ TEST_CASE("a copy of a program has a memory of its own of what was learnt", "[op
   CHECK(mine == 101);
 }
 
-TEST_CASE("a step of training allocates nothing after the first", "[optimisers]") {
+TEST_CASE("a step of training allocates nothing after the first", "[optimizers]") {
   fitting f;
-  auto step = f.g.minimise(f.loss, ct::lamb{}, {f.w});
+  auto step = f.g.minimize(f.loss, ct::lamb{}, {f.w});
   auto p = f.g.compile({f.loss}, {}, {.updates = step.updates});
   p.bind(f.w, f.at);
   p.run();
@@ -351,7 +351,7 @@ TEST_CASE("a step of training allocates nothing after the first", "[optimisers]"
   CHECK(allocations == before);
 }
 
-TEST_CASE("what cannot be minimised or updated is refused, and the graph stays", "[optimisers]") {
+TEST_CASE("what cannot be minimized or updated is refused, and the graph stays", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.parameter<double>("x", {3}), y = ct::exp(x);
   auto n = g.input<std::int64_t>("n");
@@ -368,10 +368,10 @@ TEST_CASE("what cannot be minimised or updated is refused, and the graph stays",
     CHECK(g.get().tensors.size() == tensors);
     return said;
   };
-  CHECK(has(refusal([&] { g.minimise(loss, adam, {y}); }), "must be an input of the graph"));
-  CHECK(has(refusal([&] { g.minimise(loss, adam, {x, x}); }), "by one value only"));
-  CHECK(has(refusal([&] { g.minimise(y, adam, {x}); }), "scalar"));
-  CHECK(has(refusal([&] { g.minimise(loss, adam, {n}); }), "float"));
+  CHECK(has(refusal([&] { g.minimize(loss, adam, {y}); }), "must be an input of the graph"));
+  CHECK(has(refusal([&] { g.minimize(loss, adam, {x, x}); }), "by one value only"));
+  CHECK(has(refusal([&] { g.minimize(y, adam, {x}); }), "scalar"));
+  CHECK(has(refusal([&] { g.minimize(loss, adam, {n}); }), "float"));
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{n}, list{n}); }), "float"));
   CHECK(has(refusal([&] { g.apply_gradients(adam, list{x}, list{}); }),
             "one gradient for each parameter (0 and 1)"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: fit: every extent must be a number, so that the size of the program is known when it is compiled
+// EXPECT: cotangent: memory_budget: every extent must be a number, so that the size of the program is known when it is compiled
 // ERRORS: 1
 // LINES: g++ 30, clang 30
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/memory_budget.hpp>
 
 namespace ct = cotangent;
 
@@ -21,5 +21,5 @@ ct::tensor<float, 64, 16> const x;
 
 int main() {
   ct::tensor<float, 16, 16> w;
-  return ct::fit<65536>(ct::grad(loss))(w, x).size() == 256 ? 0 : 1;
+  return ct::memory_budget<65536>(ct::grad(loss))(w, x).size() == 256 ? 0 : 1;
 }

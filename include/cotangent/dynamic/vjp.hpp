@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_DYNAMIC_SPLIT_HPP
-#define COTANGENT_DYNAMIC_SPLIT_HPP
+#ifndef COTANGENT_DYNAMIC_VJP_HPP
+#define COTANGENT_DYNAMIC_VJP_HPP
 
 #include <cotangent/dynamic/graph.hpp>
 #include <cotangent/dynamic/pullback.hpp>
@@ -16,7 +16,7 @@
 namespace cotangent::dynamic {
 
 /// How a graph is split: how its gradients are made, what may be saved, and whether nothing is to be rewritten.
-struct split_options {
+struct vjp_options {
   gradient_options gradient = {};
   saving_options saving = {};
   bool exact = false;
@@ -24,18 +24,18 @@ struct split_options {
 
 inline namespace COTANGENT_ABI {
 
-/// What `ct::dynamic::graph::split` makes: a program that computes some expressions and saves, for each run, what their
+/// What `ct::dynamic::graph::vjp` makes: a program that computes some expressions and saves, for each run, what their
 /// gradients need, in the fewest bytes.
 ///
 ///     s.bind(x, data);
 ///     auto back = s.run();   // a `pullback`
 ///     s.value(y);
-class split_program {
-  detail::checked_pointer<std::shared_ptr<detail::split_code const>, refusals::program_empty> code_;
+class vjp_program {
+  detail::checked_pointer<std::shared_ptr<detail::vjp_code const>, refusals::program_empty> code_;
   program forward_, back_;
 
 public:
-  split_program(std::shared_ptr<detail::split_code const> code, program forward, program back)
+  vjp_program(std::shared_ptr<detail::vjp_code const> code, program forward, program back)
       : code_(std::move(code)), forward_(std::move(forward)), back_(std::move(back)) {}
 
   template <class T, class M>
@@ -112,10 +112,10 @@ inline namespace COTANGENT_ABI {
 
 /// The two programs of a graph, which is a copy that may be changed.
 template <class = void>
-split_program split_graph(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& x,
-                          split_options const& options, request const& r) {
-  auto shared = std::make_shared<split_code>();
-  split_code& c = *shared;
+vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& x,
+                      vjp_options const& options, request const& r) {
+  auto shared = std::make_shared<vjp_code>();
+  vjp_code& c = *shared;
   std::vector<symbol> floating, seeds;
   for (symbol const t : y)
     if (is_floating(s.b.tensor(t).type) && std::find(floating.begin(), floating.end(), t) == floating.end()) {
@@ -234,25 +234,25 @@ split_program split_graph(graph_state& s, std::vector<symbol> const& y, std::vec
 } // namespace COTANGENT_ABI
 } // namespace detail
 
-inline split_program graph::split(expressions const& outputs, expressions const& wrt,
-                                  split_options const& options, std::source_location where) const {
-  detail::request const r{"split", 5, nullptr, 0, where};
+inline vjp_program graph::vjp(expressions const& outputs, expressions const& wrt,
+                              vjp_options const& options, std::source_location where) const {
+  detail::request const r{"vjp", 3, nullptr, 0, where};
   std::vector<symbol> y, x;
   for (any_expr const& e : outputs) y.push_back(symbol_of(e, r));
   for (any_expr const& e : wrt) x.push_back(symbol_of(e, r));
   detail::graph_state copy(*s_);
-  return detail::split_graph(copy, y, x, options, r);
+  return detail::vjp_graph(copy, y, x, options, r);
 }
-inline split_program graph::split(expressions const& outputs, expressions const& wrt,
-                                  std::source_location where) const {
-  return split(outputs, wrt, split_options{}, where);
+inline vjp_program graph::vjp(expressions const& outputs, expressions const& wrt,
+                              std::source_location where) const {
+  return vjp(outputs, wrt, vjp_options{}, where);
 }
 
 } // namespace cotangent::dynamic
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template split_program split_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, split_options const&,
+extern template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                            request const&);
 } // namespace cotangent::dynamic::detail
 #endif

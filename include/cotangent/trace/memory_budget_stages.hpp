@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRACE_FIT_STAGES_HPP
-#define COTANGENT_TRACE_FIT_STAGES_HPP
+#ifndef COTANGENT_TRACE_MEMORY_BUDGET_STAGES_HPP
+#define COTANGENT_TRACE_MEMORY_BUDGET_STAGES_HPP
 
 #include <cotangent/graph/freeze.hpp>
-#include <cotangent/transform/fit.hpp>
+#include <cotangent/transform/memory_budget.hpp>
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRANSFORM_FIT_HPP
-#define COTANGENT_TRANSFORM_FIT_HPP
+#ifndef COTANGENT_TRANSFORM_MEMORY_BUDGET_HPP
+#define COTANGENT_TRANSFORM_MEMORY_BUDGET_HPP
 
 #include <cotangent/transform/memory_search.hpp>
 #include <cotangent/transform/memory_values.hpp>
@@ -19,7 +19,7 @@ struct run_prediction {
 };
 
 /// A graph that fits a budget, and what that costs.
-struct fitted_graph {
+struct budgeted_graph {
   graph made; // nothing where the graph fits as it is, or not at all
   bool changed = false;
   bool fits = false;
@@ -28,7 +28,7 @@ struct fitted_graph {
 
 namespace detail {
 
-template <class Measure> class fitting {
+template <class Measure> class memory_budget_search {
   graph_view const& g_;
   std::int64_t budget_;
   Measure measure_;
@@ -37,9 +37,9 @@ template <class Measure> class fitting {
   array<std::int32_t> last_; // what was tried last
 
 public:
-  fitted_graph best;
+  budgeted_graph best;
 
-  constexpr fitting(graph_view const& g, std::int64_t budget, Measure measure, bool (*may)(node const&))
+  constexpr memory_budget_search(graph_view const& g, std::int64_t budget, Measure measure, bool (*may)(node const&))
       : g_(g), budget_(budget), measure_(measure),
         values_(g, [may](node const& n) { return may == nullptr || may(n); }) {
     double once = 0;
@@ -116,11 +116,11 @@ private:
 ///
 /// Value: the same bits.
 /// Cost: that of a dozen calls of `schedule_within` and `measure`.
-/// Checked: tests/runtime/fit.cpp.
+/// Checked: tests/runtime/memory_budget.cpp.
 template <class Measure>
-constexpr fitted_graph fit_graph(graph_view const& g, std::int64_t budget, Measure measure,
+constexpr budgeted_graph within_budget(graph_view const& g, std::int64_t budget, Measure measure,
                                  bool (*may)(node const&) = nullptr) {
-  return static_cast<fitted_graph&&>(detail::fitting<Measure>(g, budget, measure, may).best);
+  return static_cast<budgeted_graph&&>(detail::memory_budget_search<Measure>(g, budget, measure, may).best);
 }
 
 } // namespace cotangent

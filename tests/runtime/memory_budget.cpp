@@ -5,7 +5,7 @@
 #include <cotangent/dynamic/graph_access.hpp>
 #include <cotangent/dynamic/network.hpp>
 #include <cotangent/dynamic/random.hpp>
-#include <cotangent/trace/fit.hpp>
+#include <cotangent/trace/memory_budget.hpp>
 #include <cotangent/trace/mirror.hpp>
 
 #include "catch.hpp"
@@ -60,7 +60,7 @@ struct network {
     ct::run_prediction predicted;
   };
   outcome run(std::int64_t budget, bool (*mirror)(ct::node const&) = nullptr) const {
-    auto p = g.compile(results, {}, {.fit = budget, .mirror = mirror});
+    auto p = g.compile(results, {}, {.memory_budget = budget, .mirror = mirror});
     std::vector<std::vector<float>> data;
     data.reserve(inputs.size());
     for (auto const& x : inputs) {
@@ -82,7 +82,7 @@ bool equal(std::vector<float> const& a, std::vector<float> const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
 }
 
-TEST_CASE("a program in a budget has equal bits, and fits", "[fit]") {
+TEST_CASE("a program in a budget has equal bits, and fits", "[memory_budget]") {
   for (int const kind : {0, 1, 2}) {
     network const n(24, 64, 16, kind);
     network::outcome const whole = n.run(0);
@@ -171,7 +171,7 @@ TEST_CASE("MR1 to MR6: programs compute no more again than the rule, in no more 
         ct::graph const whole = simplified(g, outputs);
         ct::detail::memory_values const values(whole, &ct::is_cheap);
         ct::detail::mirror_choices const all(ct::detail::mirror_problem_of(whole, values));
-        ct::fitted_graph const made = ct::mirrored(whole, &ct::is_cheap, &workspace);
+        ct::budgeted_graph const made = ct::mirrored(whole, &ct::is_cheap, &workspace);
         INFO(c.name << ", batch " << batch << ", tail " << tail);
         auto const by_rule = all.rule.steps.empty() ? 0 : all.rule.steps.size() - values.problem.size();
         CHECK(by_rule <= c.most);
@@ -227,7 +227,7 @@ TEST_CASE("X12: random numbers are never drawn again by mirroring", "[mirror]") 
   ct::graph const whole = simplified(n.g, n.results);
   int const draws = count(whole, "random");
   REQUIRE(draws > 0);
-  ct::fitted_graph const cheap = ct::mirrored(whole, &ct::is_cheap, &workspace);
+  ct::budgeted_graph const cheap = ct::mirrored(whole, &ct::is_cheap, &workspace);
   REQUIRE(cheap.changed);
   CHECK(count(cheap.made, "random") == draws);
   // Who says that they may be gets the same numbers again, since they are functions of their key.
@@ -237,17 +237,17 @@ TEST_CASE("X12: random numbers are never drawn again by mirroring", "[mirror]") 
     if (std::string_view(at.op->name).find("random") == 0) CHECK_FALSE(ct::is_cheap(at));
 }
 
-TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[fit]") {
+TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[memory_budget]") {
   bool (*const none)(ct::node const&) = [](ct::node const&) { return false; };
   for (int const layers : {6, 12}) {
     network const n(layers, 64, 16, 2);
     ct::graph const whole = simplified(n.g, n.results);
     std::int64_t const bytes = workspace(whole);
-    ct::fitted_graph const all = ct::fit_graph(whole, bytes * 3 / 4, &workspace),
-                           cheap = ct::fit_graph(whole, bytes * 3 / 4, &workspace, &ct::is_cheap),
-                           not_one = ct::fit_graph(whole, bytes * 3 / 4, &workspace, none),
-                           small = ct::fit_graph(whole, bytes / 5, &workspace),
-                           small_cheap = ct::fit_graph(whole, bytes / 5, &workspace, &ct::is_cheap);
+    ct::budgeted_graph const all = ct::within_budget(whole, bytes * 3 / 4, &workspace),
+                           cheap = ct::within_budget(whole, bytes * 3 / 4, &workspace, &ct::is_cheap),
+                           not_one = ct::within_budget(whole, bytes * 3 / 4, &workspace, none),
+                           small = ct::within_budget(whole, bytes / 5, &workspace),
+                           small_cheap = ct::within_budget(whole, bytes / 5, &workspace, &ct::is_cheap);
     REQUIRE(all.fits);
     CAPTURE(bytes, cheap.predicted.bytes);
     REQUIRE(cheap.fits);
@@ -258,13 +258,13 @@ TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[
     CHECK(not_one.predicted.bytes == bytes);
     if (small.fits && !small_cheap.fits) CHECK(count(small.made, "matmul") > count(whole, "matmul"));
     CHECK(small_cheap.predicted.bytes >= small.predicted.bytes);
-    auto const p = n.g.compile(n.results, {}, {.fit = bytes * 3 / 4, .mirror = &ct::is_cheap});
+    auto const p = n.g.compile(n.results, {}, {.memory_budget = bytes * 3 / 4, .mirror = &ct::is_cheap});
     CHECK(p.workspace_bytes() <= bytes * 3 / 4);
-    CHECK_THROWS_AS(n.g.compile(n.results, {}, {.fit = bytes * 3 / 4, .mirror = none}), ct::graph_error);
+    CHECK_THROWS_AS(n.g.compile(n.results, {}, {.memory_budget = bytes * 3 / 4, .mirror = none}), ct::graph_error);
   }
 }
 
-TEST_CASE("a budget that nothing fits in names the least that something does", "[fit]") {
+TEST_CASE("a budget that nothing fits in names the least that something does", "[memory_budget]") {
   network const n(12, 64, 16);
   try {
     (void)n.run(1000);
@@ -277,7 +277,7 @@ TEST_CASE("a budget that nothing fits in names the least that something does", "
   }
 }
 
-TEST_CASE("a budget that all fits in changes nothing", "[fit]") {
+TEST_CASE("a budget that all fits in changes nothing", "[memory_budget]") {
   network const n(6, 32, 16);
   network::outcome const whole = n.run(0), fitted = n.run(whole.bytes);
   CHECK(fitted.bytes == whole.bytes);
@@ -306,7 +306,7 @@ std::vector<double> trained(std::int64_t budget, std::int64_t& bytes) { // bytes
   auto const loss = ct::mean(y * y) + ct::mean(ct::sin(pieces));
   auto const d = g.gradient({loss}, {weights.begin(), weights.end()});
   ct::dynamic::compile_options options;
-  options.fit = budget;
+  options.memory_budget = budget;
   for (std::size_t k = 0; k < weights.size(); ++k)
     options.updates.push_back({weights[k], weights[k] - 0.1 * d[k].as<double>()});
   auto p = g.compile({loss}, {}, options);
@@ -330,7 +330,7 @@ std::vector<double> trained(std::int64_t budget, std::int64_t& bytes) { // bytes
   return all;
 }
 
-TEST_CASE("loops, values written in pieces and updates in place stay what they are in a budget", "[fit]") {
+TEST_CASE("loops, values written in pieces and updates in place stay what they are in a budget", "[memory_budget]") {
   std::int64_t whole = 0, fitted = 0;
   std::vector<double> const all = trained(0, whole);
   for (int const percent : {85, 75, 70}) {
@@ -340,7 +340,8 @@ TEST_CASE("loops, values written in pieces and updates in place stay what they a
   }
 }
 
-TEST_CASE("what loops record counts in a budget, and a budget that the records alone use up is refused", "[fit]") {
+TEST_CASE("what loops record counts in a budget, and a budget that the records alone use up is refused",
+          "[memory_budget]") {
   struct recorded {
     std::int64_t bytes = 0, tape = 0, taken = 0;
   };
@@ -354,7 +355,7 @@ TEST_CASE("what loops record counts in a budget, and a budget that the records a
         },
         x);
     auto const d = g.gradient({ct::sum(y)}, {x}).front();
-    auto p = g.compile({d}, {}, {.fit = budget});
+    auto p = g.compile({d}, {}, {.memory_budget = budget});
     std::vector<double> data(64, 0.5);
     p.bind(x, data);
     p.run();
@@ -419,7 +420,7 @@ template <class Chain> void check_constants() {
 }
 
 TEST_CASE("constant evaluations find the schedule that a run finds: 12 values, a chain of 22 links",
-          "[fit]") {
+          "[memory_budget]") {
   check_constants<made_chain<6>>();
   check_constants<made_chain<22>>();
 }
@@ -433,20 +434,20 @@ using weights = ct::tensor<float, 16, 16>;
 using batch = ct::tensor<float, 64, 16>;
 using whole_program = ct::program<decltype(ct::value_and_grad(deep)), weights, batch>;
 inline constexpr auto two_thirds = static_cast<std::int64_t>(whole_program::workspace_bytes) * 2 / 3;
-using fitted_program = ct::program<decltype(ct::fit<two_thirds>(ct::value_and_grad(deep))), weights, batch>;
+using fitted_program = ct::program<decltype(ct::memory_budget<two_thirds>(ct::value_and_grad(deep))), weights, batch>;
 static_assert(fitted_program::workspace_bytes <= two_thirds);
 static_assert(fitted_program::predicted.bytes == static_cast<std::int64_t>(fitted_program::workspace_bytes));
 static_assert(fitted_program::predicted.again > 0);
 static_assert(fitted_program::predicted.again < 0.5 * fitted_program::predicted.seconds);
 
-TEST_CASE("a static program in a budget has equal bits", "[fit]") {
+TEST_CASE("a static program in a budget has equal bits", "[memory_budget]") {
   weights w;
   batch x;
   std::vector<float> const a = numbers(256, 1), b = numbers(1024, 2);
   std::memcpy(w.data(), a.data(), 1024);
   std::memcpy(x.data(), b.data(), 4096);
   auto const [value, gradient] = ct::value_and_grad(deep)(w, x);
-  auto const [again, fitted] = ct::fit<two_thirds>(ct::value_and_grad(deep))(w, x);
+  auto const [again, fitted] = ct::memory_budget<two_thirds>(ct::value_and_grad(deep))(w, x);
   CHECK(std::memcmp(&value, &again, 4) == 0);
   CHECK(std::memcmp(gradient.data(), fitted.data(), 1024) == 0);
 }

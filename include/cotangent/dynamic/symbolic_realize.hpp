@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_DYNAMIC_SYMBOLIC_REALISE_HPP
-#define COTANGENT_DYNAMIC_SYMBOLIC_REALISE_HPP
+#ifndef COTANGENT_DYNAMIC_SYMBOLIC_REALIZE_HPP
+#define COTANGENT_DYNAMIC_SYMBOLIC_REALIZE_HPP
 
 #include <cotangent/dynamic/symbolic_resolve.hpp>
 
@@ -26,7 +26,7 @@ inline void take_nodes(graph_state& s, std::int32_t first, std::int32_t e) {
 }
 
 /// Takes the nodes of an operation away; what they gave is written by nobody.
-inline void unrealise(graph_state& s, std::int32_t e) {
+inline void unrealize(graph_state& s, std::int32_t e) {
   graph& g = s.b.edit();
   for (std::int32_t const i : exec_at(s, e).nodes) {
     node& n = g.nodes[i];
@@ -100,7 +100,7 @@ inline void give_type(graph_state& s, symbol y, element e, dimensions const& d, 
 }
 
 /// One node, with all its operands, for a symbol that stands already.
-inline void realise_node(graph_state& s, operation const* op, std::vector<symbol> const& x, symbol y,
+inline void realize_node(graph_state& s, operation const* op, std::vector<symbol> const& x, symbol y,
                          std::vector<std::int64_t> const& attributes, request const& r) {
   builder& b = s.b;
   int const count = static_cast<int>(attributes.size());
@@ -125,7 +125,7 @@ inline void realise_node(graph_state& s, operation const* op, std::vector<symbol
 }
 
 /// What a function of terms makes of the inputs, into the outputs.
-inline void realise_function(graph_state& s, command::function const& f, std::vector<symbol> const& x,
+inline void realize_function(graph_state& s, command::function const& f, std::vector<symbol> const& x,
                              std::vector<symbol> const& y, request const& r) {
   builder own;
   own.place = r.where;
@@ -195,7 +195,7 @@ inline void realise_function(graph_state& s, command::function const& f, std::ve
 }
 
 /// One operation with what is absent filled in, its operands broadcast, more of them folded.
-inline void realise_operation(graph_state& s, command const& c, std::vector<symbol> x,
+inline void realize_operation(graph_state& s, command const& c, std::vector<symbol> x,
                               std::vector<symbol> const& y, request const& r) {
   builder& b = s.b;
   operation const* const op = c.op();
@@ -213,8 +213,8 @@ inline void realise_operation(graph_state& s, command const& c, std::vector<symb
   for (symbol const t : x)
     equal =
         equal && (op->kind != operation_kind::elementwise || b.tensor(t).shape == b.tensor(x.back()).shape);
-  if (equal) return realise_node(s, op, x, y[0], c.attributes(), r);
-  realise_function(
+  if (equal) return realize_node(s, op, x, y[0], c.attributes(), r);
+  realize_function(
       s,
       [&](std::vector<term> const& terms) -> std::vector<term> {
         builder& own = *terms.back().b;
@@ -246,7 +246,7 @@ inline void realise_operation(graph_state& s, command const& c, std::vector<symb
 
 /// Makes the nodes of an operation; where a shape is not known yet, they wait. After an exception nodes may stand that
 /// belong to nobody: the caller takes them back.
-template <class = void> void realise(graph_state& s, std::int32_t e, bool wait = true) {
+template <class = void> void realize(graph_state& s, std::int32_t e, bool wait = true) {
   exec_record const x = exec_at(s, e); // a copy: functions may do what they like
   std::vector<symbol> all;
   for (symbol const t : x.in)
@@ -289,15 +289,15 @@ template <class = void> void realise(graph_state& s, std::int32_t e, bool wait =
     std::int64_t const bits = is_floating(type)          ? cotangent::detail::bits_of(type, v.as<double>())
                               : type == element::boolean ? std::int64_t{v.as<bool>()}
                                                          : v.as<std::int64_t>();
-    realise_node(s, info_of<op::constant>(), {}, x.out[0], {bits}, r);
+    realize_node(s, info_of<op::constant>(), {}, x.out[0], {bits}, r);
     break;
   }
-  case command::form::operation: realise_operation(s, x.what, x.in, x.out, r); break;
+  case command::form::operation: realize_operation(s, x.what, x.in, x.out, r); break;
   case command::form::function:
     if (x.what.arity() >= 0 && static_cast<int>(x.in.size()) != x.what.arity())
       raise_graph<refusals::symbolic_inputs>(s.b, r, extent::of(static_cast<std::int64_t>(x.in.size())),
                                              extent::of(x.what.arity()));
-    realise_function(s, [&](std::vector<term> const& terms) { return x.what(terms); }, x.in, x.out, r);
+    realize_function(s, [&](std::vector<term> const& terms) { return x.what(terms); }, x.in, x.out, r);
     break;
   }
   take_nodes(s, first, e);
@@ -307,7 +307,7 @@ template <class = void> void realise(graph_state& s, std::int32_t e, bool wait =
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template void realise(graph_state&, std::int32_t, bool);
+extern template void realize(graph_state&, std::int32_t, bool);
 } // namespace cotangent::dynamic::detail
 #endif
 
