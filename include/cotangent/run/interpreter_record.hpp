@@ -8,36 +8,37 @@
 #include <cstdint>
 #include <source_location>
 
-// What is kept of a region's plan when it has become steps: enough to say afterwards where every byte went.
+// The part of a region's plan that outlives its preparation: enough to report where every byte went.
 
 namespace cotangent::detail::interpret {
 
-/// Where in the user's source something comes from, and what makes it; null: nothing.
+/// The operation that something comes from, and its source location; null: none.
 struct kept_place {
   char const* what = nullptr;
   std::source_location where{};
 };
-/// A value that has a place in the workspace, from step `first` to step `last`; -1: it is there from the beginning.
+/// A value in the workspace, live from step `first` to step `last`; -1: it is live from the start.
 struct kept_value {
   kept_place from;
   element type = element::float32;
   dimensions size; // numbers
   std::int64_t offset = 0, bytes = 0;
   std::int32_t first = 0, last = 0;
-  std::int32_t name = none; // among the record's, zero terminated
+  std::int32_t name = none; // an offset in the record's names, zero terminated
 };
 struct kept_step {
-  std::int32_t first = 0, count = 0; // in `made`: what its units are
+  std::int32_t first = 0, count = 0; // in `made`: the operations of its units
   std::source_location where{};
   std::int64_t scratch = 0;
 };
-/// A region that a step runs: which of the interpreter's, and where in the step's scratch memory it works.
+/// A sub-graph that a step runs: its index in the interpreter's codes, and its offset in the step's scratch
+/// memory.
 struct kept_region {
   char const* what = "";
   std::int32_t step = 0, code = 0;
   std::int64_t offset = 0;
 };
-/// What an iteration of a loop writes on the tape.
+/// The bytes that an iteration of a loop writes to the tape.
 struct kept_tape {
   std::int32_t step = 0;
   std::int64_t bytes = 0;
@@ -53,11 +54,11 @@ struct region_record {
   bool copies_results = false; // after the last step
 };
 
-/// Makes the record of a region whose steps were emitted. (A template, like all that prepares.)
+/// Builds the record of a region after its steps were emitted. (A template, like all of the preparation.)
 template <class Build, class Emit> class record_maker {
   Build const& b_;
   plan_data const& p_;
-  array<std::int32_t> step_at_; // by position
+  array<std::int32_t> step_at_; // by position in the order
   region_record r_;
 
 public:
@@ -103,7 +104,7 @@ private:
   std::int32_t step_of(std::int32_t position) const {
     return position < 0 ? -1 : position < step_at_.size() ? step_at_[position] : r_.steps.size();
   }
-  /// The tensor that a root is.
+  /// The tensor of a root.
   symbol symbol_of(std::int32_t root) const {
     memory_root const& m = p_.roots[root];
     if (m.pieces >= 0) return b_.written_root(m.pieces);
@@ -135,7 +136,7 @@ private:
       v.type = b_.g.tensors[t].type;
       v.size = b_.g.shape(t);
       for (int k = 0; k < v.size.rank; ++k) v.size.size[k] = b_.size(v.size.size[k]);
-      if (b_.g.tensors[t].depth > 0) { // what lies there is where it stands on the tape
+      if (b_.g.tensors[t].depth > 0) { // the workspace holds its address on the tape
         v.type = element::int64;
         v.size = {};
         v.from.what = "sequence";
@@ -147,7 +148,7 @@ private:
       }
     } else {
       v.size = {1, {m.elements}};
-      if (m.unit >= 0 && p_.units[m.unit].count == 1) { // a copy is as what it is of
+      if (m.unit >= 0 && p_.units[m.unit].count == 1) { // a copy has the shape of its operand
         strided const& x = p_.operand(p_.units[m.unit], 0);
         v.type = x.type;
         v.size.rank = x.rank;

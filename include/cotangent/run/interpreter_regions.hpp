@@ -9,31 +9,31 @@
 #include <cstdint>
 #include <cstring>
 
-// Loops and branches: their regions are prepared like graphs, and run in the scratch memory of the step that runs them.
+// Loops and branches: their sub-graphs are prepared like graphs, and run in the scratch memory of their step.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Numbers of the bases of addresses.
+/// Indices of the bases of addresses.
 namespace base {
 inline constexpr std::int32_t scratch = 0, constants = 1, roots = 2, first_argument = 3;
 }
 
-/// A region made ready: its steps, and the memory that they need.
+/// A prepared sub-graph: its steps, and the memory that they need.
 struct region_code {
   program_data program;
   array<std::int64_t> constant_words;
   int inputs = 0, outputs = 0;
   array<output_source> sources; // by output
   array<use_of_memory> inputs_read, outputs_written;
-  std::int64_t table_bytes = 0; // of the bases, and of marks of the tape behind them
-  std::int64_t marks = 0;       // where these begin
+  std::int64_t table_bytes = 0; // of the bases, and of the marks of the tape behind them
+  std::int64_t marks = 0;       // the offset of the marks
   std::int64_t scratch_bytes = 0;
   std::int64_t memory_bytes = 0; // scratch and results
   std::int64_t root_bytes = 0;
   region_record record;
 
-  /// The bases, but for arguments and results.
+  /// Sets the bases, except those of arguments and results.
   char** begin(void* table, char* memory) const noexcept {
     auto** const bases = static_cast<char**>(table);
     bases[base::scratch] = memory;
@@ -50,14 +50,14 @@ struct region_code {
   }
 };
 
-/// What a run of the graph itself begins with.
+/// The initial state of a run of the graph itself.
 inline run_context context_of(array<region_code> const& codes, char** bases, tape* record) noexcept {
   return {bases, codes.data(), record, record == nullptr ? nullptr : &record->apart(),
           reinterpret_cast<char*>(bases) + codes[0].marks};
 }
 
-/// While a step runs whose record lies apart, that of its regions does, and what these need for themselves lies on the
-/// other stack.
+/// Swaps the stacks of the tape while a step runs whose record goes to the stack `apart`. Records of its
+/// sub-graphs then go there too, and their temporary records go to the other stack.
 class records_apart {
   run_context& c_;
   bool apart_;
@@ -88,7 +88,7 @@ inline void run_release(program_data const&, std::int32_t which, run_context& c)
   std::memcpy(&mark, c.marks + which * std::int64_t{sizeof mark}, sizeof mark);
   c.apart->back_to(mark);
 }
-/// Runs a region of which nothing stays that it records.
+/// Runs a sub-graph whose records are all temporary, unless it `keeps` some.
 inline void run_for_now(region_code const& code, char** bases, run_context& c, bool keeps = false) {
   if (c.record == nullptr) return code.run(bases, c);
   tape::mark const record = c.record->here(), apart = c.apart->here();
@@ -127,7 +127,7 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     to_condition[condition.inputs] = reinterpret_cast<char*>(goes_on);
   }
   loop_sequence const* const sequences = p.sequences.data();
-  // as many entries as iterations, where that is known
+  // As many entries as iterations, if that is known.
   std::int64_t const expected = s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8;
   for (int k = 0; k < s.stacks.count; ++k) {
     loop_sequence const& q = sequences[s.stacks.first + k];
@@ -209,7 +209,7 @@ inline void run_case(program_data const& p, std::int32_t which, run_context& c) 
   for (int k = 0; k < s.results.count; ++k) {
     char* const to = c.at(results[k].at);
     if (branches[s.sequences_.first + k] != 0) {
-      set_sequence(to, nullptr); // unless the branch says otherwise
+      set_sequence(to, nullptr); // unless the branch sets it
       keeps = true;
     }
     bases[base::first_argument + branch.inputs + k] = to;
@@ -217,8 +217,8 @@ inline void run_case(program_data const& p, std::int32_t which, run_context& c) 
   run_for_now(branch, bases, c, keeps);
 }
 
-/// The sum of two sequences, entry by entry. (What is only in one of them is not copied where it is a sequence itself:
-/// nobody writes to it again.)
+/// The sum of two sequences, entry by entry. (An entry that only one of them has, and that is itself a
+/// sequence, is shared, not copied: it is never written again.)
 inline tape_sequence* sum_of_sequences(run_context& c, sequence_sum const& s, tape_sequence* a, tape_sequence* b,
                                        int depth) noexcept {
   if (a == nullptr || a->count == 0) return b;

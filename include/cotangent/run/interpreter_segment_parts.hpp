@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// What a segment is made of: its steps, and the memory that they read and write.
+// Parts of a segment: its steps, and the memory that they read and write.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -17,7 +17,7 @@ protected:
   explicit segment_parts(tile_units<Build>& units) : t_(units) {}
 
   static constexpr std::int32_t unplaced = -1;
-  /// Which entry a value is, in the segment of that stamp.
+  /// The entry of a value, valid in the segment of that stamp.
   struct known {
     std::int32_t stamp = 0, entry = 0;
   };
@@ -25,16 +25,16 @@ protected:
   int first_ = 0, end_ = 0;
   std::int32_t type_ = 0, stamp_ = 0;
   array<segment_entry> moving_,
-      still_; // an entry is its place among the moving ones, or -1 - that among the others
+      still_; // a non-negative entry is an index into moving_, else -1 - an index into still_
   array<known> of_outer_, of_unit_;
-  array<std::int32_t> free_; // entries of blocks that nobody reads any more
+  array<std::int32_t> free_; // entries of blocks of dead values
   std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
 
   unit const& at(int u) const { return t_.units[u]; }
   bool is_read_outside(int u) const {
     return t_.p.roots[at(u).root].outside || at(u).drain >= 0 || at(u).sum >= 0;
   }
-  /// A mask that stands in memory as bools.
+  /// True for a mask that is stored as bools.
   bool is_bytes(int u, int k) const {
     return t_.p.operand(at(u), k).type == element::boolean && t_.source(u, k) < first_;
   }
@@ -52,11 +52,11 @@ protected:
     return moving_.push({where, static_cast<std::int32_t>(size_of(e)), reads, writes});
   }
   std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, false, false}); }
-  /// A block of memory for a value of this segment.
+  /// Allocates a block of memory for a value of this segment.
   std::int32_t block_of_memory() {
     if (!free_.empty()) return free_.pop();
     std::int64_t used =
-        0; // with a line between two: stores to equal distances from a page wait for each other
+        0; // with a line between two blocks: stores at equal page offsets stall each other
     for (segment_entry const& e : still_) used += e.at.base == unplaced ? kernels::block_bytes + 64 : 0;
     if (line_bytes_ < used + kernels::block_bytes) line_bytes_ = used + kernels::block_bytes;
     return add_still({unplaced, 0, used});
@@ -80,14 +80,15 @@ protected:
     of_unit_[u] = {stamp_, entry};
   }
 
-  /// The kernels of unit u around the block, and which operands they take besides.
+  /// The kernels of unit u with operand `block` in the block, and the operands that they read from memory.
   threaded_pair kernels_of(int u, int block, int* others) const {
     threaded_set const& s = *t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
     int count = 0;
     for (int k = 0; k < at(u).count; ++k)
       if (k != block) others[count++] = k;
     bool const chooses = t_.p.operand(at(u), 0).type == element::boolean;
-    // the second factor, like the first operand of what exchanges, stands where the other one would
+    // A second factor, or the first operand of a commutative operation, uses the kernel for the other
+    // position.
     int const place = s.at[block][0].run == nullptr ? 0 : block;
     if (count == 2 && place == 2 && !chooses && is_fixed(u, others[1]) && !is_fixed(u, others[0])) {
       int const first = others[0];
@@ -99,7 +100,7 @@ protected:
     return s.at[place][fixed];
   }
 
-  /// An entry for what is read outside of the segment.
+  /// The entry of a result that is read outside the segment.
   std::int32_t result_of(int u, bool whole) {
     memory_root const& r = t_.p.roots[at(u).root];
     element const e = t_.type_of(at(u));

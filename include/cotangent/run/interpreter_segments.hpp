@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-// Units that cost less than their loads and stores become segments: the result of one is the block that the next one
-// takes, and is stored only where another one reads it later. Where there are kernels on three blocks, a value that is
-// read soon waits in one of them.
+// Units that cost less than their loads and stores are fused to segments: the result of one unit is the block
+// that the next one reads. A result is stored only if a later unit reads it. With kernels on three blocks, a
+// value with a near use stays in one of them.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -24,11 +24,11 @@ template <class Build> class segment_emit : block_emit<Build> {
 public:
   explicit segment_emit(tile_units<Build>& units) : block_emit<Build>(units) {}
 
-  /// The end of the units from u on that one segment can hold; u where it has no threaded kernel.
+  /// The end of the units from u on that fit one segment; u if it has no threaded kernel.
   int end_of(int u) const {
 #if defined(__OPTIMIZE__) || defined(__clang__)
     constexpr int most_steps = 400;
-#else // a call is no jump: the steps of a segment stand on the stack together
+#else // without tail calls all steps of a segment are on the stack at once
     constexpr int most_steps = 96;
 #endif
     int const first = u;
@@ -41,12 +41,12 @@ public:
     return u;
   }
 
-  /// Whether so many units are worth a segment. A block that is not full is copied, and as slow as a full one.
+  /// True if so many units pay for a segment. A partial block is copied, and is as slow as a full one.
   bool is_worth(int units, int first, std::int64_t elements) const {
     return units > (elements >= kernels::block_bytes / (t_.type[first] == 1 ? 8 : 4) ? 1 : 5);
   }
 
-  /// Units first <= u < end. `whole`: results of the program may be written where they belong.
+  /// Emits units first <= u < end. `whole`: results of the program may be written to their final location.
   void emit(int first, int end, bool whole) {
     first_ = first;
     end_ = end;
@@ -75,7 +75,7 @@ public:
     s.fetches = s.steps.count > 8 && bytes_moved() > cache_bytes;
     for (segment_entry const& e : moving_) t_.program.entries.push(e);
     for (segment_entry const& e : still_) t_.program.entries.push(e);
-    bool const full = t_.elements % s.block == 0 && t_.tile_elements % s.block == 0; // no block is not
+    bool const full = t_.elements % s.block == 0 && t_.tile_elements % s.block == 0; // every block is full
     std::int64_t const staged = full ? 0 : kernels::block_bytes * s.moving;
     if (staging_bytes_ < staged) staging_bytes_ = staged;
     release(first, end);
@@ -84,7 +84,7 @@ public:
     t_.program.work.push(w);
   }
 
-  /// What all segments need of the scratch memory; `place` says where it is.
+  /// The scratch bytes of all segments; `place` sets their offset.
   std::int64_t bytes() const noexcept { return line_bytes_ + staging_bytes_; }
   void place(std::int64_t offset) {
     for (segment_entry& e : t_.program.entries)
@@ -96,23 +96,25 @@ public:
   }
 
 private:
-  array<std::int32_t> read_until_; // by unit of the segment: the last one that reads it from memory, none
+  // by unit of the segment: the last unit that reads it from memory, none if no unit does
+  array<std::int32_t> read_until_;
 
-  /// Where memory is slower than a segment of a few steps. Asking for what is in the second cache costs a tenth of its time.
+  /// From this size on, memory is slower than a segment of a few steps. Prefetching data that is already in
+  /// the L2 cache costs a tenth of the segment's time.
   static constexpr std::int64_t cache_bytes = std::int64_t{2} << 20;
   std::int64_t bytes_moved() const {
     std::int64_t each = 0;
     for (segment_entry const& e : moving_) each += e.at.base == base::scratch ? 0 : e.bytes;
     return each * t_.elements;
   }
-  /// Whether unit u takes the result of the one before.
+  /// True if unit u reads the result of the previous unit.
   bool previous(int u, int first) const {
     for (int k = 0; u > first && k < at(u).count; ++k)
       if (t_.source(u, k) == u - 1) return true;
     return false;
   }
 
-  /// The operand of unit u that the block is.
+  /// The operand of unit u that is in the block.
   int operand_in_block(int u) const {
     if (is_bytes(u, 0)) return 0;
     for (int k = 0; u > first_ && k < at(u).count; ++k)
@@ -142,7 +144,7 @@ private:
     threaded_pair const run = kernels_of(u, block, others);
     std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
                        y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
-    for (int k = 0; k < at(u).count; ++k) { // a block of memory that is read for the last time
+    for (int k = 0; k < at(u).count; ++k) { // the last read of a block of memory frees it
       std::int32_t const source = t_.source(u, k);
       if (source < first_ || read_until_[source - first_] != u || of_unit_[source].entry >= 0) continue;
       free_.push(of_unit_[source].entry);
@@ -161,8 +163,8 @@ private:
       push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
   }
 
-  /// What stands in slots of the tile is no longer needed when the segment has run: elements of other sizes would not
-  /// stand at equal distances before.
+  /// Frees slots of the tile only after the segment has run: before, elements of another size would have
+  /// another stride.
   void release(int first, int end) {
     for (int u = first; u < end; ++u)
       for (int k = 0; k < at(u).count; ++k)

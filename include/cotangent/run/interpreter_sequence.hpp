@@ -6,13 +6,13 @@
 
 #include <cstdint>
 
-// Which units come together in a step, and in which order: each right after what it reads, as far as that goes, so that
-// values are few and are taken from where they were just made; and what reduces a tensor to one element runs while that is
-// made, tile by tile, so that it need not be stored.
+// The order of units within a step. Each unit follows its operands as closely as possible, so that few values
+// are live and most are read right after they are computed. A reduction of a whole tensor to one element runs
+// while the tensor is computed, tile by tile, so that it need not be stored.
 
 namespace cotangent::detail::interpret {
 
-/// Units that reduce all of what an elementwise step makes become part of that step.
+/// Moves units that reduce the whole result of an elementwise step into that step.
 template <class Build> void absorb_reductions(Build& b) {
   plan_data& p = b.plan;
   for (std::int32_t u = 0; u < p.units.size(); ++u) {
@@ -49,18 +49,18 @@ public:
 
 private:
   struct visit {
-    std::int32_t uses = 0; // in the step
+    std::int32_t uses = 0; // within the step
     std::int32_t depth = 0;
     bool entered = false;
   };
   Plan& p_;
-  array<std::int32_t> local_; // by unit of the plan: its place in its step
-  array<std::int32_t> at_;    // by place: the unit
+  array<std::int32_t> local_; // by unit of the plan: its index in its step
+  array<std::int32_t> at_;    // by index in the step: the unit
   array<visit> visits_;
   array<std::int32_t> sequence_, waiting_;
   array<unit> moved_;
 
-  /// The unit of this step that makes operand k of one, or -1.
+  /// The unit of this step that computes operand k of u, or -1.
   std::int32_t made_by(unit const& u, int k, std::int32_t s) const {
     std::int32_t const root = p_.operand(u, k).root;
     return root >= 0 && p_.roots[root].step == s ? local_[p_.roots[root].unit] : -1;
@@ -92,7 +92,8 @@ private:
     }
   }
 
-  /// A unit after all that it reads: first what others read too, which is stored anyway, then what takes longest.
+  /// Appends a unit after its operands: first operands with several readers, which are stored anyway, then
+  /// the deepest.
   void enter(std::int32_t sink, std::int32_t s) {
     waiting_.push(sink);
     visits_[sink].entered = true;

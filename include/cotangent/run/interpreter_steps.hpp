@@ -15,15 +15,14 @@
 #include <cstdint>
 #include <cstring>
 
-// What the interpreter does when it runs: a list of steps in which everything is known but the addresses of
-// the workspace, the arguments and the results.
+// The executable form of an interpreter's program: a list of steps in which only the addresses of workspace,
+// arguments and results are open.
 
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Memory, by the number of its base (0 the workspace, 1 the interpreter's constants, then inputs, then
-/// outputs).
+/// An address relative to a base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
 struct address {
   std::int32_t base = 0;
   std::int64_t offset = 0; // bytes
@@ -33,10 +32,10 @@ struct region_code;
 
 struct run_context {
   char** bases;
-  region_code const* codes = nullptr; // of all regions
+  region_code const* codes = nullptr; // of all sub-graphs
   tape_stack* record = nullptr;
-  tape_stack* apart = nullptr; // for what goes again before the region ends
-  char* marks = nullptr;       // of that one
+  tape_stack* apart = nullptr; // for records that are freed before the region ends
+  char* marks = nullptr;       // of `apart`
   status state = status::ok;
   std::int64_t moved = 0; // bytes of carried values that loops copied
 
@@ -45,7 +44,7 @@ struct run_context {
 
 struct program_data;
 
-/// One step: what runs, and which of its kind.
+/// One step: its function, and the index of its data.
 struct step {
   void (*run)(program_data const&, std::int32_t, run_context&) = nullptr;
   std::int32_t which = 0;
@@ -53,7 +52,7 @@ struct step {
 
 // ---- moving
 
-/// Elements of a strided view (or positions along its axes, where it has no memory) into contiguous memory.
+/// Copies elements of a strided view (or positions along its axes, if it has no memory) to contiguous memory.
 struct fill {
   strided from; // joined; the offset is in `memory`, or is the first position
   address memory, to;
@@ -61,7 +60,7 @@ struct fill {
   bool repeats_one = false; // one element, repeated over 64 bytes
 };
 
-/// From strides to strides.
+/// A strided copy.
 struct copy_step {
   address from, to;
   std::int32_t rank = 0;
@@ -85,7 +84,7 @@ inline void write_positions(element e, void* to, std::int64_t n, std::int64_t st
   }
 }
 
-/// Positions start, ..., start + count - 1 of the view, counted in row-major order, into contiguous memory.
+/// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
 inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   std::size_t const bytes = size_of(f.from.type);
   char* to = c.at(f.to);
@@ -98,7 +97,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
     else copy_line(to, 1, from, 0, count, bytes);
     return;
   }
-  // where `start` stands
+  // The index of position `start`.
   odometer o;
   std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
   static constexpr std::int64_t none_[max_rank]{};
@@ -124,13 +123,13 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
 
 struct tile_operand {
   std::int32_t base = 0;
-  std::int32_t scale = 0; // bytes an element, 0 where the same memory serves every tile
+  std::int32_t scale = 0; // bytes per element, 0 if every tile uses the same memory
   std::int64_t offset = 0;
 };
 
 struct tile_work {
-  kernels::elementwise_kernel run = nullptr; // without one it is a segment
-  std::int32_t first = 0;                    // into operands: the result, then the operands; of segments: which
+  kernels::elementwise_kernel run = nullptr; // null for a segment
+  std::int32_t first = 0; // in operands: the result, then the operands; for a segment: its index
   std::int32_t signature = 0;
   std::int16_t arity = 0;
   std::uint16_t fixed = 0;
@@ -140,43 +139,44 @@ struct range {
   std::int32_t first = 0, count = 0;
 };
 
-/// Memory that a segment reads or writes; where `bytes` is not 0, it moves on by as many an element.
+/// Memory that a segment reads or writes; it advances by `bytes` per element, unless they are 0.
 struct segment_entry {
   tile_operand at;
   std::int32_t bytes = 0;
   bool reads = false, writes = false;
 };
 
-/// Cheap units in a row, block by block: within a block their values stay in registers and in a few lines of memory.
+/// Consecutive cheap units, executed block by block: values of a block stay in registers and in a few lines
+/// of memory.
 struct segment {
   static constexpr int most_entries = 1600;
   range steps, entries;
-  std::int32_t moving = 0;  // entries, those before the others
+  std::int32_t moving = 0;  // entries that advance; they precede the others
   std::int32_t block = 0;   // elements
-  bool fetches = false;     // what it moves over, ahead of the block
-  std::int64_t staging = 0; // in the scratch memory, for a block that is not full: a block for each moving entry
+  bool fetches = false;     // prefetches the memory of the next block
+  std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
 };
 
-/// Elements of a tile to a strided view.
+/// Copies elements of a tile to a strided view.
 struct tile_drain {
   strided shape; // joined
   tile_operand from;
   address to;
-  std::int32_t turn = 0; // above 0: adds to what is there
+  std::int32_t turn = 0; // above 0: adds to the old value
 };
 
-/// What a tile adds to a reduction of all of the group.
+/// Reduces a tile's part of a reduction over the whole group.
 struct tile_reduction {
   kernels::part_kernel run = nullptr;
   tile_operand from;
   address to, state;
 };
 
-/// The whole packs of a group, then what is left: there, what is in the memory of others passes through the
-/// workspace, since kernels read and write whole packs.
+/// Elementwise work on whole packs, then on the rest. Kernels read and write whole packs, so the rest of
+/// foreign memory passes through the workspace.
 struct tile_group {
   std::int64_t size = 0;  // elements
-  std::int64_t tile = 0;  // elements a tile
+  std::int64_t tile = 0;  // elements per tile
   std::int64_t whole = 0; // elements in whole packs
   range once, each, work, drains, sums, rest_fills, rest_work, rest_drains, rest_copies, rest_sums;
 };
@@ -186,14 +186,14 @@ struct copy_out {
   std::int64_t bytes = 0;
 };
 
-// ---- the others
+// ---- other steps
 
 struct reduction_step {
   kernels::reduce_kernel kernel = nullptr;
   kernels::reduce_shape inner;
   std::int32_t signature = -1;
   address from, to;
-  std::int64_t bytes = 0;    // of an element
+  std::int64_t bytes = 0;    // per element
   int kept = 0, reduced = 0; // axes outside the kernel
   std::int64_t kept_size[max_rank]{}, kept_from[max_rank]{}, kept_to[max_rank]{};
   std::int64_t reduced_size[max_rank]{}, reduced_from[max_rank]{};
@@ -202,7 +202,7 @@ struct reduction_step {
 struct matmul_step {
   address left, right, to;
   std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t left_row = 0, right_row = 0; // from row to row as they lie
+  std::int64_t left_row = 0, right_row = 0; // strides of rows as stored
   bool left_turned = false, right_turned = false;
   bool scratch = false;
 };
@@ -210,12 +210,12 @@ struct matmul_step {
 /// gather, scatter_add, arg_max: contiguous operands and results.
 struct row_step {
   address from, index, to;
-  std::int64_t count = 0; // indices; what stands before the axis of arg_max
-  std::int64_t axis = 0;  // rows to choose from
-  std::int64_t row = 0;   // elements a row
+  std::int64_t count = 0; // the number of indices; for arg_max: positions before the axis
+  std::int64_t axis = 0;  // rows to select from
+  std::int64_t row = 0;   // elements per row
 };
 
-/// A function of whole tensors.
+/// A call of a function of whole tensors.
 struct whole_step {
   void (*run)(whole_call const&) = nullptr;
   whole_call call; // without its pointers
@@ -223,44 +223,45 @@ struct whole_step {
   std::int32_t operands = 0, first_attribute = 0; // in `attributes`
 };
 
-// ---- what runs regions
+// ---- control nodes
 
-/// A value that is passed to a region, or comes from one.
+/// A value passed to a sub-graph, or returned by one.
 struct region_value {
   address at;
   std::int64_t bytes = 0;
 };
 
-/// A sequence that a loop makes or walks through. An entry is a value, or again a sequence: where it stands on the tape.
+/// A sequence that a loop writes or reads. An entry is a value, or the address of another sequence on the
+/// tape.
 struct loop_sequence {
   address at;
   std::int64_t bytes = 0; // of an entry
   bool nested = false;
 };
 
-/// A carried value that a step of the body computes, and the places where it is written in turn, one after another from the
-/// last to the first.
+/// A carried value that a step of the body computes, and the locations it rotates through, from the last to
+/// the first.
 struct carry_ring {
   std::int32_t output = 0; // of the body
-  bool spare = false;      // the last place is no result
+  bool spare = false;      // the last location is no result of the loop
   range places;            // in `places`
   std::int64_t bytes = 0;
 };
 struct carry_place {
   address at;
-  std::int32_t carry = -1; // whose result it is
+  std::int32_t carry = -1; // the carried value whose result it is
 };
-/// A carried value that the body hands on from another: by address, from one argument or result of the body.
+/// A carried value that the body hands on by address: from one of its arguments or results.
 struct handed_on {
   std::int32_t to = 0, from = 0;
 };
-/// A carried value that is recorded as it comes into an iteration.
+/// A carried value that is recorded at the start of each iteration.
 struct recorded_carry {
   std::int32_t sequence = 0, carry = 0;
-  bool ahead = false; // the iteration before computes it, in its place on the tape where that is there
+  bool ahead = false; // the previous iteration computes it directly on the tape, if the tape has room
 };
 
-/// Where what a step records lies: where the region's results do, or apart, from where it goes back to a mark.
+/// The stack for a step's records: that of the region's results, or `apart`, which is later reset to a mark.
 struct record_place {
   bool apart = false;
   std::int32_t mark = -1;
@@ -270,14 +271,14 @@ struct loop_step {
   record_place place;
   std::int32_t condition = -1, body = -1; // codes
   bool limited = false, starts = false, runs_first = false, reverse = false;
-  bool keeps = false; // something of an iteration stays on the tape
+  bool keeps = false; // an iteration leaves records on the tape
   address limit, start, trips;
   int carried = 0, captured = 0;
   range inits, captures, lasts; // in `region_values`
   range scans, stacks;          // in `sequences`
   range rings, handed, records;
-  range others; // in `indices`: carried values that do not end in a place where they were written
-  // in the scratch memory of the step
+  range others; // in `indices`: carried values whose final location is not one of their rings
+  // Offsets in the scratch memory of the step.
   std::int64_t body_table = 0, condition_table = 0, shared = 0, turns = 0, zeros = 0, zero_bytes = 0,
                words = 0;
 };

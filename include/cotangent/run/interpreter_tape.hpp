@@ -8,17 +8,17 @@
 
 #include <cstdint>
 
-// How long what loops record is needed: what a region hands on lies on one stack of the tape, all else on the other one,
-// which goes back as soon as the last reader has run. So a loop that runs again for its gradient takes no more than its own
-// record, once.
+// Lifetimes of the records of loops. Records that a region returns go to one stack of the tape, all others to
+// the other stack, which is reset as soon as their last reader has run. A loop that runs again for its
+// gradient thus takes only its own record, once.
 
 namespace cotangent::detail::interpret {
 
-/// Of a region whose steps have their order. (A template, like all that prepares.)
+/// For a region whose steps are ordered. (A template, like all of the preparation.)
 template <class Build, class Control> class record_lives {
 public:
   array<record_place> places;   // by position
-  array<std::int32_t> released; // by position: the mark to which the other stack goes back then, -1 for none
+  array<std::int32_t> released; // by position: the mark that the other stack is then reset to, -1 for none
   std::int32_t marks = 0;
 
   explicit record_lives(Build const& b)
@@ -36,7 +36,7 @@ private:
   Build const& b_;
   plan_data const& p_;
   array<std::int32_t>
-      end_; // by root: the position of its last reader; `never` where it is no record of this region
+      end_; // by root: the position of its last reader; `never` if it is no record of this region
 
   template <class Visit> void each_unit(std::int32_t at, Visit visit) const {
     for (std::int32_t u = p_.steps[p_.order[at]].first_unit; u >= 0; u = p_.units[u].next) visit(p_.units[u]);
@@ -67,7 +67,7 @@ private:
       if (std::int32_t const root = p_.operand(u, k).root; root >= 0 && end_[root] != never) return true;
     return false;
   }
-  /// What can be in a result lives as long as that.
+  /// Operands that a result may contain live as long as the result.
   void find_handed_on(std::int32_t at) {
     each_unit(at, [&](unit const& u) {
       std::int32_t end = u.node < 0 && u.root >= 0 ? end_[u.root] : never;
@@ -87,7 +87,7 @@ private:
     bool const sum = n.op != Control::loop() && n.op != Control::case_of();
     return sum || may_be_given(b_.g.result(n, k));
   }
-  /// Whether a sequence that is made in a region can be one that came in, or hold it.
+  /// True if a sequence computed in a region can be one of its arguments, or contain one.
   bool may_be_given(symbol y) const {
     graph_view const& g = b_.g;
     std::int32_t const p = g.tensors[y].producer;

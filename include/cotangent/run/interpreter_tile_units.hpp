@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// The units of one step, what they read, and the slots of a tile that their results may stand in.
+// The units of one step, their operands, and the slots of a tile for their results.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -70,18 +70,18 @@ constexpr int power_of_two(int at_least) noexcept {
 }
 
 template <class Build> struct tile_units {
-  /// An operand of the step that comes from outside of it.
+  /// An operand of the step that is computed outside of it.
   struct outer {
     strided v;
-    std::int32_t next = none; // in the same chain
-    std::int32_t last = 0;    // the unit that reads it last
-    tile_operand operand;     // where it is now
+    std::int32_t next = none; // in the same hash chain
+    std::int32_t last = 0;    // the last unit that reads it
+    tile_operand operand;     // its current location
     std::int32_t slot = none;
-    bool fixed = false;    // one element, a pack of it
-    bool splat = false;    // which a fill makes
-    bool direct = false;   // read where it stands
-    bool foreign = false;  // in memory that may not be read beyond its end
-    bool periodic = false; // every tile reads the same
+    bool fixed = false;    // one element, repeated in a pack
+    bool splat = false;    // fixed, and filled by a `fill`
+    bool direct = false;   // read in place
+    bool foreign = false;  // in memory that must not be read beyond its end
+    bool periodic = false; // the same for every tile
   };
   struct chain {
     std::int32_t step = none, first = none;
@@ -91,15 +91,15 @@ template <class Build> struct tile_units {
   plan_data const& p;
   program_data& program;
   array<chain> chains;       // by a hash of root and offset
-  array<std::int32_t> local; // by unit of the plan: its place in its step
+  array<std::int32_t> local; // by unit of the plan: its index in its step
   array<outer> outers;
   array<unit> units;
   array<std::int32_t> first_source; // by unit
   array<std::int32_t> sources;      // by operand of all units: a unit, or -1 - an outer operand
-  array<std::int32_t> last;         // by unit: the unit that reads it last
-  array<std::int32_t> type;         // by unit: of the threaded kernels that it has; none where it has none
+  array<std::int32_t> last;         // by unit: the last unit that reads it
+  array<std::int32_t> type;         // by unit: the index of its threaded kernels, or none
   array<tile_operand> results;      // by unit
-  array<std::int32_t> slots;        // by unit, none where it stands elsewhere
+  array<std::int32_t> slots;        // by unit; none if it is stored elsewhere
   array<std::int32_t> free;
   std::int32_t top = 0;
   std::int64_t fixed_count = 0, slot_bytes = 0, largest = 1, granule = 1;
@@ -144,7 +144,7 @@ template <class Build> struct tile_units {
     last.resize(units.size());
   }
 
-  /// Whether all units have threaded kernels.
+  /// True if all units have threaded kernels.
   bool is_cheap() const noexcept {
     for (std::int32_t const t : type)
       if (t == none) return false;
@@ -158,7 +158,8 @@ template <class Build> struct tile_units {
     if (k == nullptr || k->threaded[t] == nullptr) return none;
     strided const& mask = p.operand(u, 0);
     bool const one = mask.uniform() && (mask.count() > 1 || p.roots[mask.root].kind == home::constant);
-    return k->op->arity == 3 && mask.type == element::boolean && one ? none : t; // one element fills no block
+    // a single mask fills no block
+    return k->op->arity == 3 && mask.type == element::boolean && one ? none : t;
   }
 
   std::int32_t outer_of(strided const& v, std::int32_t s) {
@@ -175,14 +176,15 @@ template <class Build> struct tile_units {
     return c.first = outers.push(o);
   }
 
-  /// The largest element, and how many elements a kernel takes at a time.
+  /// Updates the largest element, and the number of elements that kernels process at a time.
   void widen(unit const& u) {
     node const& n = b.g.nodes[u.node];
     auto const to = static_cast<std::int64_t>(size_of(b.g.tensors[b.g.result(n)].type));
     auto const from = static_cast<std::int64_t>(size_of(p.operand(u, u.count - 1).type));
     std::int64_t const width = simd::bytes / (n.op == b.kernels.convert && to > from ? to : from);
     if (granule < width) granule = width;
-    if (u.sum >= 0 && granule < simd::bytes / to) granule = simd::bytes / to; // reductions take whole packs, too
+    // reductions take whole packs too
+    if (u.sum >= 0 && granule < simd::bytes / to) granule = simd::bytes / to;
     if (largest < to) largest = to;
     for (int k = 0; k < u.count; ++k) {
       auto const bytes = static_cast<std::int64_t>(size_of(p.operand(u, k).type));
@@ -246,7 +248,7 @@ template <class Build> struct tile_units {
   tile_operand slot(std::int32_t k) const noexcept {
     return {base::scratch, 0, 64 * fixed_count + slot_bytes * k};
   }
-  /// The slot of a source can be used again where nobody after unit u reads it, unless it is copied at the end.
+  /// Frees the slot of a source after its last reader u, unless it is copied at the end.
   void release(std::int32_t from, int u) {
     std::int32_t& s = from < 0 ? outers[-1 - from].slot : slots[from];
     bool const copied =

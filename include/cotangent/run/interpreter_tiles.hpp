@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-// A step of elementwise nodes becomes work on tiles that stay in the first cache: what is read at other
-// positions than the tile's own is brought into order first, what nobody else reads never leaves the tile.
+// Translates a step of elementwise nodes to work on tiles that stay in the L1 cache. Operands with another
+// layout are first copied to tile order; values without another reader never leave the tile.
 
 namespace cotangent {
 namespace detail::interpret {
@@ -19,7 +19,7 @@ public:
 
   tile_emit(Build const& from, program_data& to) : t_(from, to) {}
 
-  /// Room for the segments behind what the tiles need, when all steps are there; what all need.
+  /// Places the memory of segments after that of tiles, once all steps are emitted.
   void place_segments() {
     segments_.place(whole_lines(scratch_bytes));
     if (segments_.bytes() > 0) scratch_bytes = whole_lines(scratch_bytes) + segments_.bytes();
@@ -30,7 +30,7 @@ public:
     tile_group g;
     g.size = t_.p.roots[t_.units[0].root].elements;
     cheap_ = t_.is_cheap() && (segments_.is_worth(t_.units.size(), 0, g.size) || g.size >= 1024);
-    g.whole = cheap_ ? g.size : g.size - g.size % t_.granule; // segments take what is no whole pack too
+    g.whole = cheap_ ? g.size : g.size - g.size % t_.granule; // segments also process partial packs
     g.tile = t_.tile_elements = t_.tile_length(g.size);
     t_.slot_bytes = whole_lines((g.size < g.tile ? g.size : g.tile) * t_.largest);
     t_.fixed_count = t_.top = 0;
@@ -64,7 +64,7 @@ public:
     std::int64_t const bytes =
         64 * t_.fixed_count + t_.slot_bytes * (whole_top > t_.top ? whole_top : t_.top);
     if (scratch_bytes < bytes) scratch_bytes = bytes;
-    if (whole_top == 0 && g.each.count == 0 && cheap_) g.tile = g.whole; // nothing stands in tiles
+    if (whole_top == 0 && g.each.count == 0 && cheap_) g.tile = g.whole; // no value is in a tile
     return t_.program.groups.push(g);
   }
 
@@ -73,8 +73,8 @@ private:
 
   tile_units<Build> t_;
   segment_emit<Build> segments_{t_};
-  bool cheap_ = false;      // the step is all segments
-  std::int64_t states_ = 0; // where reductions keep theirs, in the scratch memory
+  bool cheap_ = false;      // the step consists of segments only
+  std::int64_t states_ = 0; // the offset of the states of reductions in the scratch memory
 
   void push_fill(outer& o, tile_operand const& where, bool repeats_one) {
     fill f = filled_from(t_.b, o.v);
@@ -84,8 +84,7 @@ private:
     t_.program.fills.push(f);
   }
 
-  /// What is read is brought into order, then every unit works; slots of values that are no longer read are
-  /// used again.
+  /// Emits the copies of operands, then every unit; slots of dead values are reused.
   void emit_phase(bool whole, std::int64_t elements, range& fills, range& work) {
     t_.elements = elements;
     fills.first = t_.program.fills.size();
@@ -124,7 +123,8 @@ private:
       if (from < 0 && t_.outers[-1 - from].fixed) w.fixed = static_cast<std::uint16_t>(w.fixed | 1u << k);
       t_.program.operands.push(from < 0 ? t_.outers[-1 - from].operand : t_.results[from]);
     }
-    // kernels write where they have read: a result may stand where an operand of its size does
+    // Kernels write where they have read: the result may reuse the slot of an operand with elements of the
+    // same size.
     release(u, size_of(type), true);
     bool const stands = r.outside && (whole || r.kind == home::workspace);
     t_.slots[u] = stands ? none : t_.take();
@@ -147,8 +147,8 @@ private:
     return &evaluate_each;
   }
 
-  /// The slots of operands that unit u reads last, those whose elements are as large as the result's, or the
-  /// others.
+  /// Frees the slots of operands that unit u reads last: those with elements as large as the result's if
+  /// `equal`, else the others.
   void release(int u, std::size_t bytes, bool equal) {
     for (int k = 0; k < t_.units[u].count; ++k) {
       std::int32_t const from = t_.source(u, k);
@@ -185,7 +185,7 @@ private:
       if (t_.units[u].drain >= 0) return true;
     return false;
   }
-  /// To where it is not one run: when the tile is done.
+  /// Emits the copies to non-contiguous destinations, which run after the tile.
   void emit_drains(range& r) {
     r.first = t_.program.drains.size();
     for (int u = 0; u < t_.units.size(); ++u)

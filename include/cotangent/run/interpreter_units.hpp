@@ -13,23 +13,24 @@
 #include <cstdint>
 #include <cstring>
 
-// Units of work, the steps that they come together in, and room for what they compute.
+// Units of work, the steps that they are fused into, and memory for their results.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// What the regions of a graph have in common while they are prepared: arrays by symbol, since a symbol lives in one
-/// region, and the nodes of each region.
+/// Data shared by the preparation of all regions: arrays by symbol, since a symbol belongs to one region, and
+/// the nodes of each region.
 struct graph_values {
   array<strided> values; // without a root: not known yet
-  array<bool> direct;    // the result of an elementwise unit itself, no view of it
+  array<bool> direct;    // the result of an elementwise unit itself, not a view of it
   array<bool> needed;
   static constexpr signed char never = -1;
-  array<signed char> late; // above 0: waits for the first that reads it, in a row of so many; never: is not to wait
-  array<symbol> late_of;   // what it is computed from, if it is any tensor at all
+  // above 0: deferred to its first reader, in a chain of that length; never: must not be deferred
+  array<signed char> late;
+  array<symbol> late_of;   // the one tensor that it is computed from, or none
   array<std::int32_t> first, nodes; // by region
   pieces written;
-  array<bool> zeroed; // what is read where nobody writes it; empty where nothing is written in pieces
+  array<bool> zeroed; // by symbol: unwritten elements of it are read; empty if no tensor is written in pieces
 
   explicit graph_values(graph_view const& g) : written(g) {
     if (written.any()) zeroed = zero_filled(g);
@@ -53,19 +54,19 @@ public:
   std::int64_t const* sizes;
   std::int32_t region;
   plan_data plan;
-  array<std::int64_t> constants; // eight words each: one element, filling a line
+  array<std::int64_t> constants; // eight words each: one element, repeated over a line
   array<output_source> sources;  // by output
 
   std::int64_t size(dimension d) const noexcept { return d >= 0 ? d : sizes[-1 - d]; }
   std::int64_t attribute(node const& n, int k) const noexcept { return g.attribute(n, k); }
   symbol written_root(std::int32_t pieces) const noexcept { return all_.written.root(pieces); }
 
-  /// Hands on, of the first outputs, those that are another one too.
+  /// Hands on by address those of the first outputs that equal another output.
   void hand_on_equals(array<strided>& outputs, int carried) {
     sources.resize(outputs.size());
     if (carried == 0) return;
     array<std::int32_t> shown(plan.roots.size(), -1); // by root: the output that it is
-    for (int k = outputs.size(); k-- > 0;) { // what a loop records comes first: it has a place of its own
+    for (int k = outputs.size(); k-- > 0;) { // recorded values come first: each has memory of its own
       if (outputs[k].root < 0) continue;
       std::int32_t& as = shown[outputs[k].root];
       if (as < 0 || (k < carried && as < carried)) as = k;
@@ -88,7 +89,7 @@ protected:
 
   strided shaped(symbol t) const noexcept {
     strided v;
-    if (g.tensors[t].depth > 0) { // a sequence: where it stands on the tape
+    if (g.tensors[t].depth > 0) { // a sequence: its address on the tape
       v.type = element::int64;
       return v;
     }
@@ -108,7 +109,7 @@ protected:
     return plan.roots.push(r);
   }
 
-  /// Filling a line, so that kernels can read a pack of it.
+  /// A constant, repeated over a line, so that kernels can read a pack of it.
   strided constant(strided v, scalar const& value) {
     std::size_t const bytes = size_of(v.type);
     char word[8];
@@ -118,10 +119,10 @@ protected:
     v.root = add_root(home::constant, 0, v);
     plan.roots[v.root].offset = 8 * constants.size();
     for (int k = 0; k < 8; ++k) constants.push(bits);
-    return v; // strides 0
+    return v; // all strides are 0
   }
 
-  /// A unit of work. An elementwise one joins the step of its shape and stage.
+  /// Adds a unit of work. An elementwise one joins the step of its shape and stage.
   std::int32_t push_unit(std::int32_t node_index, std::int32_t key, strided const* operands, int count,
                          std::int32_t stage, std::int32_t shape) {
     unit u;
@@ -150,7 +151,7 @@ protected:
     plan.units.push(u);
     return at;
   }
-  /// The room for what a unit computes.
+  /// Allocates the result of a unit.
   strided result_of(std::int32_t at, strided to) {
     to.make_contiguous();
     to.offset = 0;
@@ -162,7 +163,7 @@ protected:
     r.stage = plan.steps[r.step].stage;
     return to;
   }
-  /// A unit with one result.
+  /// Adds a unit with one result.
   strided work(std::int32_t node_index, std::int32_t key, strided const* operands, int count,
                strided const& to, std::int32_t stage, std::int32_t shape) {
     std::int32_t const at = push_unit(node_index, key, operands, count, stage, shape);
@@ -183,7 +184,7 @@ protected:
     return group_steps_.back();
   }
 
-  /// The first stage at which all of an operand is there, and what it waits for.
+  /// The first stage after all writers of an operand and all values that it waits for.
   std::int32_t stage_after(strided const& v) const {
     std::int32_t const there = stage_of_value(v), waits = stage_of_barriers(v, -1);
     return there < waits ? waits : there;
@@ -196,13 +197,14 @@ protected:
     });
     return stage + 1;
   }
-  /// The first stage at which an elementwise unit of this shape may read `v`, which may be the result of another one.
+  /// The first stage in which an elementwise unit of this shape may read `v`; within one step it may read
+  /// another unit's result.
   std::int32_t stage_beside(strided const& v, bool direct, std::int32_t shape) const {
     std::int32_t const there = stage_of_value(v) - (direct ? 1 : 0),
                        waits = v.after < 0 ? 0 : stage_of_barriers(v, shape);
     return there < waits ? waits : there;
   }
-  /// What an identity shows: its operand `v`, whose readers wait for the other operands, see op::after.
+  /// The result of an op::after: its operand `v`, whose readers wait for the other operands.
   template <class Value> strided waiting(node const& n, strided v, Value value) {
     for (int k = 1; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k);
@@ -211,8 +213,8 @@ protected:
     }
     return v;
   }
-  /// The first stage at which an elementwise unit of this shape (-1: another unit) may read `v` for what it waits for:
-  /// together with what is waited for where that is one step.
+  /// The first stage in which an elementwise unit of this shape (-1: another unit) may read `v`, with regard
+  /// to the values that `v` waits for. It may be their own stage if one step computes both.
   std::int32_t stage_of_barriers(strided const& v, std::int32_t shape) const {
     std::int32_t stage = 0;
     for (std::int32_t w = v.after; w >= 0; w = plan.barriers[w].next) {
@@ -223,7 +225,7 @@ protected:
     return stage;
   }
 
-  /// In contiguous memory. Two operations in a row that need the same get one copy.
+  /// Copies to contiguous memory. Consecutive operations that need the same copy share it.
   strided copied(strided const& v, std::int32_t key) {
     int const n = copies_.size();
     for (int k = n - 1; k >= 0 && k >= n - 8; --k)
@@ -237,7 +239,7 @@ protected:
     return in_memory(v) && v.contiguous() ? v : copied(v, key);
   }
 
-  /// The steps that write, in pieces, what an operand sees.
+  /// Visits the steps that write, in pieces, elements that an operand reads.
   template <class Visit> void each_writing_step(strided const& v, Visit visit) const {
     if (v.root < 0 || plan.roots[v.root].pieces == none) return;
     all_.written.each_view(plan.roots[v.root].pieces, v, [&](symbol, std::int32_t step) {
@@ -245,9 +247,9 @@ protected:
     });
   }
 
-  // ---- carried values that are handed on or recorded
+  // ---- carried values: handed on or recorded
 
-  /// Whether it is all of one of the inputs up to `last`, other than the count of a loop's iterations.
+  /// True if `v` is a whole input up to `last`, other than the iteration count.
   bool is_argument(strided const& v, std::int32_t last) const {
     memory_root const& r = plan.roots[v.root];
     return r.kind == home::input && r.which > 0 && r.which <= last && r.pieces == none && v.offset == 0 &&

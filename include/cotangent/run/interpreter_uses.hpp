@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <limits>
 
-// In which order the units of a segment run, and when a value is read again: what is soon, waits in registers.
+// The order of units in a segment, and the next use of each value: values with a near use stay in registers.
 
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Values by number: units from 0 on, what comes from outside of the step from -1 down.
+/// Values by index: units from 0 on, outer operands of the step from -1 down.
 template <class Build> class segment_uses {
 public:
   static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
@@ -22,7 +22,7 @@ public:
 
   explicit segment_uses(tile_units<Build>& units) : t_(units) {}
 
-  /// `stays(u)`: a unit that must not run before those that stand before it.
+  /// `stays(u)`: unit u must not be moved before the units in front of it.
   template <class Stays> void find(int first, int end, Stays stays) {
     first_ = first;
     end_ = end;
@@ -30,12 +30,12 @@ public:
     find_reads();
   }
 
-  /// When a value is read next, as a place in the order.
+  /// The position of the next read of a value.
   std::int32_t next(std::int32_t value) const {
     if (value < 0) return of_outer_[-1 - value];
     return value < first_ ? never : of_unit_[value - first_];
   }
-  /// Unit u has read its operands.
+  /// Advances past the reads of unit u.
   void pass(int u) {
     for (int k = 0; k < t_.units[u].count; ++k) use(t_.source(u, k)) = after_[t_.first_source[u] + k];
   }
@@ -53,7 +53,7 @@ private:
   }
   std::int32_t ignored_ = never;
 
-  /// Once for each unit of the segment that u reads.
+  /// Visits each unit of the segment that u reads, once.
   template <class Visit> void each_inside(int u, Visit visit) const {
     for (int k = 0; k < t_.units[u].count; ++k) {
       std::int32_t const v = t_.source(u, k);
@@ -63,8 +63,7 @@ private:
     }
   }
 
-  /// As they stand, but where one of the next that could run leaves fewer values behind that are read later, it comes
-  /// first.
+  /// Keeps the given order, except that a ready unit goes first if it leaves fewer values live.
   template <class Stays> void put_in_order(Stays stays) {
     int const n = end_ - first_;
     order.clear();

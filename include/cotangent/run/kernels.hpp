@@ -11,7 +11,7 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// A node that runs as a kernel over stored operands.
+/// A node executed by a kernel over stored operands.
 template <class Stage, int K, class Context> struct kernel {
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
   static constexpr graph_view g = Stage::view;
@@ -66,7 +66,7 @@ template <class Stage, int K, class Context> struct kernel {
     return status::ok;
   }
 
-  /// The alias's own view of its operand's memory, copied.
+  /// Copies the operand, seen through the strides of an alias.
   template <class T> static void copy_alias(Context const& x) noexcept {
     box to = layout<last>(x), from = to;
     std::int64_t offset = 0;
@@ -108,7 +108,7 @@ template <class Stage, int K, class Context> struct kernel {
     auto const one = [&](box part, T const* from) {
       box inside = part;
       for (int k = 0; k < to.rank; ++k) inside.stride[k] = to.stride[k];
-      if (from != p) copy(part, from, inside, p); // else it was computed in its place
+      if (from != p) copy(part, from, inside, p); // else it was computed in place
       p += part.size[attributes.of[0]] * to.stride[attributes.of[0]];
     };
     static_cast<void>(std::initializer_list<int>{
@@ -130,7 +130,7 @@ template <class Stage, int K, class Context> struct kernel {
 
   // ---- matrix products
 
-  template <int J> static constexpr bool by_columns = // neighbors stand below each other
+  template <int J> static constexpr bool by_columns = // the elements of a column are contiguous
       place<J>.stride[1] != 1 && g.shape(value_of(J)).size[1] != 1;
   template <int J> static std::int64_t leading(Context const& x) noexcept {
     return x.value(place<J>.stride[by_columns<J> ? 1 : 0]);

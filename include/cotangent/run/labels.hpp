@@ -8,20 +8,20 @@
 #include <cstdint>
 #include <limits>
 
-// Labels (op::label) are compared with positions where they are used, so one out of range does no harm there. Here
-// those that come in as arguments are looked at, so that a run can report them.
+// Labels (op::label) are compared with positions at their use, where one out of range does no harm. This
+// header checks labels that are arguments, so that a run can report them.
 
 namespace cotangent::detail {
 inline namespace COTANGENT_ABI {
 
-/// An argument of labels, and among how many positions they choose.
+/// An argument of labels, and its number of classes.
 struct label_check {
   int input = none;
   element type = element::int32;
   dimension classes = 0;
 };
 
-/// The input that `t` is, under another name or shape; none if it is computed.
+/// The input that `t` is, possibly with another symbol or shape; none if `t` is computed.
 constexpr int input_behind(graph_view const& g, symbol t) {
   while (node const* const n = g.producer(t)) {
     bool const same = n->op->kind == operation_kind::identity || n->op->kind == operation_kind::reshape ||
@@ -43,7 +43,7 @@ constexpr int count_label_checks(graph_view const& g) {
   for (std::int32_t i = 0; i < g.node_count; ++i) count += label_check_of(g, g.nodes[i]).input != none ? 1 : 0;
   return count;
 }
-/// All of them, in `to`.
+/// Writes all label checks to `to`.
 constexpr void find_label_checks(graph_view const& g, label_check* to) {
   for (std::int32_t i = 0; i < g.node_count; ++i)
     if (label_check const c = label_check_of(g, g.nodes[i]); c.input != none) *to++ = c;

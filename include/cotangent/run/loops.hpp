@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <utility>
 
-// One nest of a static program as code: every instance is one inlined function, its place in the plan a template
-// argument, its operands registers.
+// One nest of a static program as code: every instance is one inlined function, its index in the plan a
+// template argument, its operands registers.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -37,7 +37,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
         std::initializer_list<int>{(this->template step_once<from + static_cast<int>(I)>(), 0)...});
   }
 
-  /// `buffers` are those of shared stages, by their values.
+  /// `buffers`: the buffers of shared stages, by value.
   template <int S> COTANGENT_INLINE void stage([[maybe_unused]] char* const* buffers) noexcept {
     row_steps<S>(std::make_index_sequence<shape::size(shape::row_list(S))>{});
     if constexpr (shape::size(shape::lane_list(S)) > 0) {
@@ -48,8 +48,8 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     }
   }
 
-  // Stages that are the same loop are one function. It works on a nest of its own, whose buffers and values are those of
-  // the stage at hand: what would stand in registers if it were the only stage does so, since nobody else sees them.
+  // Stages with the same loop share one function. It works on a nest object of its own, with the buffers and
+  // values of the calling stage: since nothing else refers to that object, its values stay in registers.
 
   template <int S>
   [[gnu::noinline]] static void shared_lanes(loops& from, char* const* buffers,
@@ -157,7 +157,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
         if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
       }
       if constexpr (!shape::whole_blocks && !turned)
-        if (active < B) row_values = {}; // what no row computes could be denormal, and slow
+        if (active < B) row_values = {}; // garbage in missing rows could be subnormal, and slow
       if constexpr (N.split > 1) {
         std::int64_t rest = row;
         for (int k = N.split - 1; k >= 0; --k) {
@@ -171,10 +171,10 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     }
   }
 
-  // Two full blocks stage by stage: what the rows of one compute, and wait for, overlaps with what those of the other do.
-  // What is left is a function of its own: together they would spill what either needs.
+  // Runs two full blocks interleaved, stage by stage: each hides the latency of the other. The remaining
+  // blocks run in a separate function: in one function, both would spill registers.
 
-  /// What was added up over rows so far.
+  /// The partial sums over rows.
   struct sums_of_rows {
     registers<B, typename shape::wide, shape::total_count> row_totals;
     registers<W, typename shape::wide, shape::total_count> lane_totals;

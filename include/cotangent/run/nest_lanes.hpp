@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <utility>
 
-// The loops over the lanes of a nest, one for each of its stages.
+// The loops over the lanes of a nest, one for each stage.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -39,7 +39,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
          0)...});
   }
 
-  /// Sums over rows, along the lanes: in registers while rows side by side add to them.
+  /// Sums over rows, along the lanes: kept in registers while interleaved rows add to them.
   using column_sums = registers<W, wide, shape::total_count>;
   template <int I, bool Full> COTANGENT_INLINE void load_column(column_sums& into, std::int64_t c, std::int64_t count) noexcept {
     constexpr element E = at(I).type;
@@ -64,7 +64,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
                                       [[maybe_unused]] std::int64_t count, std::index_sequence<I...>) noexcept {
     static_cast<void>(std::initializer_list<int>{(store_column<static_cast<int>(I), Full>(into, c, count), 0)...});
   }
-  /// The same positions of one row, or of rows side by side from `sub` on.
+  /// The same positions of one row, or of interleaved rows from `sub` on.
   template <int S, bool Full, class Sums, class Before, std::size_t... I, std::size_t... R>
   COTANGENT_INLINE void step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
                              std::index_sequence<R...>) noexcept {
@@ -77,7 +77,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     store_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
   }
 
-  /// A function of its own: inlined through every level up to the program, a long body would be optimized at each.
+  /// A separate function: a long body inlined through every level up to the program would be optimized at
+  /// each.
   template <int S, class Sums, class Before, class List, class Rows>
   [[gnu::noinline]] void long_step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
     step<S, false>(sums, before, c, count, list, all);
@@ -88,7 +89,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     sums.template at<E>(memory::template sum_index<I, S>) =
         math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
   }
-  /// Combines what ran side by side, then the lanes: a fixed order.
+  /// Combines interleaved partial sums, then the lanes, in a fixed order.
   template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums* sums) noexcept {
     constexpr element E = at(I).type;
     constexpr int place = at(I).place, k = memory::template sum_index<I, S>;
@@ -117,7 +118,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     else row_values.template at<E>(at(I).place)[sub] = y;
     if constexpr (at(I).access != none) *this->template pointer<I, element_t<E>>(sub) = y;
   }
-  /// What a NaN is asked for once, before lanes wait for each other.
+  /// Reductions that test for NaN once, before lanes depend on each other.
   template <class Op> static constexpr bool is_extreme = std::is_same_v<Op, op::reduce_max> || std::is_same_v<Op, op::reduce_min>;
   template <class Op, class V, element E, int At, class Sums, std::size_t... U>
   COTANGENT_INLINE static auto extreme_of(Sums const* sums, std::index_sequence<U...>) noexcept {
@@ -138,13 +139,13 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         (step<S, true>(sums + U, before, c + static_cast<int>(U) * W, W, list, std::index_sequence<0>{}), 0)...});
   }
 
-  /// One stage of a row, or of R rows side by side: these share what they load of a row that all rows read, and the
-  /// sums over rows; a row's own sums go on in one chain either way.
+  /// One stage of a row, or of R interleaved rows. These share loads of rows that all of them read, and sums
+  /// over rows. A row's own sums form one chain in either case.
   template <int S, int R, class Sums, std::size_t... I>
   COTANGENT_INLINE void lane_loop(Sums* sums, std::index_sequence<I...> list) noexcept {
     constexpr int U = shape::unroll(S);
     static_assert(U == 1 || R == 1);
-    // a long body is made once, for any count: compile time, against a mask in the loop
+    // A long body is compiled once, for any count: less compile time, for a mask in the loop.
     constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
     constexpr std::make_index_sequence<R> all{};
@@ -155,7 +156,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     } else if constexpr (once_made) {
       for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
     } else if constexpr (shape::stage_clips(S)) {
-      // where all windows overlap nothing is masked; the ends apart
+      // Unmasked in the intersection of all windows; masked at both ends.
       std::int64_t low = 0, high = lanes;
       narrow_all(low, high, typename shape::template clipped_in<S>{});
       while (c < lanes) {
@@ -183,7 +184,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   }
   template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
     constexpr window w = shape::P.windows.data[at(I).detail];
-    if constexpr (at(I).what != action::shift) // before its window there is what was at hand before the row: zero
+    // before its window a shift yields the values before the row: zeros
+    if constexpr (at(I).what != action::shift)
       if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
     if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
   }
@@ -196,12 +198,12 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   COTANGENT_INLINE void start_each([[maybe_unused]] Sums& sums, std::index_sequence<I...>) const noexcept {
     static_cast<void>(std::initializer_list<int>{0, (start_sum<static_cast<int>(I), S>(sums), 0)...});
   }
-  // (No loop: clang would leave the sums in memory.)
+  // (Not a loop: clang would keep the sums in memory.)
   template <int S, class Sums, class List, std::size_t... U>
   COTANGENT_INLINE void start_sums(Sums* sums, List list, std::index_sequence<U...>) const noexcept {
     static_cast<void>(std::initializer_list<int>{(start_each<S>(sums[U], list), 0)...});
   }
-  /// Of a row that is not there; and nothing but its sums, or the compiler would call a function that clears memory.
+  /// Clears the sums of a missing row, one by one: clearing the whole array would call memset.
   template <int I, int S, class Sums> COTANGENT_INLINE void clear_sum(Sums& sums) const noexcept {
     constexpr element E = at(I).type;
     sums.template at<E>(memory::template sum_index<I, S>) = lane_value<E>{};
@@ -215,7 +217,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     static_cast<void>(std::initializer_list<int>{0, (finish_sum<static_cast<int>(I), S, U>(sums), 0)...});
   }
 
-  /// Of rows side by side, from `sub` on.
+  /// Finishes the sums of interleaved rows from `sub` on.
   template <int S, class Sums, class List, std::size_t... R>
   COTANGENT_INLINE void finish_rows(Sums* sums, List list, std::index_sequence<R...>) noexcept {
     std::int64_t const top = sub;
@@ -223,7 +225,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         (sub = top + static_cast<int>(R), finish_sums<S, 1>(sums + R, list), 0)...});
   }
 
-  /// The sums of all rows of a block at once: lane i of the row value is row i.
+  /// Folds the sums of all rows of a block at once: lane i of the row value is row i.
   template <int I, int S, class Sums, std::size_t... R> COTANGENT_INLINE void
   fold_sum(Sums* sums, std::index_sequence<R...>) noexcept {
     constexpr element E = at(I).type;
@@ -239,7 +241,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         (fold_sum<static_cast<int>(I), S>(sums, std::make_index_sequence<B>{}), 0)...});
   }
 
-  /// The loop of stage `S`, whose row values are there. `Whole`: the block is known to be full.
+  /// The loop of stage `S`, whose row values are computed. `Whole`: the block is known to be full.
   template <int S, bool Whole = shape::whole_blocks> COTANGENT_INLINE void lanes_of() noexcept {
     constexpr int list = shape::lane_list(S);
     if constexpr (shape::size(list) > 0) {
@@ -281,12 +283,12 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
         step<S, true>(sums, before, static_cast<std::int64_t>(C) * W, W, list, std::make_index_sequence<B>{}),
         0)...});
   }
-  /// All rows of a full block side by side: their sums stay in registers.
+  /// All rows of a full block interleaved: their sums stay in registers.
   template <int S, class List> COTANGENT_INLINE void whole_block(List list) noexcept {
     constexpr typename shape::template sums_of<S> reduced{};
     registers<W, wide, shape::reduce_count(S)> sums[B], *const before = nullptr;
     start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
-    // written out: g++ would keep one pointer for each row, and has not as many registers
+    // unrolled: g++ would keep one pointer for each row, more than it has registers
     whole_steps<S>(sums, before, list,
                    std::make_index_sequence<static_cast<std::size_t>(shape::inner_size / W)>{});
     if constexpr (shape::folds(S)) fold_sums<S>(sums, reduced);

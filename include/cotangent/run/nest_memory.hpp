@@ -6,15 +6,15 @@
 #include <cotangent/run/nest_shape.hpp>
 #include <cotangent/run/values.hpp>
 
-// What a nest works on: its memory, the values it holds, and how an instance finds its operands.
+// The state of a nest: its memory, its values, and the location of an instance's operands.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// Where an operand comes from.
+/// The source of an operand.
 enum class operand_source : unsigned char { constant, once, row, lane };
 
-/// Rows in the block at hand: a number where all blocks are full, so that nothing asks for it.
+/// The number of rows in the current block: a constant if all blocks are full.
 template <bool Whole, int Rows> struct block_rows { static constexpr std::int64_t active = Rows; };
 template <int Rows> struct block_rows<false, Rows> { std::int64_t active = 1; };
 
@@ -30,15 +30,16 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   template <element E> using row_value = value_t<B, wide, E>;
 
   Context const x;
-  std::int64_t lanes = 1;          // positions along the lane axis
-  std::int64_t rows = 1, row = 0;  // of all rows: the first of the block
+  std::int64_t lanes = 1;          // the number of positions along the lane axis
+  std::int64_t rows = 1, row = 0;  // of all rows; `row`: the first row of the block
   std::int64_t sub = 0;            // the row in the block
-  std::int64_t index[max_rank]{};  // of the row along each axis, where rows have several
+  std::int64_t index[max_rank]{};  // of the row along each axis, if there are several row axes
   registers<1, wide, shape::once_count> once;
   registers<B, wide, shape::row_count> row_values;
   registers<B, wide, shape::total_count> row_totals;
   registers<W, wide, shape::total_count> lane_totals;
-  registers<W, wide, shape::total_count> column_totals[shape::columns > 0 ? shape::columns : 1]; // of turned rows
+  // of transposed rows
+  registers<W, wide, shape::total_count> column_totals[shape::columns > 0 ? shape::columns : 1];
   alignas(64) char ends[shape::slots > 0 ? shape::slots : 1][W * 8]{}; // of rows in exact row buffers
   alignas(64) char tiles[shape::tiles > 0 ? shape::tiles * shape::columns * W * 8 : 1];
 
@@ -49,16 +50,16 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
 
   // ---- memory
 
-  /// The only way to a buffer, by its number in this nest.
+  /// The only access to a buffer, by its index in this nest.
   template <class T> COTANGENT_INLINE T* base(std::int32_t own) const noexcept {
     return reinterpret_cast<T*>(x.buffer[own]);
   }
-  // g++ warns that a loop over the rows of a block could run until an address overflows. It ends with the block.
+  // g++ warns that a loop over the rows of a block could overflow an address. The loop ends with the block.
 #if defined(__GNUC__) && !defined(__clang__)
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
 #endif
-  /// Where the access of instance `I` is in this row; rows of a block follow each other along axis 0.
+  /// The address of instance `I`'s access in this row; rows of a block are consecutive along axis 0.
   template <int I, class T> COTANGENT_INLINE T* pointer(std::int64_t in_block) const noexcept {
     constexpr access a = P.accesses.data[at(I).access];
     std::int64_t offset = x.value(a.offset);
@@ -74,7 +75,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   template <int I> static constexpr dimension lane_stride() {
     return N.rank > N.split ? P.accesses.data[at(I).access].stride[lane_axis] : 0;
   }
-  /// By its own number, which is an argument: one function for all that are of one type.
+  /// A row buffer by its own index, a function argument: all accesses of one type share one function.
   template <class T> COTANGENT_INLINE T* row_buffer(std::int32_t own, std::int64_t c) const noexcept {
     return base<T>(own) +
            (turned ? c * W : (B > 1 ? sub * (lanes + simd::bytes) : 0) + c);
@@ -93,7 +94,8 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
   }
   static constexpr instance const& operand(int i, int k) { return at(P.operands.data[at(i).first_operand + k]); }
 
-  // One function for each kind of source and element, not for each operand: a program has thousands of these.
+  // One function for each kind of source and element type, not for each operand: a program has thousands of
+  // operands.
   template <source S, element E, class Registers>
   COTANGENT_INLINE auto in_lanes(Registers& r, int place, std::int64_t bits) const noexcept {
     using V = lane_value<E>;
@@ -115,18 +117,18 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
     else return element_t<E>(once.template at<E>(place));
   }
 
-  /// The number of an accumulator among those of its type: over all rows, or in one stage.
+  /// The index of an accumulator among those of its type: over all rows, or within one stage.
   template <int I> static constexpr int total_index = shape::ordinal(I, action::accumulate, first);
   template <int I, int S>
   static constexpr int sum_index = shape::ordinal(I, action::reduce, shape::begin(shape::lane_list(S)));
 
-  // ---- turned rows
+  // ---- transposed rows
 
   template <int I> static constexpr int tile_at = shape::tile(I) * shape::columns * W * 8;
   template <class T> static constexpr bool turns_in_registers =
       !std::is_same_v<T, bool> && W * static_cast<int>(sizeof(T)) == simd::bytes;
 
-  /// Brings the rows of the block into a tile, columns first.
+  /// Loads the rows of the block into a tile, transposed.
   template <int I> COTANGENT_INLINE void load_tile() noexcept {
     if constexpr (shape::has_tile(I)) {
       if constexpr (at(I).what == action::load && shape::tile_owner(I) == I) {
@@ -149,7 +151,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
       }
     }
   }
-  /// Writes a tile to the rows of the block.
+  /// Stores a tile to the rows of the block.
   template <int I> COTANGENT_INLINE void store_tile() noexcept {
     if constexpr (shape::has_tile(I)) {
       if constexpr (at(I).what != action::load) {

@@ -4,24 +4,25 @@
 
 #include <cotangent/run/nest_steps.hpp>
 
-// Most instances only compute from values that are at hand, or bring a vector from a place that numbers describe: they
-// share one function for each kind of step.
+// Most instances only combine available values, or load a vector from an address given by numbers: they share
+// one function for each kind of step.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// What the code of a step over lanes depends on. Members by name, no array (see register_count).
+/// The compile-time parameters of a step over lanes. Separate members instead of an array (see
+/// register_count).
 struct step_kind {
   operation const* op = nullptr;
-  int instance = none; // of a step of its own, else `none`
+  int instance = none; // of a step with its own function, else `none`
   int operand_count = 0;
   action what = action::compute; // or load, recall
   bool keeps = false;            // in a row buffer
   element type = element::float32, type0 = element::float32, type1 = element::float32, type2 = element::float32;
   operand_source from0 = operand_source::lane, from1 = operand_source::lane, from2 = operand_source::lane;
 };
-/// A long computation as a function of its own. Vectors go through memory, since how they would cross a call depends on
-/// compiler flags.
+/// A long computation as a function of its own. Vectors are passed through memory, since their calling
+/// convention depends on compiler flags.
 template <class Op, element To, class V, element... From, class... X>
 [[gnu::noinline]] void apply_far(V& y, X const&... x) noexcept {
   y = apply_to<Op, To, V, From...>(x...);
@@ -41,7 +42,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     if (v.what == action::recall) return v.slot == none && !P.row_slots.data[v.detail].exact;
     return v.what == action::compute && v.access == none && v.operand_count >= 1 && v.operand_count <= 3;
   }
-  /// One vector after the other, of a row that its number says.
+  /// True for contiguous vectors of a row whose address depends on the row's index only.
   static constexpr bool is_plain_load(instance const& v) {
     return !turned && N.split <= 1 && N.rank > N.split && v.slot == none && !shape::clips(v) &&
            shape::stride(v, memory::lane_axis) == 1;
@@ -49,15 +50,15 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   static constexpr std::int64_t place_of(instance const& u) {
     return u.what == action::constant ? u.bits : u.place;
   }
-  /// An instance as an argument of `lane_step`: its kind, the place of its value, those of its operands or the bits of
-  /// constants, and the row buffer in which it is kept. Of a load, its buffer, offset and distance of rows.
+  /// An instance as an argument of `lane_step`: its kind, the location of its value, those of its operands or
+  /// the bits of constants, and its row buffer. For a load: its buffer, offset and stride of rows.
   struct step_data {
     step_kind kind;
     int place = 0;
     std::int64_t operand0 = 0, operand1 = 0, operand2 = 0;
     std::int32_t kept = none;
   };
-  /// Of all instances, in one evaluation: a call for each would take as long as their code.
+  /// Of all instances, in one constant evaluation: one call each would take as long as compiling their code.
   struct step_table {
     step_data of[N.instance_count > 0 ? N.instance_count : 1]{};
     consteval step_table() {
@@ -104,10 +105,10 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     }
   };
   static constexpr step_table all_steps{};
-  /// Only a step of its own needs to know its stage.
+  /// Only a step with its own function depends on its stage.
   static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == none ? 0 : stage; }
 
-  /// In a long body what takes long is called: compile time, against some cycles.
+  /// Expensive operations in long bodies are calls, not inlined code: less compile time, for some cycles.
   static constexpr float most_cost_inlined = 8;
 
   template <step_kind Q, int S, bool Full, bool Long, class Registers, class Sums, class Columns, class Before>

@@ -11,7 +11,7 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The numbers of one nest that its code is made from: lanes, lists, how many registers of each kind.
+/// Compile-time constants of one nest: lanes, lists, the numbers of registers of each kind.
 template <class Stage, int K> struct nest_shape {
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
   static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
@@ -21,28 +21,28 @@ template <class Stage, int K> struct nest_shape {
 
   static constexpr instance const& at(int i) { return P.instances.data[i]; }
 
-  /// Which of its stages are the same loop over lanes (evaluated where it is named only).
+  /// The stages with equal loops over lanes (evaluated only if named).
   using stages = shared_stages<Stage, simd::bytes, K>;
 
-  /// Positions along the lanes, -1 where only the call knows.
+  /// The number of positions along the lanes, -1 if known only at run time.
   static constexpr std::int64_t inner_size = [] {
     std::int64_t n = 1;
     for (int k = N.split; k < N.rank; ++k) n = n < 0 || N.size[k] < 0 ? -1 : n * N.size[k];
     return n;
   }();
-  /// Lanes of a vector; short rows take shorter vectors.
+  /// The lanes of a vector; short rows use shorter vectors.
   static constexpr int W = [] {
     int w = N.rank == 0 ? 1 : simd::bytes / static_cast<int>(sizeof(wide));
     while (!N.rows_in_lanes && inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
     return w;
   }();
   static constexpr int B = N.block;
-  /// Is every block of rows full, and known to be?
+  /// True if every block of rows is known to be full.
   static constexpr bool whole_blocks = B == 1 || (N.split == 1 && N.size[0] >= 0 && N.size[0] % B == 0);
-  /// All lanes of a row fit one vector: reductions need no accumulator.
+  /// True if a row fits one vector: reductions need no accumulator.
   static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
 
-  /// A longer body is made once, for any count of lanes: compile time, against a mask in the loop.
+  /// Longer bodies are compiled once, for any count of lanes: less compile time, for a mask in the loop.
   static constexpr int long_body = 96;
   static constexpr bool has_long_body = [] {
     for (int s = 0; s < N.stages; ++s)
@@ -63,7 +63,8 @@ template <class Stage, int K> struct nest_shape {
     return most + 1 - first_slot;
   }();
 
-  /// Rows in lanes: the loop runs over columns, a vector holds as many rows; memory is turned tile by tile.
+  /// Rows in lanes: the loop runs over columns, and a vector holds one element of each row; memory is
+  /// transposed by tiles.
   static constexpr bool turned = N.rows_in_lanes;
   static constexpr int columns = turned ? static_cast<int>(inner_size) : 0;
   static_assert(!turned || W == B);
@@ -97,7 +98,8 @@ template <class Stage, int K> struct nest_shape {
       if (!is_row(at(i)) && at(i).what != action::accumulate) see(c, at(i));
     return c;
   }
-  /// Accumulators: reductions of one stage, and totals over all rows; numbered in the order of their instances.
+  /// Accumulators: reductions of one stage, and totals over all rows; numbered in the order of their
+  /// instances.
   static constexpr register_count reduce_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
@@ -118,13 +120,13 @@ template <class Stage, int K> struct nest_shape {
   }();
 
   static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
-  /// A sum of products in one stage: the additions are fused with the multiplications.
+  /// True for a sum of products in one stage: additions are fused with multiplications.
   static constexpr bool is_sum_of_products(instance const& v) {
     instance const& u = at(P.operands.data[v.first_operand]);
     return simd::has_fma && v.op == info_of<op::sum>() && is_floating(v.type) && u.what == action::compute &&
            u.op == info_of<op::multiply>() && u.where == role::lane && u.stage == v.stage;
   }
-  /// Accumulates into one element, not along the lanes.
+  /// True if it accumulates to one element, not along the lanes.
   static constexpr bool is_total(instance const& v) {
     return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
   }
@@ -132,8 +134,8 @@ template <class Stage, int K> struct nest_shape {
   static constexpr bool is_same_memory(access const& a, access const& c) {
     return c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1];
   }
-  /// Whose tile an instance reads or writes: a load that of what an earlier stage stores there, which is not in memory yet,
-  /// or else that of the first load from there.
+  /// The owner of the tile that an instance reads or writes. A load uses the tile of an earlier stage's store
+  /// to the same memory, which is not in memory yet; else that of the first such load.
   static constexpr int tile_owner(int i) {
     if (at(i).what != action::load) return i;
     for (bool const stored : {true, false})
@@ -143,7 +145,7 @@ template <class Stage, int K> struct nest_shape {
           return k;
     return i;
   }
-  /// The load whose tile holds what a pick takes one element of, if any.
+  /// The tile of the load whose memory a pick reads one element of, if any.
   static constexpr int tile_of_pick(int i) {
     for (int k = first; k < first + N.instance_count; ++k)
       if (has_tile(k) && at(k).what == action::load && is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
@@ -168,7 +170,7 @@ template <class Stage, int K> struct nest_shape {
     return n;
   }();
 
-  /// What an instance does only inside its window of the lanes.
+  /// True if an instance is active only inside its window of the lanes.
   static constexpr bool clips(instance const& v) {
     if (v.detail == none || v.where != role::lane) return false;
     return v.what == action::window || v.what == action::shift || v.what == action::load || v.what == action::reduce ||
@@ -179,18 +181,21 @@ template <class Stage, int K> struct nest_shape {
       if (clips(at(i))) return true;
     return false;
   }
-  /// The one masked step of a row keeps the row's end apart; not where its stages mask other steps.
+  /// True if the one masked step of a row keeps the row's end in a separate buffer; impossible if stages mask
+  /// other steps.
   static constexpr bool keeps_ends = [] {
     for (int s = 0; s < N.stages; ++s)
       if (stage_clips(s)) return false;
     return !has_long_body;
   }();
-  /// Are equal stages one function? In a long nest with many of them, each with work enough for a call; not where ends of
-  /// rows are handed from one stage to the next.
+  /// True if equal stages share one function: in a long nest with many of them, each with enough work for a
+  /// call. Not if stages pass ends of rows to each other.
   static constexpr bool shares_stages = [] {
     constexpr int shortest = 96, least_saved = 48;
     constexpr float work_of_value =
-        48; // of what a stage takes from outside of it: else calls take percents of its time
+        // for each value that a stage takes from outside: with less work, calls take several percent of the
+        // time
+        48;
     if constexpr (N.stages >= 4 && N.instance_count >= shortest && !turned) {
       if (stages::value.instances < least_saved) return false;
       float work = 0;
@@ -209,7 +214,7 @@ template <class Stage, int K> struct nest_shape {
     if constexpr (shares_stages) return stages::value.size;
     else return 0;
   }();
-  /// Do two blocks run side by side? Where rows are short and wait for what is computed of their sums.
+  /// True if two blocks are interleaved: rows are short, and stages wait for values computed from their sums.
   static constexpr bool pairs_blocks = [] {
     constexpr int longest = 32;
     if (B == 1 || turned || N.split != 1 || N.stages < 2 || slots > 0 || N.instance_count > longest)
@@ -220,7 +225,7 @@ template <class Stage, int K> struct nest_shape {
       if (at(i).op != nullptr) waits += at(i).op->cost;
     return waits >= 8;
   }();
-  /// Vectors of earlier positions that shifts keep: of each, as many as the longest way needs.
+  /// Vectors of earlier positions that shifts keep: for each shift, as many as the longest distance needs.
   static constexpr register_count shift_count(int stage) {
     register_count c;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
@@ -229,13 +234,13 @@ template <class Stage, int K> struct nest_shape {
   }
   static constexpr int most_shift = 4;
 
-  /// Accumulates over rows, into one element for each position along the lanes.
+  /// True if it accumulates over rows, to one element for each position along the lanes.
   static constexpr bool is_column(int i) {
     return at(i).what == action::accumulate && !turned && !is_total(at(i));
   }
 
-  // Code that concerns a few instances names these only, as sequences of their indices: a function made for every
-  // instance, in order to find that it is not concerned, would cost as much as one that is.
+  // Code for a few instances takes their indices as a sequence. Instantiating a function for every instance,
+  // only to find that most are not affected, would cost as much as for those that are.
   template <int From, int To, bool (*Chosen)(int)> struct chosen {
     static constexpr int count = [] {
       int n = 0;
@@ -263,7 +268,7 @@ template <class Stage, int K> struct nest_shape {
   template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
   using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
 
-  /// How many chains of additions a stage keeps under way.
+  /// The number of interleaved chains of additions in a stage.
   static constexpr int chains(int stage) {
     float cost = 0;
     bool sums = false;
@@ -273,18 +278,18 @@ template <class Stage, int K> struct nest_shape {
     }
     return !sums || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
   }
-  /// In a block: how many of its rows run side by side.
+  /// The number of interleaved rows in a block.
   static constexpr int rows_at_once(int stage) {
     if (B == 1 || turned || size(lane_list(stage)) > long_body) return 1;
     int const most = chains(stage);
     return most < B ? most : B;
   }
-  /// Do all rows of a full block run side by side? Where rows and bodies are short, else it is too much code.
+  /// True if all rows of a full block are interleaved: rows and bodies are short, else it is too much code.
   static constexpr bool takes_whole_blocks(int stage) {
     return rows_at_once(stage) > 1 && rows_at_once(stage) < B && chains(stage) == 4 && size(lane_list(stage)) <= 6 &&
            !stage_clips(stage) && inner_size > 0 && inner_size <= 8 * W && inner_size % W == 0;
   }
-  /// Are the sums of all rows of a block folded at once? A scalar a row would have to wait for its way through memory.
+  /// True if the sums of all rows of a block are folded at once: a scalar per row would go through memory.
   static constexpr bool folds(int stage) {
     bool any = false;
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
@@ -294,7 +299,7 @@ template <class Stage, int K> struct nest_shape {
       }
     return any && B > 1 && B <= W && !turned;
   }
-  /// In a single row: how many of its vectors.
+  /// The number of interleaved vectors in a single row.
   static constexpr int unroll(int stage) {
     if (B > 1) return 1;
     int const most = chains(stage);

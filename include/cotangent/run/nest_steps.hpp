@@ -8,7 +8,7 @@
 #include <utility>
 
 
-// One step of each kind of instance: once, for each row, for each vector of lanes.
+// The step of each kind of instance: once, for each row, for each vector of lanes.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -80,11 +80,11 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       }
     }
   }
-  /// One element of each row, as a sum of it and zeros.
+  /// One element of each row: bitwise the sum of it and zeros.
   template <int I, class V, class T> COTANGENT_INLINE V picked() const noexcept {
     constexpr auto const& u = operand(I, 0);
     auto const label = this->template in_rows<source_of(u), u.type>(u.place, u.bits);
-    if constexpr (constexpr int load = shape::tile_of_pick(I); load != none) { // its columns are at hand, one after another
+    if constexpr (constexpr int load = shape::tile_of_pick(I); load != none) { // the columns are in a tile
       using L = std::remove_cvref_t<decltype(label)>;
       T const* const tile = reinterpret_cast<T const*>(tiles + memory::template tile_at<load>);
       V y{};
@@ -101,7 +101,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       if (lanes <= 0) return V{};
       auto const last = static_cast<math::lane_t<L>>(lanes - 1 < most ? lanes - 1 : most);
       auto const there = (label >= L{}) & (label <= math::broadcast<L>(last));
-      L const from = math::select(there, label, L{}); // no question in the loop
+      // a valid index in every lane, so that the loop needs no branch
+      L const from = math::select(there, label, L{});
       T lane[B]{};
       for (std::int64_t k = 0; k < active; ++k) lane[k] = p[k * across + static_cast<std::int64_t>(from[k]) * stride];
       return math::select(math::mask_cast<math::mask_t<V>>(there), load_value<V>(static_cast<T const*>(lane)) + V{}, V{});
@@ -126,7 +127,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
 
   // ---- lanes
 
-  /// One instance at the positions from `c` on: all lanes where `Full`, else `count` of them.
+  /// One instance at the positions from `c` on: all lanes if `Full`, else `count` of them.
   template <int I, int S, bool Full, class Registers, class Sums, class Columns, class Before>
   COTANGENT_INLINE void step_lane(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
                                   std::int64_t count) noexcept {
@@ -145,7 +146,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
           all = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
                           this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
-        } else // (of a maximum, what is new is asked for NaN, so that the chain does not wait for the answer)
+        } else // (a maximum tests the new operand for NaN, so that the chain does not wait for the test)
           all = Op::combine(V(this->template in_lanes<source_of(u), u.type>(r, u.place, u.bits)), sum);
         if constexpr (Full) sum = all;
         else sum = simd::first_or(all, count, sum); // one masked instruction
@@ -161,7 +162,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       } else {
         V& total = into.template at<v.type>(memory::template total_index<I>);
         constexpr auto const& u = operand(I, 0);
-        if constexpr (shape::is_sum_of_products(v)) { // in every position: an element's value does not depend on it
+        // fused in every position: an element's value does not depend on its position
+        if constexpr (shape::is_sum_of_products(v)) {
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
           total = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
                             this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), total);
@@ -189,7 +191,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
       if constexpr (v.slot != none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
-          // a masked load behind a masked store would wait for it: the end of the row is kept apart
+          // A masked load after a masked store would stall: the end of the row is kept in a separate buffer.
           if constexpr (!shape::keeps_ends) store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y, count);
           else store_value(reinterpret_cast<T*>(ends[v.slot - shape::first_slot]), y);
         } else store_value(this->template row_buffer<T>(memory::own_buffer(v.slot), c), y);
@@ -202,7 +204,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
         this->template in_lanes<source_of(operand(I, O)), operand(I, O).type>(r, operand(I, O).place, operand(I, O).bits)...);
   }
-  /// The operand of a reduction, neutral beyond the end.
+  /// The operand of a reduction, with neutral lanes beyond the end.
   template <int I, bool Full, class V, class T, class Op, class Registers>
   COTANGENT_INLINE V counted(Registers& r, std::int64_t count) const noexcept {
     constexpr auto const& u = operand(I, 0);
@@ -230,7 +232,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     } else if constexpr (Full) store_value(p + c, y);
     else store_value(p + c, y, count);
   }
-  /// How many of the `count` positions from `c` on are in the window of an instance that has one.
+  /// The number of the `count` positions from `c` on that are inside the window of an instance.
   template <int I> COTANGENT_INLINE std::int64_t inside(std::int64_t c, std::int64_t count) const noexcept {
     if constexpr (!shape::clips(at(I)) || at(I).what == action::window || at(I).what == action::shift) return count;
     else {
@@ -238,8 +240,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       return left < 0 ? 0 : left < count ? left : count;
     }
   }
-  /// The operand's lanes of some positions before: these come out of the vectors that were at hand in the last steps, zeros
-  /// before the first one.
+  /// The operand's lanes at earlier positions: from vectors of the previous steps, or zeros before the first.
   template <int I, int S, bool Full, class V, class Registers, class Before>
   COTANGENT_INLINE V shifted(Registers& r, Before* before, std::int64_t c) const noexcept {
     constexpr window w = P.windows.data[at(I).detail];
@@ -262,7 +263,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       else return math::select(simd::first<M>(left < 0 ? 0 : left), y, V{});
     }
   }
-  /// Loads inside the window, zero outside.
+  /// Loads inside the window; zeros outside.
   template <int I, bool Full, class V, class T>
   COTANGENT_INLINE V load_window(std::int64_t c, std::int64_t count) const noexcept {
     constexpr window w = P.windows.data[at(I).detail];

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
-// The kernels of poolings, for programs and interpreters: the arithmetic of ops/pooling.hpp on packs of channels.
+// The kernels of poolings, for static programs and the interpreter: the formulas of ops/pooling.hpp on packs
+// of channels.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {

@@ -8,8 +8,8 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// How many values of each element type are alive. Members by name: as template arguments, g++ 12 takes structs whose
-/// arrays differ only in where their zeros stand for equal.
+/// The number of live values of each element type. Separate members: in template arguments, g++ 12 treats
+/// structs whose arrays differ only in the position of zeros as equal.
 struct register_count {
   int f32 = 0, f64 = 0, i32 = 0, i64 = 0, b = 0;
   constexpr int& of(element e) {
@@ -18,8 +18,8 @@ struct register_count {
   friend constexpr bool operator==(register_count const&, register_count const&) = default;
 };
 
-/// Values of W lanes by element type: plain arrays with constant indices, which compilers take apart into registers.
-/// A bool is held as the mask of a value of `Wide`, the widest type of its nest.
+/// Values of W lanes by element type: plain arrays with constant indices, which compilers split into
+/// registers. A bool is the mask of a value of `Wide`, the widest type of its nest.
 template <int W, class Wide, register_count N> struct registers {
   using mask = math::mask_t<math::vector<Wide, W>>;
   math::vector<float, W> f32[N.f32 > 0 ? N.f32 : 1];
@@ -41,14 +41,14 @@ private:
   }
 };
 
-/// The value type of W lanes of an element.
+/// The value type of W lanes of an element type.
 template <int W, class Wide, element E> struct value_of { using type = math::vector<element_t<E>, W>; };
 template <int W, class Wide> struct value_of<W, Wide, element::boolean> {
   using type = math::mask_t<math::vector<Wide, W>>;
 };
 template <int W, class Wide, element E> using value_t = typename value_of<W, Wide, E>::type;
 
-/// Loads and stores of a value of any element: bools go through masks.
+/// Loads and stores a value of any element type; bools are converted to and from masks.
 template <class V, class T> COTANGENT_INLINE V load_value(T const* p) {
   if constexpr (!math::is_vector<V>) return *p;
   else if constexpr (std::is_same_v<T, bool>) return simd::load_mask<V>(p);

@@ -14,8 +14,8 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// A small static program without a loop: every step is one inlined function, its place a template argument,
-/// its value held in registers. Needs no workspace. All loads stand before all stores.
+/// A small static program without loops: every step is one inlined function, its index a template argument,
+/// its value in registers. Needs no workspace. All loads precede all stores.
 template <class Stage> struct straight {
   static constexpr auto const& S = straightened<Stage, simd::bytes>::value;
   using wide = element_t<S.widest>;
@@ -23,7 +23,7 @@ template <class Stage> struct straight {
   static constexpr std::size_t workspace_bytes = 0;
   static std::size_t workspace_for(std::int64_t const*) noexcept { return 0; }
 
-  /// A result may lie on any argument of its element.
+  /// A result may alias any argument of its element type.
   static constexpr bool may_be_in_place(int argument, int result) noexcept {
     graph_view const g = Stage::view;
     return g.tensors[g.input(argument)].type == g.tensors[g.output(result)].type;
@@ -71,7 +71,7 @@ private:
     }
     template <int I> static constexpr element type_of = S.steps.data[I].type;
 
-    /// What operand `Lane` of step `J` is, in W lanes.
+    /// Operand `Lane` of step `J`, as a value of W lanes.
     template <int J, int Lane, int W> COTANGENT_INLINE auto taken() noexcept {
       constexpr element e = type_of<J>;
       using V = value<W, e>;
@@ -102,7 +102,7 @@ private:
       else if constexpr (s.what == straight_action::shuffle)
         at<I>() = shuffled<I>(std::make_index_sequence<static_cast<std::size_t>(s.lanes)>{});
       else if constexpr (s.what == straight_action::compute && s.operand_count <= 3) {
-        // spelled out: to expand each node's operands costs a compiler more than the node
+        // written out: expanding each node's operands costs compilers more than the node
         using Op = described_by<s.op>;
         constexpr straight_operand a = read(I, 0), b = read(I, s.operand_count > 1 ? 1 : 0),
                                    c = read(I, s.operand_count > 2 ? 2 : 0);
@@ -141,7 +141,7 @@ private:
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V built(std::index_sequence<K...>) noexcept {
       return V{lane<I, K, V>()...};
     }
-    /// Do all lanes stay where they are, those of the operand `of` among them?
+    /// True if every lane keeps its index, or comes from an operand that is one lane in all lanes.
     static constexpr bool stays(int i) {
       straight_step const& s = S.steps.data[i];
       bool in_place = s.width == s.lanes;
@@ -158,11 +158,11 @@ private:
     template <int I, std::size_t... K> COTANGENT_INLINE auto shuffled(std::index_sequence<K...>) noexcept {
       constexpr straight_step s = S.steps.data[I];
       auto const a = operand<I, 0, s.width>(), b = operand<I, 1, s.width>();
-      if constexpr (stays(I)) { // g++ makes a choice out of this, but takes a shuffle apart
+      if constexpr (stays(I)) { // g++ compiles it to a blend, but splits a shuffle
         using V = std::remove_cv_t<decltype(a)>;
         using mask = math::mask_t<V>;
         if constexpr (is_zero(read(I, 1)) &&
-                      sizeof(V) == 64) { // clang sees an expansion in it, of twice the cost
+                      sizeof(V) == 64) { // clang would emit an expand, at twice the cost
           mask const kept{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...};
           return math::bit_cast<V>(math::bit_cast<mask>(a) & math::opaque(kept));
         } else

@@ -11,12 +11,12 @@
 
 #include <cstdint>
 
-// Kernels over strided memory that are not loops of a plan: copies, reductions over any axes, choosing by index.
+// Kernels over strided memory that are not loops of a plan: copies, reductions over any axes, indexing.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// Sizes and distances of a tensor in memory.
+/// Sizes and strides of a tensor in memory.
 struct box {
   int rank = 0;
   std::int64_t size[max_rank]{};
@@ -36,7 +36,7 @@ struct box {
   }
 };
 
-/// Calls `f(a, b)` with the offsets of every position in two boxes of one size, the last axis innermost.
+/// Calls `f(a, b)` with the offsets of every position in two boxes of equal sizes, the last axis innermost.
 template <class F> void for_each_position(box const& a, box const& b, F f) {
   if (a.count() == 0) return;
   std::int64_t index[max_rank]{}, i = 0, j = 0;
@@ -55,12 +55,12 @@ template <class F> void for_each_position(box const& a, box const& b, F f) {
   }
 }
 
-/// Same sizes, any distances.
+/// Copies between boxes of equal sizes and any strides.
 template <class T> void copy(box const& from, T const* p, box const& to, T* q) {
   kernels::copy(from.rank, from.size, p, from.stride, q, to.stride);
 }
 
-/// Over the axes in `mask`, into a dense result.
+/// Reduces over the axes in `mask`, to a dense result.
 template <class Op, class T> void reduce(box const& from, std::uint32_t mask, T const* p, T* q) {
   box to = from;
   std::int64_t step = 1;
@@ -73,7 +73,7 @@ template <class Op, class T> void reduce(box const& from, std::uint32_t mask, T 
   for_each_position(from, to, [&](std::int64_t i, std::int64_t j) { q[j] = Op::combine(q[j], p[i]); });
 }
 
-/// The position of the largest along an axis: the first of equals, the first NaN where there is one.
+/// The position of the maximum along an axis: the first of equals, the first NaN if there is one.
 template <class T> void arg_max(box const& from, int axis, T const* p, std::int64_t* q) {
   box rest = from;
   for (int k = axis; k + 1 < from.rank; ++k) {
@@ -84,7 +84,7 @@ template <class T> void arg_max(box const& from, int axis, T const* p, std::int6
   box to = rest;
   to.make_dense();
   std::int64_t inner = 1, inner_step = 1;
-  if (rest.rank > 0) { // side by side
+  if (rest.rank > 0) { // the columns of arg_max
     inner = rest.size[--rest.rank];
     inner_step = rest.stride[rest.rank];
     --to.rank;
@@ -112,7 +112,7 @@ inline bool is_dense(box const& x) noexcept {
 }
 inline status status_of(bool fits) noexcept { return fits ? status::ok : status::index_out_of_range; }
 
-/// Row i of the dense result is row `indices[i]` of x.
+/// Copies row `indices[i]` of x to row i of the dense result.
 template <class T, class Index>
 status gather_rows(box const& x, box const& indices, T const* p, Index const* at, T* q) noexcept {
   box const row = axes_from(x, 1);
@@ -129,7 +129,7 @@ status gather_rows(box const& x, box const& indices, T const* p, Index const* at
   return status_of(fits);
 }
 
-/// Zeros, to whose row `indices[i]` row i of x is added.
+/// Adds row i of x to row `indices[i]` of zeros.
 template <class T, class Index>
 status scatter_rows(box const& result, box const& x, box const& indices, T const* p, Index const* at,
                     T* q) noexcept {

@@ -11,20 +11,21 @@
 
 namespace cotangent {
 
-/// Memory that grows, for what loops record: what was taken last goes first.
+/// A growing stack of memory for the records of loops.
 class tape_stack {
 public:
-  /// The entries of one sequence. Those that were not written, those before the first and those behind the end are zero.
+  /// The entries of one sequence. Entries that were not written, before the first and beyond the end
+  /// included, are zero.
   struct sequence {
     static constexpr int chunk_count = 40;
-    std::int64_t first = 0;       // the number of the first entry
-    std::int64_t count = 0;       // up to the last that was written
-    std::int64_t entry_bytes = 0; // as they lie: a whole number of lines for large ones
-    std::int64_t first_size = 0;  // entries in the first chunk; each after it has twice as many
+    std::int64_t first = 0;       // the index of the first entry
+    std::int64_t count = 0;       // up to the last written entry
+    std::int64_t entry_bytes = 0; // the distance of entries: a multiple of the cache line for large ones
+    std::int64_t first_size = 0;  // entries in the first chunk; each further chunk has twice as many
     char* chunks[chunk_count]{};
 
     std::int64_t end() const noexcept { return first + count; }
-    /// Where entry i stands; null where there is none.
+    /// The address of entry i; null if it does not exist.
     char* at(std::int64_t i) const noexcept {
       i -= first;
       if (i < 0 || i >= count) return nullptr;
@@ -32,14 +33,14 @@ public:
       int const c = chunk_of(inside);
       return chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
     }
-    /// Where entry i would stand; null where it has no memory yet.
+    /// The address for entry i; null if it has no memory yet.
     char* room(std::int64_t i) const noexcept {
       std::int64_t inside = i - first;
       if (inside < 0) return nullptr;
       int const c = chunk_of(inside);
       return c >= chunk_count || chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
     }
-    /// The chunk of entry i, which becomes the place in it.
+    /// The chunk of entry i; i becomes the index in it.
     int chunk_of(std::int64_t& i) const noexcept {
       if (i < first_size) return 0;
       int c = 0;
@@ -50,39 +51,39 @@ public:
   };
 
   tape_stack() = default;
-  tape_stack(tape_stack const&) {} // a copy begins empty
+  tape_stack(tape_stack const&) {} // a copy starts empty
   tape_stack(tape_stack&& other) noexcept { blocks_.swap(other.blocks_); }
   tape_stack& operator=(tape_stack const&) { return *this; }
   ~tape_stack() {
     for (block const& b : blocks_) ::operator delete(b.first, std::align_val_t{64});
   }
 
-  /// How much memory it has.
+  /// The bytes allocated.
   std::int64_t bytes() const noexcept {
     std::int64_t n = 0;
     for (block const& b : blocks_) n += b.bytes;
     return n;
   }
 
-  // ---- for those who run loops
+  // ---- used by loops
 
   struct mark {
     int block = 0;
     std::int64_t used = 0;
   };
   mark here() const noexcept { return {now_, used_}; }
-  /// Forgets what was taken since.
+  /// Frees everything allocated since the mark.
   void back_to(mark const& m) noexcept {
     note();
     now_ = m.block;
     used_ = m.used;
   }
-  /// What is recorded stays when a run ends, for whoever takes the tape over then. It will be about so many bytes.
+  /// Keeps the records after a run, for a new owner of the tape. `bytes`: their expected size.
   void keep(std::int64_t bytes) noexcept {
     keeps_ = true;
     if (blocks_.empty() && bytes > 0) take_block(bytes);
   }
-  /// Forgets everything. What did not stand in one piece will, from now on: so the next run takes nothing from the system.
+  /// Frees everything. `end` then merges the blocks, so that the next run allocates nothing.
   void begin() noexcept {
     note();
     now_ = 0;
@@ -100,7 +101,7 @@ public:
   }
   bool failed() const noexcept { return failed_; }
 
-  /// Null where there is no memory.
+  /// Allocates; null on failure.
   char* take(std::int64_t bytes) noexcept {
     bytes = detail::whole_lines(bytes);
     while (now_ < blocks_.size()) {
@@ -115,7 +116,7 @@ public:
       ++now_;
       used_ = 0;
     }
-    std::int64_t size = keeps_ ? this->bytes() / 4 : this->bytes(); // what is kept has little room to spare
+    std::int64_t size = keeps_ ? this->bytes() / 4 : this->bytes(); // kept memory gets little spare room
     if (size < bytes) size = bytes;
     if (size < 4096) size = 4096;
     void* const p = ::operator new(static_cast<std::size_t>(size), std::align_val_t{64}, std::nothrow);
@@ -126,7 +127,7 @@ public:
     return static_cast<char*>(p);
   }
 
-  /// A sequence of about so many entries; null where there is no memory.
+  /// Creates a sequence of about `expected` entries; null on failure.
   sequence* make(std::int64_t entry_bytes, std::int64_t expected, std::int64_t first = 0) noexcept {
     char* const p = take(static_cast<std::int64_t>(sizeof(sequence)));
     if (p == nullptr) return nullptr;
@@ -136,7 +137,7 @@ public:
     s->first_size = expected < 1 ? 1 : expected;
     return s;
   }
-  /// Where entry i is to be written; null where there is no memory.
+  /// The address to write entry i to; null on failure.
   char* entry(sequence& s, std::int64_t i) noexcept {
     i -= s.first;
     std::int64_t inside = i;
@@ -156,12 +157,12 @@ private:
   struct block {
     char* first = nullptr;
     std::int64_t bytes = 0;
-    std::int64_t left = 0; // at its end, when the next one was begun
+    std::int64_t left = 0; // unused at its end, when the next block was begun
   };
   array<block> blocks_;
   int now_ = 0;
   std::int64_t used_ = 0;
-  std::int64_t most_ = 0; // that were in use at once
+  std::int64_t most_ = 0; // the peak of bytes in use
   bool failed_ = false;
   bool keeps_ = false;
 
@@ -176,21 +177,22 @@ private:
   }
 };
 
-/// What loops record for their reverse sweep: one entry an iteration, in memory that grows. It is kept from run to run, so
-/// that a run with no more iterations than the one before allocates nothing. One tape serves one run at a time.
+/// The records of loops for their reverse sweep: one entry for each iteration, in growing memory. Memory is
+/// kept from run to run: a run with no more iterations than the previous one allocates nothing. One tape
+/// serves one run at a time.
 class tape : public tape_stack {
   tape_stack apart_;
 
 public:
   tape() = default;
   tape(tape const&) = default;
-  /// Takes what was recorded and kept.
+  /// Takes over kept records.
   tape(tape&& other) noexcept : tape_stack(static_cast<tape_stack&&>(other)) {}
   tape& operator=(tape const&) { return *this; }
 
-  /// How much memory it has.
+  /// The bytes allocated.
   std::int64_t bytes() const noexcept { return tape_stack::bytes() + apart_.bytes(); }
-  /// For what is recorded and read again before a run ends.
+  /// The stack for records that are read again before the run ends.
   tape_stack& apart() noexcept { return apart_; }
   void begin() noexcept {
     tape_stack::begin();

@@ -7,7 +7,7 @@
 
 #include <bit>
 
-// Applying an operation to values: masks are widened or narrowed to what each operation expects.
+// Applies an operation to values: masks are widened or narrowed to the width that each operation expects.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -17,7 +17,7 @@ template <class M> COTANGENT_INLINE constexpr M mask_of(bool b) {
   else return b;
 }
 
-/// A constant from its bits.
+/// A constant, from its bits.
 template <element E, class V> COTANGENT_INLINE constexpr V constant_value(std::int64_t bits) {
   if constexpr (E == element::boolean) return mask_of<V>(bits != 0);
   else if constexpr (is_floating(E)) return math::broadcast<V>(static_cast<element_t<E>>(std::bit_cast<double>(bits)));
@@ -34,7 +34,7 @@ template <class Op, class V, class M, class A> COTANGENT_INLINE constexpr V choo
   return Op::apply(math::mask_cast<math::mask_t<A>>(m), a, c);
 }
 
-/// `Op` on values whose elements are `From...`; the result has element `To` and is held as a V.
+/// Applies `Op` to values with element types `From...`; the result has element type `To` and is held as a V.
 template <class Op, element To, class V, element... From, class... X>
 COTANGENT_INLINE constexpr V apply_to(X const&... x) {
   if constexpr (std::is_same_v<Op, op::convert>) {

@@ -11,12 +11,12 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// Where the code of an operation over whole tensors stands, beside its scalar one: a specialization has
+/// The fast code of an operation over whole tensors, next to its scalar code. A specialization defines
 ///
 ///     static void run(whole_call const&) noexcept;
 ///     static constexpr std::int64_t scratch_bytes(whole_call const&); // from the sizes alone
 ///
-/// and stands in a header that everybody includes who makes such a node, so that all see the same.
+/// in a header that every file that emits such nodes includes, so that all agree.
 template <class Op> struct whole_kernel;
 
 template <class Op>
