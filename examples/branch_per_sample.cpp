@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Each sample takes a branch of its own: of three kinds of sensor, one answers exponentially, one logarithmically, and one as
-// it is. A loop goes through the samples, and of the branches only the chosen one is computed, forwards and backwards. The
-// gradient is compared with the one by hand.
+// One branch per sample: the response of a sensor is exponential, logarithmic or linear, depending on its kind. A loop
+// iterates over the samples and computes only the selected branch, in the forward and the backward pass. The gradient is
+// compared with a hand-written one.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
@@ -28,11 +28,11 @@ int main() {
       count,
       [&](auto i, auto sum) {
         auto const at = ct::reshape(i, {1});
-        auto const x = ct::sum(ct::gather(reading, at)); // the one element that was chosen
+        auto const x = ct::sum(ct::gather(reading, at)); // element i
         auto const which = ct::sum(ct::gather(kind, at));
         auto const answer = ct::case_of(
             which, [&](auto s) { return ct::exp(gain * s) - 1.0; },       // 0
-            [&](auto s) { return ct::log(1.0 + gain * s) + offset; })(x); // 1; otherwise x itself
+            [&](auto s) { return ct::log(1.0 + gain * s) + offset; })(x); // 1; otherwise x is passed through
         return sum + answer * answer;
       },
       g.constant(0.0));

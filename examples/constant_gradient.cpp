@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Gradients that the compiler itself computes: the same functions, in constant evaluations.
+// Gradients computed by the compiler: the same functions, in constant evaluations.
 #include <cotangent/cotangent.hpp>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ constexpr double minimum_of_bowl() {
 static_assert(minimum_of_bowl() > 0.70710678118 && minimum_of_bowl() < 0.70710678119);
 //! [newton]
 
-// A network with one hidden layer, and its gradient for all weights.
+// A network with one hidden layer, and its gradient with respect to all weights.
 inline constexpr auto network = [](auto w, auto v, auto x) {
   return ct::dot(v, ct::tanh(ct::flatten(ct::matmul(w, ct::reshape<2, 1>(x)))));
 };
@@ -35,7 +35,7 @@ static_assert(std::get<0>(gradient)(1, 0) == 5 * 0.5, "tanh has slope 1 at 0");
 static_assert(std::get<0>(gradient)(0, 1) == std::get<0>(gradient)(2, 1), "it is even");
 
 int main() {
-  // The same code when it runs.
+  // The same code at run time.
   double volatile two = 2;
   double const x = two;
   double const slope = ct::grad(cube)(x);

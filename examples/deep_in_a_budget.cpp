@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-// A network of 64 layers is trained in a quarter of the memory that it would take: the program is told how many bytes there
-// are, and computes again what it cannot keep. The bytes are asserted, and after every step the weights are those of the
-// training without a limit, bit for bit. Then the same gradients are taken in eager mode, which is told of a quarter of what
-// that would take. `deep_in_a_budget memory.svg` draws both workspaces.
+// A network of 64 layers is trained in a quarter of its memory. The program is compiled with a memory budget and
+// rematerializes the values that do not fit. The example asserts the bytes of the workspace. After every step, the weights
+// equal those of training without a budget, bit for bit. Eager mode then computes the same gradients, limited to a quarter of
+// its memory. `deep_in_a_budget memory.svg` draws both workspaces.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
@@ -34,7 +34,7 @@ std::vector<float> wave(std::int64_t n, float by) {
 }
 std::vector<float> first_weights(int layer) { return wave(width * width, .7f + .01f * float(layer)); }
 
-/// The network with its weights, which a program updates where they lie.
+/// The network with its weights, which the program updates in place.
 class network {
   ct::dynamic::graph g_;
   ct::dynamic::expr<float> x_ = g_.input<float>("x", {batch, width}),
@@ -44,7 +44,7 @@ class network {
   std::vector<float> x = wave(batch * width, .37f), y = wave(batch * width, .11f);
 
 public:
-  std::vector<std::vector<float>> values; // of the weights
+  std::vector<std::vector<float>> values; // the weights
   ct::dynamic::program program;
 
   explicit network(std::int64_t bytes) {
@@ -72,9 +72,9 @@ public:
   }
 };
 
-/// The loss and all gradients of the first step, as eager mode computes them.
+/// The loss and all gradients of the first step, computed by eager mode.
 struct written_step {
-  std::int64_t most = 0, again = 0; // bytes; operations
+  std::int64_t most = 0, again = 0; // peak bytes; rematerialized operations
   std::vector<float> results;
 
   explicit written_step(std::int64_t bytes) {
@@ -91,7 +91,7 @@ struct written_step {
     }
     auto const loss = ct::mean(ct::square(h - e.constant(y, {batch, width})));
     e.backward(loss);
-    again = e.recompute_count(); // operations, since their elements went
+    again = e.recompute_count(); // rematerialized operations
     // [/within]
     results.push_back(loss.item());
     for (auto const& w : weights) {

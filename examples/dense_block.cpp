@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// A dense block: each layer reads all features that there are so far and adds some of its own. They stand in one tensor, of
-// which each layer reads a window and writes the next one: nothing is concatenated, and nothing copied. Its gradient is
-// compared with differences.
+// A dense block: each layer reads all previous features and adds its own. All features are in one tensor. Each layer reads
+// one view of it and writes the next one, so nothing is concatenated or copied. The gradient is compared with finite
+// differences.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>
@@ -58,7 +58,7 @@ int main() {
     }();
     for (std::size_t i = 0; i < at[k].size(); ++i) {
       double const h = 1e-5, w = at[k][i];
-      at[k][i] = w + h; // the program reads it where it lies
+      at[k][i] = w + h; // the program reads this memory
       program.run();
       double const up = program.value(loss);
       at[k][i] = w - h;

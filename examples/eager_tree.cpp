@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// A recursive function of trees whose shape differs from sample to sample: eager mode runs it as it is written, and learns
-// how the values of two branches combine.
+// A recursive function of trees whose shape differs between samples. Eager mode runs it operation by operation and learns how
+// the values of two branches combine.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/eager.hpp>
@@ -49,7 +49,7 @@ int main() {
     auto const sample = grow(random, 4);
     double const wanted = value_of<ct::dynamic::variable<double>>(*sample, 0.75, -0.5).item();
     auto const loss = ct::square(value_of(*sample, left, right) - wanted);
-    if (loss.tracked()) descent.minimize(e, loss); // a leaf alone has nothing to teach
+    if (loss.tracked()) descent.minimize(e, loss); // a single leaf depends on no parameter
   }
   // [/learn]
   std::printf("left %.4f (0.75), right %.4f (-0.5); %lld operations are still recorded\n", left.item(),

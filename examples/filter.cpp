@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// An adaptive filter as it runs on a microcontroller: no allocation, no exceptions, and memory that is known when it is
-// compiled. It learns the eight taps of an unknown system from its input and output.
+// An adaptive filter for a microcontroller: no allocation, no exceptions, and memory of a size known at compile time. It
+// learns the eight taps of an unknown system from its input and output.
 #include <cotangent/cotangent.hpp>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ inline constexpr auto learn = [](auto w, auto x, auto wanted, auto rate) {
 };
 using program = ct::program<decltype(learn), taps, taps, float, float>;
 
-static_assert(program::workspace_bytes <= 64, "it must fit the memory that is left");
+static_assert(program::workspace_bytes <= 64, "the workspace must fit the remaining memory");
 //! [step]
 
 int main() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Forces are gradients of an energy, and a loss on forces needs the gradient of a gradient. Here the stiffness and the
-// rest length of springs in a chain are found from the forces that were measured.
+// Forces are gradients of an energy, so a loss on forces needs the gradient of a gradient. The example fits the stiffness and
+// the rest length of springs in a chain to measured forces.
 #include <cotangent/cotangent.hpp>
 
 #include <cmath>
@@ -24,7 +24,7 @@ inline constexpr auto loss = [](auto stiffness, auto rest, auto positions, auto 
 
 int main() {
   ct::tensor<double, 8> const positions{0, 0.9, 2.2, 3.1, 4.3, 5.0, 6.2, 7.4};
-  ct::tensor<double, 8> const slopes = ct::grad(energy)(positions, 2.5, 1.2); // what is to be found again
+  ct::tensor<double, 8> const slopes = ct::grad(energy)(positions, 2.5, 1.2); // the parameters to be recovered
   ct::tensor<double, 8> measured;
   for (int i = 0; i < 8; ++i) measured(i) = -slopes(i);
 

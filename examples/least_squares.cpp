@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// A straight line through noisy points, by gradient descent: the first thing to read.
+// Fits a straight line to noisy points by gradient descent. Read this example first.
 #include <cotangent/cotangent.hpp>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Newton's method finds a root of z^3 + a z = b, in as many iterations as it needs. Differentiated through its iterations,
-// the root has the gradient that the implicit function theorem gives: with f = z^3 + a z - b, dz = -(df/da da + df/db db) /
-// (df/dz).
+// Newton's method for a root of z^3 + a z = b, with a data-dependent number of iterations. Its gradient through the iterations
+// equals the gradient of the implicit function theorem: with f = z^3 + a z - b, dz = -(df/da da + df/db db) / (df/dz).
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/dynamic.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// An operation that the library does not have, added from outside: one struct, and one function for expressions.
+// A custom operation: one struct, and one function for expressions.
 #include <cotangent/cotangent.hpp>
 
 #include <cstdio>
@@ -11,11 +11,11 @@ namespace ct = cotangent;
 struct softsign_operation : ct::extend::elementwise<1> {
   static constexpr char const* name = "softsign";
   static constexpr float cost = 6;
-  // Its arithmetic, for one number or for a vector of them.
+  // The arithmetic, for a number or a SIMD vector.
   template <class V> static constexpr V apply(V x) {
     return static_cast<V>(x / (ct::math::broadcast<V>(1) + ct::math::abs(x)));
   }
-  // Its derivative, written with operations on graphs, so that it can be differentiated again.
+  // The derivative, written with graph operations, so that it can be differentiated again.
   static constexpr ct::term partial(ct::rule const& r, int) {
     ct::term const shrunk = 1 - ct::extend::apply<ct::op::abs>(r.y()); // 1 / (1 + |x|)
     return shrunk * shrunk;

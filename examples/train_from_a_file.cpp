@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// Training is interrupted: the graph, its parameters, what the optimizer remembers and its steps go to a file. Another program,
-// which knows nothing of the network, reads the file and trains on. Both arrive at the same bits as training that was never
-// interrupted.
+// Interrupts and resumes training. A file stores the graph, its parameters, the optimizer state and the updates of a step.
+// Another program, which does not know the network, loads the file and continues. The result has the same bits as
+// uninterrupted training.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic/archive.hpp>
@@ -29,14 +29,14 @@ struct data {
   }
 };
 
-/// The memory of everything that training changes.
+/// The memory that training changes.
 struct memory {
   std::vector<std::vector<double>> values;
   std::vector<ct::dynamic::binding> binds;
 };
 
 // [save]
-/// Trains from the start, for so many steps, and says what it has come to in a file.
+/// Trains from the start for `steps` steps, and saves the result.
 void train(std::filesystem::path const& file, int steps) {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {samples, 1}), y = g.input<double>("y", {samples, 1});
@@ -48,7 +48,7 @@ void train(std::filesystem::path const& file, int steps) {
 
   memory m;
   m.values.reserve(step.updates.size());
-  for (auto const& u : step.updates) { // parameters, and what the optimizer remembers of each
+  for (auto const& u : step.updates) { // the parameters and their optimizer state
     auto const t = u.of.as<double>();
     auto& v = m.values.emplace_back(static_cast<std::size_t>(t.size()));
     bool const is_parameter = t.id() == w1.id() || t.id() == b1.id() || t.id() == w2.id();
@@ -67,7 +67,7 @@ void train(std::filesystem::path const& file, int steps) {
 // [/save]
 
 // [load]
-/// Goes on from a file, and writes it anew.
+/// Resumes from a file, and overwrites it.
 void train_on(std::filesystem::path const& file, int steps) {
   auto kept = ct::archive::load(file);
   auto const loss = kept.find<double>("loss");

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The gradient step of network.hpp as a person writes it who has the library's matrix products and elementary
-// functions, and time: what the library's own step is held against.
+// The gradient step of network.hpp, written by hand around the library's matrix products and elementary functions. The
+// generated step is compared with it.
 
 namespace digits::by_hand {
 
@@ -38,13 +38,13 @@ struct gradients {
 template <int N>
 class step {
   static constexpr int in = 64, hidden = 32, out = 10;
-  static constexpr int parts = hidden / width;                   // registers of a row of the hidden layer
-  static constexpr int stride = (N + width - 1) / width * width; // logits stand transposed, images in lanes
+  static constexpr int parts = hidden / width;                   // registers per row of the hidden layer
+  static constexpr int stride = (N + width - 1) / width * width; // logits are transposed, with images in lanes
   alignas(64) float h_[N * hidden], dh_[N * hidden], z_[out * stride]{};
   static constexpr std::int64_t scratch(std::int64_t m, std::int64_t n, std::int64_t k) {
     return kernels::matmul_scratch_bytes<float>(m, n, k);
   }
-  static constexpr std::int64_t largest = // of the five products below
+  static constexpr std::int64_t largest = // scratch of the five products below
       std::max({std::int64_t{1}, scratch(N, hidden, in), scratch(out, N, hidden), scratch(hidden, out, N),
                 scratch(N, hidden, out), scratch(in, hidden, N)});
   alignas(64) unsigned char scratch_[static_cast<std::size_t>(largest)];
@@ -61,7 +61,7 @@ class step {
       }
   }
 
-  // Logits become their cotangents; returns the sum of the losses.
+  // Replaces the logits by their cotangents; returns the sum of the losses.
   COTANGENT_INLINE float cross_entropy(float const* bias, std::int32_t const* labels, float* db) {
     constexpr float each = 1.f / N;
     pack loss{}, sums[out]{};
@@ -99,7 +99,7 @@ class step {
     return simd::sum<pack>(loss) * each;
   }
 
-  // dh *= 1 - h^2, and its sums over the images.
+  // dh *= 1 - h^2; also sums dh over the images.
   COTANGENT_INLINE void hidden_layer_backward(float* db) {
     pack sums[2][parts]{};
     for (int i = 0; i < N; ++i)

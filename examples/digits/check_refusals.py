@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Hold the digits program to its word: what it cannot use is one sentence that names the place, and a non-zero exit.
+"""Checks that the digits program refuses invalid input with one sentence that names the place, and a non-zero exit code.
 
 usage: check_refusals.py PROGRAM
 """
@@ -20,11 +20,11 @@ with tempfile.TemporaryDirectory() as folder:
     cases = [  # the file's text, where to write pictures, what is to be said
         (None, folder, r"the file .*some\.csv cannot be opened"),
         ("", folder, r"some\.csv holds no images"),
-        (good * 3, folder, r"some\.csv holds 3 images; to learn and to be tested takes more than 1500"),
-        (good + "0,0\n" + good, folder, r"some\.csv, line 2: 64 pixels and the digit must stand in a line, found only 2"),
+        (good * 3, folder, r"some\.csv holds 3 images; training and testing needs more than 1500"),
+        (good + "0,0\n" + good, folder, r"some\.csv, line 2: a line must contain 64 pixels and the digit, found only 2"),
         (good * 2 + image.replace("0", "17", 1) + ",7\n", folder, r"line 3: pixel 1 must be a whole number from 0 to 16"),
         (image + ",seven\n", folder, r"line 1: the digit must be a whole number from 0 to 9, found 'seven'"),
-        (good * 1501, blocked / "inside", r"the folder .*inside cannot be made"),
+        (good * 1501, blocked / "inside", r"the folder .*inside cannot be created"),
     ]
     wrong = []
     for text, pictures, expected in cases:

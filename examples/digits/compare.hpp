@@ -23,7 +23,7 @@ inline by_hand::gradients pointers(parameters& p) {
   return {p.w1.data(), p.b1.data(), p.w2.data(), p.b2.data()};
 }
 
-/// Three ways to compute one gradient.
+/// Three implementations of one gradient.
 struct contest {
   parameters const& p;
   images const& x;
@@ -44,7 +44,7 @@ struct contest {
     loss[2] = plain_loops::step(pointers(p), x.data(), labels.data(), batch, pointers(gradient[2]));
   }
 
-  /// Do the three agree, each tensor to a few roundings of its largest entry?
+  /// True if the three agree: each tensor to a few roundings of its largest entry.
   bool agree() {
     ours(), by_hand(), loops();
     bool same = true;
@@ -67,7 +67,7 @@ struct contest {
   struct microseconds {
     double ours, hand, loops;
   };
-  /// Medians over rounds in which each has its turn.
+  /// Medians over rounds in which all three take turns.
   microseconds measure(int rounds = 301) {
     constexpr int repetitions = 20;
     std::vector<double> times[3];

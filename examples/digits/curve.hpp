@@ -10,7 +10,7 @@
 
 namespace digits {
 
-/// The loss in training (left) and the part of the test images that is read rightly, after each epoch, as SVG.
+/// The training loss (left) and the test accuracy after each epoch, as SVG.
 class curve {
   static constexpr double width = 760, height = 420, left = 70, right = 690, top = 50, bottom = 360;
   std::vector<double> loss_, accuracy_;
@@ -67,7 +67,7 @@ private:
   static double max_of(std::vector<double> const& v) {
     return v.empty() ? 1 : std::max(1e-9, *std::max_element(v.begin(), v.end()));
   }
-  /// Between about 4 and 10 steps to `range`: 1, 2 or 5 times a power of ten.
+  /// A tick distance, 1, 2 or 5 times a power of ten, that divides `range` into about 4 to 10 steps.
   static double step(double range) {
     double const power = std::pow(10, std::floor(std::log10(range)));
     return range / power <= 2 ? power / 5 : range / power <= 5 ? power / 2 : power;

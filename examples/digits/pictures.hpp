@@ -19,7 +19,7 @@ extern char** environ; // NOLINT: POSIX
 
 namespace digits {
 
-/// Graphviz, where it is installed.
+/// Runs Graphviz if it is installed.
 inline bool render(std::filesystem::path const& dot, std::filesystem::path const& svg) {
   std::string words[]{"dot", "-Tsvg", dot.string(), "-o", svg.string()};
   char* arguments[]{words[0].data(), words[1].data(), words[2].data(),
@@ -30,7 +30,7 @@ inline bool render(std::filesystem::path const& dot, std::filesystem::path const
          waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// The names of the files that were written; none where that failed, which it has said then.
+/// Writes the pictures and returns their names. After a failure, prints it and returns an empty string.
 inline std::string draw(curve const& history, std::filesystem::path const& folder) {
   auto const file = [&](char const* name) { return folder / name; };
   std::ofstream loss_curve(file("loss.svg")), graph(file("gradient.dot"));

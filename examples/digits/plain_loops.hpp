@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-// The same step as loops over the functions of the standard library.
+// The same step as loops over functions of the standard library.
 
 namespace digits::plain_loops {
 

@@ -7,7 +7,7 @@
 
 namespace digits {
 
-/// How far the training is: a bar that fills on a terminal, a line now and then elsewhere.
+/// Progress of the training: a bar on a terminal, otherwise occasional lines.
 class progress {
   int epochs_;
   bool terminal_ = isatty(STDOUT_FILENO) != 0;

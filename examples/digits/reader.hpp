@@ -14,14 +14,14 @@
 
 namespace digits {
 
-/// Images one after the other, 64 pixels from 0 to 1 each, and the digit that each shows.
+/// Images of 64 pixels from 0 to 1 each, in sequence, and their digits.
 struct image_set {
   std::vector<float> pixels;
   std::vector<std::int32_t> labels;
   std::size_t size() const { return labels.size(); }
 };
 
-/// The images, or why there are none: one sentence.
+/// The images, or one sentence that says why there are none.
 struct reading {
   image_set images;
   std::string problem;
@@ -29,7 +29,7 @@ struct reading {
 
 namespace detail {
 
-/// The numbers of a line, or what is wrong with it.
+/// The numbers of a line, or a description of its defect.
 inline std::string read_line(std::string_view line, int (&numbers)[65]) {
   if (line.empty()) return "the line is empty";
   char const* at = line.data();
@@ -45,7 +45,7 @@ inline std::string read_line(std::string_view line, int (&numbers)[65]) {
       wrong.append(" must be a whole number from 0 to ").append(std::to_string(most)).append(", found '");
       wrong.append(at, at + std::min<std::ptrdiff_t>(20, comma - at)).append(comma - at > 20 ? "...'" : "'");
     } else if ((comma == end) != (k == 64)) {
-      wrong.append("64 pixels and the digit must stand in a line, found ");
+      wrong.append("a line must contain 64 pixels and the digit, found ");
       if (k == 64) wrong.append("more");
       else wrong.append("only ").append(std::to_string(k + 1)).append(k == 0 ? " number" : " numbers");
     }
@@ -57,7 +57,7 @@ inline std::string read_line(std::string_view line, int (&numbers)[65]) {
 
 } // namespace detail
 
-/// Lines of 64 pixels, 0 to 16, and the digit, with commas between; `name` is what a sentence calls the stream.
+/// Reads lines of 64 pixels, 0 to 16, and the digit, separated by commas. `name` denotes the stream in error messages.
 inline reading read(std::istream& in, std::string const& name) {
   reading r;
   std::string line;

@@ -46,9 +46,9 @@ TEST_CASE("digits: a malformed line is one sentence with its number") {
   std::string const good = line_of(0, "4") + "\n";
   CHECK(problem_with(good + "\n" + good) == "some.csv, line 2: the line is empty");
   CHECK(problem_with(good + good + "1,2,3\n") ==
-        "some.csv, line 3: 64 pixels and the digit must stand in a line, found only 3 numbers");
+        "some.csv, line 3: a line must contain 64 pixels and the digit, found only 3 numbers");
   CHECK(problem_with(line_of(0, "4,1")) ==
-        "some.csv, line 1: 64 pixels and the digit must stand in a line, found more");
+        "some.csv, line 1: a line must contain 64 pixels and the digit, found more");
   CHECK(problem_with(with_pixel(10, "17")) ==
         "some.csv, line 1: pixel 10 must be a whole number from 0 to 16, found '17'");
   CHECK(problem_with(with_pixel(1, "-1")) ==
