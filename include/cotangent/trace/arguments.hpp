@@ -10,7 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-// The arguments of a traced function: trees of expressions, made from the types of what the program is called with.
+// The arguments of a traced function: trees of expressions, whose types follow from the argument types of the
+// program.
 
 namespace cotangent::detail {
 
@@ -20,7 +21,7 @@ template <std::size_t I, class... Args> consteval int first_leaf_of() {
   for (std::size_t k = 0; k < I; ++k) first += counts[k];
   return first;
 }
-/// The number of the first leaf of argument I.
+/// The index of the first leaf of argument I.
 template <std::size_t I, class... Args> inline constexpr int first_leaf = first_leaf_of<I, Args...>();
 template <class... Args> inline constexpr int all_leaves = (0 + ... + leaf_count<Args>);
 
@@ -32,7 +33,7 @@ template <class Indices, class... Trees> struct argument_list;
 template <std::size_t... I, class... Trees>
 struct argument_list<std::index_sequence<I...>, Trees...> : held<I, Trees>... {};
 
-/// Makes the leaves of argument trees: symbol k for leaf k, if asked in order.
+/// Declares the leaves of argument trees: symbol k is leaf k, if called in order.
 
 struct leaf_declarer {
   builder& b;
@@ -53,7 +54,7 @@ struct symbols_of_leaves {
   }
 };
 
-/// What a function returns as expressions: literals become expressions of their own element.
+/// A function's result as expressions: literals become expressions of their element type.
 template <class R, int> struct leaf_as_result {
   using type = R;
 };
@@ -70,7 +71,7 @@ template <class R> consteval bool is_result() {
   else return is_expr<R> || element_type<R>;
 }
 
-// Structs whose members are not all tensors of the parameter cannot become structs of expressions.
+// A struct with members that are not tensors of its parameter has no counterpart with expressions.
 template <class A> consteval bool is_argument() {
   if constexpr (tree_kind_of<A> == tree_kind::structure)
     return !tree_has<typename rebound<A, expr>::type, tree_kind::memory> &&
@@ -82,7 +83,7 @@ template <class A> consteval bool is_argument() {
   else return tree_kind_of<A> != tree_kind::other;
 }
 
-/// Why a call cannot be made a program. What is `said` was refused before.
+/// The reason that a call has no program. `said`: it was refused before.
 enum class unfit : unsigned char {
   none,
   said,
@@ -113,7 +114,7 @@ template <class F, class Result, int Given> consteval unfit unfit_result() {
   else return is_result<Result>() ? unfit::none : unfit::result;
 }
 
-/// The first part of a tree that looks like memory, but does not tell how its elements lie; or void.
+/// The first part of a tree that looks like memory but does not tell how its elements lie; or void.
 template <class... None>
   requires(sizeof...(None) == 0)
 consteval auto first_unread() {
@@ -130,7 +131,7 @@ template <class First, class... Rest> consteval auto first_unread() {
   else return first_unread<Rest...>();
 }
 
-/// Says it.
+/// Reports the reason.
 template <unfit Why, class F, class... About> constexpr void report_unfit() {
   if constexpr (Why == unfit::no_function) refusals::not_a_function::report<F>();
   else if constexpr (Why == unfit::argument) {

@@ -7,17 +7,17 @@
 
 #include <type_traits>
 
-// x(i) = v: an assignment to an indexed read gives the variable that was read a new node.
+// x(i) = v: assigning to an indexed read assigns a new node to the variable that was read.
 
 namespace cotangent::detail {
 
-/// The variable at the end of a chain of indexed reads; null where the chain begins with another temporary.
+/// The variable at the end of a chain of indexed reads; null if the chain begins with another temporary.
 constexpr origin const* variable_behind(origin const* from) {
   while (from != nullptr && from->is_temporary) from = from->outer;
   return from;
 }
 
-/// From the innermost read outward, each variable of the chain gets `y` in place of its part.
+/// From the innermost read outward, replaces the read part of each variable in the chain by `y`.
 constexpr void write_parts(builder& b, origin const* from, symbol y) {
   for (bool more = true; more; from = from->outer) {
     dimensions d;
@@ -35,7 +35,7 @@ template <class T, extent... E> struct repeat_to<expr<T, E...>> {
   using type = broadcast_to_fn<E...>;
 };
 
-// Not constexpr: the compiler shows its name where a temporary that belongs to no function is assigned to.
+// Not constexpr: compilers print its name if a temporary outside of any function is assigned to.
 inline void an_assignment_must_be_to_a_variable() {}
 
 /// `value` has the type of the part.
@@ -54,7 +54,7 @@ template <class Part> constexpr Part write_value(Part const& part, origin const*
     detail::write_parts(*b, from, y);
     return Part(*b, y);
   }
-  // detached, as `on_detached`
+  // detached, as in `on_detached`
   builder trial;
   symbol const said = target->variable->id == standing::refused ? standing::refused : value.standing().id;
   detail::write_parts(trial, from, value.attach(trial));

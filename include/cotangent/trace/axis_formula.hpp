@@ -8,12 +8,12 @@
 
 namespace cotangent::detail {
 
-/// An axis of an argument whose extent is no number, and the first axis that has the same extent.
+/// A named axis of an argument, and the first axis with the same extent.
 struct symbolic_axis {
   int leaf = 0, axis = 0, first = 0;
 };
 
-/// A formula in the sizes of axes instead of in names, so that no text is read at a call.
+/// A formula over sizes of axes instead of names, so that calls parse no text.
 struct axis_formula {
   static constexpr int max_terms = 4, max_degree = 4;
   struct product {

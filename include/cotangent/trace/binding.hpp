@@ -10,11 +10,12 @@
 
 #include <cstdint>
 
-// At a call, the sizes of the arguments bind the names in their extents, and what a graph computes with follows.
+// Binds the names in extents to the sizes of a call's arguments, and computes the sizes of the graph's
+// extents.
 
 namespace cotangent::detail {
 
-/// Two axes that ought to have one size, or one axis whose size is not what a formula says.
+/// Two axes that must have one size, or an axis whose size contradicts its formula.
 struct size_conflict {
   enum kind_type : unsigned char { nothing, two_sizes, formula, not_a_size, range } kind = nothing;
   int leaf = 0, axis = 0, other_leaf = 0, other_axis = 0;
@@ -22,13 +23,13 @@ struct size_conflict {
   extent what{};
 };
 
-/// What a call has to compute and to compare, found when it is compiled. `Axes` and `Extents` are their numbers.
+/// The bindings and comparisons of a call, found at compile time. `Axes` and `Extents` are their numbers.
 template <int Axes, int Extents> struct binding_table {
   static constexpr int axis_count = Axes, extent_count = Extents;
   symbolic_axis axes[Axes + 1]{};
-  int source[Extents + 1]{}; // of each extent of the graph: the axis that has it, or -1
-  bool formulas = false;     // something besides names has to be computed
-  bool quick = true;         // without reading texts
+  int source[Extents + 1]{}; // by extent of the graph: the axis that has it, or -1
+  bool formulas = false;     // some sizes are formulas, not names
+  bool quick = true;         // no text needs parsing
   axis_formula of_axis[Axes + 1]{}, of_extent[Extents + 1]{};
 
   constexpr binding_table(shape const* leaves, int leaf_count, extent const* extents) {
@@ -62,7 +63,8 @@ template <int Axes, int Extents> struct binding_table {
       }
   }
 
-  /// `leaf_sizes` has `max_rank` sizes for each leaf; `sizes` gets one for each extent of the graph.
+  /// `leaf_sizes` has `max_rank` sizes for each leaf; writes one size for each extent of the graph to
+  /// `sizes`.
   constexpr size_conflict bind(shape const* leaves, extent const* extents, std::int64_t const* leaf_sizes,
                                std::int64_t* sizes) const noexcept {
     auto const size_of_axis = [&](int i) { return leaf_sizes[axes[i].leaf * max_rank + axes[i].axis]; };
@@ -98,7 +100,7 @@ template <int Axes, int Extents> struct binding_table {
   }
 };
 
-/// A range along an axis whose size is known at the call only.
+/// A range along an axis whose size is known at run time only.
 struct range_check {
   dimension size = 0, start = 0, count = 0;
   std::int64_t step = 1;
@@ -143,7 +145,7 @@ constexpr int count_symbolic(shape const* leaves, int count) noexcept {
   return n;
 }
 
-/// The sentence about a conflict; `argument_of` says to which argument a leaf belongs.
+/// The error message of a conflict; `argument_of` maps leaves to arguments.
 inline message words_for(size_conflict const& c, int const* argument_of) {
   message text("cotangent: call: ");
   if (c.kind == size_conflict::not_a_size)
@@ -169,7 +171,7 @@ inline message words_for(size_conflict const& c, int const* argument_of) {
       .put(c.wanted);
 }
 
-/// An alias that must not be: two ranges of bytes that overlap.
+/// A range of bytes, to find overlapping memory.
 struct byte_range {
   char const* first = nullptr;
   std::int64_t bytes = 0;

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-// ct::expr<double, 2, 2>{{a, b}, {c, d}}: a tensor made of its elements.
+// ct::expr<double, 2, 2>{{a, b}, {c, d}}: a tensor from its elements.
 
 namespace cotangent::detail {
 
@@ -17,7 +17,7 @@ struct every_row {
   }
 };
 
-/// The elements joined along one axis, then reshaped; one number at every position where all are the same literal.
+/// Concatenates the elements along one axis, then reshapes; equal literals become one constant.
 template <class X, brace_sizes... Size, class... Row> constexpr X braced(Row const&... row) {
   constexpr brace_misfit misfit = find_misfit(X::extents, {Size...});
   if constexpr (misfit.given != misfit.wanted) {

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-// What a call of a program knows of its arguments and results: where they lie and how large they are.
+// The arguments and results of a call: their addresses and sizes.
 
 namespace cotangent {
 namespace detail {
@@ -22,7 +22,7 @@ template <class T> constexpr auto* data_of_leaf(T& leaf) {
   return memory_traits<std::remove_const_t<T>>::data(leaf);
 }
 
-/// Notes the sizes of the leaves, `max_rank` for each.
+/// Records the sizes of the leaves, `max_rank` for each.
 struct leaf_sizes {
   std::int64_t* next;
   template <class X> constexpr void operator()(X const& x) {
@@ -49,7 +49,7 @@ struct leaf_elements_out {
   template <class X> constexpr void operator()(X& x) { *next++ = elements_out(data_of_leaf(x)); }
 };
 
-/// Makes the leaves of results with the sizes of the graph's outputs.
+/// Creates the leaves of results with the sizes of the graph's outputs.
 struct leaf_results {
   dimensions const* next; // of the outputs
   std::int64_t const* sizes;
@@ -69,7 +69,7 @@ struct leaf_results {
   }
 };
 
-/// Elements and extents of the leaves of a tree as its type says them.
+/// Element types and extents of the leaves of a tree, from its type.
 struct leaf_kind {
   element type = element::float32;
   shape extents{};

@@ -18,10 +18,10 @@
 namespace cotangent::detail {
 inline namespace COTANGENT_ABI {
 
-/// Where the arguments and results of one call lie, and whether they may.
+/// The memory of the arguments and results of one call, and its aliases.
 ///
-/// A result may lie exactly on an argument. Where the program still reads that argument when it writes the result, the
-/// argument is copied into the workspace first, behind what the program itself needs there.
+/// A result may alias an argument exactly. If the program reads that argument after it writes the result, the
+/// argument is first copied to the workspace, behind the program's own part.
 template <class Simplified, class Executor> struct call_memory {
   static constexpr graph_view const& g = Simplified::view;
   static constexpr int input_count = g.input_count(), output_count = g.output_count(),
@@ -32,7 +32,7 @@ template <class Simplified, class Executor> struct call_memory {
   static constexpr bool many_leaves = leaf_count > unrolled_leaves;
   static constexpr leaf_sizes_of<input_count, output_count> table{g};
 
-  /// May a result lie on an argument without a copy?
+  /// True if a result may alias an argument without a copy.
   static constexpr bool is_in_place(int argument, int result) {
     if constexpr (many_leaves) return ask_in_place(argument, result);
     else return in_place.of[result * input_count + argument];
@@ -43,7 +43,7 @@ template <class Simplified, class Executor> struct call_memory {
   std::int64_t sizes[g.extent_count + 1];
 
   static constexpr std::int64_t size(dimension d, [[maybe_unused]] std::int64_t const* sizes) {
-    if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees a size that nothing set
+    if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees an uninitialized size
     else return d >= 0 ? d : sizes[-1 - d];
   }
   template <symbol T> COTANGENT_INLINE static constexpr std::int64_t bytes(std::int64_t const* sizes) {
@@ -54,7 +54,7 @@ template <class Simplified, class Executor> struct call_memory {
   }
   template <int K> static constexpr symbol leaf = K < input_count ? g.input(K) : g.output(K - input_count);
 
-  /// Bytes of copies where each argument that cannot be overwritten in place is overwritten.
+  /// The bytes of copies if every argument that cannot be overwritten in place is overwritten.
   static constexpr std::size_t bytes_of_copies(std::int64_t const* sizes) noexcept {
     std::size_t sum = 0;
     for (int j = 0; j < input_count; ++j) {
@@ -66,17 +66,18 @@ template <class Simplified, class Executor> struct call_memory {
     return sum;
   }
 
-  /// Finds what must not be; copies arguments on which results lie into the workspace behind its first `used` bytes.
+  /// Refuses invalid aliases, and copies aliased arguments to the workspace, behind its first `used` bytes.
   COTANGENT_INLINE status settle(workspace_memory workspace, std::size_t used) noexcept {
     if constexpr (many_leaves || pairs > most_pairs) return make_room(workspace, used);
-    else if constexpr (Executor::is_straight) { // loads everything before it stores anything; all sizes are numbers
+    // straight-line code loads everything before it stores anything; all sizes are numbers
+    else if constexpr (Executor::is_straight) {
       if (is_any_missing(leaves{})) return status::null_argument;
       return stand_in_a_row(results{}) || !any_touches(results{}) ? status::ok : status::overlap;
     } else {
       if constexpr (pairs <= most_gathered) {
         if ((there(leaves{}) & all_apart(results{})) < 0) return status::ok;
       } else if (!is_any_missing(leaves{}) && !any_touches(results{})) return status::ok;
-      call_memory seen; // so that all here stays in registers
+      call_memory seen; // a copy, so that `*this` stays in registers
       for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
       return look_closer(seen, workspace, used, std::make_integer_sequence<int, input_count>{}, results{});
     }
@@ -94,10 +95,10 @@ private:
         for (int j = 0; j < input_count; ++j) of[k * input_count + j] = ask_in_place(j, k);
     }
   };
-  static constexpr aliases in_place{}; // unless there are many leaves
+  static constexpr aliases in_place{}; // false if there are many leaves
 
-  // What the quick answer does is unrolled over leaves when it is compiled: a call of a small function takes a few
-  // nanoseconds, and so may no more be spent on looking at its arguments.
+  // The fast checks are unrolled over leaves: a call of a small function takes a few nanoseconds, so the
+  // checks may take no more.
   static constexpr int pairs =
       output_count * (output_count - 1) / 2 + (Executor::is_straight ? 0 : output_count * input_count);
   static constexpr int most_pairs = 120, most_gathered = 10;
@@ -120,15 +121,15 @@ private:
     return true;
   }();
   template <int K> static constexpr std::size_t element_bytes = size_of(g.tensors[leaf<K>].type);
-  /// Result K and leaf J are one number each, and may be the same: then they may lie where they want.
+  /// True if result K and leaf J are one element each and may alias: then any addresses are valid.
   template <int K, int J> static constexpr bool always_fit = [] {
     if constexpr (J < input_count && is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
       return is_in_place(J, K - input_count);
     else return false;
   }();
 
-  /// Does result K begin less than its length before, or less than the length of leaf J behind, the beginning of J?
-  /// (Elements are aligned: one of them is inside of larger ones, or not at all.)
+  /// True if result K overlaps leaf J. (Elements are aligned: a smaller element lies inside a larger one or
+  /// outside of it.)
   template <int K, int J> COTANGENT_INLINE bool touches() const noexcept {
     if constexpr (J >= K || (Executor::is_straight && J < input_count) || always_fit<K, J>) return false;
     else if constexpr (is_one_element<K> && is_one_element<J> && element_bytes<K> == element_bytes<J>)
@@ -143,9 +144,10 @@ private:
       else return ahead + own - 1 < own + other - 1;
     }
   }
-  /// The same as a sign: negative where the two are apart. Of few leaves signs are gathered without a branch, and so
-  /// computed once before a loop in which the call stands; of many, g++ would keep them in vector registers. What lies in
-  /// the upper half of all addresses is looked at closer.
+  /// The same as a sign: negative if the two do not overlap. With few leaves, signs are combined without
+  /// branches, so that compilers hoist them out of a loop of calls; with many leaves, g++ would keep them in
+  /// vector registers. Addresses in the upper half of the address space fail this test and are checked by
+  /// `touches`.
   template <int K, int J> COTANGENT_INLINE std::uintptr_t apart() const noexcept {
     if constexpr (J >= K || always_fit<K, J>) return ~std::uintptr_t{};
     else {
@@ -166,7 +168,7 @@ private:
   template <int... R> COTANGENT_INLINE std::intptr_t all_apart(std::integer_sequence<int, R...>) const noexcept {
     return static_cast<std::intptr_t>((~std::uintptr_t{} & ... & apart_from<input_count + R>(leaves{})));
   }
-  /// Negative where there is no null address.
+  /// Negative if no address is null.
   template <int... K> COTANGENT_INLINE std::intptr_t there(std::integer_sequence<int, K...>) const noexcept {
     return ~static_cast<std::intptr_t>((std::uintptr_t{} | ... | (static_cast<std::uintptr_t>(at<K>()) - 1)));
   }
@@ -177,11 +179,11 @@ private:
   template <int... R> COTANGENT_INLINE bool any_touches(std::integer_sequence<int, R...>) const noexcept {
     return (false || ... || touches_any<input_count + R>(leaves{}));
   }
-  /// Does each result end where the next one begins, or before, but for one place where they start over? Then none lies on
-  /// another.
+  /// True if the results do not overlap: each ends at or before the beginning of the next one, except one
+  /// where the addresses start over.
   template <int... R> COTANGENT_INLINE bool stand_in_a_row(std::integer_sequence<int, R...>) const noexcept {
     constexpr int last = leaf_count - 1;
-    // by signs: g++ would keep the outcome of each comparison in a mask register
+    // sums of signs: g++ would keep each comparison in a mask register
     return (std::intptr_t{} + ... +
             ((at<(input_count + R < last ? input_count + R + 1 : input_count)>() - at<input_count + R>() -
               bytes<leaf<input_count + R>>(sizes)) >>
@@ -214,7 +216,7 @@ private:
       copied[argument] = copied[argument] || !is_in_place(argument, result);
       return true;
     };
-    // (straight code loads everything before it stores anything)
+    // (straight-line code loads everything before it stores anything)
     if (any_collides(range, Executor::is_straight ? 0 : input_count, range + input_count, output_count, order,
                      exactly))
       return status::overlap;

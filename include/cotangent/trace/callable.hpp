@@ -9,13 +9,14 @@
 #include <type_traits>
 #include <utility>
 
-// The user's function: whether it can be remade in a constant evaluation, and whether it takes what it is given.
+// Properties of the user's function: whether it can be created in a constant evaluation, and which arguments
+// it takes.
 
 namespace cotangent::detail {
 
 template <class F> inline constexpr bool is_function = std::is_class_v<F> && !std::is_final_v<F>;
 
-/// Nothing is captured, or nothing that is captured is used (`[&]`): then the object is one byte without meaning.
+/// True if nothing is captured, or no capture is used (`[&]`): the object is one byte without meaning.
 template <class F> inline constexpr bool is_captureless =
     std::is_empty_v<F> && (std::is_default_constructible_v<F> || std::is_trivially_copyable_v<F>);
 
@@ -26,8 +27,11 @@ template <class F> constexpr F remade() {
 
 struct no_such_call {};
 
-/// F, which can also be called with anything else: then it says that it cannot. Asking so instantiates the body of F only
-/// where it fits, and from the place that asks.
+<<<<<<< /tmp/tmpg9845vd4/c
+=======
+/// The function F with a fallback overload for all other arguments. Testing a call thus instantiates the body
+/// of F only if the arguments fit, and at the user's call.
+>>>>>>> /tmp/tmpg9845vd4/n
 template <class F> struct callable : F {
   using F::operator();
   no_such_call operator()(...) const;
@@ -71,7 +75,8 @@ template <class F, std::size_t N> consteval bool takes_as_many() {
   }(std::make_index_sequence<N>{});
 }
 
-/// The number of parameters of F if it is a template and they are at most four, else -1. F was found not to take `given`.
+/// The number of parameters of F if it is a template and they are at most four, else -1. Precondition: F does
+/// not take the given arguments.
 template <class F> consteval int count_parameters() {
   if constexpr (takes_as_many<F, 1>()) return 1;
   else if constexpr (takes_as_many<F, 2>()) return 2;

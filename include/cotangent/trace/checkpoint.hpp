@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-// Functions whose values are computed again for their gradients instead of being kept.
+// Checkpointed functions: their values are rematerialized for their gradients, not stored.
 
 namespace cotangent {
 namespace detail {
@@ -28,7 +28,7 @@ template <class X, class... Rest> struct leaf_among<X, Rest...> {
 };
 template <class... Rest> struct leaf_among<no_leaf, Rest...> : leaf_among<Rest...> {};
 
-/// The first leaf of arguments that is an expression of a graph that is made at run time, alone or in rows.
+/// The first leaf of arguments that is an expression of a run-time graph, alone or in a range.
 template <class A> consteval auto find_open_leaf() {
   if constexpr (open_expr<A>) return std::type_identity<A>{};
   else if constexpr (is_inner<A>)
@@ -43,7 +43,7 @@ template <class A> consteval auto find_open_leaf() {
 template <class... A> using open_leaf = typename leaf_among<typename decltype(find_open_leaf<A>())::type...>::type;
 template <class A> consteval bool find_open() { return !std::is_same_v<open_leaf<A>, no_leaf>; }
 
-/// The graph that such expressions belong to, and its builder.
+/// The graph of such expressions, and its builder.
 struct open_builder {
   builder* b = nullptr;
   void* graph = nullptr;
@@ -56,7 +56,7 @@ struct open_builder {
       for (auto const& part : x) visit_leaves(part, *this);
   }
 };
-/// Calls a function that adds blocks and nodes; where it throws, the graph is as before.
+/// Calls a function that adds blocks and nodes; if it throws, the graph is restored.
 template <class Leaf, class F> auto all_or_nothing(open_builder const& found, F const& f) {
   kept_block const outer(*found.b);
   typename Leaf::undo back(found.graph);
@@ -94,14 +94,14 @@ template <class F> struct outermost<checkpoint_function<F>> : outermost<F> {};
 
 inline namespace COTANGENT_ABI {
 
-/// The same function, of which nothing is kept for its gradient but its arguments and its results: what the gradient reads
-/// beside these is computed again, as late as possible, and only where that lowers the peak of memory.
+/// The function f, checkpointed: only its arguments and results are stored for its gradient. Other values
+/// that the gradient reads are rematerialized, as late as possible, if that lowers peak memory.
 ///
-/// Of expressions of every kind, with any number of arguments and results, trees among them; a function inside may be
-/// checkpointed as well. Of tensors it is `ct::compiled(f)`.
+/// Takes expressions of every kind, and any number of arguments and results, also trees; functions inside it
+/// may be checkpointed too. With tensors it is `ct::compiled(f)`.
 ///
-/// Value: the same bits as without. Random numbers are the same, since they are functions of their key and counter.
-/// Cost: at most one more run of f, for each checkpointed function around another one.
+/// Value: the same bits as f. Random numbers are the same, since they are functions of key and counter.
+/// Cost: at most one more run of f for each level of nested checkpoints.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
 template <class F> constexpr auto checkpoint(F f) { return detail::checkpoint_function<F>(f); }
 

@@ -9,23 +9,23 @@
 #include <tuple>
 #include <type_traits>
 
-// Sequences of layers in blocks that are computed again.
+// Sequences of layers in checkpointed blocks.
 
 namespace cotangent {
 
-/// How a sequence of layers is cut into blocks.
+/// Options that divide a sequence of layers into blocks.
 struct sequence_options {
-  int segments = 0; // so many, one after the other; 0: about as many as each then has layers
+  int segments = 0; // the number of blocks; 0: about the square root of the number of layers
   bool recursive =
-      false; // instead: the first half is a block, cut in the same way, and so is the second half
-  // Instead: so many values between layers are held at one time, the first one among them, and as few layers are run again
-  // as that allows; 0: `segments` or `recursive` says
+      false; // instead: each half is a block, divided in the same way
+  // Instead: the number of values between layers that are stored at one time, the first included; as few
+  // layers run again as possible. 0: `segments` or `recursive` decides.
   int slots = 0;
 };
 
 namespace detail {
 
-/// Which blocks begin and end before each layer.
+/// The blocks that begin and end before each layer.
 class sequence_blocks {
   struct level {
     int end = 0, chain_end = 0, slots = 0;
@@ -35,7 +35,8 @@ class sequence_blocks {
   int total_, length_, chain_end_, slots_;
   array<level> open_;
 
-  /// A block that has the slots of what stands around it, which has one less for what comes behind the block.
+  /// Opens a block with the slots of the enclosing one, which keeps one slot less for the layers after the
+  /// block.
   constexpr void open(int end) {
     open_.push({end, chain_end_, slots_ > 1 ? slots_ - 1 : slots_, b_->open_block()});
     chain_end_ = end;
@@ -144,21 +145,21 @@ template <class... F> struct layers_function {
 
 inline namespace COTANGENT_ABI {
 
-/// A function of x and of what belongs to each layer (an array, a tuple or a container): f(... f(f(x, first), second) ...),
-/// in blocks that are computed again for its gradient, as `ct::checkpoint` does it.
+/// Applies f to x and to the parameters of each layer (an array, a tuple or a container): f(... f(f(x,
+/// first), second) ...). Its blocks are rematerialized for the gradient, as by `ct::checkpoint`.
 ///
 /// Value: the same bits as without blocks.
-/// Cost: of L equal layers, the memory of about √L and of one block, for at most one more run. Recursive: the memory of
-/// log L, for at most log L more runs. With `slots`, that many values between layers, and as few layers run again as then
-/// are possible: with s slots and each layer run again at most r times, C(s + r, s) layers. What belongs to the layers, and
-/// its gradients, comes on top.
-/// Refuses: layers that are no array, tuple or container.
+/// Cost: for L equal layers, the memory of about √L layers and of one block, and at most one more run.
+/// Recursive: the memory of log L layers, and at most log L more runs. With s `slots`: s values between
+/// layers, and the fewest reruns possible; C(s + r, s) layers if each may rerun r times. The parameters of
+/// the layers and their gradients come on top.
+/// Refuses: layers that are not an array, tuple or container.
 /// Source: `slots`: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp.
 template <class F> constexpr auto checkpoint_sequence(F f, sequence_options options = {}) {
   return detail::sequence_function<F>{f, options};
 }
-/// The same of functions of x alone, one for each layer.
+/// A sequence of functions of x alone, one for each layer.
 template <class... F> constexpr auto checkpoint_sequence(std::tuple<F...> layers,
                                                          sequence_options options = {}) {
   return detail::layers_function<F...>{layers, options};

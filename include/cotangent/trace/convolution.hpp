@@ -15,7 +15,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <source_location>
 
-// Functions of images: convolution and pooling. (Not in cotangent.hpp: who needs them includes this.)
+// Functions of images: convolution and pooling. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 namespace detail {
@@ -30,7 +30,7 @@ template <pooling How> struct avg_pool2d_fn {
   constexpr term operator()(term x) const { return extend::avg_pool2d(x, How); }
 };
 
-/// Graphs that are built at run time are run by an interpreter, which has to know these.
+/// Registers the kernels of convolutions with the interpreter of run-time graphs.
 template <class... X> constexpr void know_convolution() {
   if constexpr ((open_expr<X> || ...)) {
     interpret::know<op::conv2d>();
@@ -57,13 +57,13 @@ constexpr auto conv2d(X const& x, W const& w, std::source_location where = std::
   detail::know_convolution<X, W>();
   return detail::lift(where, detail::conv2d_fn<How>{}, x, w);
 }
-/// The largest of each window and channel: `ct::max_pool2d<ct::pooling{.window = 3, .stride = 2}>(x)`.
+/// The maximum of each window and channel: `ct::max_pool2d<ct::pooling{.window = 3, .stride = 2}>(x)`.
 template <pooling How = pooling{}, detail::operand X>
 constexpr auto max_pool2d(X const& x, std::source_location where = std::source_location::current()) {
   detail::know_pooling<X>();
   return detail::lift(where, detail::max_pool2d_fn<How>{}, x);
 }
-/// The mean of each window and channel, of the pixels inside of the image.
+/// The mean of each window and channel, over the pixels inside the image.
 template <pooling How = pooling{}, detail::operand X>
 constexpr auto avg_pool2d(X const& x, std::source_location where = std::source_location::current()) {
   detail::know_pooling<X>();

@@ -2,20 +2,21 @@
 #ifndef COTANGENT_TRACE_DETACHED_HPP
 #define COTANGENT_TRACE_DETACHED_HPP
 
-#include <cotangent/core/names.hpp> // before the graph, whose `none` its enumerator would hide
+#include <cotangent/core/names.hpp> // before the graph, whose `none` would be hidden by its enumerator
 #include <cotangent/graph/builder.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/trace/expr.hpp>
 
 #include <cstdint>
 
-// Values without operands have no graph yet. They are computed ahead as far as they are one number, numbers that count along
-// an axis, or one of two numbers, chosen by a comparison of positions.
+// Values without operands have no graph yet (they are detached). They are constant-folded if their elements
+// are one number, an arithmetic sequence along one axis, or one of two numbers selected by a comparison of
+// positions.
 
 namespace cotangent::detail {
 
-/// The elements of a symbol as far as they are known: value + step * position along `axis`; one number without an axis. With
-/// a condition: `value` where it holds, else `step`.
+/// The elements of a symbol, if known: value + step * position along `axis`; one number if there is no axis.
+/// With a condition: `value` where it is true, else `step`.
 struct counted_number {
   bool known = false;
   scalar value{};
@@ -88,7 +89,7 @@ private:
     for (int k = 0; k < n.operand_count; ++k) in[k] = of_[operand(n, k)].value;
     return {true, computed(n, in, type), zero(type)};
   }
-  /// Of operands that one condition chooses, and of numbers: for each of its answers.
+  /// Folds operands selected by one condition, and numbers: once for each outcome.
   constexpr counted_number chosen(node const& n, element type) const {
     if (!is_computable(n)) return {};
     scalar yes[4]{}, no[4]{};
@@ -104,13 +105,13 @@ private:
     r.step = computed(n, no, type);
     return r;
   }
-  /// False where a number is no integer that is exact in both.
+  /// False if a number is not an integer that int64 and double represent exactly.
   static constexpr bool is_integer(scalar const& v, std::int64_t& to) {
     if (is_floating(v.type) && !(v.real >= -9007199254740992. && v.real <= 9007199254740992.)) return false;
     to = v.as<std::int64_t>();
     return !is_floating(v.type) || static_cast<double>(to) == v.real;
   }
-  /// A comparison with numbers that count.
+  /// Folds a comparison of arithmetic sequences.
   constexpr counted_number compared(node const& n) const {
     bool const unequal = n.op == info_of<op::not_equal>();
     counted_number r{true, {element::boolean, 0, unequal ? 0 : 1}, {element::boolean, 0, unequal ? 1 : 0}, -1};
@@ -132,7 +133,7 @@ private:
     }
     return r;
   }
-  /// What keeps numbers that count such numbers.
+  /// Folds operations that are linear in arithmetic sequences.
   constexpr counted_number linear(node const& n, element type) const {
     counted_number const& x = of_[operand(n)];
     if (n.op == info_of<op::convert>())
@@ -158,8 +159,8 @@ private:
     r.value = n.op->evaluate(values);
     return r;
   }
-  /// Where an axis of the operand is in the result (-1 if it had one position and is gone), and which positions along it are
-  /// kept; false where that is not known.
+  /// Finds the position of an operand's axis in the result (-1 if it had size 1 and was dropped), and which
+  /// positions along it are kept; false if unknown.
   constexpr bool move(node const& n, int& axis, std::int64_t& start, std::int64_t& step) const {
     dimensions const &from = dims(operand(n)), &to = dims(result(n));
     std::int64_t const* const at = g_.numbers.data() + n.attribute;
@@ -172,7 +173,7 @@ private:
       for (int k = 0; k < to.rank; ++k)
         if (at[k] == before) axis = k;
       return true;
-    case operation_kind::reshape: { // where axes of size 1 come or go
+    case operation_kind::reshape: { // adds or drops axes of size 1
       int k = 0, found = -1;
       if (from.size[before] == 1) return axis = -1, true;
       for (int old = 0; old < from.rank; ++old) {
@@ -224,7 +225,7 @@ private:
   }
 };
 
-/// What nodes without operands made of `wanted`.
+/// The value of `wanted`, which nodes without operands compute.
 constexpr counted_number detached_value(builder const& b, symbol wanted) { return detached_values(b)[wanted]; }
 
 } // namespace cotangent::detail

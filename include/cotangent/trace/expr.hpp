@@ -19,8 +19,8 @@ namespace cotangent {
 
 namespace detail {
 
-// These stand in exception specifications, which compilers look at where a function is used, not when its body is made:
-// so what they say is said close to the user's line.
+// These are called in exception specifications, which compilers check at the call, not when they instantiate
+// the body: the errors appear close to the user's line.
 template <class L, class T> constexpr bool literal_meets() {
   if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>)
     refusals::fractional_literal::report<L, T>();
@@ -30,30 +30,31 @@ template <class L, class T> constexpr bool literal_meets() {
 template <class T> struct index_list;
 struct place_on_axis;
 
-/// The number of axes: `x.rank`, and `x.rank()` as of expressions whose rank is not in their type.
+/// The number of axes, as `x.rank` and as `x.rank()`, like that of expressions whose rank is not in their
+/// type.
 struct number_of_axes {
   int number;
   constexpr operator int() const noexcept { return number; }
   constexpr int operator()() const noexcept { return number; }
 };
 
-/// The variable that an indexed read came from, for an assignment to the read. It lives until the end of the expression
-/// in which the index stands.
+/// The variable of an indexed read, for an assignment to the read. It lives until the end of the full
+/// expression.
 struct origin {
   detail::standing* variable;
-  element type; // of `variable`, as `extents`
+  element type; // of `variable`, like `extents`
   shape const* extents;
   place_on_axis const* places;
   int count;
   std::int64_t at[4];
-  bool is_temporary;   // `variable` is itself an indexed read,
-  origin const* outer; // which came from here; null where it is another temporary
+  bool is_temporary;   // `variable` is itself an indexed read, ...
+  origin const* outer; // ... which came from here; null if it is another temporary
   std::source_location where;
 
   constexpr origin() {} // the read fills it
 };
 
-/// An index in brackets, which have no room for default arguments.
+/// An index in brackets, which cannot have default arguments.
 struct subscript : origin {
   std::int64_t index;
   std::source_location here;
@@ -70,13 +71,13 @@ template <class X, brace_sizes... Size, class... Row> constexpr X braced(Row con
 // In trace/assignment.hpp.
 template <class Part, class Y> constexpr auto assign_part(Part const& part, origin const* from, Y const& y);
 
-/// What follows an expression that was to be printed.
+/// Accepts everything after a refused `out << expression`.
 template <class Stream> struct silent_stream {
   template <class Any> constexpr silent_stream operator<<(Any const&) const { return *this; }
   constexpr silent_stream operator<<(Stream& (*)(Stream&)) const { return *this; }
 };
 
-// Not constexpr: the compiler shows its name where a value without operands is asked for an extent that it has not.
+// Not constexpr: compilers print its name if a detached value is asked for a symbolic extent.
 inline void an_extent_must_be_a_number() {}
 
 template <class X>
@@ -92,8 +93,8 @@ template <class X> struct row_iterator {
 
 } // namespace detail
 
-/// What stands where an expression would, after a refusal: it takes part in everything and says nothing, so that one
-/// mistake makes one error.
+/// The result of a refused expression: it converts to everything and is never refused again, so that one
+/// mistake yields one error.
 class refused {
 public:
   constexpr refused() = default;
@@ -150,7 +151,7 @@ public:
 
 } // namespace cotangent
 
-// Where nothing is known of a result, it decomposes into two: the most usual number.
+// A refused result decomposes into two parts, the most common number.
 template <> struct std::tuple_size<cotangent::refused> : std::integral_constant<std::size_t, 2> {};
 template <std::size_t I> struct std::tuple_element<I, cotangent::refused> {
   using type = cotangent::refused;
@@ -158,21 +159,23 @@ template <std::size_t I> struct std::tuple_element<I, cotangent::refused> {
 
 namespace cotangent {
 
-/// A value in a graph under construction: what the functions and operators of this library take and return.
+/// A value in a graph under construction: the argument and result type of the library's functions and
+/// operators.
 ///
-/// Its type says what the compiler checks, the element and the extents; its value where it stands in the graph. It is
-/// copied and assigned like a number: a copy is a new name for the same node. An expression made without operands
-/// (`ct::expr<double> s = 0.0`, `ct::zeros<3>()`) is detached and joins the graph where it first meets one.
+/// Its type has what the compiler checks: element and extents. Its value is a node of the graph. It is copied
+/// and assigned like a number: a copy is another name for the same node. An expression without operands
+/// (`ct::expr<double> s = 0.0`, `ct::zeros<3>()`) is detached: it joins the graph of the first operand it
+/// meets.
 ///
-/// An assignment to an indexed read, `x(i) = v`, gives the variable x a new node with v in place of the part. Copies that
-/// were made before keep their value, and a copy of a read forgets where it came from.
+/// An assignment to an indexed read, `x(i) = v`, assigns to the variable x a new node that has v in place of
+/// the part. Earlier copies of x keep their value, and a copy of a read is no longer connected to x.
 ///
-/// Refuses: to be asked for its value (`if (x > 0)`); another element type without `ct::convert`; an assignment to any
+/// Refuses: conversion to bool (`if (x > 0)`); another element type without `ct::convert`; assignment to any
 /// other temporary.
 template <class T, extent... E> class expr : public detail::operators<expr<T, E...>> {
   static_assert(detail::refuse_malformed<T, E...>());
   detail::standing at_;
-  detail::origin const* from_ = nullptr; // of an indexed read, until it is copied
+  detail::origin const* from_ = nullptr; // of an indexed read; not copied
 
 public:
   using value_type = T;
@@ -184,7 +187,7 @@ public:
   template <detail::literal L>
     requires(sizeof...(E) == 0)
   constexpr expr(L value) noexcept(detail::literal_meets<L, T>()) : at_(detail::standing_of<T>(value)) {}
-  /// Braces, where the extents are numbers: an expression or a literal for each element.
+  /// Elements in braces, if the extents are numbers: an expression or a literal for each element.
   template <class... Value>
     requires(detail::takes_braces<1, E...> && sizeof...(Value) != 0 &&
              (std::is_convertible_v<Value, expr<T>> && ...) && !(std::is_same_v<Value, expr> || ...))
@@ -199,7 +202,7 @@ public:
   constexpr explicit(sizeof...(Second) == 1) expr(expr<T> const (&... row)[Second][Third])
       : expr(detail::braced<expr, detail::brace_sizes{{sizeof...(Second), Second, Third}}...>(row...)) {}
 
-  /// What a tracer makes.
+  /// Created by tracers.
   constexpr expr(builder& b, symbol id) : at_{&b, id} {}
   constexpr explicit expr(detail::standing const& s, detail::origin const* from = nullptr) : at_(s), from_(from) {}
   constexpr expr(expr const& y) : at_(y.at_) {}
@@ -208,7 +211,7 @@ public:
     at_ = y.at_;
     return *this;
   }
-  /// Refuses: expressions of another shape or element, since a name keeps its type.
+  /// Refuses: expressions of another shape or element, since a variable keeps its type.
   template <class Y>
     requires(detail::is_expr<Y> && !std::is_same_v<Y, expr>)
   constexpr auto& operator=(Y const&) & {
@@ -217,20 +220,20 @@ public:
     else static_assert(refusals::elements_differ::report<T, typename Y::value_type>());
     return *this;
   }
-  /// To a part: `x(i) = y`, where y has the shape of the part or broadcasts to it.
+  /// Assigns to a part: `x(i) = y`, where y has the shape of the part or broadcasts to it.
   constexpr expr operator=(expr const& y) && { return detail::assign_part(*this, from_, y); }
   template <class Y>
     requires(!std::is_same_v<Y, expr>)
-  constexpr auto operator=(Y const& y) && { // deduced: then errors name the line of the user
+  constexpr auto operator=(Y const& y) && { // deduced, so that errors name the user's line
     return detail::assign_part(*this, from_, y);
   }
 
-  /// The number of elements, a constant. Refuses: an extent that has a name.
+  /// The number of elements, a constant. Refuses: a named extent.
   static constexpr auto size() noexcept {
     if constexpr (!(E.is_number() && ...)) static_assert(refusals::extent_of_name::report<expr>());
     return (std::int64_t{1} * ... * E.number);
   }
-  /// The extent of an axis, a constant; a negative axis counts from the last. Refuses the same.
+  /// The extent of an axis, a constant; a negative axis counts from the last. Refuses: a named extent.
   constexpr auto extent(int axis) const {
     int const k = axis < 0 ? axis + rank : axis;
     if constexpr (!(E.is_number() || ...)) static_assert(refusals::extent_of_name::report<expr>());
@@ -243,7 +246,7 @@ public:
   }
 
   constexpr detail::standing const& standing() const noexcept { return at_; }
-  /// The symbol in `b`: a detached value joins it.
+  /// The symbol in `b`; a detached value is added to it.
   constexpr symbol attach(builder& b) const {
     if (at_.b != nullptr) return at_.id;
     dimensions d;
@@ -251,8 +254,8 @@ public:
     return detail::attach(at_, b, type, b.shape(d));
   }
 
-  /// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>`
-  /// keeps a part. Axes that are left out are kept. Negative integers count from the end.
+  /// Elements, rows and windows. An integer selects a position and drops the axis; `ct::all` keeps the axis;
+  /// `ct::range<0, 8, 2>` keeps a part of it. Omitted axes are kept. Negative integers count from the end.
   template <class A>
   constexpr auto operator()(A a, std::source_location where = std::source_location::current(), detail::origin&& from = detail::origin()) & {
     return detail::index_list<expr>::part(where, *this, at_, nullptr, from, false, a);
@@ -301,7 +304,7 @@ public:
   constexpr auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const& {
     return detail::index_list<expr>::take(where, *this, a, b, c, d);
   }
-  /// The same for one index: `x[i]`.
+  /// One index in brackets: `x[i]`.
   constexpr auto operator[](detail::subscript&& i) & {
     return detail::index_list<expr>::part(i.here, *this, at_, nullptr, i, false, i.index);
   }
@@ -317,7 +320,7 @@ public:
     return detail::index_list<expr>::take(detail::place_of(*this), *this, a);
   }
 
-  /// The rows (or elements), in order, where their number is known: `for (auto row : x)`.
+  /// The rows (or elements), in order, if their number is a constant: `for (auto row : x)`.
   constexpr auto begin() const
     requires detail::has_rows<expr>
   {

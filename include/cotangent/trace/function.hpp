@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
-// Functions that come from functions. Called with tensors they run, called with expressions they trace into the graph
-// that these belong to; so they can be applied to each other, and used inside functions.
+// Transformations: functions that return functions. Called with tensors the results run; called with
+// expressions they are traced into the graph of these. They compose, and can be used inside traced functions.
 
 namespace cotangent {
 inline namespace COTANGENT_ABI {
@@ -23,7 +23,7 @@ inline namespace COTANGENT_ABI {
 template <class F, class... Args> struct stages;
 template <class Failure, unsigned Line> constexpr void line_of_your_source();
 
-/// An argument of a traced call: expressions as they are, literals as expressions.
+/// An argument of a traced call: expressions unchanged, literals as expressions.
 template <class A> constexpr auto as_traced(A const& a) {
   if constexpr (element_type<A>) return expr<A>(a);
   else return a;
@@ -31,10 +31,10 @@ template <class A> constexpr auto as_traced(A const& a) {
 template <class A> using traced_argument = decltype(as_traced(std::declval<A const&>()));
 template <class A> inline constexpr bool is_traceable = holds_expressions<A> || element_type<A>;
 
-/// The graph that expressions belong to.
+/// The graph of the expressions found.
 struct found_builder {
   builder* b = nullptr;
-  symbol without = standing::broken; // what stands for results where there is none
+  symbol without = standing::broken; // the symbol of results if there is no graph
   template <class X> constexpr void operator()(X const& x) {
     if constexpr (is_expr<X>) {
       if (b == nullptr) b = x.standing().b;
@@ -43,21 +43,22 @@ struct found_builder {
   }
 };
 
-// Without exceptions there is no checked call, but in a constant evaluation nothing can fail that is not said at once.
+// Without exceptions there is no checked call at run time; in a constant evaluation every failure is a
+// compile error.
 #if COTANGENT_EXCEPTIONS
 #  define COTANGENT_CHECKED_CALL constexpr
 #else
 #  define COTANGENT_CHECKED_CALL consteval
 #endif
 
-/// The call operators of a transformation. `Self` has `function`, the user's, and `trace<Result>(expressions...)`;
-/// `refuses<Result, Args...>()`, whether it cannot transform, and `report<Result, Args...>()`, which says why;
-/// `refused_result<Result, Args...>`, what it returns then, and `refused_expressions<Result>`, the same inside a traced
-/// function, each with as many parts as there would be; `Result` is `refused` where it was not asked for. (All
-/// is asked here, close to the user's call, so that errors have little above them.) Where `function` is `Self`, the whole
-/// is traced, and `trace(expressions...)` asks.
+/// The call operators of a transformation `Self`, which defines `function`, the user's function, and
+/// `trace<Result>(expressions...)`. `refuses<Result, Args...>()` tells whether it cannot transform;
+/// `report<Result, Args...>()` says why. It then returns `refused_result<Result, Args...>`, or inside a
+/// traced function `refused_expressions<Result>`, with as many parts as a result; `Result` is `refused` if it
+/// is unknown. (All tests are here, close to the user's call, so that errors are short.) If `function` is
+/// `Self`, the whole transformation is traced, and `trace(expressions...)` makes the tests.
 template <class Self> class transformation {
-  // After the user's function gave a `Result`.
+  // Runs, given the `Result` of the user's function.
   template <class Result, class... Args> static COTANGENT_CHECKED_CALL auto run(Args const&... args) {
     constexpr unfit why = unfit_result<typename Self::function, Result, sizeof...(Args)>();
     if constexpr (why != unfit::none) {
@@ -80,7 +81,8 @@ template <class Self> class transformation {
   }
 
 public:
-  /// Whether arguments are expressions of a graph that is made at run time, and this is done to functions of them.
+  /// True if arguments are expressions of a run-time graph, and the transformation applies to functions of
+  /// them.
   template <class... Args> static constexpr bool is_open = false;
 
   template <class... Args>
@@ -94,8 +96,7 @@ public:
     } else if constexpr ((has_anonymous<Args> || ...))
       return run_numbered(std::index_sequence_for<Args...>{}, args...);
     else {
-      // Here the body of the user's function is instantiated, close to the call, so that its errors have little above
-      // them.
+      // Instantiates the body of the user's function close to the call, so that its errors are short.
       using result =
           decltype(std::declval<callable_with<F, Args...> const&>()(std::declval<expr_tree<Args, 0> const&>()...));
       return run<result>(args...);
@@ -129,7 +130,7 @@ public:
   }
 };
 
-/// What takes, returns and refuses as the function does that it is made of.
+/// The base of transformations with the same arguments, results and refusals as their function.
 template <class Self, class F> struct like_function : transformation<Self> {
   using function = F;
   [[no_unique_address]] F f;
@@ -148,7 +149,7 @@ template <class F> struct compiled_function : like_function<compiled_function<F>
   using like_function<compiled_function, F>::like_function;
 };
 
-/// The same without any rewriting of its graph; inside a traced function, of its nodes.
+/// The function without rewrites of its graph; inside a traced function, of its nodes.
 template <class F> struct exact_function : like_function<exact_function<F>, F> {
   using like_function<exact_function, F>::like_function;
 
@@ -168,15 +169,16 @@ template <class F> struct exact_function : like_function<exact_function<F>, F> {
 
 inline namespace COTANGENT_ABI {
 
-/// The function as a program: called with tensors, arrays, vectors, numbers, or trees of them it runs what the compiler
-/// made of it, and returns what it returns.
+/// Compiles a function: called with tensors, arrays, vectors, numbers, or trees of them it runs as a static
+/// program.
 ///
-/// Refuses: captures that are used; arguments that are no such trees; everything the operations inside refuse.
-/// Throws: `shape_error` where one named extent is bound to two sizes.
+/// Refuses: captures that are used; arguments that are not such trees; everything that the operations inside
+/// refuse.
+/// Throws: `shape_error` if one named extent is bound to two sizes.
 template <class F> constexpr auto compiled(F f) { return detail::compiled_function<F>(f); }
 
-/// The same, but no rewrite of `simplify` changes its rounding: only what keeps every bit is done. Inside another traced
-/// function this holds for what it computes, and for its adjoint.
+/// Like `compiled`, but `simplify` changes no rounding: only rewrites that keep every bit apply. Inside
+/// another traced function this holds for its nodes and for their adjoints.
 template <class F> constexpr auto exact(F f) { return detail::exact_function<F>(f); }
 
 } // namespace COTANGENT_ABI

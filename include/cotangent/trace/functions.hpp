@@ -6,8 +6,8 @@
 
 #include <source_location>
 
-// Elementwise functions of expressions. Operands of different shapes are broadcast; a literal takes the element type of
-// the expression it meets. What each computes, and its adjoint, stands with its operation in ops/.
+// Elementwise functions of expressions. Operands of different shapes broadcast; a literal takes the element
+// type of the other operand. Values and adjoints are documented with the operations in ops/.
 
 namespace cotangent {
 
@@ -106,7 +106,8 @@ template <element To> struct convert_fn {
 };
 } // namespace detail
 
-/// `a` where the condition holds, else `b`; both are computed. Literals take the element type of the other operand.
+/// `a` where the condition is true, else `b`; both are computed. Literals take the element type of the other
+/// operand.
 template <detail::operand C, detail::operand A, detail::operand B>
 constexpr auto select(C const& condition, A const& a, B const& b,
                       std::source_location where = std::source_location::current()) {
@@ -120,7 +121,7 @@ constexpr auto select(C const& condition, A const& a, B const& b,
   }
 }
 
-/// The same numbers as another element type, as `static_cast` would give them.
+/// Converts the element type, as `static_cast` does.
 template <class T, detail::operand X>
 constexpr auto convert(X const& x, std::source_location where = std::source_location::current()) {
   if constexpr (!element_type<T>) {
@@ -130,7 +131,7 @@ constexpr auto convert(X const& x, std::source_location where = std::source_loca
   else return detail::lift(where, detail::convert_fn<element_of<T>>{}, x);
 }
 
-/// `x` itself, but no gradient goes through it.
+/// `x`, treated as a constant by differentiation.
 template <detail::operand X>
 constexpr auto stop_gradient(X const& x, std::source_location where = std::source_location::current()) {
   if constexpr (detail::literal<X>) return x;
@@ -139,15 +140,15 @@ constexpr auto stop_gradient(X const& x, std::source_location where = std::sourc
 
 namespace extend {
 
-/// An elementwise operation of yours, on expressions: `ct::extend::apply<softsign>(where, x)`.
+/// A user-defined elementwise operation on expressions: `ct::extend::apply<softsign>(where, x)`.
 template <class Op, detail::operand... X> constexpr auto apply(std::source_location where, X const&... x) {
   if constexpr (sizeof...(X) == 1) return detail::unary<Op>(where, x...);
   else if constexpr (sizeof...(X) == 2) return detail::binary<Op>(where, x...);
   else return detail::lift(where, detail::apply_fn<Op>{}, x...);
 }
 
-/// A function over terms of yours, on expressions. `Fn` can be made without arguments and gives for operands of equal
-/// elements and shapes results of equal element and shape.
+/// A user-defined function over terms, on expressions. `Fn` is default constructible; its result's element
+/// and shape must depend only on those of the operands.
 template <class Fn, detail::operand... X> constexpr auto lift(std::source_location where, Fn const& fn,
                                                               X const&... x) {
   return detail::lift(where, fn, x...);

@@ -20,7 +20,7 @@ template <int I, class... Args> consteval auto find_argument() {
 }
 template <int I, class... Args> using argument_at = typename decltype(find_argument<I, Args...>())::type;
 
-/// The first element type in a tree that is no floating one, or void.
+/// The first element type in a tree that is not floating, or void.
 template <class A> struct integer_in {
   using type = void;
 };
@@ -44,7 +44,7 @@ struct integer_in<A> {
   using type = unless_floating<typename memory_traits<A>::element>;
 };
 
-/// One gradient as it is, several as a tuple.
+/// One gradient alone, several as a tuple.
 template <class... G> struct packed {
   using type = std::tuple<G...>;
 };
@@ -52,7 +52,7 @@ template <class G> struct packed<G> {
   using type = G;
 };
 template <int> using refused_part = refused;
-/// With the value, if asked for.
+/// Paired with the value if requested.
 template <bool WithValue, class V, class G> struct paired {
   using type = G;
 };
@@ -60,14 +60,14 @@ template <class V, class G> struct paired<true, V, G> {
   using type = std::pair<V, G>;
 };
 
-/// Gives each differentiated argument names of its own: what the function captured does not count.
+/// Gives each differentiated argument a new symbol: derivatives ignore other uses of the same expression.
 struct renamed_leaves {
   builder& b;
   array<symbol> ids{};
   template <class X> constexpr void operator()(X& x) {
     if constexpr (is_expr<X>) {
       symbol const from = x.attach(b);
-      std::int64_t const unique = b.get().nodes.size(); // never merged with another renaming
+      std::int64_t const unique = b.get().nodes.size(); // never merges with another renaming
       x = X(b, b.push(info_of<op::identity>(), &from, 1, &unique, 1, b.place));
       ids.push(x.standing().id);
     }
@@ -119,7 +119,7 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
     return bad;
   }
 
-  // (What is no tree has itself for a gradient then, so that its members can be named.)
+  // (The gradient of a type that is not a tree is the type itself, so that errors do not hide its members.)
   template <class A> using refused_gradient =
       std::conditional_t<is_argument<A>() || !std::is_default_constructible_v<A>, gradient_tree<A, 0>, A>;
   template <class Result, class... Args>
@@ -127,7 +127,7 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
       typename paired<WithValue, refused_tree<Result, tensor>,
                       typename packed<refused_gradient<argument_at<I, Args...>>...>::type>::type;
 
-  // The same inside a traced function, where what follows must be silent too.
+  // Inside a traced function, where later operations must be silent too.
   template <class Result>
   using refused_expressions =
       typename paired<WithValue, refused_tree<Result, expr>, typename packed<refused_part<I>...>::type>::type;
@@ -172,13 +172,13 @@ template <bool WithValue, int... I, class F> constexpr auto gradient_of(F const&
 
 inline namespace COTANGENT_ABI {
 
-/// The gradient of a function that returns a scalar, with respect to the arguments at positions I (0 if left out): for
-/// one position a tree like that argument, for several a `std::tuple`.
+/// The gradient of a function that returns a scalar, with respect to the arguments at positions I (0 if
+/// omitted): for one position a tree like that argument, for several a `std::tuple`.
 ///
-/// Refuses: a position that no argument has; arguments of integers; an output that is no scalar.
+/// Refuses: a position without an argument; integer arguments; an output that is not a scalar.
 template <int... I, class F> constexpr auto grad(F f) { return detail::gradient_of<false, I...>(f); }
 
-/// The same together with the value, as a pair: `auto [loss, gradient] = ct::value_and_grad(f)(parameters, x);`
+/// Value and gradient as a pair: `auto [loss, gradient] = ct::value_and_grad(f)(parameters, x);`
 template <int... I, class F> constexpr auto value_and_grad(F f) { return detail::gradient_of<true, I...>(f); }
 
 } // namespace COTANGENT_ABI

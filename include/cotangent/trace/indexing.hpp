@@ -15,12 +15,12 @@
 namespace cotangent {
 
 struct all_t {};
-/// Keeps an axis as it is.
+/// Keeps an axis.
 inline constexpr all_t all{};
 
 template <std::int64_t Start, std::int64_t Stop, std::int64_t Step = 1> struct range_t {};
-/// Keeps the positions Start, Start + Step, ... below Stop. Negative bounds count from the end of the axis, also where its
-/// extent has a name: `ct::range<0, -1>` is all but the last.
+/// Keeps the positions Start, Start + Step, ... below Stop. Negative bounds count from the end of the axis,
+/// also if its extent has a name: `ct::range<0, -1>` is all but the last.
 template <std::int64_t Start, std::int64_t Stop = end, std::int64_t Step = 1>
 inline constexpr range_t<Start, Stop, Step> range{};
 
@@ -42,7 +42,8 @@ template <std::int64_t Start, std::int64_t Stop,
 
 template <class... Index> inline constexpr place_on_axis places_of[]{place_traits<Index>::place...};
 
-/// Integers are values, so what they refuse is known only when the function is traced; all else is refused by type.
+/// Integers are values, so they are checked only when the function is traced; all other indices are checked
+/// by type.
 template <class... Index> struct take_fn {
   std::int64_t at[sizeof...(Index)]{};
   bool on_trial = true;
@@ -67,7 +68,7 @@ template <class X> struct index_list {
       refusals::number_of_places::report<extent::of(sizeof...(Index)), extent::of(X::rank)>();
       return refused{};
     } else {
-      // as `lift`, but with less between an error and the line that made it
+      // As in `lift`, but with fewer frames between an error and the user's line.
       using trial = inferred<take_fn<Index...>, X>;
       if constexpr (trial::refuses) {
         static_assert(refusal_behind<trial::value.why>::template report<trial::value.left, trial::value.right>());
@@ -79,7 +80,7 @@ template <class X> struct index_list {
     }
   }
 
-  /// The same for an assignment: `from` notes where the part came from, `x`, which stands at `variable`.
+  /// Reads a part for an assignment: `from` records that it was read from `x`, which is at `variable`.
   template <class... Index>
   static constexpr auto part(std::source_location where, X const& x, standing& variable, origin const* outer,
                              origin& from, bool is_temporary, Index const&... index) {

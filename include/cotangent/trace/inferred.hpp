@@ -11,7 +11,7 @@
 
 namespace cotangent::detail {
 
-/// What a function over terms makes of operands of these types, or why it makes nothing.
+/// The result type of a function over terms for operands of these types, or the reason that there is none.
 struct inference_result {
   element type = element::float64;
   shape extents{};
@@ -36,7 +36,7 @@ template <class Fn, class... X> constexpr inference_result infer() {
   return r;
 }
 
-// ---- from the record of a refusal to its static_assert
+// ---- from a recorded refusal to its static_assert
 
 template <class... X> struct first_of;
 template <class First, class... Rest> struct first_of<First, Rest...> {
@@ -58,7 +58,7 @@ struct element_named<X> {
   using type = typename X::value_type;
 };
 
-/// The element of the first operand for which `Bad` holds; of the last if for none.
+/// The element of the first operand for which `Bad` is true; else that of the last.
 template <bool (*Bad)(element), class First, class... Rest> consteval auto element_where() {
   if constexpr (sizeof...(Rest) == 0 || Bad(First::type))
     return std::type_identity<typename First::value_type>{};
@@ -90,13 +90,13 @@ template <class... X> struct sides<refusals::index_not_integer, X...> {
   using right = refusals::wanted;
 };
 
-/// How a refusal is to be said. (Naming a report does not make it.)
+/// True for refusals that report extents. (Naming `report` does not instantiate it.)
 template <class Refusal>
 concept says_extents = requires { &Refusal::template report<extent{}, extent{}>; };
 
 template <refusal const* Why> using refusal_behind = typename decltype(described_at(behind<Why>{}))::type;
 
-/// Why a trial failed: where sizes without a name are at fault, that.
+/// The reason that a trial failed; if anonymous sizes caused it, that reason.
 template <class Trial> using reason_of =
     std::conditional_t<Trial::value.left.is_anonymous() || Trial::value.right.is_anonymous(),
                        refusals::size_without_name, refusal_behind<Trial::value.why>>;
@@ -106,7 +106,7 @@ template <inference_result const& R, std::size_t... I> struct expr_of<R, std::in
   using type = expr<element_t<R.type>, R.extents.extents[I]...>;
 };
 
-/// The type of Fn(X...): an expression, or `refused`, and then what has to be said.
+/// The type of Fn(X...): an expression, or `refused` with the reason.
 template <class Fn, class... X> struct inferred {
   static constexpr inference_result value = infer<Fn, X...>();
   static consteval auto find() {

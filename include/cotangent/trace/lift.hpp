@@ -10,8 +10,8 @@
 #include <source_location>
 #include <type_traits>
 
-// How functions over terms, which know elements and shapes when they run, become functions over expressions, which know
-// them in their type: once for all of them.
+// Lifts functions over terms, which know elements and shapes at run time, to functions over expressions,
+// which have them in their types.
 
 namespace cotangent::detail {
 
@@ -21,21 +21,21 @@ concept plain_memory = requires {
   A::extents;
   A::is_static;
 } && !is_expr<A>;
-/// What the functions of this library can be asked about; everything that is no expression is refused in words.
+/// Operands of the library's functions; those that are not expressions are refused in words.
 template <class A>
 concept operand = is_expr<A> || std::is_same_v<A, refused> || literal<A> || plain_memory<A> || open_expr<A>;
 
 template <class A>
 concept operand_of_expr = is_expr<A> || literal<A> || open_expr<A>;
 
-/// The first of these that is known only while the program runs: it decides.
+/// The first operand of a run-time graph: its type decides.
 template <class... A> struct open_among;
 template <class First, class... Rest> struct open_among<First, Rest...> : open_among<Rest...> {};
 template <open_expr First, class... Rest> struct open_among<First, Rest...> {
   using type = First;
 };
 
-/// The element type that literals take among these operands.
+/// The element type of literals among these operands.
 template <class First, class... Rest> consteval auto element_among() {
   if constexpr (is_expr<First> || open_expr<First>) return std::type_identity<typename First::value_type>{};
   else if constexpr (sizeof...(Rest) != 0 && ((is_expr<Rest> || open_expr<Rest>) || ...))
@@ -46,10 +46,10 @@ template <class First, class... Rest> consteval auto element_among() {
   else return std::type_identity<std::int32_t>{};
 }
 
-/// Whether there is an expression, and nothing that cannot meet one.
+/// True if one operand is an expression, and all others can be combined with it.
 template <class... A> inline constexpr bool are_operands = (is_expr<A> || ...) && (operand_of_expr<A> && ...);
 
-/// Why not. What was said before is said no more.
+/// The reason if not; nothing is reported twice.
 struct said_before {
   template <class... Any> static constexpr bool report() noexcept { return true; }
 };
@@ -58,7 +58,7 @@ template <class... A> using unlike_operands =
                        std::conditional_t<((is_expr<A> || open_expr<A>) || ...),
                                           refusals::tensor_meets_expression, refusals::plain_operands>>;
 
-/// An expression as it is; a literal as a detached expression of element T.
+/// An expression unchanged; a literal as a detached expression of element T.
 template <class T, class A> constexpr auto as_expr(A const& a) {
   if constexpr (is_expr<A> || open_expr<A>) return a;
   else {
@@ -74,8 +74,7 @@ template <class... X> constexpr builder* builder_of(X const&... x) {
   return b;
 }
 
-/// The value of a symbol that nodes without operands made: known where all elements are one number, count, or are chosen by
-/// position.
+/// The value of a symbol computed by nodes without operands, if it is constant-folded (see detached.hpp).
 constexpr standing detached_standing(builder const& b, symbol y, std::source_location where) {
   counted_number const n = b.failed().why == nullptr ? detail::detached_value(b, y) : counted_number{};
   if (!n.known) return {nullptr, standing::broken, 0, 0, {}, where};
@@ -90,14 +89,15 @@ constexpr Result on_detached(std::source_location where, Fn const& fn, X const&.
   builder b;
   term const y = fn(term{&b, x.attach(b)}...);
   if (((x.standing().id == standing::refused) || ...)) return Result(standing{nullptr, standing::refused});
-  ((where = x.standing().where.line() != 0 ? x.standing().where : where), ...); // what was not known before
+  // the location of an unknown value
+  ((where = x.standing().where.line() != 0 ? x.standing().where : where), ...);
   return Result(detail::detached_standing(b, y.id, where));
 }
 
 template <class Op> struct apply_fn {
   template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
 };
-// Of bools, in the operations that they have.
+// Equality of bools, by logical operations.
 template <> struct apply_fn<op::equal> {
   constexpr term operator()(term a, term b) const {
     if (a.type() != element::boolean || b.type() != element::boolean) return extend::apply<op::equal>(a, b);
@@ -125,8 +125,8 @@ constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x
   return Result(*b, fn(term{b, x.attach(*b)}...).id);
 }
 
-/// `fn` of expressions and literals. The element and the extents of the result come from running it once, for these
-/// types, on a builder for trial.
+/// `fn` of expressions and literals. The element and extents of the result follow from a trial run with these
+/// types, on a temporary builder.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
   if constexpr ((open_expr<A> || ...) && (operand_of_expr<A> && ...))
     return open_among<A...>::type::lift(where, fn, a...);
@@ -145,7 +145,7 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
   } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
 }
 
-// ---- the common cases, whose types need no trial
+// ---- common cases, whose types need no trial
 
 template <class Op, class T> inline constexpr bool keeps_type = requires {
   Op::operands;
@@ -193,7 +193,7 @@ template <class Op, class X> constexpr symbol push_same(builder& b, symbol const
                 b.get().tensors[ids[0]].shape, where);
 }
 
-/// Where in the user's source an expression was made.
+/// The source location of an expression.
 template <class A> constexpr std::source_location place_of(A const& a) {
   builder const* const b = a.standing().b;
   node const* const made = b == nullptr ? nullptr : b->producer(a.standing().id);
@@ -222,7 +222,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     using result = typename elementwise_result<Op, A>::type;
     builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;
     if (g == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, a, b);
-    if (a.standing().b == nullptr || b.standing().b == nullptr) g->place = where; // of the nodes that it becomes
+    if (a.standing().b == nullptr || b.standing().b == nullptr) g->place = where; // the location of its nodes
     symbol const ids[2]{a.attach(*g), b.attach(*g)};
     return result(*g, push_same<Op, A>(*g, ids, where));
   } else if constexpr ((is_expr<A> && literal<B>) || (literal<A> && is_expr<B>)) {
@@ -252,7 +252,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
   } else if constexpr (std::is_floating_point_v<A> && std::is_same_v<A, B>)
     return Op::template apply<A>(a, b);
   else if constexpr (is_expr<A> && is_expr<B>) {
-    // as `lift`, but with less between an error and the line that made it
+    // As in `lift`, but with fewer frames between an error and the user's line.
     using trial = inferred<apply_fn<Op>, A, B>;
     if constexpr (trial::refuses) {
       using why = reason_of<trial>;

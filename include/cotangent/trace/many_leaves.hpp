@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 
-// How a program of many leaves looks at its arguments and results: by loops. (What is unrolled grows with the square of
-// their number, and clang ends at folds over 256.)
+// Checks of arguments and results by loops, for programs with many leaves. (Unrolled checks grow with the
+// square of their number, and clang stops at folds over 256 operands.)
 
 namespace cotangent::detail {
 
-/// Up to so many arguments and results are looked at by code that is unrolled.
+/// The largest number of arguments and results with unrolled checks.
 inline constexpr int unrolled_leaves = 64;
 
 struct leaf_size {
@@ -37,7 +37,7 @@ private:
   }
 };
 
-/// In place and without memory: a run allocates nothing.
+/// In place, so that a run allocates nothing.
 template <class Before> constexpr void heap_sort(int* x, int n, Before before) noexcept {
   auto const sink = [&](int at, int end) {
     for (int child = 2 * at + 1; child < end; at = child, child = 2 * at + 1) {
@@ -57,8 +57,8 @@ template <class Before> constexpr void heap_sort(int* x, int n, Before before) n
   }
 }
 
-/// Does a result lie on another one, or on an argument without leave? `order` has room for as many numbers as there are
-/// results; `may_be(argument, result)` gives leave to those that lie on each other exactly.
+/// True if a result overlaps another result, or an argument without permission. `order` has room for one
+/// number for each result; `may_be(argument, result)` permits exact aliases.
 ///
 /// Cost: n log n.
 template <class MayBe> constexpr bool any_collides(byte_range const* arguments, int argument_count,
@@ -73,7 +73,7 @@ template <class MayBe> constexpr bool any_collides(byte_range const* arguments, 
   for (int j = 0; j < argument_count; ++j) {
     byte_range const& a = arguments[j];
     if (a.bytes <= 0) continue;
-    int low = 0, high = n; // the first result that ends behind where the argument begins
+    int low = 0, high = n; // the first result that ends behind the argument's beginning
     while (low < high) {
       int const middle = low + (high - low) / 2;
       byte_range const& r = results[order[middle]];

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-// Workspaces: the caller's, and those of checked calls.
+// Workspaces: those of callers, and those of checked calls.
 
 namespace cotangent::detail {
 
@@ -20,7 +20,7 @@ struct workspace_memory {
   std::size_t bytes = 0;
   static constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
 
-  /// So many bytes, aligned to 64; for sure.
+  /// True if it certainly has `wanted` bytes, aligned to 64.
   bool holds(std::size_t wanted) const noexcept {
     return bytes >= wanted && bytes != unknown && reinterpret_cast<std::uintptr_t>(first) % 64 == 0;
   }
@@ -30,7 +30,7 @@ template <class W>
 concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<std::remove_cv_t<W>, void*> ||
                          std::is_same_v<std::remove_cv_t<W>, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
 
-/// A bare pointer is taken at its word.
+/// A bare pointer has unknown size, and is trusted.
 template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept {
   if constexpr (std::is_same_v<std::remove_cv_t<W>, void*>) return {w, workspace_memory::unknown};
   else if constexpr (std::is_same_v<std::remove_cv_t<W>, std::nullptr_t>) return {};
@@ -38,7 +38,7 @@ template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept 
   else return {w.data(), static_cast<std::size_t>(w.size()) * sizeof(*w.data())};
 }
 
-/// Memory that grows to what the largest call of a thread needed.
+/// Memory that grows to the largest call of a thread.
 class growing_memory {
   void* first_ = nullptr;
   std::size_t bytes_ = 0;
@@ -60,7 +60,7 @@ public:
   }
 };
 
-/// The workspace of the checked calls of a thread, which do not call each other.
+/// The workspace of the checked calls of a thread, which never nest.
 inline growing_memory& memory_of_thread() {
   static thread_local growing_memory memory;
   return memory;

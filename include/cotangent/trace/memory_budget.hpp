@@ -13,8 +13,8 @@ COTANGENT_HEADER_BEGIN
 #include <type_traits>
 #include <utility>
 
-// Programs in a budget of memory. What is kept and what is computed again is chosen by constant evaluations, one for each
-// step of the search, and what was chosen is measured as it is laid out. (Not in cotangent.hpp: who needs them includes this.)
+// Programs within a memory budget. Constant evaluations choose which values are recomputed, one for each step
+// of the search, and the chosen graph is measured after layout. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 namespace detail {
@@ -26,7 +26,7 @@ struct memory_budget_function : like_function<memory_budget_function<F, Bytes>, 
 };
 template <class F, std::int64_t Bytes> struct outermost<memory_budget_function<F, Bytes>> : outermost<F> {};
 
-/// What a search has found: a graph and what it takes, or the least that anything took.
+/// The result of a search: a graph and its workspace bytes, or the least bytes of any graph tried.
 template <class Graph, bool Fits, std::int64_t Bytes> struct budget_found {
   using type = Graph;
   static constexpr bool fits = Fits;
@@ -34,7 +34,7 @@ template <class Graph, bool Fits, std::int64_t Bytes> struct budget_found {
   double again = 0;
 };
 
-/// Moves the limit of the model until what is laid out just fits.
+/// Bisects the limit of the model until the layout just fits.
 template <class Before, std::int64_t Budget> struct budget_search {
   using problem = frozen_problem<Before, any_again>;
   static constexpr auto const& plain = problem::value;
@@ -43,7 +43,7 @@ template <class Before, std::int64_t Budget> struct budget_search {
     return limit < low ? low : limit >= high ? high - 1 : limit;
   }
 
-  /// Models below `Low` have no schedule, and none from `High` on fits.
+  /// Limits below `Low` have no schedule, and none from `High` on fits.
   template <std::int64_t Low, std::int64_t High, std::int64_t Limit, int Left, class Best>
   static consteval auto next(Best best) {
     if constexpr (Left == 0 || Low >= High) return best;
@@ -83,7 +83,7 @@ template <class Before, std::int64_t Budget> struct budget_search {
   static constexpr auto found = find();
 };
 
-/// The graph of a program in a budget; as it is, where that was refused.
+/// The graph of a program within a budget; the original graph after a refusal.
 template <class Before, std::int64_t Budget> struct budgeted_program_graph {
   static consteval auto find() {
     if constexpr (!run::executor<Before>::is_static) {
@@ -124,7 +124,7 @@ struct program<detail::memory_budget_function<F, Bytes>, Args...>
           typename detail::budgeted_program_graph<
               typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::type,
           Args...> {
-  /// What a run takes, by the model that chose what is computed again.
+  /// The predicted cost of a run, by the model that chose the recomputed values.
   static constexpr run_prediction predicted = detail::budgeted_program_graph<
       typename detail::stages<detail::memory_budget_function<F, Bytes>, Args...>::simplified, Bytes>::predicted;
 };
@@ -139,7 +139,7 @@ struct program<detail::exact_function<detail::memory_budget_function<F, Bytes>>,
 /// Values that do not fit are recomputed when they are read, as few as possible, with the same bits. The budget is that of
 /// the outermost function; `ct::program<...>::predicted` says what it costs.
 ///
-/// Refuses: a budget in which nothing fits that was found, with the least that something did; named extents.
+/// Refuses: a budget that no graph found fits, with the least bytes of those found; named extents.
 template <std::int64_t Bytes, class F> constexpr auto memory_budget(F f) {
   return detail::memory_budget_function<F, Bytes>(f);
 }

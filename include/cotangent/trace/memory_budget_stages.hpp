@@ -7,15 +7,15 @@
 
 #include <cstdint>
 
-// What to keep and what to compute again, found by constant evaluations: each takes a part of the work, since compilers bound
-// what one may take.
+// The search for values to recompute, split into constant evaluations, since compilers limit the steps of
+// each.
 
 namespace cotangent::detail {
 inline namespace COTANGENT_ABI {
 
 constexpr bool any_again(node const&) noexcept { return true; }
 
-/// The values of a graph as constants: what may be computed again says `May`.
+/// The values of a graph as constants; `May` selects nodes that may be recomputed.
 template <class Before, bool (*May)(node const&)> struct frozen_problem {
   static constexpr graph_view const& g = Before::view;
   struct found {
@@ -26,11 +26,12 @@ template <class Before, bool (*May)(node const&)> struct frozen_problem {
     pool<std::int32_t, g.node_count> nodes;
     pool<bool, g.node_count> once, stays;
     int values = 0;
-    std::int64_t least = 0, peak = 0; // no schedule takes less; what all values once take
+    // least: the lower bound of any schedule's peak; peak: that without recomputation
+    std::int64_t least = 0, peak = 0;
     double seconds = 0;
   };
   static constexpr found value = [] {
-    memory_values values(g, May); // (of a `const` one clang would ask twice)
+    memory_values values(g, May); // (clang would evaluate a `const` variable twice)
     memory_problem const& p = values.problem;
     found f;
     fill(f.bytes, p.bytes.data(), p.size());
@@ -63,11 +64,11 @@ template <class Before, bool (*May)(node const&)> struct frozen_problem {
   }
 };
 
-/// A schedule as constants.
+/// A schedule as a constant.
 template <class Problem> struct frozen_schedule {
   static constexpr int most_steps = 4 * Problem::value.values + 64;
   pool<std::int32_t, most_steps> steps;
-  int count = 0, copies = 0; // copies: of nodes
+  int count = 0, copies = 0; // copies: of nodes, for recomputation
   std::int64_t peak = -1;
   double again = 0;
 
@@ -85,7 +86,7 @@ template <class Problem> struct frozen_schedule {
   }
 };
 
-/// The exact schedule of a few values.
+/// The exact schedule of a graph with few values.
 template <class Problem, std::int64_t Limit> struct exact_stage {
   struct found {
     bool finished = false;
@@ -102,7 +103,7 @@ template <class Problem, std::int64_t Limit> struct exact_stage {
   }();
 };
 
-/// That of a chain, in as many evaluations as it takes: each goes on where the one before stopped.
+/// The schedule of a chain, in as many evaluations as needed: each continues where the previous one stopped.
 template <class Problem> struct chain_of {
   static constexpr int links = [] {
     memory_chain c(Problem::problem());
@@ -152,14 +153,14 @@ template <class Problem, std::int64_t Limit, int K> struct chain_stage {
     return to;
   }
 };
-/// The stage that is finished; where none is, or nothing was found, its schedule is none.
+/// The schedule of the stage that finished; empty if no stage did, or none was found.
 template <class Problem, std::int64_t Limit, int K = 0> consteval auto const& chain_schedule_of() {
   using stage = chain_stage<Problem, Limit, K>;
   if constexpr (stage::value.finished || K + 1 == most_chain_stages) return stage::value.schedule;
   else return chain_schedule_of<Problem, Limit, K + 1>();
 }
 
-/// That of a greedy rule, or the better one of it and of what another found.
+/// The schedule of a greedy rule, or a better one of another rule.
 template <class Problem, std::int64_t Limit, int Rule> struct rule_stage {
   static constexpr frozen_schedule<Problem> value = [] {
     memory_problem p = Problem::problem();
@@ -171,7 +172,7 @@ template <class Problem, std::int64_t Limit, int Rule> struct rule_stage {
 };
 template <class Problem, std::int64_t Limit, int Rule = 0> consteval auto const& rule_schedule_of() {
   constexpr auto const& here = rule_stage<Problem, Limit, Rule>::value;
-  // (Each rule is one more evaluation: large graphs are given one.)
+  // (Each rule costs one more evaluation: large graphs get a single rule.)
   if constexpr (Rule + 1 == evicting_schedule::rules || Problem::value.values > 64) return here;
   else {
     constexpr auto const& other = rule_schedule_of<Problem, Limit, Rule + 1>();
@@ -195,7 +196,7 @@ template <class Problem, std::int64_t Limit> struct schedule_stage {
   }();
 };
 
-/// The graph that runs in the order of a schedule.
+/// The graph in the order of a schedule.
 template <class Before, class Problem, class Schedule> struct scheduled_stage {
   static constexpr auto const& schedule = Schedule::value;
   static constexpr built make() {
@@ -207,7 +208,7 @@ template <class Before, class Problem, class Schedule> struct scheduled_stage {
   static constexpr capacity room = [] {
     capacity c = capacity::of(Before::view);
     int const more =
-        3 * schedule.copies + 32; // a copy, other views of what it reads, and what it waits behind
+        3 * schedule.copies + 32; // a copy, further views of its operands, and the values it waits for
     c.tensors += more;
     c.nodes += more;
     c.ids += 4 * more;

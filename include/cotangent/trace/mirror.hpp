@@ -13,7 +13,7 @@ COTANGENT_HEADER_BEGIN
 #include <cstdint>
 #include <type_traits>
 
-// Programs that compute again for their gradients what is cheap. (Not in cotangent.hpp: who needs them includes this.)
+// Programs that rematerialize cheap values for their gradients. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 namespace detail {
@@ -26,8 +26,8 @@ struct mirror_function : like_function<mirror_function<F, May>, F> {
 template <class F, bool (*May)(node const&)>
 struct outermost<mirror_function<F, May>> : outermost<F> {};
 
-/// What the rule of mirroring decides, and that without what lowers no peak: the one with the smaller workspace, where that
-/// is less than it was.
+/// Two candidates: all nodes that the mirroring rule selects, and these without nodes that lower no peak.
+/// Takes the one with the smaller workspace, if that is smaller than the original.
 template <class Before, bool (*May)(node const&)> struct mirrored_program_graph {
 private:
   using problem = frozen_problem<Before, May>;
@@ -98,7 +98,7 @@ struct program<detail::mirror_function<F, May>, Args...>
           typename detail::mirrored_program_graph<
               typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::type,
           Args...> {
-  /// What a run takes, by the model that compares what is computed again.
+  /// The predicted cost of a run, by the model that compares candidates.
   static constexpr run_prediction predicted = detail::mirrored_program_graph<
       typename detail::stages<detail::mirror_function<F, May>, Args...>::simplified, May>::predicted;
 };
@@ -109,14 +109,19 @@ template <class F, bool (*May)(node const&), class... Args>
 struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
     : program<detail::mirror_function<detail::exact_function<F>, May>, Args...> {};
 
-/// The function as a program whose gradients compute again what is cheap, where that makes its workspace smaller:
-/// `ct::mirror<>(ct::value_and_grad(loss))`. `May(node)` says which operations may be computed again, and the rule of
-/// mirroring which of those are, with the same bits. The predicate is that of the outermost function;
-/// `ct::program<...>::predicted` says what it costs.
+/// The function as a program whose gradients rematerialize cheap values, if that makes its workspace smaller:
+/// `ct::mirror<>(ct::value_and_grad(loss))`. `May(node)` selects the operations that may be rematerialized,
+/// and the mirroring rule which of them are, with the same bits. The predicate is that of the outermost
+/// function; `ct::program<...>::predicted` is its cost.
 ///
 /// Refuses: named extents.
+<<<<<<< /tmp/tmpbw0q6em7/c
 /// Source: the rule is that of MXNet's gradient pass.
 /// Checked: tests/runtime/memory_budget.cpp.
+=======
+/// Source: the rule of MXNet's gradient pass.
+/// Checked: tests/runtime/fit.cpp.
+>>>>>>> /tmp/tmpbw0q6em7/n
 template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
   return detail::mirror_function<F, May>(f);
 }

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <source_location>
 
-// Functions that move elements or choose among them, and products of matrices.
+// Functions that move or select elements, and matrix products.
 
 namespace cotangent {
 
 namespace detail {
 
-/// `none`, and a failure in the builder, where these are too many axes.
+/// The index of a shape; `none`, and a failure in the builder, if there are too many axes.
 template <extent... E> constexpr std::int32_t shape_in(builder& b) {
   if constexpr (sizeof...(E) > max_rank)
     return b.refuse<refusals::rank_too_large>(sizeof...(E), max_rank, b.place), none;
@@ -140,12 +140,12 @@ struct dot_fn {
 
 } // namespace detail
 
-/// `x` repeated to these extents, aligned at the last axis.
+/// Broadcasts `x` to these extents, aligned at the last axis.
 template <extent... E, detail::operand X>
 constexpr auto broadcast_to(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::broadcast_to_fn<E...>{}, x);
 }
-/// The same elements in the same order, row by row, under other extents.
+/// The same elements in row-major order, with other extents.
 template <extent... E, detail::operand X>
 constexpr auto reshape(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::reshape_fn<E...>{}, x);
@@ -166,7 +166,7 @@ constexpr auto permute(X const& x, std::source_location where = std::source_loca
   return detail::lift(where, detail::permute_fn<Axis...>{}, x);
 }
 
-/// The operands one after the other along an axis.
+/// Concatenates the operands along an axis.
 template <int Axis, detail::operand A>
 constexpr auto concatenate(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a);
@@ -181,14 +181,14 @@ constexpr auto concatenate(A const& a, B const& b, C const& c,
                            std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b, c);
 }
-// A place in the source cannot follow a pack.
+// A source location cannot follow a pack.
 template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
           detail::operand... X>
 constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
 }
 
-/// The operands, of one shape, one after the other along a new axis.
+/// Stacks operands of one shape along a new axis.
 template <int Axis, detail::operand A>
 constexpr auto stack(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::stack_fn<Axis>{}, a);
@@ -208,19 +208,20 @@ constexpr auto stack(A const& a, B const& b, C const& c, D const& d, X const&...
   return detail::lift({}, detail::stack_fn<Axis>{}, a, b, c, d, x...);
 }
 
-/// Rows of `x` chosen by integers: result row i is row `indices[i]`. Indices out of range are clamped and reported.
+/// Rows of `x` selected by integers: row i of the result is row `indices[i]`. Indices out of range are
+/// clamped and reported.
 template <detail::operand X, detail::operand I>
 constexpr auto gather(X const& x, I const& indices,
                       std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::gather_fn{}, x, indices);
 }
-/// `Rows` rows of zeros, to whose row `indices[i]` row i is added.
+/// Adds row i to row `indices[i]` of `Rows` rows of zeros.
 template <extent Rows, detail::operand X, detail::operand I>
 constexpr auto scatter_add(X const& rows, I const& indices,
                            std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::scatter_add_fn<Rows>{}, rows, indices);
 }
-/// 1 where the position along a new last axis equals the label, else 0.
+/// 1 where the index along a new last axis equals the label, else 0.
 template <extent Classes, class T = float, detail::operand X>
 constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);

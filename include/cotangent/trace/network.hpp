@@ -16,7 +16,7 @@ COTANGENT_HEADER_BEGIN
 #include <tuple>
 #include <utility>
 
-// What networks are also made of. (Not in cotangent.hpp: who needs them includes this.)
+// Further functions of neural networks. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 namespace detail {
@@ -47,7 +47,7 @@ template <int Axis, int K, std::int64_t... Size> struct split_fn {
   }
 };
 
-/// Makes the kernels of an operation known to the interpreter of run-time graphs.
+/// Registers the kernels of an operation with the interpreter of run-time graphs.
 template <class Op, class X> constexpr void know_of() {
   if constexpr (open_expr<X>) interpret::know<Op>();
 }
@@ -72,20 +72,20 @@ constexpr auto gelu(X const& x, std::source_location where = std::source_locatio
   detail::know_of<op::normal_cdf, X>();
   return detail::lift(where, detail::gelu_fn{}, x);
 }
-/// The loss of sigmoid(logits) against targets in [0, 1], element by element.
+/// The loss of sigmoid(logits) against targets in [0, 1], elementwise.
 template <detail::operand Z, detail::operand T>
 constexpr auto binary_cross_entropy_with_logits(Z const& logits, T const& targets,
                                     std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::binary_cross_entropy_with_logits_fn{}, logits, targets);
 }
-/// Of each row of the last axis the element that an index chooses.
+/// The element of each row of the last axis that an index selects.
 template <detail::operand X, detail::operand I>
 constexpr auto batch_take(X const& x, I const& indices,
                           std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::batch_take_fn{}, x, indices);
 }
 
-/// An axis in so many equal parts: a std::array of expressions, `auto [a, b] = ct::split<1, 2>(x)`.
+/// Splits an axis into equal parts: a std::array of expressions, `auto [a, b] = ct::split<1, 2>(x)`.
 template <int Axis, int Parts, detail::operand X>
 constexpr auto split(X const& x, std::source_location where = std::source_location::current()) {
   auto const first = detail::lift(where, detail::equal_split_fn<Axis, Parts, 0>{}, x);
@@ -95,7 +95,8 @@ constexpr auto split(X const& x, std::source_location where = std::source_locati
     else return std::array{first, detail::lift(where, detail::equal_split_fn<Axis, Parts, K + 1>{}, x)...};
   }(std::make_integer_sequence<int, (Parts < 1 ? 1 : Parts) - 1>{});
 }
-/// An axis in parts of these sizes: a std::tuple of expressions, `auto [a, b, c] = ct::split<0, 2, 3, 4>(x)`.
+/// Splits an axis into parts of these sizes: a std::tuple of expressions, `auto [a, b, c] = ct::split<0, 2,
+/// 3, 4>(x)`.
 template <int Axis, std::int64_t First, std::int64_t Second, std::int64_t... Rest, detail::operand X>
 constexpr auto split(X const& x, std::source_location where = std::source_location::current()) {
   auto const first = detail::lift(where, detail::split_fn<Axis, 0, First, Second, Rest...>{}, x);

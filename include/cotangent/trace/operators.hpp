@@ -18,7 +18,8 @@ class refused;
 
 namespace detail {
 
-/// An operand and where in the user's source the operator stands: the conversion, written at the call, notes it.
+/// An operand with the source location of its operator: the conversion, which happens at the call, records
+/// it.
 template <class X> struct located {
   X value;
   std::source_location where;
@@ -26,7 +27,7 @@ template <class X> struct located {
       : value(x), where(w) {}
 };
 
-/// The same of what is assigned to.
+/// An assigned variable with its source location.
 template <class X> struct located_target {
   X& value;
   std::source_location where;
@@ -63,19 +64,20 @@ template <class X> struct located_part {
 template <class> inline constexpr bool is_expr = false;
 template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = true;
 
-/// Expressions whose extents are known only while the program runs (ct::dynamic): what an operation makes of them they
-/// say themselves, `A::apply<Op>(where, a...)` and `A::lift(where, fn, a...)`.
+/// Expressions whose extents are known at run time only (ct::dynamic). They implement operations themselves,
+/// as `A::apply<Op>(where, a...)` and `A::lift(where, fn, a...)`.
 template <class A>
 concept open_expr = requires { typename A::open_expression; };
 
 template <class A>
 concept literal = std::is_arithmetic_v<A>;
 
-/// What may stand on the right of an operator whose left operand is an expression. Tensors may, in order to be refused.
+/// Valid right operands if the left operand is an expression. Tensors are included, so that they are refused
+/// in words.
 template <class B>
 concept right_operand = !std::same_as<B, refused>;
 
-/// A total order of expression types. `x == y` also looks for `y == x`: of two types only one may answer.
+/// A total order of expression types. `x == y` also looks up `y == x`: only one of two types may answer.
 template <class A, class B> consteval bool comes_before() {
   if constexpr (open_expr<A> || open_expr<B>) return open_expr<A> && (!open_expr<B> || A::type < B::type);
   else {
@@ -96,8 +98,8 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
 template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
                                                             B const& b);
 
-/// The operators of the expression type X, found by argument-dependent lookup only. The operand that is X is not
-/// deduced, so that it can be converted to `located`.
+/// The operators of the expression type X, found by argument-dependent lookup only. The operand of type X is
+/// not deduced, so that it can convert to `located`.
 template <class X> struct operators {
   friend constexpr auto operator-(located<X> a) { return unary<op::negate>(a.where, a.value); }
   friend constexpr auto operator+(located<X> a) { return a.value; }
@@ -158,15 +160,15 @@ template <class X> struct operators {
     return binary<op::less_equal>(b.where, b.value, a);
   }
 
-  // These also have built-in candidates, by way of `operator bool`, which only an exact match beats.
+  // These have built-in candidates as well, by way of `operator bool`; only an exact match is better.
   friend constexpr auto operator!(X const& a) { return unary<op::logical_not>(place_of(a), a); }
   friend constexpr auto operator&&(X const& a, bool b) { return binary<op::logical_and>(place_of(a), a, b); }
   friend constexpr auto operator&&(bool b, X const& a) { return binary<op::logical_and>(place_of(a), b, a); }
   friend constexpr auto operator||(X const& a, bool b) { return binary<op::logical_or>(place_of(a), a, b); }
   friend constexpr auto operator||(bool b, X const& a) { return binary<op::logical_or>(place_of(a), b, a); }
 
-  // Comparing for equality also looks for the reversed operator, which must not be found: so both operands of one type
-  // convert alike, of two expression types only one answers, and it answers to both orders.
+  // Equality comparisons also look up the reversed operator, which must not be found. Therefore both operands
+  // of one type convert alike, and of two expression types only one answers, in both orders.
   friend constexpr auto operator==(located<X> a, located<X> b) {
     return binary<op::equal>(a.where, a.value, b.value);
   }

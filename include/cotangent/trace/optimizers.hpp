@@ -8,31 +8,32 @@
 
 #include <type_traits>
 
-// How a gradient moves a parameter: formulas over expressions of any kind. In a traced function they are called for one
-// tensor; `ct::dynamic::graph::minimize` calls them for all parameters and keeps what they remember.
+// Optimizers: formulas that update a parameter from its gradient, over expressions of any kind. Traced
+// functions call them for one tensor; `ct::dynamic::graph::minimize` calls them for all parameters and keeps
+// their states.
 //
-// An optimizer of your own has the same members: `states`, how many tensors like the parameter it remembers, all zero at
-// first; `slots()`, how many of them its settings need; `counts`, whether `update` is told the number of the step, which is
-// 1 at first; `learning_rate`; and `update(parameter, gradient, states..., [step,] learning_rate)`, which assigns to the
-// parameter and to the states.
+// An optimizer of your own has the same members. `states`: the number of state tensors like the parameter,
+// initially zero; `slots()`: how many of them its settings need; `counts`: whether `update` takes the number
+// of the step, from 1; `learning_rate`; and `update(parameter, gradient, states..., [step,] learning_rate)`,
+// which assigns to the parameter and to the states.
 
 namespace cotangent {
 
 namespace detail {
 
-/// 1 - beta^step: what part of a moment that began with zeros is there. In double, since it is a difference of near
-/// numbers, and a scalar.
+/// 1 - beta^step: the bias correction of a moment that started from zero. In double, since it subtracts
+/// nearly equal numbers, and a scalar.
 template <class T, class Step> constexpr auto part_there(double beta, Step const& step) {
   return convert<T>(1.0 - pow(beta, convert<double>(step)));
 }
 
-/// The direction in which weights decay as well.
+/// The gradient with weight decay added.
 template <class X> constexpr X decayed(double weight_decay, X const& d, X const& p) {
   if (weight_decay != 0) return d + weight_decay * p;
   return d;
 }
 
-/// Adam's direction m / (sqrt(v) + epsilon), both moments divided by the part of them that is there.
+/// Adam's direction m / (sqrt(v) + epsilon), with both moments bias-corrected.
 template <class X, class Step>
 constexpr X adam_direction(double beta1, double beta2, double epsilon, X const& gradient, X& m, X& v,
                            Step const& step) {
@@ -45,13 +46,14 @@ constexpr X adam_direction(double beta1, double beta2, double epsilon, X const& 
 
 } // namespace detail
 
-/// Gradient descent, with momentum if asked for.
+/// Gradient descent, optionally with momentum.
 ///
 /// Value: d = gradient + weight_decay * p; velocity = momentum * velocity + (1 - dampening) * d;
 ///   p -= learning_rate * velocity, and with `nesterov` p -= learning_rate * (d + momentum * velocity).
 ///   Without momentum p -= learning_rate * d.
-/// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep learning" (2013),
-///   sections 1 and 2, with the learning learning_rate outside of the velocity. The first step is damped as all others are.
+/// Source: Sutskever, Martens, Dahl, Hinton, "On the importance of initialization and momentum in deep
+/// learning" (2013), sections 1 and 2, with the learning rate outside of the velocity. The first step is
+/// dampened like all others.
 /// Checked: tests/runtime/optimizers.cpp
 struct sgd {
   double learning_rate = 0.01, momentum = 0, dampening = 0, weight_decay = 0;
@@ -80,7 +82,7 @@ struct sgd {
   }
 };
 
-/// Steps of about equal size in every coordinate, by means and mean squares of past gradients.
+/// Adam: steps of similar size in every coordinate, from means and mean squares of past gradients.
 ///
 /// Value: d = gradient + weight_decay * p; m = beta1 * m + (1 - beta1) * d; v = beta2 * v + (1 - beta2) * d^2;
 ///   p -= learning_rate * m' / (sqrt(v') + epsilon), where m' = m / (1 - beta1^step), v' = v / (1 - beta2^step).
@@ -104,11 +106,11 @@ struct adam {
   }
 };
 
-/// Adam with a decay of the weights that does not pass through the moments.
+/// Adam with weight decay that bypasses the moments.
 ///
-/// Value: as `adam` without decay, then p -= learning_rate * weight_decay * p, of the p before the step.
-/// Source: Loshchilov, Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, where the schedule multiplier
-///   is the learning learning_rate.
+/// Value: as `adam` without decay, then p -= learning_rate * weight_decay * p, with the p before the step.
+/// Source: Loshchilov, Hutter, "Decoupled Weight Decay Regularization" (2019), algorithm 2, with the learning
+/// rate as schedule multiplier.
 /// Checked: tests/runtime/optimizers.cpp
 struct adamw {
   double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
@@ -129,12 +131,12 @@ struct adamw {
   }
 };
 
-/// Gradients divided by the root of their mean square.
+/// Gradients divided by their root mean square.
 ///
 /// Value: d = gradient + weight_decay * p; v = alpha * v + (1 - alpha) * d^2; s = d / (sqrt(v) + epsilon); with momentum
 ///   velocity = momentum * velocity + s, p -= learning_rate * velocity; else p -= learning_rate * s.
-/// Source: Tieleman, Hinton, "Lecture 6.5: RMSProp" (2012); the momentum as Graves, "Generating Sequences With Recurrent
-///   Neural Networks" (2013), equations 38 to 45, without the mean that is subtracted there.
+/// Source: Tieleman, Hinton, "Lecture 6.5: RMSProp" (2012); momentum as in Graves, "Generating Sequences With
+/// Recurrent Neural Networks" (2013), equations 38 to 45, without subtracting the mean.
 /// Checked: tests/runtime/optimizers.cpp
 struct rmsprop {
   double learning_rate = 0.01, alpha = 0.99, epsilon = 1e-8, momentum = 0, weight_decay = 0;
@@ -156,12 +158,13 @@ struct rmsprop {
   }
 };
 
-/// Adam whose steps are as long, in each tensor, as the tensor itself, times the learning learning_rate: for large batches.
+/// LAMB: Adam whose step in each tensor has the norm of the tensor times the learning rate, for large
+/// batches.
 ///
-/// Value: d = Adam's direction + weight_decay * p; p -= learning_rate * (|p| / |d|) * d, with Euclidean norms; where
-///   one of them is 0 their ratio counts as 1.
-/// Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes" (2020), algorithm 2, with
-///   the identity for phi.
+/// Value: d = Adam's direction + weight_decay * p; p -= learning_rate * (|p| / |d|) * d, with Euclidean
+/// norms; if one of them is 0, their ratio counts as 1.
+/// Source: You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes" (2020),
+/// algorithm 2, with the identity for phi.
 /// Checked: tests/runtime/optimizers.cpp
 struct lamb {
   double learning_rate = 0.001, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0;

@@ -4,8 +4,9 @@
 
 #include <cotangent/trace/expr.hpp>
 
-// Functions whose headers are not part of cotangent.hpp, in order to name these. Where the header is included its function is
-// the better match: these take packs. (Written out, since a macro would add lines to each error.)
+// Functions whose headers are not part of cotangent.hpp: a call names the missing header. If the header is
+// included, its function is the better match, since these take packs. (Written out, since a macro would add
+// lines to each error.)
 
 namespace cotangent {
 

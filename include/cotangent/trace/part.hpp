@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// The part of a tensor that indices select: reading it, and the tensor with another value in its place.
+// The part of a tensor that indices select: reads it, and replaces it.
 
 namespace cotangent {
 
@@ -16,16 +16,16 @@ inline constexpr std::int64_t end = INT64_MAX;
 
 namespace detail {
 
-/// The effect of one index on its axis. A position (`drops`) is a value; all else is known by type.
+/// The effect of one index on its axis. A position (`drops`) is a value; everything else is known by type.
 struct place_on_axis {
   bool drops = false, whole = false;
   std::int64_t start = 0, stop = 0, step = 1;
 
-  /// A bound counted from the start of an axis of extent n.
+  /// A bound, relative to the start of an axis of extent n.
   static constexpr extent counted(std::int64_t bound, extent const& n) noexcept {
     return bound == end ? n : bound >= 0 ? extent::of(bound) : n - extent::of(-bound);
   }
-  /// Whether the range lies within an axis of n elements; then `start` and `stop` count from its start.
+  /// True if the range lies within an axis of n elements; `start` and `stop` are then relative to its start.
   constexpr bool fits(dimension n) noexcept {
     start += start < 0 ? n : 0;
     stop = stop == end ? n : stop < 0 ? stop + n : stop;
@@ -34,8 +34,8 @@ struct place_on_axis {
   constexpr std::int64_t count() const noexcept { return stop > start ? (stop - start - 1) / step + 1 : 0; }
 };
 
-/// The elements of `x` at the places `places[k]` along axis k; axes beyond `count` are kept whole. Without `at`, the
-/// positions are not known yet and count as 0.
+/// The elements of `x` that `places[k]` selects along axis k; axes from `count` on are kept whole. Without
+/// `at`, positions are not known yet and count as 0.
 class indexed_part {
   term x_;
   dimensions part_, result_;
@@ -58,7 +58,7 @@ public:
     }
   }
 
-  /// The part: a slice, and a reshape that drops the axes of positions.
+  /// Reads the part: a slice, and a reshape that drops the axes of positions.
   constexpr term read() const {
     builder& b = *x_.b;
     if (b.failed().why != nullptr) return x_;
@@ -69,7 +69,7 @@ public:
   /// The shape of the part.
   constexpr std::int32_t shape() const { return x_.b->shape(result_); }
 
-  /// `x` with `y`, of the shape of the part, in its place.
+  /// `x` with the part replaced by `y`, which has its shape.
   constexpr term replaced(term y) const {
     builder& b = *x_.b;
     dimensions const all = x_.dims();
@@ -118,7 +118,7 @@ private:
     part_.size[k] = length.is_symbol() ? b.size(length) : length.number > 0 ? (length.number - 1) / p.step + 1 : 0;
   }
 
-  /// Joined axis by axis, from the last, with the elements before and behind the part.
+  /// Concatenates `y` with the elements before and behind the part, axis by axis from the last.
   constexpr term joined(term y) const {
     builder& b = *x_.b;
     dimensions const all = x_.dims();
@@ -150,7 +150,7 @@ private:
     return op::slice::of(x_, window, x_.b->shape(block));
   }
 
-  /// Chosen element by element, where the part has gaps.
+  /// Selects element by element, if the part has gaps.
   constexpr term chosen(term y) const {
     builder& b = *x_.b;
     term const inside =

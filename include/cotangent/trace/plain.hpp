@@ -6,12 +6,12 @@
 
 #include <concepts>
 
-// Operators on tensors exist in order to say that there are none.
+// Operators on tensors, which exist only to be refused in words.
 
 namespace cotangent {
 
 namespace detail {
-// (Those of rank 0 convert to their element, and compute as such.)
+// (Those of rank 0 convert to their element, and compute as numbers.)
 template <class A>
 concept plain_tensor = plain_memory<A> && A::rank > 0;
 template <class A, class B>

@@ -10,25 +10,26 @@
 #include <type_traits>
 #include <utility>
 
-// Products with the Jacobian: from the left (reverse), and from the right (forward).
+// Products with the Jacobian: from the left (reverse mode), and from the right (forward mode).
 
 namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// The function of the first K arguments among expressions.
+/// The result type of the function with the first K arguments, among expressions.
 template <class F, class Indices, class... X> struct called_with;
 template <class F, std::size_t... K, class... X> struct called_with<F, std::index_sequence<K...>, X...> {
   using type = decltype(std::declval<callable<F> const&>()(
       std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
 };
 
-/// What a product returns, where the function returns `Result` and `Wrt` are differentiated for.
+/// The result type of a product, if the function returns `Result`, differentiated with respect to `Wrt`.
 template <class Product, class Result, class... Wrt> struct product_result;
 
-/// What vjp and jvp have in common: both trace the function, with what is differentiated renamed, and append products.
+/// The common base of vjp and jvp: both trace the function with renamed differentiated arguments, and append
+/// products.
 template <class Self, class F, int... I> struct product_function : transformation<Self> {
-  using function = Self; // the whole is traced
+  using function = Self; // the whole transformation is traced
   using of = F;
   [[no_unique_address]] F f;
 
@@ -39,7 +40,7 @@ template <class Self, class F, int... I> struct product_function : transformatio
   template <class Result, class... Args> static constexpr void report() {}
   template <class Result> using refused_pair =
       typename product_result<Self, refused_tree<Result, expr>, refused_part<I>...>::type;
-  // (Once the whole was asked for its result, that is such a pair.)
+  // (If `Pair` is known, it is the pair of value and derivative.)
   template <class Pair, class...> using refused_result =
       std::conditional_t<is_inner<Pair>, refused_tree<Pair, tensor>, refused_pair<Pair>>;
   template <class Result> using refused_expressions = refused_pair<Result>;
@@ -128,8 +129,8 @@ template <class F, int... I> struct jvp_function : product_function<jvp_function
 
 inline namespace COTANGENT_ABI {
 
-/// The value of a function, and its derivative along directions: `auto [y, dy] = ct::jvp(f)(x, dx)`. One tangent for
-/// each position comes after the arguments.
+/// The value of a function, and its derivative along directions: `auto [y, dy] = ct::jvp(f)(x, dx)`. One
+/// tangent for each position follows the arguments.
 template <int... I, class F> constexpr auto jvp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::jvp_function<F, 0>(f);
   else return detail::jvp_function<F, I...>(f);

@@ -24,12 +24,13 @@ private:
   };
 
 public:
-  /// Bytes of memory that a run needs besides arguments and results, aligned to 64 bytes.
+  /// The bytes of workspace of a run, aligned to 64 bytes.
   static constexpr std::size_t workspace_bytes = Executor::workspace_bytes;
-  /// The same where results may lie on any arguments: with room for copies of those that must not be overwritten.
+  /// The bytes of workspace if results may alias any arguments: with room for copies of arguments that must
+  /// not be overwritten.
   static constexpr std::size_t workspace_bytes_in_place =
       workspace_bytes + call_memory<Simplified, Executor>::bytes_of_copies(nullptr);
-  /// Such memory.
+  /// Workspaces of these sizes.
   struct workspace : room<workspace_bytes> {};
   struct workspace_in_place : room<workspace_bytes_in_place> {};
 };
@@ -37,7 +38,7 @@ template <class Simplified, class Executor> struct workspace_of<Simplified, Exec
 
 template <class F, class Simplified, class... Args> struct program_of;
 
-// What is left of a program whose function was refused: enough that nothing else is said.
+// The program of a refused function: enough members that no further error appears.
 template <class F, class... Args> struct program_of<F, refused, Args...> {
   static_assert(stages<F, Args...>::report());
   static constexpr bool accepted = false;
@@ -61,7 +62,7 @@ private:
 
   static constexpr graph_view const& g = Simplified::view;
   static constexpr int input_count = g.input_count(), output_count = g.output_count();
-  // (Copies: the graph names operations, and all their rules would be compiled into a program that read it.)
+  // (Copies: the graph names operations, so a program that read it would compile all their rules.)
   struct tables {
     shape leaves[input_count + 1]{};
     int argument_of[input_count + 1]{};
@@ -99,40 +100,41 @@ private:
       leaf_sizes note{of_leaves};
       (visit_leaves(tree, note), ...);
       if (!std::is_constant_evaluated() && bind_quickly(of_leaves, sizes)) return {};
-      return bound(of_leaves, sizes); // which has the words
+      return bound(of_leaves, sizes); // which has the error message
     }
   }
 
 public:
   static constexpr bool accepted = true;
-  /// What the checked call returns.
+  /// The result of the checked call.
   using result = typename outermost<F>::template result<returned, Args...>;
-  /// The graph that runs.
+  /// The executed graph.
   static constexpr graph_view const& graph = Simplified::view;
-  /// The nodes before: as traced, and with gradients appended.
+  /// The number of nodes before simplification: as traced, and with gradients appended.
   static constexpr int traced_nodes = stages<F, Args...>::traced::view.node_count;
   static constexpr int differentiated_nodes =
       outermost<F>::template differentiated<typename stages<F, Args...>::traced, Args...>::view.node_count;
-  /// Its cost in additions; where extents have names, for sizes of 1.
+  /// The cost in additions; named extents count as 1.
   static constexpr double flops = count_flops(Simplified::view);
 
-  /// Whether `run` writes a result exactly where an argument lies without a copy of it: both are leaves, counted from 0.
+  /// True if `run` writes a result in place of an argument without a copy: both are leaves, counted from 0.
   static constexpr bool may_be_in_place_of(int result_leaf, int argument_leaf) {
     return memory::is_in_place(argument_leaf, result_leaf);
   }
 
-  /// What these arguments make of the graph's extents. Throws: `shape_error` where they do not agree.
+  /// Computes the sizes of the graph's extents for these arguments. Throws: `shape_error` if they contradict
+  /// each other.
   static constexpr void find_sizes(std::int64_t* sizes, Args const&... args) {
     if (size_conflict const c = bind(sizes, args...); c.kind != size_conflict::nothing) report(c);
   }
 
-  /// The bytes that a run with these arguments needs.
+  /// The bytes of workspace of a run with these arguments.
   static std::size_t workspace_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
     return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
   }
-  /// The same where results may lie on any arguments.
+  /// The bytes of workspace if results may alias any arguments.
   static std::size_t workspace_in_place_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
@@ -140,12 +142,12 @@ public:
     return own + memory::bytes_of_copies(sizes);
   }
 
-  /// The sizes of the graph's extents with these arguments.
+  /// Computes the sizes of the graph's extents for these arguments, without checks.
   static void extent_sizes(std::int64_t* sizes, Args const&... args) noexcept { (void)bind(sizes, args...); }
 
-  /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is what the function
-  /// returns, or a tuple of references to it. A result may be an argument exactly where `may_be_in_place_of` says so; else
-  /// they must not overlap.
+  /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is the
+  /// function's result, or a tuple of references to its leaves. A result may alias an argument exactly if
+  /// `may_be_in_place_of` is true; otherwise they must not overlap.
   template <class Workspace, class Arguments, class Results>
   static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
     if constexpr (!workspace_like<std::remove_reference_t<Workspace>>) {
@@ -169,7 +171,7 @@ public:
     }
   }
 
-  /// The checked form, which `ct::compiled(f)(x...)` stands for: allocates what it returns, and throws.
+  /// The checked call, as in `ct::compiled(f)(x...)`: allocates its result, and throws.
   static constexpr result call(Args const&... args) {
     std::int64_t sizes[g.extent_count + 1]{};
     find_sizes(sizes, args...);
@@ -221,7 +223,7 @@ private:
     return known;
   }
 
-  /// Binds names to sizes; false where they do not agree.
+  /// Binds names to sizes; false if they contradict each other.
   COTANGENT_INLINE static bool bind_quickly(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
     if constexpr (!binding.quick) return bound(of_leaves, sizes).kind == size_conflict::nothing;
     else {
@@ -231,7 +233,7 @@ private:
     }
   }
 
-  /// Where everything lies, and the sizes; false where these do not agree.
+  /// Collects all addresses and sizes; false if sizes contradict each other.
   template <class Arguments, class Results>
   COTANGENT_INLINE static bool collect(memory& m, Arguments const& arguments, Results& results) noexcept {
     [[maybe_unused]] leaf_inputs in{m.inputs};
@@ -279,7 +281,7 @@ private:
      ...);
     return good;
   }
-  /// Labels are looked at first: what is written may stand in their place.
+  /// Labels are checked first: results may overwrite them.
   COTANGENT_INLINE static status run_with(void* workspace, void const* const* inputs, void* const* outputs,
                                           std::int64_t const* sizes) noexcept {
     bool const good = labels_are_good(inputs, sizes, std::make_integer_sequence<int, label_count>{});
@@ -318,10 +320,10 @@ private:
 
 inline namespace COTANGENT_ABI {
 
-/// What the compiler made of a function for arguments of these types.
+/// The compiled form of a function for arguments of these types.
 ///
 ///     using P = ct::program<decltype(ct::value_and_grad(loss)), ct::tensor<float, 64>, float>;
-///     static_assert(P::workspace_bytes <= 4096);           // where all extents are numbers
+///     static_assert(P::workspace_bytes <= 4096);           // if all extents are numbers
 ///     P::workspace memory;
 ///     ct::status s = P::run(memory, std::tie(x, rate), std::tie(value, gradient));
 ///
@@ -329,7 +331,7 @@ inline namespace COTANGENT_ABI {
 template <class F, class... Args>
 struct program : detail::program_of<F, typename detail::stages<F, Args...>::simplified, Args...> {};
 
-/// A plain function is one that was given to `ct::compiled`.
+/// A plain function is compiled by `ct::compiled`.
 template <class F, class... Args>
   requires(!std::is_base_of_v<detail::transformation<F>, F>)
 struct program<F, Args...> : program<detail::compiled_function<std::remove_const_t<F>>, Args...> {};

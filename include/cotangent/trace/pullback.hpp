@@ -14,7 +14,7 @@
 
 namespace cotangent {
 
-/// Stands for a cotangent that there is none of, which counts as zeros: `back(std::tuple(dy, ct::absent))`.
+/// Placeholder for an absent cotangent, which counts as zeros: `back(std::tuple(dy, ct::absent))`.
 struct absent_t {
   explicit absent_t() = default;
 };
@@ -23,7 +23,7 @@ inline constexpr absent_t absent{};
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// Whether a tree of cotangents is like the results: leaf by leaf, with nothing for integers.
+/// True if a tree of cotangents matches the results leaf by leaf; leaves of integers must be absent.
 template <class Tree> constexpr bool cotangents_fit(leaf_kind const* expected, int count, int& at) {
   if constexpr (is_inner<Tree>)
     return []<class... Part>(parts<Part...>, leaf_kind const* e, int n, int& p) {
@@ -58,7 +58,7 @@ template <class Expressions> consteval bool all_are_numbers() {
   return true;
 }
 
-/// A saved value where it is kept: as a tensor, or narrow.
+/// A saved value: as a tensor, or narrow.
 template <class Leaf> struct kept_narrow {
   static constexpr std::int64_t bytes = Leaf::count < 0 ? -1 : Leaf::what.bytes(Leaf::count);
   static constexpr bool is_inline = bytes >= 0 && bytes <= static_cast<std::int64_t>(inline_bytes);
@@ -88,7 +88,7 @@ template <> struct kept_sizes<0> {
   static constexpr std::int64_t const* get() noexcept { return nullptr; }
 };
 
-/// The sum of the saved values' bytes, where all sizes are numbers.
+/// The sum of the saved values' bytes, if all sizes are numbers.
 template <class Stages, class Indices> struct saved_size;
 template <class Stages, std::size_t... K> struct saved_size<Stages, std::index_sequence<K...>> {
   static constexpr bool is_static = (true && ... && (saved_leaf<Stages, static_cast<int>(K)>::count >= 0));
@@ -98,14 +98,14 @@ template <class Stages, std::size_t... K> struct saved_size<Stages, std::index_s
 };
 template <class Size, bool IsStatic = Size::is_static> struct with_saved_bytes {};
 template <class Size> struct with_saved_bytes<Size, true> {
-  /// The bytes that are saved: a constant where all extents are numbers.
+  /// The bytes saved: a constant if all extents are numbers.
   static constexpr std::int64_t saved_bytes = Size::bytes;
 };
 
 template <class Stages, class Indices> class pullback_of;
 
-/// What `ct::vjp(f)(x...)` returns besides the value: carries cotangents of the value back to gradients, as often as one
-/// likes. It owns the saved values and nothing else.
+/// The pullback returned by `ct::vjp(f)(x...)`: maps cotangents of the value to gradients, any number of
+/// times. It owns the saved values and nothing else.
 template <class Stages, std::size_t... K>
 class pullback_of<Stages, std::index_sequence<K...>>
     : public with_saved_bytes<saved_size<Stages, std::index_sequence<K...>>> {
@@ -119,11 +119,11 @@ class pullback_of<Stages, std::index_sequence<K...>>
   std::tuple<kept_value<leaf<K>>...> kept_;
   [[no_unique_address]] kept_sizes<g.extent_count> sizes_;
 
-  // What is read while it runs; the graph itself names operations.
+  // Tables read at run time; the graph itself names operations.
   struct tables {
     dimensions saved[saved_count + 1]{}, cotangents[cotangent_count + 1]{}, results[g.output_count() + 1]{};
     element types[cotangent_count + 1]{};
-    int cotangent_of[given_count + 1]{}; // of a leaf of the value: -1 for integers
+    int cotangent_of[given_count + 1]{}; // by leaf of the value: -1 for integers
     constexpr tables() {
       for (int k = 0; k < saved_count; ++k) saved[k] = g.shape(g.input(k));
       for (int k = 0; k < cotangent_count; ++k) {
@@ -147,7 +147,7 @@ class pullback_of<Stages, std::index_sequence<K...>>
     return n;
   }
 
-  /// Where the cotangents lie: null for those that are absent.
+  /// The addresses of the cotangents: null if absent.
   struct collected {
     pullback_of const& p;
     void const* at[cotangent_count + 1]{};
@@ -172,24 +172,24 @@ class pullback_of<Stages, std::index_sequence<K...>>
 
 public:
   using gradients = typename Stages::gradients;
-  /// What is saved; `of` is a symbol of `joint`.
+  /// The saved values; `of` is a symbol of `joint`.
   static constexpr auto const& saved = Stages::saved;
   static constexpr graph_view const& joint = Stages::simplified::view;
   static constexpr graph_view const& forward = Stages::forward::view;
   static constexpr graph_view const& backward = Stages::backward::view;
 
-  // (Made by `vjp` only.)
+  // (Created by `vjp` only.)
   template <class Tree>
   constexpr pullback_of(Tree& values, kept_sizes<g.extent_count> const& sizes)
       : kept_(kept_value<leaf<K>>(std::get<K>(values), pullback_of::count_with(sizes, leaf<K>::sizes))...),
         sizes_(sizes) {}
 
-  /// The bytes that are saved.
+  /// The bytes saved.
   constexpr std::int64_t bytes() const noexcept {
     return (std::int64_t{0} + ... + leaf<K>::what.bytes(count(leaf<K>::sizes)));
   }
 
-  /// The gradients for this cotangent of the value: a tree like the value, `ct::absent` where there is none.
+  /// The gradients for a cotangent of the value: a tree like the value, with `ct::absent` for absent ones.
   template <class Cotangent> COTANGENT_CHECKED_CALL gradients operator()(Cotangent const& dy) const {
     if constexpr (!are_cotangents<expressions, Cotangent>()) {
       refusals::pulled_of_kind::report<Cotangent>();
@@ -201,7 +201,7 @@ public:
       return pull(from);
     }
   }
-  /// The same for the cotangent 1, which only numbers have.
+  /// The gradients for the cotangent 1, which requires that all results are scalars.
   COTANGENT_CHECKED_CALL gradients operator()() const {
     if constexpr (!all_are_numbers<expressions>()) {
       refusals::pulled_of_kind::report<gradients>();
@@ -222,7 +222,7 @@ public:
 private:
   static constexpr float one_float = 1;
   static constexpr double one_double = 1;
-  /// Where a run finds the number 1. (A function of its own: without exceptions calls are consteval.)
+  /// The address of the number 1. (A separate function: without exceptions calls are consteval.)
   static constexpr void const* one(bool single) {
     if (std::is_constant_evaluated()) return nullptr;
     return single ? static_cast<void const*>(&one_float) : static_cast<void const*>(&one_double);

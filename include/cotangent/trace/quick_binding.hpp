@@ -12,10 +12,10 @@
 namespace cotangent::detail {
 inline namespace COTANGENT_ABI {
 
-/// What `Binding.bind` does, unrolled over axes and extents when it is compiled: a call of a small function takes a few
-/// nanoseconds, and so may no more be spent on its sizes. Where it says false, `bind` has the words.
+/// `Binding.bind`, unrolled over axes and extents: a call of a small function takes a few nanoseconds, so its
+/// sizes may take no more. If it returns false, `bind` has the error message.
 template <auto const& Binding> struct quick_binding {
-  /// `of_leaves` has `max_rank` sizes for each leaf; `sizes` gets one for each extent of the graph.
+  /// `of_leaves` has `max_rank` sizes for each leaf; writes one size for each extent of the graph to `sizes`.
   COTANGENT_INLINE static bool bind(std::int64_t const* of_leaves, std::int64_t* sizes) noexcept {
     return set_sizes(of_leaves, sizes, std::make_integer_sequence<int, Binding.extent_count>{}) &&
            disagreement(of_leaves, std::make_integer_sequence<int, Binding.axis_count>{}) == 0;
@@ -43,13 +43,13 @@ private:
                                                std::make_integer_sequence<int, Formula.terms[T].degree>{}));
     return fits && (size >= 0);
   }
-  /// Zero where the axis is as it must be. (Differences are gathered for one branch.)
+  /// Zero if the axis has the right size. (Differences are combined for one branch.)
   template <int A> COTANGENT_INLINE static std::int64_t difference(std::int64_t const* of_leaves) noexcept {
     constexpr int first = Binding.axes[A].first;
     if constexpr (first != A) return size_of<A>(of_leaves) ^ size_of<first>(of_leaves);
     else if constexpr (Binding.of_axis[A].kind != axis_formula::kept) return 0;
     else {
-      std::int64_t wanted = 0; // what is no size is compared with nothing
+      std::int64_t wanted = 0; // an invalid size is not compared
       bool const fits = compute<Binding.of_axis[A]>(of_leaves, wanted,
                                                     std::make_integer_sequence<int, Binding.of_axis[A].count>{});
       return fits ? wanted ^ size_of<A>(of_leaves) : 0;

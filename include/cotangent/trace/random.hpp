@@ -13,7 +13,7 @@ COTANGENT_HEADER_BEGIN
 #include <cstdint>
 #include <source_location>
 
-// Random numbers from keys. (Not in cotangent.hpp: who needs them includes this.)
+// Random numbers from keys. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 namespace detail {
@@ -35,7 +35,7 @@ struct dropout_fn {
   constexpr term operator()(term x, term key) const { return extend::dropout(x, rate, key); }
 };
 
-/// Graphs that are built at run time are run by an interpreter, which has to know these.
+/// Registers the kernels of random numbers with the interpreter of run-time graphs.
 template <class... X> constexpr void know_random() {
   if constexpr ((open_expr<X> || ...)) {
     interpret::know<op::random24>();
@@ -45,7 +45,7 @@ template <class... X> constexpr void know_random() {
   }
 }
 
-/// A key, of which a literal is an int64.
+/// A key; a literal becomes an int64.
 template <class K> constexpr auto as_key(K const& key) {
   if constexpr (literal<K>) return as_expr<std::int64_t>(key);
   else return key;
@@ -53,20 +53,21 @@ template <class K> constexpr auto as_key(K const& key) {
 
 } // namespace detail
 
-/// Numbers in [0, 1): the same for the same key, int64, and position. `ct::random_uniform<float, 64, 10>(key)`.
+/// Uniform numbers in [0, 1), determined by the int64 key and the position: `ct::random_uniform<float, 64,
+/// 10>(key)`.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_uniform(K const& key, std::source_location where = std::source_location::current()) {
   detail::know_random<K>();
   return detail::lift(where, detail::random_uniform_fn<element_of<T>, E...>{}, key);
 }
-/// Normal numbers of mean 0 and variance 1: the same for the same key, int64, and position.
+/// Normal numbers of mean 0 and variance 1, determined by the int64 key and the position.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_normal(K const& key, std::source_location where = std::source_location::current()) {
   detail::know_random<K>();
   return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, key);
 }
-/// Each element 0 with probability `rate`, a number, else divided by 1 - rate. Which ones is decided by the key: layers,
-/// and calls, need each their own (`key + 1` is as good as any).
+/// Each element is 0 with probability `rate`, a number, else divided by 1 - rate. The key determines which
+/// elements: each layer and each call needs its own key (`key + 1` will do).
 template <detail::operand X, detail::operand K>
 constexpr auto dropout(X const& x, double rate, K const& key,
                        std::source_location where = std::source_location::current()) {

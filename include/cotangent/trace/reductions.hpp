@@ -9,21 +9,21 @@
 #include <initializer_list>
 #include <source_location>
 
-// Functions along axes: sums and their kin, softmax, the loss of a classifier.
+// Functions along axes: reductions, softmax, cross_entropy.
 
 namespace cotangent {
 
 template <int...> struct axes_t {};
-/// Which axes: `ct::sum(x, ct::axes<0, 2>)`; negative ones count from the last.
+/// The axes of a reduction: `ct::sum(x, ct::axes<0, 2>)`; negative ones count from the last.
 template <int... Axis> inline constexpr axes_t<Axis...> axes{};
 
 struct keep_t {};
-/// Reduced axes stay, with size 1.
+/// Keeps reduced axes with size 1.
 inline constexpr keep_t keep{};
 
 namespace detail {
 
-/// The axis counted from the first; after a refusal, 0.
+/// The axis, counted from the first; 0 after a refusal.
 constexpr int axis_of(term x, int axis) {
   int const rank = x.rank();
   if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
@@ -90,14 +90,14 @@ template <class Kind> struct along_value {
     return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
   }
 };
-/// Along an axis that is a value: the result has the type of x.
+/// Along an axis that is a run-time value: the result has the type of x.
 template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
   using last = along_axis<Kind, -1>;
   if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
   else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
 }
 
-/// Axes as values, which are refused where the type of the result depends on them.
+/// Axes as values, which are refused if the type of the result depends on them.
 struct axis_values {
   template <std::integral I> constexpr axis_values(I) noexcept {}
   constexpr axis_values(std::initializer_list<int>) noexcept {}
@@ -109,8 +109,8 @@ struct cross_entropy_fn {
 
 } // namespace detail
 
-// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`. (Written out, since a
-// macro would add three lines to each of clang's errors.)
+// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`. (Written
+// out, since a macro would add three lines to each of clang's errors.)
 
 template <detail::operand X>
 constexpr auto sum(X const& x, std::source_location where = std::source_location::current()) {
@@ -221,7 +221,7 @@ constexpr auto argmax(X const&, detail::axis_values) {
   return refused{};
 }
 
-/// Along the last axis, or another: `softmax(x)`, `softmax<0>(x)`, `softmax(x, 0)`.
+/// Along the last axis, or another one: `softmax(x)`, `softmax<0>(x)`, `softmax(x, 0)`.
 template <int Axis = -1, detail::operand X>
 constexpr auto softmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::softmax_fn, Axis>{}, x);
@@ -240,7 +240,7 @@ template <class X>
 constexpr auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::log_softmax_fn>(where, x, axis);
 }
-/// The position (int64) of the largest along the last axis, or another; the first of equals.
+/// The position (int64) of the maximum along the last axis, or another one; the first of equals.
 template <int Axis = -1, detail::operand X>
 constexpr auto argmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::argmax_fn, Axis>{}, x);

@@ -4,13 +4,13 @@
 
 #include <cotangent/core/refusal.hpp>
 
-// What the front end refuses on its own account; what shapes refuse stands with the operations.
+// Refusals of the front end; those about shapes are next to the operations.
 
 namespace cotangent::refusals {
 
-struct wanted; // what stands in tags such as floating<wanted>
+struct wanted; // the argument of tags such as floating<wanted>
 
-// One line each, since compilers show the lines: fewer here are fewer lines of each error.
+// One line each: compilers print these lines with every error.
 // clang-format off
 
 COTANGENT_REFUSAL_OF(no_truth, allowed, "cotangent: an expression has no value while its graph is built, so `if`, `while` and `?:` must not ask it; choose with ct::select(condition, a, b)")

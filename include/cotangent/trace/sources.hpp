@@ -6,12 +6,13 @@
 
 #include <cstdint>
 
-// Expressions without operands. They are detached: they join a graph where they first meet one, or when returned.
+// Expressions without operands. They are detached: they join the graph of the first operand they meet, or of
+// the function's result.
 
 namespace cotangent {
 
 namespace detail {
-/// Malformed extents are refused once: what meets the result says no more.
+/// Malformed extents are refused once: operations on the result are silent.
 template <class T, extent... E> constexpr auto detached(standing const& s) {
   if constexpr (well_formed_extents<E...>) return expr<T, E...>(s);
   else {
@@ -21,11 +22,11 @@ template <class T, extent... E> constexpr auto detached(standing const& s) {
 }
 } // namespace detail
 
-/// `value` at every position.
+/// `value` in all elements.
 template <element_type T, extent... E, detail::literal L> constexpr auto full(L value) {
   return detail::detached<T, E...>(detail::as_expr<T>(value).standing());
 }
-/// The same in double.
+/// `value` in all elements, in double.
 template <extent... E, detail::literal L>
   requires(sizeof...(E) != 0)
 constexpr auto full(L value) {
@@ -37,7 +38,7 @@ template <extent... E> constexpr auto zeros() { return full<double, E...>(0); }
 template <element_type T, extent... E> constexpr auto ones() { return full<T, E...>(1); }
 template <extent... E> constexpr auto ones() { return full<double, E...>(1); }
 
-/// start, start + step, ...: along one axis.
+/// start, start + step, ... along one axis.
 template <element_type T, extent N> constexpr auto iota(T start = T(0), T step = T(1)) {
   return detail::detached<T, N>(detail::standing{nullptr, detail::standing::counted, detail::literal_bits<T>(start),
                                                  detail::literal_bits<T>(step)});
@@ -50,7 +51,7 @@ template <element_type T, extent N> constexpr auto eye() {
 }
 template <extent N> constexpr auto eye() { return eye<double, N>(); }
 
-/// The positions 0, 1, ... as int64.
+/// The indices 0, 1, ... as int64.
 template <extent N> constexpr auto iota() { return iota<std::int64_t, N>(); }
 
 } // namespace cotangent

@@ -14,8 +14,8 @@ namespace cotangent {
 
 namespace detail {
 
-/// A comparison of positions with numbers or with each other: first * position along `axis` + offset (equals, is less
-/// than, is at most) second * position along `other`. Without an axis that side is a number.
+/// A comparison of positions: first * position along `axis` + offset (is equal to, less than, at most) second
+/// * position along `other`. A side without an axis is a number.
 struct position_condition {
   enum relations : unsigned char { none, equal, less, less_equal };
   relations relation = none;
@@ -24,21 +24,22 @@ struct position_condition {
   friend constexpr bool operator==(position_condition const&, position_condition const&) = default;
 };
 
-/// Where an expression stands: a symbol of a builder; or nowhere yet, as what it is made of.
+/// The location of an expression: a symbol of a builder; or, if detached, its constant value.
 struct standing {
   static constexpr symbol uniform = -2;   // `payload`: the bits of one number
-  static constexpr symbol broken = -3;    // an operation on values without operands that was not computed ahead
-  static constexpr symbol too_large = -4; // a literal that does not fit its element; `payload` is the largest
-  static constexpr symbol refused = -5;   // what a refused expression was assigned to: nothing is said of it again
-  static constexpr symbol chosen = -6;    // payload where `when` holds, else step
-  static constexpr symbol counted = -7;   // less the axis: payload + step * position along it
+  static constexpr symbol broken = -3;    // an operation on detached values that was not constant-folded
+  // a literal that does not fit its element type; `payload` is the largest one
+  static constexpr symbol too_large = -4;
+  static constexpr symbol refused = -5;   // the result of a refused expression: never refused again
+  static constexpr symbol chosen = -6;    // payload where `when` is true, else step
+  static constexpr symbol counted = -7;   // this id minus the axis: payload + step * position along it
 
   builder* b = nullptr;
   symbol id = uniform;
   std::int64_t payload = 0;
   std::int64_t step = 0;
   position_condition when{};
-  std::source_location where{}; // of what was not computed ahead
+  std::source_location where{}; // of an operation that was not folded
 };
 
 constexpr symbol attach(standing const& s, builder& b, element type, std::int32_t shape) {

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRACE_TRACE_HPP
 #define COTANGENT_TRACE_TRACE_HPP
 
-// Expressions, the functions of them, and what makes programs of functions.
+// Expressions, functions of them, and transformations of functions to programs.
 
 #include <cotangent/trace/assignment.hpp>
 #include <cotangent/trace/braces.hpp>

@@ -16,14 +16,14 @@
 #include <type_traits>
 #include <utility>
 
-// Parameters and results are trees: tensors, arrays, numbers or expressions as leaves; Boost.Hana structs, tuples, pairs
-// and arrays of trees as inner nodes. Leaves are numbered in the order in which they stand.
+// Arguments and results are trees. Leaves are tensors, arrays, numbers or expressions; inner nodes are
+// Boost.Hana structs, tuples, pairs and arrays of trees. Leaves are numbered in order.
 
 namespace cotangent::detail {
 
 enum class tree_kind : unsigned char { other, expression, refusal, memory, structure, product };
 
-// std::array: of elements (also nested) it is memory, of anything else an inner node.
+// A std::array of elements (also nested) is memory, any other std::array an inner node.
 template <class A> consteval bool is_plain_row() {
   if constexpr (element_type<A>) return true;
   else if constexpr (tuple_sized<A> && contiguous<A>)
@@ -97,14 +97,14 @@ template <class A> consteval bool find_anonymous() {
     return false;
   } else return false;
 }
-/// Whether there are sizes without a name: then the type of its expressions depends on its position.
+/// True if some size has no name: the type of the tree's expressions then depends on its position.
 template <class Tree> inline constexpr bool has_anonymous = find_anonymous<Tree>();
 
-/// Whether leaves of a tree are expressions: then a function of it is traced, not run.
+/// True if leaves of a tree are expressions: a function of it is traced, not run.
 template <class Tree> inline constexpr bool holds_expressions =
     tree_has<Tree, tree_kind::expression> || tree_has<Tree, tree_kind::refusal>;
 
-// ---- walking
+// ---- traversal
 
 /// Calls `visit` with every leaf, in order.
 template <class Tree, class Visit> constexpr void visit_leaves(Tree& tree, Visit& visit) {
@@ -120,7 +120,7 @@ template <class Tree, class Visit> constexpr void visit_leaves(Tree& tree, Visit
   else visit(tree);
 }
 
-/// A tree whose leaves are made in order by `make.template leaf<Leaf>()`.
+/// Builds a tree whose leaves are returned in order by `make.template leaf<Leaf>()`.
 template <class Tree, class Make> constexpr Tree build_tree(Make& make) {
   if constexpr (is_inner<Tree>)
     return [&]<class... Part>(parts<Part...>) -> Tree {
@@ -129,9 +129,9 @@ template <class Tree, class Make> constexpr Tree build_tree(Make& make) {
   else return make.template leaf<Tree>();
 }
 
-// ---- the same tree with other leaves
+// ---- mapping leaves
 
-// From a leaf type and its number to the type that takes its place: `Leaf<A, K>::type`.
+// Maps a leaf type and its index to the new type: `Leaf<A, K>::type`.
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First,
           tree_kind Kind = tree_kind_of<Tree>>
 struct mapped_tree;
@@ -175,7 +175,7 @@ struct mapped_product<Product<Part...>, Leaf, To, First, std::index_sequence<I..
   using type =
       Product<typename mapped_tree<Part, Leaf, To, First + leaves_before<Product<Part...>, I>()>::type...>;
 };
-// An array of plain elements is one leaf: what was an array of leaves of rank 0 becomes one of tensors of rank 0.
+// An array of plain elements is one leaf: an array of leaves of rank 0 becomes an array of tensors of rank 0.
 template <class Part, class Mapped, template <class, extent...> class To> struct array_part {
   using type = Mapped;
 };
@@ -204,7 +204,7 @@ template <class T, extent... E, int K> struct leaf_as_expr<expr<T, E...>, K> {
   using type = expr<T, E...>;
 };
 
-/// The expressions that a traced function gets for an argument.
+/// The expressions that a traced function receives for an argument.
 template <class A, int First> using expr_tree = typename mapped_tree<A, leaf_as_expr, expr, First>::type;
 
 template <class A, int> struct leaf_as_value {
@@ -220,12 +220,12 @@ template <class T, int K> struct leaf_as_value<expr<T>, K> {
 template <class, int> struct leaf_as_refused {
   using type = refused;
 };
-/// The same parts of nothing, after a refusal: structured bindings and `std::get` find as many as there would be. Of `other`
-/// kinds, such as the result of a function that could not be called, nothing is known.
+/// A tree of refused leaves: structured bindings and `std::get` find as many parts as in the result. Kinds
+/// `other`, such as the result of a function that could not be called, have no known parts.
 template <class R, template <class, extent...> class To>
 using refused_tree = typename mapped_tree<R, leaf_as_refused, To, 0>::type;
 
-/// What a compiled function returns for expressions: a result of rank 0 is a plain element.
+/// The result of a compiled function as tensors: a result of rank 0 is a plain element.
 template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, tensor, 0>::type;
 
 template <class A, int K> struct leaf_as_gradient {
@@ -250,7 +250,7 @@ template <class T, extent... E, int K> struct leaf_as_gradient<expr<T, E...>, K>
   using type = expr<T, E...>;
 };
 
-/// What the gradient with respect to an argument is: the same tree, in memory that it owns.
+/// The gradient with respect to an argument: the same tree, in memory that it owns.
 template <class A, int First> using gradient_tree =
     typename mapped_tree<A, leaf_as_gradient, tensor, First>::type;
 

@@ -14,14 +14,15 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// What stands where a pullback to the positions I would, after an error.
+/// Placeholder for a pullback to the positions I, after an error.
 template <int... I> struct refused_pullback {
   template <class... Cotangent> constexpr auto operator()(Cotangent const&...) const {
     return typename packed<refused_part<I>...>::type();
   }
 };
 
-/// The pullback inside a traced function: appends gradients to the graph, where they are planned with everything else.
+/// The pullback inside a traced function: appends gradients to the same graph, so that they are planned
+/// together.
 template <class Expressions, class Gradients> struct traced_pullback {
   builder* b = nullptr;
   symbol without = standing::broken;
@@ -83,12 +84,12 @@ private:
   }
 };
 
-/// The first N of some types.
+/// The first N types of a list.
 template <class Indices, class... X> struct first_of;
 template <std::size_t... K, class... X> struct first_of<std::index_sequence<K...>, X...> {
   using type = parts<std::tuple_element_t<K, std::tuple<X...>>...>;
 };
-/// Whether F takes these expressions and no more. What transforms a function takes what the function does.
+/// True if F takes exactly these expressions. A transformation takes what its function takes.
 template <class F, class... X> consteval bool takes(parts<X...>) {
   if constexpr (!is_function<F> || sizeof...(X) == 0) return false;
   else if constexpr (requires { F::extra; }) {
@@ -118,7 +119,7 @@ private:
     else return detail::takes<F>(parts<expr_tree<Args, first_leaf<K, Args...>>...>{});
   }
 
-  /// Says what cannot be differentiated; false if something was said.
+  /// Reports arguments that cannot be differentiated; false if anything was reported.
   template <class Result, class... Args> static constexpr bool is_differentiable() {
     using gradient_rules = gradient_function<F, false, I...>;
     constexpr unfit why = unfit_result<F, Result, sizeof...(Args)>();
@@ -185,7 +186,8 @@ public:
     for (int k = 0; k < wrt.size(); ++k) all.push(results[k] == none ? b.refused() : results[k]);
   }
 
-  /// With the function's arguments: the value and the pullback. With a cotangent after them: the value and the gradients.
+  /// With the function's arguments: returns the value and the pullback. With a cotangent after them: the
+  /// value and the gradients.
   template <class... Args>
     requires(!(detail::holds_expressions<Args> || ...))
   COTANGENT_CHECKED_CALL auto operator()(Args const&... args) const {
@@ -235,13 +237,13 @@ private:
 
 inline namespace COTANGENT_ABI {
 
-/// The value of a function and its pullback: `auto [y, back] = ct::vjp(f)(x...)`. `back(dy)` gives the gradients as
-/// `ct::grad<I...>` would, as often as it is called; it owns what the gradients need of the function's values, chosen so
-/// that it takes the fewest bytes, and all else is free when the call returns.
+/// The value of a function and its pullback: `auto [y, back] = ct::vjp(f)(x...)`. `back(dy)` returns the
+/// gradients like `ct::grad<I...>`, any number of times. It owns the values that the gradients need, selected
+/// for the fewest bytes; all others are freed when the call returns.
 ///
 /// With the cotangent after the arguments, `auto [y, dx] = ct::vjp(f)(x..., dy)` is one program that saves nothing.
 ///
-/// Refuses: a position that no argument has; arguments of integers; a function that returns nothing floating.
+/// Refuses: a position without an argument; integer arguments; a function without a floating result.
 template <int... I, class F> constexpr auto vjp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::vjp_function<F, 0>(f);
   else return detail::vjp_function<F, I...>(f);
