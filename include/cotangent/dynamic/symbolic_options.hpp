@@ -29,7 +29,7 @@ struct symbolic_compile {
 /// destination are differentiated: other operations are constant, as if their results were given.
 struct symbolic_backward {
   std::vector<symbolic_tensor> outputs{}, wrt{}, seeds{};
-  std::vector<symbolic_exec> sources{}, destinations{}; // nothing: all operations
+  std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
   unreachable policy = unreachable::zeros;              // and the rest as in `gradient_options`
   tape_options tape = {};
   std::function<any_expr(std::vector<any_expr> const&)> sum = {};

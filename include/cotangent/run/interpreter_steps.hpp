@@ -235,7 +235,7 @@ struct region_value {
 /// tape.
 struct loop_sequence {
   address at;
-  std::int64_t bytes = 0; // of an entry
+  std::int64_t bytes = 0;    // of an entry
   bool nested = false;
 };
 

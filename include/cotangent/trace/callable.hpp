@@ -27,17 +27,14 @@ template <class F> constexpr F remade() {
 
 struct no_such_call {};
 
-<<<<<<< /tmp/tmpg9845vd4/c
-=======
 /// The function F with a fallback overload for all other arguments. Testing a call thus instantiates the body
 /// of F only if the arguments fit, and at the user's call.
->>>>>>> /tmp/tmpg9845vd4/n
 template <class F> struct callable : F {
   using F::operator();
   no_such_call operator()(...) const;
 };
 
-/// The same without arguments, where an ellipsis is as good a match as F.
+/// `callable` for calls without arguments, where an ellipsis matches as well as F.
 template <class F> struct callable_alone : F {
   using F::operator();
   template <class = void>
@@ -50,8 +47,8 @@ template <class F, class... Args> using callable_with =
 struct anything {};
 template <std::size_t> struct anything_at : anything {};
 
-// A rival that is as good a match makes a call ambiguous: so a call shows whether F takes so many arguments without
-// instantiating its body.
+// An equally good overload makes a call ambiguous: this tells whether F takes N arguments without instantiating
+// its body.
 template <std::size_t N> struct rival;
 template <> struct rival<1> {
   template <class A> no_such_call operator()(A) const;

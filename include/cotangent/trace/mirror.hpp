@@ -115,13 +115,8 @@ struct program<detail::exact_function<detail::mirror_function<F, May>>, Args...>
 /// function; `ct::program<...>::predicted` is its cost.
 ///
 /// Refuses: named extents.
-<<<<<<< /tmp/tmpbw0q6em7/c
-/// Source: the rule is that of MXNet's gradient pass.
-/// Checked: tests/runtime/memory_budget.cpp.
-=======
 /// Source: the rule of MXNet's gradient pass.
-/// Checked: tests/runtime/fit.cpp.
->>>>>>> /tmp/tmpbw0q6em7/n
+/// Checked: tests/runtime/memory_budget.cpp.
 template <bool (*May)(node const&) = &is_cheap, class F> constexpr auto mirror(F f) {
   return detail::mirror_function<F, May>(f);
 }
