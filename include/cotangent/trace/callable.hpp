@@ -47,8 +47,8 @@ template <class F, class... Args> using callable_with =
 struct anything {};
 template <std::size_t> struct anything_at : anything {};
 
-// An equally good overload makes a call ambiguous: this tells whether F takes N arguments without instantiating
-// its body.
+// An equally good overload makes a call ambiguous: this tells whether F takes N arguments without
+// instantiating its body.
 template <std::size_t N> struct rival;
 template <> struct rival<1> {
   template <class A> no_such_call operator()(A) const;
