@@ -82,13 +82,14 @@ void run_in_memory(interpreter const& p, void const* const* in, void* const* out
   REQUIRE(p.run(in, out, workspace.get()) == status::ok);
 }
 
-TEST_CASE("static programs: what waits has the same value, in every nest and under every name", "[after]") {
+TEST_CASE("static programs: op::after leaves values unchanged in every nest and under every name",
+          "[after]") {
   check<graph_of<waiting>>(-1, 1, 1e-12);
   check_plain<graph_of<waiting>>(-1, 1, 1e-12);
   check<graph_of<layers<true, 16>>>(-1, 1, 1e-12);
 }
 
-TEST_CASE("static programs: what is computed again behind an order needs less memory than what is kept",
+TEST_CASE("static programs: recomputation behind an op::after needs less memory than stored values",
           "[after]") {
   using kept = run::nests<simple<graph_of<layers<false, 64>>>>;
   using again = run::nests<simple<graph_of<layers<true, 64>>>>;
@@ -101,7 +102,7 @@ TEST_CASE("static programs: what is computed again behind an order needs less me
         results_of<again>(builder(g).get(), inputs, nullptr, 0x5A));
 }
 
-TEST_CASE("the interpreter: the same bits in less memory", "[after]") {
+TEST_CASE("the interpreter computes the same bits in less memory with op::after", "[after]") {
   graph const kept = simplify(graph_of<layers<false, 64>>::make().g);
   graph const again = simplify(graph_of<layers<true, 64>>::make().g);
   interpreter const p(kept), q(again);
@@ -121,7 +122,7 @@ TEST_CASE("the interpreter: the same bits in less memory", "[after]") {
   CHECK(a == b);
 }
 
-TEST_CASE("the interpreter runs what waits as the plain evaluation does", "[after]") {
+TEST_CASE("the interpreter runs op::after as the reference evaluation does", "[after]") {
   for (int const which : {0, 1, 2, 3}) {
     graph g = which < 2 ? graph_of<waiting>::make().g : graph_of<only_waited_for>::make().g;
     if (which % 2 == 1) g = simplify(g);
@@ -148,7 +149,7 @@ TEST_CASE("the interpreter runs what waits as the plain evaluation does", "[afte
   }
 }
 
-TEST_CASE("waiting for a value keeps nothing alive", "[after]") {
+TEST_CASE("op::after keeps no value alive", "[after]") {
   graph const before = graph_of<only_waited_for>::make().g, after = prune(before);
   auto const count = [](graph const& g, operation const* op) {
     int n = 0;
@@ -166,8 +167,7 @@ TEST_CASE("waiting for a value keeps nothing alive", "[after]") {
   CHECK(waits);
 }
 
-TEST_CASE("an order vanishes where all is there from the beginning, and orders after orders are one",
-          "[after]") {
+TEST_CASE("redundant op::after nodes vanish, and nested ones are merged", "[after]") {
   builder b;
   symbol const in[]{b.symbol_of(element::float64, 0), b.symbol_of(element::float64, 0)};
   term const x{&b, in[0]}, y{&b, in[1]}, s = extend::apply<op::sin>(x), e = extend::apply<op::exp>(y);
@@ -210,7 +210,7 @@ static_assert(control_cases::near(with_orders[1], without[1]) &&
               control_cases::near(with_orders[2], without[2]));
 static_assert(control_cases::near(with_orders[3], with_orders[2]));
 
-TEST_CASE("in a loop, and through its gradient, orders change nothing", "[after]") {
+TEST_CASE("op::after changes no value in a loop or in its gradient", "[after]") {
   auto const made = [](bool orders) {
     control_cases::scalars s;
     symbol const x = s.input(), w = s.input();

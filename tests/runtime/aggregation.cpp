@@ -86,8 +86,7 @@ TEST_CASE("contributions of floats are summed in double", "[aggregation]") {
   CHECK(differ > 0); // which is why one wants it
 }
 
-TEST_CASE("three contributions come together, in their order, and gradients of gradients are right",
-          "[aggregation]") {
+TEST_CASE("three contributions are summed in order, and second gradients are right", "[aggregation]") {
   ct::dynamic::graph g;
   std::vector<std::size_t> counts;
   auto const x = g.input<double>("x"), w = g.input<double>("w");
@@ -116,7 +115,8 @@ TEST_CASE("three contributions come together, in their order, and gradients of g
     }
 }
 
-TEST_CASE("contributions through views are summed so too, whole, equal and overlapping ones",
+TEST_CASE("contributions through views are summed by the aggregation function: whole, equal and "
+          "overlapping ones",
           "[aggregation]") {
   constexpr std::int64_t n = 12;
   std::vector<std::size_t> counts;
@@ -150,7 +150,7 @@ TEST_CASE("contributions through views are summed so too, whole, equal and overl
   }
 }
 
-TEST_CASE("loops and branches sum so inside of them, and what iterations add", "[aggregation]") {
+TEST_CASE("loops and branches use the aggregation function inside, and across iterations", "[aggregation]") {
   std::vector<std::size_t> counts;
   for (std::int64_t const limit : {0, 4000}) {
     counts.clear();
@@ -192,7 +192,7 @@ TEST_CASE("loops and branches sum so inside of them, and what iterations add", "
   }
 }
 
-TEST_CASE("a graph operation of the user's may sum, and its derivative is taken as well", "[aggregation]") {
+TEST_CASE("a user's graph operation may aggregate, and its derivative is taken as well", "[aggregation]") {
   // contributions that are the larger for the smaller ones: log(sum of exp), no sum at all, so that it is seen
   auto const smooth = [](terms const& all) -> any_expr {
     expr<double> total = ct::exp(all[0].as<double>());
@@ -212,7 +212,7 @@ TEST_CASE("a graph operation of the user's may sum, and its derivative is taken 
   CHECK(double(p.value(dd)) == Approx(-std::sin(.4) * c / all));
 }
 
-TEST_CASE("symbols: backward takes the same", "[aggregation][symbolic]") {
+TEST_CASE("symbolic backward takes an aggregation function", "[aggregation][symbolic]") {
   using ct::dynamic::command;
   std::vector<std::size_t> counts;
   ct::dynamic::graph g;
@@ -243,7 +243,7 @@ TEST_CASE("symbols: backward takes the same", "[aggregation][symbolic]") {
   CHECK(size_of(g) == before);
 }
 
-TEST_CASE("a sum that does not fit is refused, and the graph is as it was", "[aggregation]") {
+TEST_CASE("an aggregation that does not fit is refused, and the graph stays unchanged", "[aggregation]") {
   ct::dynamic::graph g, other;
   auto const x = g.input<double>("x", {3}), factor = g.input<double>("factor", {3});
   auto const elsewhere = other.input<double>("elsewhere", {3});
@@ -303,7 +303,7 @@ TEST_CASE("a sum that does not fit is refused, and the graph is as it was", "[ag
   }
 }
 
-TEST_CASE("in a graph that is built by hand a function sums, with what it is given", "[aggregation]") {
+TEST_CASE("in a graph built by hand, the function aggregates the given contributions", "[aggregation]") {
   struct counter {
     int calls = 0, most = 0;
     bool wrong = false;

@@ -30,7 +30,7 @@ struct scratch_file {
 
 } // namespace
 
-TEST_CASE("S6: a graph comes back with its symbols and what is bound to them", "[archive]") {
+TEST_CASE("a loaded graph has its symbols and their bound data", "[archive]") {
   scratch_file const file;
   {
     ct::dynamic::graph g;
@@ -49,7 +49,7 @@ TEST_CASE("S6: a graph comes back with its symbols and what is bound to them", "
   CHECK(c.names() == std::vector<std::string>{"x", "y", "z"});
 }
 
-TEST_CASE("S6: views with their offsets, bound data and the gradient of x come back", "[archive]") {
+TEST_CASE("views with offsets, bound data and the gradient of x are loaded again", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const a = g.view(x, {.shape = {1}}), b = g.view(x, {.offset = {1}, .shape = {1}, .stride = {1}});
@@ -75,7 +75,7 @@ TEST_CASE("S6: views with their offsets, bound data and the gradient of x come b
   CHECK(kept.data.elements<double>("x")[1] == 2);
 }
 
-TEST_CASE("loops, branches, views, constants and gradients of gradients give the same bits", "[archive]") {
+TEST_CASE("loaded loops, branches, views, constants and second gradients give the same bits", "[archive]") {
   everything e;
   std::string const bytes = e.bytes();
   auto c = ct::archive::load_bytes(bytes);
@@ -93,7 +93,7 @@ TEST_CASE("loops, branches, views, constants and gradients of gradients give the
   CHECK(ct::archive::bytes_of(c.graph, c.binds(), names) == bytes);
 }
 
-TEST_CASE("a graph that was read goes on being built", "[archive]") {
+TEST_CASE("a loaded graph can be extended", "[archive]") {
   everything e;
   auto c = ct::archive::load_bytes(e.bytes());
   ct::dynamic::graph& g = c.graph;
@@ -115,8 +115,7 @@ TEST_CASE("a graph that was read goes on being built", "[archive]") {
   CHECK(p.value(table)(1, 1) == 0); // nobody wrote it
 }
 
-TEST_CASE("where nodes were made, that they stay as they are, and elements of all kinds come back",
-          "[archive]") {
+TEST_CASE("source locations, flags of nodes and elements of all types are loaded again", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {2});
   auto const i = g.input<std::int32_t>("i", {2});
@@ -145,7 +144,7 @@ TEST_CASE("where nodes were made, that they stay as they are, and elements of al
   CHECK(elements(p.value(c.find<float>("y"))) == std::vector<float>{std::exp(1.f) + 1, 4});
 }
 
-TEST_CASE("steps of an optimizer come back: training goes on as if it had not stopped", "[archive]") {
+TEST_CASE("training continues from a saved optimizer state", "[archive]") {
   auto const train = [](bool stop) {
     ct::dynamic::graph g;
     auto const w = g.parameter<double>("w", {2});
@@ -180,7 +179,7 @@ TEST_CASE("steps of an optimizer come back: training goes on as if it had not st
   CHECK(train(true) == train(false));
 }
 
-TEST_CASE("a file with an operation of a user's is read by who knows it", "[archive]") {
+TEST_CASE("a file with a user-defined operation needs that operation to be loaded", "[archive]") {
   everything e(true);
   std::string const bytes = e.bytes();
   CHECK(begins(said([&] { (void)ct::archive::load_bytes(bytes); }),
@@ -191,7 +190,7 @@ TEST_CASE("a file with an operation of a user's is read by who knows it", "[arch
   CHECK(results(c) == results(e));
 }
 
-TEST_CASE("weights from elsewhere take the place of those in the file, or none does", "[archive]") {
+TEST_CASE("other weights replace all weights of a file, or none", "[archive]") {
   everything e;
   auto c = ct::archive::load_bytes(e.bytes());
   ct::archive::tensors other;
@@ -206,14 +205,14 @@ TEST_CASE("weights from elsewhere take the place of those in the file, or none d
   CHECK(c.data.elements<double>("w")[1] == 2);
 }
 
-TEST_CASE("names that are asked for, and are none", "[archive]") {
+TEST_CASE("asking for names that do not exist is refused", "[archive]") {
   everything e;
   auto c = ct::archive::load_bytes(e.bytes());
   CHECK(begins(said([&] { (void)c.find("nobody"); }), "there must be something of that name; nobody"));
   CHECK_THROWS_AS(c.find<float>("w"), ct::graph_error);
 }
 
-TEST_CASE("unnamed and equally named expressions keep their data apart", "[archive]") {
+TEST_CASE("unnamed expressions, and expressions of equal names, keep their own data", "[archive]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("", {1}), b = g.input<double>("same", {1}), c = g.input<double>("same", {1}),
              d = g.input<double>("__metadata__", {1});
@@ -227,7 +226,7 @@ TEST_CASE("unnamed and equally named expressions keep their data apart", "[archi
   CHECK(p.value(file.find<double>("sum"))(0) == 4321);
 }
 
-TEST_CASE("what cannot be saved is refused, and the graph stays as it was", "[archive]") {
+TEST_CASE("graphs that cannot be saved are refused and stay unchanged", "[archive]") {
   ct::dynamic::graph g, other;
   auto const x = g.input<double>("x", {2}), stranger = other.input<double>("x", {2});
   std::vector<double> const three{1, 2, 3}, two{1, 2};
@@ -255,7 +254,7 @@ TEST_CASE("what cannot be saved is refused, and the graph stays as it was", "[ar
   CHECK(begins(saving({}), "names must be UTF-8"));
 }
 
-TEST_CASE("a graph by its symbols comes back: names, edges by hand, loops, what was freed", "[archive]") {
+TEST_CASE("a graph of symbols is loaded with names, manual edges, loops and freed symbols", "[archive]") {
   using ct::dynamic::command;
   ct::dynamic::graph g;
   auto const s = g.symbolic();

@@ -49,7 +49,7 @@ template <class Change> std::string with(std::string const& bytes, Change change
 
 } // namespace
 
-TEST_CASE("a file that was cut anywhere is refused", "[archive]") {
+TEST_CASE("a file truncated at any byte is refused", "[archive]") {
   std::string const whole = small();
   REQUIRE(loading(whole) == "fine");
   for (std::size_t n = 0; n < whole.size(); ++n)
@@ -57,7 +57,7 @@ TEST_CASE("a file that was cut anywhere is refused", "[archive]") {
       FAIL(n << ": " << words);
 }
 
-TEST_CASE("a file of which any byte was changed is refused", "[archive]") {
+TEST_CASE("a file with any byte changed is refused", "[archive]") {
   std::string const whole = small();
   for (std::size_t n = 0; n < whole.size(); ++n)
     for (int const flip : {0x01, 0x04, 0x10, 0x20, 0x80, 0xff}) {
@@ -68,7 +68,7 @@ TEST_CASE("a file of which any byte was changed is refused", "[archive]") {
     }
 }
 
-TEST_CASE("where the checksum was made to fit, what is read is sound or refused all the same", "[archive]") {
+TEST_CASE("a damaged file with a matching checksum is either refused or read as a valid graph", "[archive]") {
   std::string const whole = small();
   int fine = 0, refused = 0;
   for (std::size_t n = 0; n < whole.size(); ++n)
@@ -84,7 +84,7 @@ TEST_CASE("where the checksum was made to fit, what is read is sound or refused 
   CHECK(fine > 0);
 }
 
-TEST_CASE("a graph that is not well formed is refused, in words", "[archive]") {
+TEST_CASE("a graph that is not well formed is refused with a message", "[archive]") {
   std::string const whole = small();
   REQUIRE(loading(with(whole, [](json&) {})) == "fine");
   using change = void (*)(json&);
@@ -164,7 +164,7 @@ TEST_CASE("a graph that is not well formed is refused, in words", "[archive]") {
   }
 }
 
-TEST_CASE("views that reach outside are refused, however large their numbers", "[archive]") {
+TEST_CASE("views outside their tensor are refused, however large their numbers", "[archive]") {
   std::string const whole = small();
   std::vector<json> const windows{
       {2, 1},         {-1, 1},        {0, 3}, {1, INT64_MAX}, {INT64_MIN, INT64_MIN},
@@ -180,7 +180,7 @@ TEST_CASE("views that reach outside are refused, however large their numbers", "
   }
 }
 
-TEST_CASE("a file with tensors only, or without its checksum, holds no graph", "[archive]") {
+TEST_CASE("a file of tensors only, or without its checksum, contains no graph", "[archive]") {
   ct::archive::tensors t;
   t.add("w", 1.0);
   CHECK(begins(loading(t.composed().bytes()), "the file holds tensors but no graph"));
@@ -190,7 +190,7 @@ TEST_CASE("a file with tensors only, or without its checksum, holds no graph", "
                "the file was damaged, or changed after it was written"));
 }
 
-TEST_CASE("mutations of files with everything are refused or sound", "[archive]") {
+TEST_CASE("mutated files of complete graphs are either refused or read as valid graphs", "[archive]") {
   everything e;
   std::vector<std::string> const seeds{small(), e.bytes()};
   archive_mutations::counts const n = archive_mutations::run(seeds, 1000, 7);

@@ -25,7 +25,7 @@ struct folder {
   ~folder() { std::filesystem::remove_all(path); }
 };
 
-TEST_CASE("a graph goes to a file and comes back", "[documented][archive]") {
+TEST_CASE("a graph is saved and loaded", "[documented][archive]") {
   folder const here;
   auto const path = here.path / "net.safetensors";
   {

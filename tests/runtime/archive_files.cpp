@@ -49,7 +49,7 @@ std::string writing(fs::path const& path) {
 }
 std::string const irregular = "the path to be written must name a regular file";
 
-TEST_CASE("a symbolic link stays, and the file behind it is replaced", "[archive]") {
+TEST_CASE("writing through a symbolic link replaces the file behind it", "[archive]") {
   folder const here, there;
   ct::archive::write(there.path / "file", holding(1));
   fs::create_symlink(there.path / "file", here.path / "absolute");
@@ -72,7 +72,7 @@ TEST_CASE("a symbolic link stays, and the file behind it is replaced", "[archive
   CHECK(here.entries() == 5);
 }
 
-TEST_CASE("a path without a folder is one in the current folder", "[archive]") {
+TEST_CASE("a path without a folder refers to the current folder", "[archive]") {
   folder const here;
   fs::path const before = fs::current_path();
   fs::current_path(here.path);
@@ -82,7 +82,7 @@ TEST_CASE("a path without a folder is one in the current folder", "[archive]") {
   CHECK(held(here.path / "alone") == 7);
 }
 
-TEST_CASE("a name may be as long as names can be", "[archive]") {
+TEST_CASE("a file name may have the maximum length", "[archive]") {
   folder const here;
   CHECK(writing(here.path / std::string(255, 'n')) == "fine");
   CHECK(writing(here.path / std::string(255, 'n')) == "fine");
@@ -91,7 +91,7 @@ TEST_CASE("a name may be as long as names can be", "[archive]") {
 }
 
 #if defined(__unix__)
-TEST_CASE("directories, devices and pipes are refused, and stay", "[archive]") {
+TEST_CASE("directories, devices and pipes are refused and stay unchanged", "[archive]") {
   folder const here;
   fs::create_directory(here.path / "directory");
   REQUIRE(mkfifo((here.path / "pipe").c_str(), 0600) == 0);
@@ -108,7 +108,7 @@ TEST_CASE("directories, devices and pipes are refused, and stay", "[archive]") {
   CHECK(here.entries() == 3);
 }
 
-TEST_CASE("a file keeps its permissions, and a new one has the usual ones", "[archive]") {
+TEST_CASE("a replaced file keeps its permissions, and a new file has the default ones", "[archive]") {
   folder const here;
   auto const mode = [](fs::path const& path) {
     struct stat s {};
@@ -137,7 +137,7 @@ TEST_CASE("a file keeps its permissions, and a new one has the usual ones", "[ar
 }
 #endif
 
-TEST_CASE("a graph that cannot be read back is not saved, and the old file stays", "[archive]") {
+TEST_CASE("a graph that could not be loaded again is not saved, and the old file stays", "[archive]") {
   folder const here;
   fs::path const path = here.path / "net";
   ct::dynamic::graph g;
@@ -156,7 +156,7 @@ TEST_CASE("a graph that cannot be read back is not saved, and the old file stays
   CHECK(begins(said([&] { (void)ct::archive::load(path); }), "the graph in the file must be well formed; a parameter is no input"));
 }
 
-TEST_CASE("a view with a stride that takes no step is saved, however large the stride", "[archive]") {
+TEST_CASE("a view with an unused stride is saved, however large the stride", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const y = ct::sin(g.view(x, {.shape = {1}, .stride = {std::int64_t{1} << 50}}));
@@ -169,7 +169,7 @@ TEST_CASE("a view with a stride that takes no step is saved, however large the s
   CHECK(double(p.value(c.find<double>("z"))) == 0);
 }
 
-TEST_CASE("a graph that is read as another one is not saved", "[archive]") {
+TEST_CASE("a graph that would be loaded as a different one is not saved", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::sin(x);
@@ -189,7 +189,7 @@ struct another_exp : ct::extend::elementwise<1> {
   static constexpr ct::term partial(ct::rule const& r, int) { return ct::extend::constant_like(r.y(), 1); }
 };
 
-TEST_CASE("an operation of a user's that is called like one of the library is refused", "[archive]") {
+TEST_CASE("a user-defined operation with the name of a library operation is refused", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::extend::apply<another_exp>(std::source_location::current(), x);
@@ -200,7 +200,7 @@ TEST_CASE("an operation of a user's that is called like one of the library is re
   CHECK(said([&] { (void)ct::archive::bytes_of(g, {}, {{"z", z}}); }) == words);
 }
 
-TEST_CASE("a file with 30,000 tensors, most of them named, is read in seconds", "[archive]") {
+TEST_CASE("a file with 30,000 tensors, most of them named, is read within seconds", "[archive]") {
   ct::dynamic::graph g;
   for (int k = 0; k < 20000; ++k) (void)g.input<double>("t" + std::to_string(k), {0});
   auto y = g.input<double>("x");

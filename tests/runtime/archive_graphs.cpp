@@ -55,7 +55,7 @@ void check_same(graph const& g, graph const& h) {
 
 } // namespace
 
-TEST_CASE("loops and branches in each other, with views and second gradients, come back", "[archive]") {
+TEST_CASE("nested loops and branches with views and second gradients are loaded again", "[archive]") {
   int const depth = GENERATE(1, 2, 3);
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     CAPTURE(depth, seed);
@@ -76,7 +76,7 @@ TEST_CASE("loops and branches in each other, with views and second gradients, co
   }
 }
 
-TEST_CASE("graphs of many operations come back", "[archive]") {
+TEST_CASE("graphs of many operations are loaded again", "[archive]") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     builder b;
@@ -92,7 +92,7 @@ TEST_CASE("graphs of many operations come back", "[archive]") {
   }
 }
 
-TEST_CASE("named extents and formulas over them come back", "[archive]") {
+TEST_CASE("named extents and formulas over them are loaded again", "[archive]") {
   builder b;
   dimensions d;
   d.rank = 2;
@@ -108,7 +108,7 @@ TEST_CASE("named extents and formulas over them come back", "[archive]") {
   CHECK(h.extents[1].hash == b.get().extents[1].hash);
 }
 
-TEST_CASE("blocks that are computed again for their gradients come back", "[archive]") {
+TEST_CASE("checkpointed blocks are loaded again", "[archive]") {
   builder b;
   symbol const x = b.symbol_of(element::float64, 0);
   (void)b.open_block();
@@ -133,7 +133,7 @@ TEST_CASE("blocks that are computed again for their gradients come back", "[arch
   CHECK(h.nodes[h.tensors[dx].producer].of_gradient);
 }
 
-TEST_CASE("a gather of too many axes is refused when it is made", "[archive]") {
+TEST_CASE("a gather with too many axes is refused when the node is created", "[archive]") {
   for (int const rank : {1, 4, 5, 8}) {
     builder b;
     dimensions d;
@@ -145,7 +145,7 @@ TEST_CASE("a gather of too many axes is refused when it is made", "[archive]") {
   }
 }
 
-TEST_CASE("one_hot of labels with as many axes as a tensor can have is refused when it is made", "[archive]") {
+TEST_CASE("one_hot of labels with the maximum rank is refused when the node is created", "[archive]") {
   for (int const rank : {0, 7, 8}) {
     builder b;
     dimensions d;

@@ -244,7 +244,9 @@ constexpr int options = 6;
 
 } // namespace
 
-TEST_CASE("loops and branches in each other are saved under every option, from both floors", "[archive]") {
+TEST_CASE("random nests of loops and branches are saved under every option, from expressions and from "
+          "symbols",
+          "[archive]") {
   int const k = GENERATE(range(0, options));
   bool const symbols = GENERATE(false, true);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -257,7 +259,8 @@ TEST_CASE("loops and branches in each other are saved under every option, from b
   }
 }
 
-TEST_CASE("graphs of many operations are saved under every option, from both floors", "[archive]") {
+TEST_CASE("random graphs of many operations are saved under every option, from expressions and from symbols",
+          "[archive]") {
   int const k = GENERATE(range(0, options)), floor = GENERATE(0, 1, 2);
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     CAPTURE(k, floor, seed);
@@ -268,7 +271,8 @@ TEST_CASE("graphs of many operations are saved under every option, from both flo
   }
 }
 
-TEST_CASE("graphs with views that are read and written are saved under every option, from both floors", "[archive]") {
+TEST_CASE("random graphs with views are saved under every option, from expressions and from symbols",
+          "[archive]") {
   int const k = GENERATE(range(0, options));
   bool const symbols = GENERATE(false, true);
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
@@ -285,7 +289,8 @@ TEST_CASE("graphs with views that are read and written are saved under every opt
   }
 }
 
-TEST_CASE("graphs of symbols with aliases, loops, branches and noops are saved under every option", "[archive]") {
+TEST_CASE("random graphs of symbols with aliases, loops, branches and noops are saved under every option",
+          "[archive]") {
   int const k = GENERATE(range(0, options));
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     CAPTURE(k, seed);

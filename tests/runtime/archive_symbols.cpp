@@ -38,7 +38,7 @@ std::string execs(ct::dynamic::symbolic_graph const& s) {
   return text;
 }
 
-TEST_CASE("the elements of a constant are saved from a graph that was asked for its symbols", "[archive]") {
+TEST_CASE("the elements of a constant are saved from a graph with symbols", "[archive]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = g.input<double>("x", {300});
@@ -54,7 +54,8 @@ TEST_CASE("the elements of a constant are saved from a graph that was asked for 
   for (int k = 0; k < 300; ++k) CHECK(p.value(file.find<double>("y"))(k) == 2 * elements[static_cast<std::size_t>(k)]);
 }
 
-TEST_CASE("a tensor that is read through two aliases is differentiated, saved, and differentiated again", "[archive]") {
+TEST_CASE("a tensor read through two aliases is differentiated, saved, and differentiated again",
+          "[archive]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x"), y = s.tensor<double>({1}), z = s.tensor<double>({1}),
@@ -80,7 +81,7 @@ TEST_CASE("a tensor that is read through two aliases is differentiated, saved, a
   }
 }
 
-TEST_CASE("noops come back with their names, edges, and with what waits for them", "[archive]") {
+TEST_CASE("noops are loaded with names, edges and the operations that wait for them", "[archive]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x"), y = s.tensor<double>({2}, "y"), z = s.tensor<double>({2}, "z"),
@@ -107,7 +108,7 @@ TEST_CASE("noops come back with their names, edges, and with what waits for them
   CHECK(ct::archive::load_bytes(ct::archive::bytes_of(c.graph)).graph.symbolic().size() == s.size());
 }
 
-TEST_CASE("an operation from which many edges lead comes back", "[archive]") {
+TEST_CASE("an operation with many outgoing edges is loaded again", "[archive]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
@@ -117,7 +118,8 @@ TEST_CASE("an operation from which many edges lead comes back", "[archive]") {
   CHECK(execs(c.graph.symbolic()) == execs(s));
 }
 
-TEST_CASE("a gradient with a tape limit, whose loops were moved into others, comes back", "[archive][tape_limit]") {
+TEST_CASE("a gradient with a tape limit, whose loops were moved into others, is loaded again",
+          "[archive][tape_limit]") {
   using ct::checkpoints;
   for (auto const schedule : {checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial}) {
     CAPTURE(static_cast<int>(schedule));

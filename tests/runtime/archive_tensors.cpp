@@ -56,7 +56,7 @@ std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 } // namespace
 
-TEST_CASE("what is written is read: elements, shapes, texts", "[archive]") {
+TEST_CASE("elements, shapes and texts are read as they were written", "[archive]") {
   ct::archive::tensors t;
   t.add("w", std::vector<double>{1, -2.5, 3, 4, 5, 6}, {2, 3});
   t.add("b", std::array<float, 3>{.5f, std::numeric_limits<float>::infinity(), -0.f});
@@ -83,7 +83,7 @@ TEST_CASE("what is written is read: elements, shapes, texts", "[archive]") {
   CHECK(ct::archive::tensors(bytes).composed().bytes() == bytes); // and again
 }
 
-TEST_CASE("tensors lie aligned, one after the other, behind a header of a multiple of eight bytes",
+TEST_CASE("tensors are aligned and contiguous behind a header whose size is a multiple of eight bytes",
           "[archive]") {
   ct::archive::tensors t;
   t.add("a", std::array<bool, 3>{true, true, true});
@@ -219,7 +219,7 @@ public:
 
 } // namespace
 
-TEST_CASE("what is written is what the published format says, to a reader of its own", "[archive]") {
+TEST_CASE("an independent reader of the published format reads the written files", "[archive]") {
   ct::archive::tensors t;
   t.add("flags", std::array<bool, 3>{true, false, true});
   t.add("weights \"w\"\n", ct::tensor<double, 2, 3>{{1, 2, 3}, {4, 5, 6.5}});
@@ -250,7 +250,8 @@ TEST_CASE("what is written is what the published format says, to a reader of its
   CHECK_THROWS(plain_reader(moved));
 }
 
-TEST_CASE("files of others are read: half precision, short integers, their own order of keys", "[archive]") {
+TEST_CASE("files of other programs are read: half precision, short integers, any order of keys",
+          "[archive]") {
   std::string half;
   for (unsigned h : {0x3c00u, 0xc000u, 0x7bffu, 0x0001u, 0x83ffu, 0x7c00u, 0xfe00u, 0x8000u, 0x0400u})
     half += {static_cast<char>(h & 255u), static_cast<char>(h >> 8)};
@@ -290,7 +291,7 @@ TEST_CASE("files of others are read: half precision, short integers, their own o
                "there must be something of that name; nobody"));
 }
 
-TEST_CASE("a file that is no safetensors file is refused, in words", "[archive]") {
+TEST_CASE("a file that is not a safetensors file is refused with a message", "[archive]") {
   std::string const w = R"("w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
   REQUIRE(reading(file("{" + w + "}", four)) == "fine");
   REQUIRE(reading(file("{}", "")) == "fine");
@@ -350,7 +351,7 @@ TEST_CASE("a file that is no safetensors file is refused, in words", "[archive]"
   CHECK(begins(reading(bytes), words));
 }
 
-TEST_CASE("names that are none, and memory that does not fit, are not written", "[archive]") {
+TEST_CASE("invalid names, and memory that does not fit, are not written", "[archive]") {
   ct::archive::tensors t;
   CHECK(begins(said([&] { t.add("w", std::vector<float>{1, 2, 3}, {2, 2}); }),
                "data must have the element type"));
@@ -363,7 +364,7 @@ TEST_CASE("names that are none, and memory that does not fit, are not written", 
   CHECK(begins(said([&] { (void)u.composed(); }), "names must be UTF-8"));
 }
 
-TEST_CASE("a file takes the place of the old one at once, or the old one stays", "[archive]") {
+TEST_CASE("a file replaces the old one atomically, or the old one stays", "[archive]") {
   folder const here;
   auto const path = here.path / "t.safetensors";
   ct::archive::tensors t;
@@ -398,7 +399,7 @@ TEST_CASE("a file takes the place of the old one at once, or the old one stays",
 #endif
 }
 
-TEST_CASE("a file of ours that was cut, or in which a byte was changed, is refused", "[archive]") {
+TEST_CASE("a truncated or changed file of this library is refused", "[archive]") {
   ct::archive::tensors t;
   t.add("w", std::vector<float>{1, 2, 3});
   t.add("b", std::array<bool, 3>{true, false, true});

@@ -13,7 +13,7 @@ namespace {
 
 namespace ct = cotangent;
 
-TEST_CASE("values that are there at the same time lie apart", "[arena]") {
+TEST_CASE("values that are live at the same time do not overlap", "[arena]") {
   for (std::uint32_t seed = 0; seed < 300; ++seed) {
     ct::array<ct::lifetime> const v = arena_cases::values(seed, 1 + static_cast<int>(seed % 90));
     ct::arena const a = ct::plan_arena(v);
@@ -21,7 +21,7 @@ TEST_CASE("values that are there at the same time lie apart", "[arena]") {
   }
 }
 
-TEST_CASE("the checker of offsets sees two values on one byte, and a value beyond the end", "[arena]") {
+TEST_CASE("the checker of offsets finds two values on one byte, and a value beyond the end", "[arena]") {
   ct::array<ct::lifetime> v;
   v.push({0, 1, 64});
   v.push({1, 2, 64});
@@ -35,8 +35,7 @@ TEST_CASE("the checker of offsets sees two values on one byte, and a value beyon
   CHECK(arena_cases::wrong(v, a).empty());
 }
 
-TEST_CASE("memory is little more than what is there at one time, and never more than the largest first need",
-          "[arena]") {
+TEST_CASE("memory is little more than the peak, and never more than largest first", "[arena]") {
   arena_cases::score all;
   for (std::uint32_t seed = 0; seed < 300; ++seed)
     all.add(arena_cases::values(seed, 4 + static_cast<int>(seed % 60)));
@@ -45,7 +44,7 @@ TEST_CASE("memory is little more than what is there at one time, and never more 
   CHECK(all.worse_than_largest_first == 0);
 }
 
-TEST_CASE("equal sizes need no more than what is there at one time, however many they are", "[arena]") {
+TEST_CASE("values of equal size need no more memory than the peak, however many there are", "[arena]") {
   std::mt19937 random(3);
   for (int const n : {10, 1000, 100000}) {
     ct::array<ct::lifetime> v;
@@ -57,8 +56,7 @@ TEST_CASE("equal sizes need no more than what is there at one time, however many
   }
 }
 
-TEST_CASE("as many sizes as values: the gap that is left by each is found for the next that fits",
-          "[arena]") {
+TEST_CASE("with as many sizes as values, each gap is reused for the next value that fits", "[arena]") {
   ct::array<ct::lifetime> v;
   int const n = 5000;                                                   // more than two levels of words
   for (int k = 0; k < n; ++k) v.push({0, 2 * k, 64 * (k + 1)});         // leave one after the other
@@ -68,7 +66,7 @@ TEST_CASE("as many sizes as values: the gap that is left by each is found for th
   for (int k = 0; k < n; ++k) REQUIRE(a.offsets[k] == a.offsets[n + k]);
 }
 
-TEST_CASE("a gap at the end grows, and neighboring gaps are joined", "[arena]") {
+TEST_CASE("a gap at the end grows, and neighboring gaps are merged", "[arena]") {
   ct::array<ct::lifetime> v;
   for (int k = 0; k < 100; ++k) v.push({k, k, 64 * (k + 1)});
   CHECK(ct::plan_arena(v).bytes == 6400);

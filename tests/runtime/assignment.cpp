@@ -15,7 +15,7 @@ inline constexpr auto recurrence = [](auto x, auto a) {
   return ct::sum(y * y);
 };
 
-TEST_CASE("a recurrence over elements has the value and the gradient of its loop") {
+TEST_CASE("a recurrence over elements has the value and the gradient of a plain loop") {
   ct::tensor<double, 40> x;
   for (int i = 0; i < 40; ++i) x(i) = std::sin(i);
   double const a = 0.5;
@@ -51,7 +51,7 @@ inline constexpr auto blocks = [](auto x, auto v) {
   return ct::sum(ct::exp(0.1 * x));
 };
 
-TEST_CASE("elements, rows, columns and windows with steps are assigned to, with gradients") {
+TEST_CASE("elements, rows, columns and strided windows are assigned to, with gradients") {
   ct::tensor<double, 3, 3> const x{{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
   ct::tensor<double, 4> const v{0.5, -1, 2, 3};
   double const e = 3 + std::tanh(-1.0);
@@ -73,7 +73,7 @@ inline constexpr auto named = [](auto x) {
   return ct::sum(y * y) + x(1) * y(2);
 };
 
-TEST_CASE("where the extent has a name, positions count from both ends") {
+TEST_CASE("positions along a named extent count from both ends") {
   ct::tensor<double, "n"> x(5);
   double y[5];
   for (int i = 0; i < 5; ++i) y[i] = x(i) = 1 + 0.1 * i;

@@ -49,7 +49,7 @@ constexpr detail::binding_table<1, 1> too_long{l.leaves, 1, l.wanted};
 
 } // namespace
 
-TEST_CASE("sizes are bound quickly just where they are bound at all, and to the same numbers") {
+TEST_CASE("quick binding of sizes succeeds exactly when slow binding does, with the same numbers") {
   static_assert(table.formulas && table.quick);
   reference::dice d(5);
   int good = 0, bad = 0;
@@ -70,7 +70,7 @@ TEST_CASE("sizes are bound quickly just where they are bound at all, and to the 
   CHECK(bad > 5000);
 }
 
-TEST_CASE("a size that does not fit 64 bits is refused quickly too") {
+TEST_CASE("quick binding refuses a size that does not fit 64 bits") {
   static_assert(squares.quick);
   for (std::int64_t const n : {std::int64_t{0}, std::int64_t{55108}, std::int64_t{55109}, INT64_MAX}) {
     std::int64_t const of_leaves[max_rank]{n};
@@ -83,6 +83,6 @@ TEST_CASE("a size that does not fit 64 bits is refused quickly too") {
   }
 }
 
-TEST_CASE("a formula that is too long to be taken apart is left to the slow way") {
+TEST_CASE("quick binding leaves a formula that is too long to slow binding") {
   STATIC_REQUIRE(!too_long.quick);
 }

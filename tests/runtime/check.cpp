@@ -30,21 +30,21 @@ struct torn_square : ct::extend::elementwise<1> {
 inline constexpr auto torn = [](auto x) { return ct::sum(ct::extend::apply<torn_square>({}, x)); };
 } // namespace
 
-TEST_CASE("a right gradient passes, in double and in float") {
+TEST_CASE("a right gradient passes the check, in double and in float") {
   CHECK(ct::check_gradient(smooth, ct::tensor<double, 3>{1, 2, 3}, ct::tensor<double, 3>{4, 5, 6}));
   CHECK(ct::check_gradient(smooth, ct::tensor<float, 3>{1, 2, 3}, ct::tensor<float, 3>{4, 5, 6}));
 }
 
-TEST_CASE("a function that returns no scalar is checked by a weighed sum") {
+TEST_CASE("a function without a scalar result is checked by a weighted sum") {
   CHECK(ct::check_gradient(no_scalar, std::vector<double>{0.1, 0.2, -0.3}));
 }
 
-TEST_CASE("arguments of integers are left out") {
+TEST_CASE("integer arguments are skipped") {
   CHECK(ct::check_gradient([](auto z, auto l) { return ct::cross_entropy(z, l); },
                            ct::tensor<double, 2, 3>{{1, 2, 3}, {3, 2, 0}}, ct::tensor<int, 2>{0, 2}));
 }
 
-TEST_CASE("a wrong gradient fails, and says where") {
+TEST_CASE("a wrong gradient fails, and the result says where") {
   auto const c = ct::check_gradient(wrong, ct::tensor<double, 2>{1, 3});
   CHECK(!c);
   CHECK(c.argument == 0);

@@ -115,9 +115,9 @@ auto blocks_of(int segment) {
   };
 }
 
-TEST_CASE(
-    "K3: dense layers in checkpointed blocks: the same bits, less memory, and no more work than need be",
-    "[checkpoint]") {
+TEST_CASE("dense layers in checkpointed blocks keep their bits, need less memory and no more work than "
+          "necessary",
+          "[checkpoint]") {
   struct row {
     int length, segment;
     std::int64_t bytes;
@@ -194,7 +194,7 @@ template <class F> void same_bits(F const& f) {
 
 auto const two = [](auto x, auto w) { return ct::tanh(ct::matmul(ct::tanh(ct::matmul(x, w)), w)); };
 
-TEST_CASE("nothing is computed again where that takes no less memory, whatever the loss", "[checkpoint]") {
+TEST_CASE("nothing is recomputed unless that saves memory, whatever the loss", "[checkpoint]") {
   std::vector<expr<float> (*)(expr<float> const&, expr<float> const&)> const losses{
       [](auto const& h, auto const& t) { return ct::mean(ct::square(h - t)); },
       [](auto const& h, auto const& t) { return ct::sum(h * t); },
@@ -227,9 +227,8 @@ TEST_CASE("nothing is computed again where that takes no less memory, whatever t
     }
 }
 
-TEST_CASE(
-    "any number of arguments and results: each that is read outside is kept, the others are computed again",
-    "[checkpoint]") {
+TEST_CASE("blocks with any number of arguments and results save those that are read outside",
+          "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {
       auto const block = [](auto a, auto b, auto c) {
@@ -243,7 +242,7 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("blocks in blocks, and a checkpoint of a checkpoint", "[checkpoint]") {
+TEST_CASE("blocks nest, and so do checkpoints of checkpoints", "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {
       auto const inner = mark([](auto a, auto b) { return two(two(a, b), b) * 1.5; });
@@ -253,7 +252,7 @@ TEST_CASE("blocks in blocks, and a checkpoint of a checkpoint", "[checkpoint]") 
   });
 }
 
-TEST_CASE("blocks in bodies of loops and in branches", "[checkpoint]") {
+TEST_CASE("blocks occur in loop bodies and in branches", "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {
       auto const block = mark([](auto a, auto b, auto c) { return two(ct::sin(two(a, b)) * c, b); });
@@ -330,7 +329,7 @@ expr<double> deep_block(bool marks, expr<double> const& h, expr<double> const& w
   return marks ? ct::checkpoint(f)(h, w, v) : f(h, w, v);
 }
 
-TEST_CASE("blocks in the body of a counted loop: the same bits of all orders, a smaller record",
+TEST_CASE("blocks in the body of a counted loop keep the bits of all orders, with a smaller record",
           "[checkpoint]") {
   same_bits_of_all_orders(
       [](bool marks) {
@@ -366,8 +365,7 @@ TEST_CASE("blocks in the body of a while loop, also with a tape limit, keep the 
   }
 }
 
-TEST_CASE("a tape limit that no iteration keeps to with all that it records is kept to with blocks",
-          "[checkpoint]") {
+TEST_CASE("blocks meet a tape limit that complete records of iterations exceed", "[checkpoint]") {
   auto const f = [](bool marks) { return while_of(30, marks); };
   recorded const all = recording(f(false), 1, false, {});
   ct::tape_options const some{.limit = 6000, .schedule = ct::checkpoints::binomial};
@@ -377,7 +375,7 @@ TEST_CASE("a tape limit that no iteration keeps to with all that it records is k
   CHECK_THROWS_AS(recording(f(false), 1, false, some), ct::shape_error);
 }
 
-TEST_CASE("blocks in a loop in a loop, in a branch in a loop, and in blocks keep the bits of all orders",
+TEST_CASE("blocks in nested loops, in branches in loops, and in blocks keep the bits of all orders",
           "[checkpoint]") {
   same_bits_of_all_orders([](bool marks) {
     return [marks](expr<double> x, expr<double> w, expr<double> v) {
@@ -409,7 +407,7 @@ TEST_CASE("blocks in a loop in a loop, in a branch in a loop, and in blocks keep
   });
 }
 
-TEST_CASE("a sequence in blocks in the body of a loop keeps the bits of all orders", "[checkpoint]") {
+TEST_CASE("a checkpointed sequence in a loop body keeps the bits of all orders", "[checkpoint]") {
   for (ct::sequence_options const& options :
        {ct::sequence_options{.segments = 3}, ct::sequence_options{.recursive = true},
         ct::sequence_options{.slots = 2}})
@@ -428,8 +426,7 @@ TEST_CASE("a sequence in blocks in the body of a loop keeps the bits of all orde
     });
 }
 
-TEST_CASE("what blocks in a body read of what stays the same, and of the count, is not recorded",
-          "[checkpoint]") {
+TEST_CASE("blocks in a body do not record loop-invariant values or the count", "[checkpoint]") {
   recorded const r = recording(
       [](expr<double> x, expr<double> w, expr<double> v) {
         auto const body = [&](auto i, auto h) {
@@ -458,7 +455,7 @@ constexpr std::int64_t of_record(std::int64_t entries) { return 384 + entries * 
 
 } // namespace
 
-TEST_CASE("loops in blocks of a body run again for the gradient, from what comes into the block",
+TEST_CASE("loops in blocks of a body run again for the gradient, from the inputs of the block",
           "[checkpoint]") {
   auto const in_body = [](bool marks) {
     return [marks](expr<double> x, expr<double> w, expr<double> v) {
@@ -486,8 +483,7 @@ TEST_CASE("loops in blocks of a body run again for the gradient, from what comes
         of_record(8) + of_record(5) + 2 * of_record(turns));
 }
 
-TEST_CASE("a tape limit that holds no iteration with the record of a loop in it is kept to with blocks",
-          "[checkpoint]") {
+TEST_CASE("blocks meet a tape limit below the record of one iteration with a nested loop", "[checkpoint]") {
   auto const f = [](bool marks) {
     return [marks](expr<double> x, expr<double> w, expr<double> v) {
       auto const body = [&](auto, auto h) { return loop_block(marks, h, w, v) + 0.5 * h; };
@@ -535,7 +531,7 @@ TEST_CASE("while loops, and branches with loops, in blocks of a body run again f
   });
 }
 
-TEST_CASE("blocks with loops, one after the other, need the tape of one of them", "[checkpoint]") {
+TEST_CASE("consecutive blocks with loops need the tape of one of them", "[checkpoint]") {
   auto const f = [](bool marks) {
     return [marks](expr<double> x, expr<double> w, expr<double> v) {
       for (int k = 0; k < 8; ++k) x = loop_block(marks, x, w, v) + 0.5 * x;
@@ -548,7 +544,7 @@ TEST_CASE("blocks with loops, one after the other, need the tape of one of them"
   CHECK(recording(f(false), 1, false, {}).tape == 8 * 2 * of_record(turns));
 }
 
-TEST_CASE("loops and branches in blocks", "[checkpoint]") {
+TEST_CASE("loops and branches occur in blocks", "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {
       auto const block = mark([](auto a, auto b, auto c) {
@@ -562,7 +558,7 @@ TEST_CASE("loops and branches in blocks", "[checkpoint]") {
   });
 }
 
-TEST_CASE("random numbers in blocks are the same when they are computed again", "[checkpoint]") {
+TEST_CASE("rematerialized random numbers in blocks are the same", "[checkpoint]") {
   same_bits([](auto mark) {
     return [mark](auto x, auto w, auto v) {
       auto const block = [](auto a, auto b, auto c) {
@@ -573,8 +569,7 @@ TEST_CASE("random numbers in blocks are the same when they are computed again", 
   });
 }
 
-TEST_CASE("K4: at every length and number of segments less memory than the rule of thumb gives",
-          "[checkpoint]") {
+TEST_CASE("every length and number of segments needs less memory than the rule of thumb", "[checkpoint]") {
   for (int const length : {4, 8, 16, 32, 64})
     for (int segment = 2; segment < length; segment *= 2) {
       auto const chain = [&](expr<float> const& x, std::vector<expr<float>> const& weights) {
@@ -605,7 +600,7 @@ measured equal_layers(int length, bool blocks, ct::sequence_options const& o = {
   return {p.value_bytes(), count(compiled(g, outputs), "matmul"), {dx.data(), dx.data() + dx.size()}};
 }
 
-TEST_CASE("chains of equal layers: the memory of a square root for one more run, of a logarithm for a few",
+TEST_CASE("chains of equal layers need the memory of a square root for one rerun, of a logarithm for a few",
           "[checkpoint]") {
   for (int const length : {4, 9, 16, 36, 64}) {
     measured const all = equal_layers(length, false), roots = equal_layers(length, true),
@@ -622,7 +617,7 @@ TEST_CASE("chains of equal layers: the memory of a square root for one more run,
   }
 }
 
-TEST_CASE("with so many values held between layers no more layers run again than the binomial schedule runs",
+TEST_CASE("with a number of stored values, no more layers rerun than in the binomial schedule",
           "[checkpoint]") {
   for (int const length : {5, 10, 21, 36}) {
     measured const all = equal_layers(length, false);
@@ -672,7 +667,7 @@ auto const adapted = [](auto w, auto up, auto down, auto x) {
   return ct::matmul(w, x) + ct::matmul(up, ct::matmul(down, x));
 };
 
-TEST_CASE("K1: an adapted layer, checkpointed as a whole, learns what it does without", "[checkpoint]") {
+TEST_CASE("an adapted layer that is checkpointed as a whole learns the same as without", "[checkpoint]") {
   std::vector<double> x(10), target(10);
   for (std::size_t k = 0; k < 10; ++k) x[k] = static_cast<double>(k), target[k] = 10 - x[k];
   auto const run = [&](auto mark) {
@@ -685,8 +680,7 @@ TEST_CASE("K1: an adapted layer, checkpointed as a whole, learns what it does wi
   for (std::size_t k = 0; k < 10; ++k) CHECK(with[k] == Approx(target[k]).margin(1e-2));
 }
 
-TEST_CASE("K2: a gated network with adapted layers, checkpointed, learns what it does without",
-          "[checkpoint]") {
+TEST_CASE("a checkpointed gated network with adapted layers learns the same as without", "[checkpoint]") {
   auto const gated = [](auto in, auto const& w) {
     auto const one = [&](int k, auto at) {
       auto const n = static_cast<std::size_t>(3 * k);
@@ -713,7 +707,7 @@ TEST_CASE("K2: a gated network with adapted layers, checkpointed, learns what it
   for (std::size_t k = 0; k < 5; ++k) CHECK(with[k] == Approx(target[k]).margin(0.1));
 }
 
-TEST_CASE("arguments and results that are views, and results that are written through views",
+TEST_CASE("arguments and results of blocks may be views, and results may be written through views",
           "[checkpoint]") {
   auto const run = [](auto mark) {
     ct::dynamic::graph g;

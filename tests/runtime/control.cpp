@@ -48,7 +48,7 @@ template <class T> std::vector<double> outputs_of(graph_view const& g, std::vect
 
 } // namespace
 
-TEST_CASE("loops give the numbers of the specification") {
+TEST_CASE("loops give the specified numbers") {
   CHECK(near(w1(), .5729198));
   CHECK(near(w5(1, 0), 2.1090609));
   CHECK(near(w5(1.2, 1), 3.7308730));
@@ -61,7 +61,7 @@ TEST_CASE("loops give the numbers of the specification") {
   CHECK(near(wb2_once(), .06875));
 }
 
-TEST_CASE("branches give the numbers of the specification, and their slopes") {
+TEST_CASE("branches give the specified numbers and slopes") {
   for (auto const& [x, y, slope] :
        {std::tuple{-1., 0., 0.}, {.76, .76, 1.}, {1.226, 1.113, .5}, {2.1, 1.5, 0.}}) {
     CHECK(near(b1_at(x)[0], y));
@@ -72,7 +72,7 @@ TEST_CASE("branches give the numbers of the specification, and their slopes") {
   CHECK(near(b4_at(1.226)[1], .3 / 16));
 }
 
-TEST_CASE("one graph runs again and again, with other values and other numbers of iterations") {
+TEST_CASE("one graph runs repeatedly, with other values and other numbers of iterations") {
   scalars s;
   symbol const x = s.input(), y = s.input(), times = s.input();
   loop_builder loop(s.b,
@@ -99,7 +99,7 @@ TEST_CASE("one graph runs again and again, with other values and other numbers o
   }
 }
 
-TEST_CASE("nests of loops and branches agree with what they are when unrolled, to the second derivative") {
+TEST_CASE("nests of loops and branches agree with their unrolled form, to the second derivative") {
   int const depth = GENERATE(1, 2, 3);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(depth, seed);
@@ -125,7 +125,7 @@ TEST_CASE("nests of loops and branches agree with what they are when unrolled, t
   }
 }
 
-TEST_CASE("nests in single precision") {
+TEST_CASE("nests in single precision agree with their unrolled form") {
   for (std::uint64_t seed = 300; seed < 400; ++seed) {
     CAPTURE(seed);
     reference::dice d(seed);
@@ -140,7 +140,7 @@ TEST_CASE("nests in single precision") {
   }
 }
 
-TEST_CASE("third derivatives of nests") {
+TEST_CASE("third derivatives of nests agree with their unrolled form") {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
     std::vector<double> const at{.3, -.7, .9, .2};

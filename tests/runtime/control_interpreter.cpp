@@ -54,7 +54,7 @@ TEST_CASE("the interpreter runs nests of loops and branches and their second gra
   CHECK(fused > 10); // in graphs with views
 }
 
-TEST_CASE("steps in an order that needs less memory compute the same bits") {
+TEST_CASE("steps in an order of lower peak compute the same bits") {
   std::int64_t in_order = 0, chosen = 0;
   int lower = 0;
   auto const compare = [&](graph const& g, std::vector<double> const& at) {
@@ -294,8 +294,8 @@ detail::interpret::program_data const& body_of(interpreter const& p) {
 
 } // namespace
 
-TEST_CASE("carried values that are handed on, crossed, chained and doubled are right after any number of "
-          "iterations") {
+TEST_CASE("carried values that are handed on, crossed, chained and duplicated are right after any number "
+          "of iterations") {
   using enum next_value::form;
   std::vector<rules> all{
       {{computed, 0, 0}},
@@ -382,7 +382,7 @@ TEST_CASE("an iteration of a loop copies no carried value") {
   CHECK(places(twice, 1) == 1);
 }
 
-TEST_CASE("what iterations begin with is computed where it is recorded, and is not copied to the tape") {
+TEST_CASE("initial values of iterations are computed in their record, and are not copied to the tape") {
   using enum next_value::form;
   constexpr int n = 50;
   constexpr std::int64_t one = 8 * n;

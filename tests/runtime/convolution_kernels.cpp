@@ -205,14 +205,14 @@ sample drawn(std::mt19937& random, bool pools) {
 
 } // namespace
 
-TEST_CASE("convolutions with any windows are what they are by hand") {
+TEST_CASE("convolutions with any windows agree with plain loops") {
   std::mt19937 random(5);
   for (int k = 0; k < 300; ++k) {
     check_convolution<float>(drawn(random, false), random);
     check_convolution<double>(drawn(random, false), random);
   }
 }
-TEST_CASE("convolutions in several blocks") {
+TEST_CASE("convolutions over several blocks agree with plain loops") {
   std::mt19937 random(6);
   numbers const three{{1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 21, 20}};
   check_convolution<float>({2, 21, 20, 40, 17, three}, random);
@@ -221,7 +221,7 @@ TEST_CASE("convolutions in several blocks") {
   check_convolution<double>({3, 21, 20, 40, 33, {{1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 21, 20}}},
                             random); // one tap
 }
-TEST_CASE("poolings with any windows are what they are by hand") {
+TEST_CASE("poolings with any windows agree with plain loops") {
   std::mt19937 random(7);
   for (int k = 0; k < 300; ++k) {
     check_pooling<float>(drawn(random, true), random, false);
@@ -229,7 +229,7 @@ TEST_CASE("poolings with any windows are what they are by hand") {
     if (!math::is_fast) check_pooling<double>(drawn(random, true), random, true);
   }
 }
-TEST_CASE("where several pixels are largest, they share a cotangent equally") {
+TEST_CASE("ties of a maximum share the cotangent equally") {
   numbers const n{{2, 2, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 4}};
   memory<double> x({1, 2, 4, 1}, nullptr), dy({1, 1, 2, 1}, nullptr);
   x.all = {3, 1, 2, 2, 3, 3, 2, 2};

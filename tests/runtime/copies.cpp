@@ -46,7 +46,7 @@ struct raw {
   }
 };
 
-TEST_CASE("S1: two equal sums are one, and their product stays", "[simplify]") {
+TEST_CASE("two equal sums become one, and their product stays", "[simplify]") {
   raw g;
   symbol const x = g.input(), y = g.input();
   symbol const z = g.multiply(g.add(x, y), g.add(x, y));
@@ -64,7 +64,7 @@ TEST_CASE("S1: two equal sums are one, and their product stays", "[simplify]") {
   CHECK(program.step_count() == 1);
 }
 
-TEST_CASE("S8: as many nodes are saved as there are equal ones", "[simplify]") {
+TEST_CASE("merging saves one node for each duplicate", "[simplify]") {
   {
     raw g;
     symbol const a = g.input(), b = g.input(), c = g.input();
@@ -93,7 +93,7 @@ TEST_CASE("S8: as many nodes are saved as there are equal ones", "[simplify]") {
   }
 }
 
-TEST_CASE("S8: what is asked for twice lies in two places", "[simplify]") {
+TEST_CASE("a result that is requested twice has two locations", "[simplify]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a", {3});
   auto const y = a * (a + 1.0), z = a * (a + 1.0), w = z * 1.0;
@@ -107,7 +107,7 @@ TEST_CASE("S8: what is asked for twice lies in two places", "[simplify]") {
   }
 }
 
-TEST_CASE("S2: copies vanish into views, one node computes and what comes in lies where it belongs",
+TEST_CASE("copies become views, one node computes, and the input lies at its final location",
           "[simplify][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {1}), y = g.input<double>("y", {1});
@@ -135,7 +135,7 @@ TEST_CASE("S2: copies vanish into views, one node computes and what comes in lie
   CHECK(q.value(z)(1) == 1.2);
 }
 
-TEST_CASE("an input that other things read, or whose place is cleared, is where it must be",
+TEST_CASE("an input with other readers, or whose location is cleared, is copied to its window",
           "[simplify][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
@@ -161,7 +161,7 @@ TEST_CASE("an input that other things read, or whose place is cleared, is where 
   }
 }
 
-TEST_CASE("graphs with views are simplified like others, but for what is viewed", "[simplify][views]") {
+TEST_CASE("graphs with views are simplified like others, except for viewed tensors", "[simplify][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
   auto const y = ct::exp(x);
@@ -184,7 +184,7 @@ TEST_CASE("graphs with views are simplified like others, but for what is viewed"
   CHECK(working == 2); // exp, and one addition or product
 }
 
-TEST_CASE("products that are added are one operation with the sum where there are views, too", "[simplify][views]") {
+TEST_CASE("sums of products become fused multiply-adds, also with views", "[simplify][views]") {
   raw g;
   symbol const x = g.input(), t = g.b.symbol_of(ct::element::float64, g.b.tensor(x).shape);
   auto const half = [&](symbol of, std::int64_t at) {

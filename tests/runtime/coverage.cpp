@@ -53,7 +53,7 @@ TEST_CASE("slices that cover a tensor need no zeros, however many there are") { 
   }
 }
 
-TEST_CASE("a tensor is zeroed only where something is read that nobody assigns") {
+TEST_CASE("a tensor is zeroed only if an element is read that no node assigns") {
   builder b;
   symbol const x = tensor(b, {4, 6}), y = tensor(b, {4, 6}), z = tensor(b, {4, 6}), w = tensor(b, {4, 6});
   b.set_inputs(&x, 1);
@@ -73,7 +73,7 @@ TEST_CASE("a tensor is zeroed only where something is read that nobody assigns")
   CHECK(covered(b.get(), nothing)); // nothing is all there
 }
 
-TEST_CASE("L9: boxes that make tens of thousands of cells cover a tensor, and so do pieces of other strides") {
+TEST_CASE("boxes that form tens of thousands of cells cover a tensor, and so do pieces with other strides") {
   for (int const side : {40, 137, 320}) // each row is cut in two, somewhere else in each
     for (bool const gap : {false, true}) {
       builder b;
@@ -103,7 +103,7 @@ TEST_CASE("L9: boxes that make tens of thousands of cells cover a tensor, and so
     }
 }
 
-TEST_CASE("coverage is what counting elements says") {
+TEST_CASE("coverage agrees with counting elements") {
   reference::dice d(3);
   int yes = 0, no = 0;
   for (int round = 0; round < 6000; ++round) {
@@ -140,7 +140,7 @@ TEST_CASE("coverage is what counting elements says") {
   CHECK(no > 500);
 }
 
-TEST_CASE("a hundred thousand views are looked at at once") {
+TEST_CASE("coverage of a hundred thousand views is computed at once") {
   constexpr int n = 100000, side = 317;
   CHECK(seconds(
             [](builder& b) { // single elements, read in pairs

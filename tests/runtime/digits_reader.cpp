@@ -26,7 +26,7 @@ std::string with_pixel(int place, std::string const& text) {
 
 } // namespace
 
-TEST_CASE("digits: pixels are read as parts of the brightest, labels as they are") {
+TEST_CASE("digits: pixels are read as fractions of the maximum, labels unchanged") {
   std::istringstream in(line_of(8, "9") + "\n" + line_of(16, "0"));
   auto const [images, problem] = digits::read(in, "some.csv");
   CHECK(problem.empty());
@@ -38,11 +38,11 @@ TEST_CASE("digits: pixels are read as parts of the brightest, labels as they are
   CHECK(images.labels[1] == 0);
 }
 
-TEST_CASE("digits: line ends of other systems are no part of a line") {
+TEST_CASE("digits: line ends of other systems are not part of a line") {
   CHECK(problem_with(line_of(1, "5") + "\r\n" + line_of(1, "5") + "\r\n").empty());
 }
 
-TEST_CASE("digits: a malformed line is one sentence with its number") {
+TEST_CASE("digits: a malformed line is reported in one sentence with its number") {
   std::string const good = line_of(0, "4") + "\n";
   CHECK(problem_with(good + "\n" + good) == "some.csv, line 2: the line is empty");
   CHECK(problem_with(good + good + "1,2,3\n") ==
@@ -69,7 +69,7 @@ TEST_CASE("digits: a malformed line is one sentence with its number") {
         "some.csv, line 1: the digit must be a whole number from 0 to 9, found ''");
 }
 
-TEST_CASE("digits: what cannot be read, or holds nothing, is said") {
+TEST_CASE("digits: unreadable and empty files are reported") {
   CHECK(problem_with("") == "some.csv holds no images");
   CHECK(digits::read("no/such/file.csv").problem == "the file no/such/file.csv cannot be opened");
 }

@@ -160,7 +160,7 @@ TEST_CASE("documented: a line is fitted") {
   CHECK(offset == Approx(1));
 }
 
-TEST_CASE("documented: a size that only the call knows") {
+TEST_CASE("documented: a size that is known at the call only") {
   // [named]
   ct::tensor<double, "n"> x(100), y(100);
   for (int i = 0; i < 100; ++i) {
@@ -181,7 +181,7 @@ TEST_CASE("documented: a gradient is checked") {
   CHECK(check);
 }
 
-TEST_CASE("documented: parameters are a struct, and so is their gradient") {
+TEST_CASE("documented: parameters and their gradient are a struct") {
   ct::tensor<double, 4> x{0, 1, 2, 3}, y{1, 3, 5, 7};
   // [struct]
   line<ct::tensor> p{1.0, 0.0};
@@ -227,7 +227,7 @@ TEST_CASE("documented: assignments to parts of an expression") {
         ct::tensor<double, 3, 1>{{2}, {4}, {3}});
 }
 
-TEST_CASE("documented: products along directions") {
+TEST_CASE("documented: directional derivatives and products with the Jacobian") {
   // [products]
   auto const f = [](auto x) { return x * x; };
   ct::tensor<double, 3> x{1, 2, 3}, dx{1, 0, 1}, dy{1, 1, 2};
@@ -239,7 +239,7 @@ TEST_CASE("documented: products along directions") {
   CHECK(pulled == ct::tensor<double, 3>{2, 4, 12});
 }
 
-TEST_CASE("documented: an operation from outside") {
+TEST_CASE("documented: a user-defined operation") {
   auto const f = [](auto x) { return ct::sum(gaussian(x)); };
   ct::tensor<double, 3> x{-1, 0.5, 2};
   // [checked]

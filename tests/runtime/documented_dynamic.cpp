@@ -72,7 +72,7 @@ TEST_CASE("windows are read and written", "[documented][dynamic]") {
   CHECK(p.value(dw)(1, 0) == 4);
 }
 
-TEST_CASE("a loop's record stays within a limit", "[documented][dynamic]") {
+TEST_CASE("the record of a loop stays within a limit", "[documented][dynamic]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {100});
   auto total = ct::sum(ct::for_loop(1000, [](auto, auto h) { return ct::tanh(h) * 1.01; }, x));
@@ -91,7 +91,7 @@ TEST_CASE("a loop's record stays within a limit", "[documented][dynamic]") {
   CHECK(q.tape_bytes() > 64 * 1024);
 }
 
-TEST_CASE("loops run as often as their data say", "[documented][dynamic]") {
+TEST_CASE("the number of iterations of a loop depends on data", "[documented][dynamic]") {
   // [loops]
   ct::dynamic::graph g;
   auto x = g.input<double>("x"), w = g.input<double>("w");

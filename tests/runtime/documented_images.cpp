@@ -55,7 +55,7 @@ static_assert(ct::grad(moments)(ct::tensor<double, 2>{1, 2})(1) ==
               40); // (1, 5): 2 5 per element of x x, times 2 2
 } // namespace
 
-TEST_CASE("one function of an image is a program and a graph") {
+TEST_CASE("one function of an image makes a static program and a run-time graph") {
   ct::tensor<float, 6, 5, 2> x;
   ct::tensor<float, 3, 3, 2, 4> w;
   ct::tensor<float, 4> bias{.1f, 0, -.1f, .2f};

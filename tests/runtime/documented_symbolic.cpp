@@ -15,7 +15,7 @@ namespace {
 
 namespace ct = cotangent;
 
-TEST_CASE("a graph is made by its symbols, changed and differentiated", "[documented][symbolic]") {
+TEST_CASE("a graph is built from symbols, changed and differentiated", "[documented][symbolic]") {
   // [first]
   using ct::dynamic::command;
   ct::dynamic::graph g;
@@ -48,7 +48,7 @@ TEST_CASE("a graph is made by its symbols, changed and differentiated", "[docume
   CHECK(q.value<double>(after.gradient_of(x))[1] == Approx(-2 * std::exp(-1)));
 }
 
-TEST_CASE("aliases are read and written, and shapes follow", "[documented][symbolic]") {
+TEST_CASE("aliases are read and written, and shapes are inferred", "[documented][symbolic]") {
   using ct::dynamic::command;
   // [aliases]
   ct::dynamic::graph g;
@@ -92,7 +92,7 @@ TEST_CASE("a sub-graph is run as a loop", "[documented][symbolic]") {
   CHECK(double(p.value<double>(table.gradient_of(w))) == Approx(10 * std::pow(1.5, 4)));
 }
 
-TEST_CASE("a choice among sub-graphs", "[documented][symbolic]") {
+TEST_CASE("one of several sub-graphs is selected", "[documented][symbolic]") {
   using ct::dynamic::command;
   // [choice]
   ct::dynamic::graph g;
@@ -113,7 +113,7 @@ TEST_CASE("a choice among sub-graphs", "[documented][symbolic]") {
   }
 }
 
-TEST_CASE("expressions among symbols, and a duplicate", "[documented][symbolic]") {
+TEST_CASE("expressions are used among symbols, and a graph is duplicated", "[documented][symbolic]") {
   using ct::dynamic::command;
   // [mixed]
   ct::dynamic::graph g;

@@ -107,7 +107,7 @@ TEST_CASE("neighbors along an axis") {
   CHECK_THROWS_AS(ct::compiled(smoothed)(ct::tensor<float, "n">(1)), ct::shape_error);
 }
 
-TEST_CASE("vectors that have one size") {
+TEST_CASE("vectors with one named size") {
   using tasks::product;
   // [names]
   std::vector<double> x{1, 2, 3}, y{4, 5, 6};
@@ -142,7 +142,7 @@ TEST_CASE("parameters in nested structs") {
   CHECK(last < 0.05f);
 }
 
-TEST_CASE("functions with poles, loops and kept rounding") {
+TEST_CASE("functions with poles, loops and exact rounding") {
   ct::tensor<double, 3> p{0, 0.5, 0.5};
   CHECK(ct::compiled(tasks::entropy)(p) == Approx(0.6931471805599453));
   CHECK(ct::grad(tasks::entropy)(p)(0) == 0);
@@ -150,7 +150,7 @@ TEST_CASE("functions with poles, loops and kept rounding") {
   if (!ct::math::is_fast) CHECK(ct::compiled(tasks::lost)(0x1p60, 1.0) == -1);
 }
 
-TEST_CASE("blocks that are computed again") {
+TEST_CASE("blocks that are rematerialized") {
   ct::tensor<double, 2, 2> x{{1, 2}, {3, 4}}, w{{0.5, 0.25}, {-0.5, 0.125}};
   auto const [dx, da] = ct::grad<0, 1>(tasks::deep)(x, w, w, w, w);
   auto const value = [&] { return ct::compiled(tasks::deep)(x, w, w, w, w); };

@@ -100,7 +100,7 @@ struct sign_descent {
 };
 // [/own]
 
-TEST_CASE("documented: an optimizer of one's own", "[documented]") {
+TEST_CASE("documented: a user-defined optimizer", "[documented]") {
   ct::dynamic::graph g;
   auto x = g.parameter<float>("x", {3});
   auto p =

@@ -77,7 +77,7 @@ void check_well_formed(std::string const& text) {
 
 } // namespace
 
-TEST_CASE("dot: views are windows with a broken border, before what they read and behind what they write") {
+TEST_CASE("dot: views are windows with a dashed border, before their readers and behind their writers") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4, 2});
   auto const t = g.tensor<double>("t", {4, 3});
@@ -99,7 +99,7 @@ TEST_CASE("dot: views are windows with a broken border, before what they read an
   CHECK_FALSE(has(picture(g, {{"y", y}}), "zero (0) where not written")); // all of it is
 }
 
-TEST_CASE("dot: WB2, a loop and its adjoint are frames; what is carried goes round, what is kept is marked") {
+TEST_CASE("dot: a loop and its adjoint are frames with back edges for carried values and marks for records") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
   auto const u = ct::for_loop(5, [&](auto, auto z) { return ct::log(z * y); }, x) * v;
@@ -122,7 +122,7 @@ TEST_CASE("dot: WB2, a loop and its adjoint are frames; what is carried goes rou
   CHECK(has(line_with(text, "label=\"d y\\n"), "#f6a04d"));
 }
 
-TEST_CASE("dot: conditions and branches are frames in the frame") {
+TEST_CASE("dot: conditions and branches are frames inside the frame of their node") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), w = g.input<double>("w");
   auto const n = g.input<std::int64_t>("n");
@@ -146,7 +146,7 @@ TEST_CASE("dot: conditions and branches are frames in the frame") {
   CHECK_FALSE(has(loop, "shape=house")); // arguments stand outside
 }
 
-TEST_CASE("dot: only what results need is drawn, and everything without results") {
+TEST_CASE("dot: dead nodes are omitted, unless the graph has no results") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::exp(x), z = ct::sin(x);
@@ -158,7 +158,7 @@ TEST_CASE("dot: only what results need is drawn, and everything without results"
   CHECK_THROWS_AS(picture(other, {{"z", z}}), ct::graph_error);
 }
 
-TEST_CASE("dot: chains share a box in long graphs, and the long form shows numbers and places") {
+TEST_CASE("dot: chains share a box in long graphs, and the long form shows indices and source locations") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto h = x;
@@ -174,7 +174,7 @@ TEST_CASE("dot: chains share a box in long graphs, and the long form shows numbe
   CHECK(has(details, "\\n#0"));
 }
 
-TEST_CASE("dot: names may hold anything") {
+TEST_CASE("dot: names may contain any characters") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("a \"b\" \\ &amp; {c}\n<d>\t|");
   std::string const text = picture(g, {{"\"", ct::exp(x)}});

@@ -59,7 +59,7 @@ inline constexpr auto layer = [](auto x, auto w, auto b) {
   return ct::exp(-chosen) + ct::transpose(ct::transpose(chosen));
 };
 
-TEST_CASE("the same lambda makes a static program and a dynamic graph, with equal bits", "[dynamic]") {
+TEST_CASE("one lambda makes a static program and a run-time graph, with equal bits", "[dynamic]") {
   ct::tensor<double, 6, 5> x;
   ct::tensor<double, 5, 7> w;
   ct::tensor<double, 7> b;
@@ -88,7 +88,7 @@ inline constexpr auto rosenbrock = [](auto x) {
   return ct::sum(100.0 * ct::square(after - ct::square(here)) + ct::square(1.0 - here));
 };
 
-TEST_CASE("a gradient at run time is that of the static program", "[dynamic]") {
+TEST_CASE("a gradient at run time equals that of the static program", "[dynamic]") {
   ct::tensor<double, 8> x{0.1, -1.2, 1.0, 0.7, -0.3, 2.0, 1.5, 0.9};
   auto const [value, gradient] = ct::value_and_grad(rosenbrock)(x);
 
@@ -102,7 +102,7 @@ TEST_CASE("a gradient at run time is that of the static program", "[dynamic]") {
   for (std::int64_t i = 0; i < 8; ++i) CHECK(p.value(dx)(i) == Approx(gradient(i)).epsilon(1e-13));
 }
 
-TEST_CASE("axes, sizes and places can be known when the graph is built", "[dynamic]") {
+TEST_CASE("axes, sizes and positions may be known only when the graph is built", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2, 3, 4});
   int const axis = 1;
@@ -130,7 +130,7 @@ TEST_CASE("axes, sizes and places can be known when the graph is built", "[dynam
   static_assert(std::is_same_v<decltype(ct::one_hot<3>(ct::argmax(x))), expr<float>>);
 }
 
-TEST_CASE("literals and values without operands join the graph that they meet", "[dynamic]") {
+TEST_CASE("literals and values without operands join the graph of the other operand", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {3});
   expr<float> s = 0.5f;
@@ -149,7 +149,7 @@ TEST_CASE("literals and values without operands join the graph that they meet", 
   CHECK(p.value(z)(2) == 5);
 }
 
-TEST_CASE("constants are numbers or tensors that the graph keeps", "[dynamic]") {
+TEST_CASE("constants are numbers or tensors stored in the graph", "[dynamic]") {
   ct::dynamic::graph g;
   expr<double> y;
   {
@@ -165,7 +165,8 @@ TEST_CASE("constants are numbers or tensors that the graph keeps", "[dynamic]") 
                                  {"one element", "2", "3"}));
 }
 
-TEST_CASE("an error names operation, shapes and place, and leaves the graph as it was", "[dynamic]") {
+TEST_CASE("an error names operation, shapes and source location, and leaves the graph unchanged",
+          "[dynamic]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("left", {2, 3});
   auto const b = g.input<double>("right", {4, 5});
@@ -206,7 +207,7 @@ TEST_CASE("an error names operation, shapes and place, and leaves the graph as i
   CHECK(ct::exp(a).id() == there.id()); // equal nodes are still found
 }
 
-TEST_CASE("nothing of an operation that failed stays in the graph", "[dynamic]") {
+TEST_CASE("a failed operation leaves nothing in the graph", "[dynamic]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a", {2, 3});
   auto const b = g.input<double>("b", {4, 5});
@@ -223,7 +224,7 @@ TEST_CASE("nothing of an operation that failed stays in the graph", "[dynamic]")
   CHECK(g.get().nodes.size() == nodes);
 }
 
-TEST_CASE("memory is bound late, again, by copy, and checked", "[dynamic]") {
+TEST_CASE("memory is bound late, again, or by copy, and it is checked", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2, 2});
   auto const s = g.input<double>("s");
@@ -280,7 +281,7 @@ TEST_CASE("results never share memory", "[dynamic]") {
   CHECK(refuses<ct::graph_error>([&] { q.run(); }, {"share memory"}));
 }
 
-TEST_CASE("what is bound when compiled and is no input is written there", "[dynamic]") {
+TEST_CASE("a bound expression that is not an input is written to the bound memory", "[dynamic]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a");
   auto const b = ct::exp(a), c = b + 1.0;
@@ -291,7 +292,7 @@ TEST_CASE("what is bound when compiled and is no input is written there", "[dyna
   CHECK(double(p.value(c)) == Approx(std::exp(2.0) + 1));
 }
 
-TEST_CASE("copies of a program run in threads of their own", "[dynamic]") {
+TEST_CASE("copies of a program run in their own threads", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {1000});
   auto const y = ct::sum(ct::sin(x) * ct::matmul(ct::reshape(x, {1, 1000}), ct::reshape(x, {1000, 1}))(0, 0));
@@ -327,7 +328,7 @@ TEST_CASE("a graph is a value", "[dynamic]") {
 
 // ---- scalar differentiation, cases C1 to C10
 
-TEST_CASE("C1: every path through a scalar graph counts once", "[dynamic]") {
+TEST_CASE("every path through a scalar graph counts once", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const u = 1.0 / x, v = ct::log(u), w = x * x, z = w + v;
@@ -339,7 +340,7 @@ TEST_CASE("C1: every path through a scalar graph counts once", "[dynamic]") {
   CHECK(double(p.value(dx)) == Approx(0.489524).margin(1e-6));
 }
 
-TEST_CASE("C2, C3, C4: unused inputs, differences, one of two", "[dynamic]") {
+TEST_CASE("gradients of unused inputs, of differences, and of one of two outputs", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y");
   auto const v = (x - y) * (y + 1.0);
@@ -364,7 +365,7 @@ TEST_CASE("C2, C3, C4: unused inputs, differences, one of two", "[dynamic]") {
   CHECK(double(p.value(dy)) == Approx(0.84));
 }
 
-TEST_CASE("C5, C7: several outputs, their seeds, and an output with respect to itself", "[dynamic]") {
+TEST_CASE("gradients of several outputs with seeds, and of an output with respect to itself", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x0 = g.input<double>("x0"), x1 = g.input<double>("x1"), seed = g.input<double>("seed");
   auto const f = [](auto x) { return x * x + ct::log(1.0 / x); };
@@ -386,7 +387,7 @@ TEST_CASE("C5, C7: several outputs, their seeds, and an output with respect to i
   CHECK(double(p.value(both)) == Approx(2 * 0.84 * 0.84 + 3));
 }
 
-TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
+TEST_CASE("second derivatives, and gradients of a sum of seventy terms", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::exp(x) + x;
@@ -412,7 +413,7 @@ TEST_CASE("C9, C10: second derivatives, and a sum of seventy", "[dynamic]") {
   CHECK(refuses<ct::graph_error>([&] { (void)ds[0].as<float>(); }, {"element type"}));
 }
 
-TEST_CASE("labels of a number, axes and strides beyond what can be negated are refused", "[dynamic]") {
+TEST_CASE("labels of a number, axes and strides beyond the negatable range are refused", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), m = g.input<double>("m", {2, 3});
   auto const i = g.input<std::int64_t>("i");
@@ -421,7 +422,7 @@ TEST_CASE("labels of a number, axes and strides beyond what can be negated are r
   CHECK_THROWS_AS(g.view(m, {.offset = {1}, .shape = {1}, .stride = {INT64_MIN}}), ct::shape_error);
 }
 
-TEST_CASE("X1: an operation without an adjoint is refused on a way that is needed, and nowhere else", "[dynamic]") {
+TEST_CASE("an operation without an adjoint is refused only on a needed path", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
   auto const z = ct::extend::apply<user::opaque>(std::source_location::current(), x) * y;
@@ -439,7 +440,7 @@ TEST_CASE("X1: an operation without an adjoint is refused on a way that is neede
   CHECK(p.value(dx)(1) == -5);
 }
 
-TEST_CASE("X2, X3: one variable many times, and gradients that are the same value", "[dynamic]") {
+TEST_CASE("one variable with many uses, and two gradients of equal value", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
   expr<double> s = x;
@@ -467,7 +468,7 @@ TEST_CASE("X2, X3: one variable many times, and gradients that are the same valu
   if (apart[0].id() != apart[1].id()) CHECK(r.value(apart[0]).data() != r.value(apart[1]).data());
 }
 
-TEST_CASE("L13, L23, L27: gradients of a part of what a loop or branch takes, in any order", "[dynamic]") {
+TEST_CASE("gradients of some of the operands of a loop or branch, in any order", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2}), v = g.input<double>("v", {2});
   auto const k = g.input<std::int64_t>("k");

@@ -40,7 +40,8 @@ std::int64_t arena(int length, bool backward, ct::dynamic::sizes const& shape, S
   return g.compile({g.gradient({y}, {x}, {dy}).front()}, {}, options).value_bytes();
 }
 
-TEST_CASE("an input that is a result too is written where the program reads it", "[dynamic][memory]") {
+TEST_CASE("an input that is also a result is written in the memory that the program reads",
+          "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {1});
   auto const y = ct::sum(x * x);
@@ -51,7 +52,7 @@ TEST_CASE("an input that is a result too is written where the program reads it",
   CHECK(p.value(y) == 0.25);
 }
 
-TEST_CASE("M8: the arenas of chains", "[dynamic][memory]") {
+TEST_CASE("chains of operations need the expected arenas", "[dynamic][memory]") {
   auto const exponentials = [](auto y) { return ct::exp(y); };
   auto const doubles = [](auto y) { return 2.0 * y; };
   auto const products = [](auto y) { return ct::matmul(y, y); };
@@ -86,15 +87,14 @@ std::int64_t dense(int length, int batch, int width) {
   return g.compile(gradients, binds, own).value_bytes();
 }
 
-TEST_CASE("K3: the arena of a deep network without checkpoints: an activation and a weight a layer, and one "
-          "of each",
+TEST_CASE("a deep network without checkpoints needs an activation and a weight a layer, and one more of each",
           "[dynamic][memory]") {
   CHECK(dense(4, 256, 64) <= 409600);
   CHECK(dense(16, 256, 64) <= 1392640);
   CHECK(dense(9, 128, 32) <= 10 * (128 * 32 + 32 * 32) * 4);
 }
 
-TEST_CASE("M1: a result is written over an input that is not bound and not read again", "[dynamic][memory]") {
+TEST_CASE("a result overwrites an input that is not bound and is dead", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a"), b = g.input<float>("b");
   auto const c = a * b;
@@ -110,7 +110,7 @@ TEST_CASE("M1: a result is written over an input that is not bound and not read 
   }
 }
 
-TEST_CASE("M1: what is bound, or read again, is not written over", "[dynamic][memory]") {
+TEST_CASE("bound or live values are not overwritten", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {3}), b = g.input<float>("b", {3});
   auto const c = a * b;
@@ -132,7 +132,7 @@ TEST_CASE("M1: what is bound, or read again, is not written over", "[dynamic][me
   CHECK(both.value_bytes() >= 3 * 64);
 }
 
-TEST_CASE("what is bound after compiling is copied in and out of the program's own memory",
+TEST_CASE("memory bound after compiling is copied from and to the program's own memory",
           "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
@@ -153,7 +153,7 @@ TEST_CASE("what is bound after compiling is copied in and out of the program's o
   CHECK(in[1] == Approx(2 * std::exp(1.)));
 }
 
-TEST_CASE("a copy of a program has memory of its own", "[dynamic][memory]") {
+TEST_CASE("a copy of a program has its own memory", "[dynamic][memory]") {
   for (bool const owns : {false, true}) {
     ct::dynamic::graph g;
     auto const x = g.input<double>("x", {4});
@@ -171,9 +171,8 @@ TEST_CASE("a copy of a program has memory of its own", "[dynamic][memory]") {
   }
 }
 
-TEST_CASE(
-    "M2: what is read last by a step gives its memory to what that step makes, and unused symbols get none",
-    "[dynamic][memory]") {
+TEST_CASE("a step reuses the memory of its last read, and unused symbols get no memory",
+          "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {8, 16}), w = g.input<float>("w", {16, 32});
   auto const unused = ct::exp(g.input<float>("unused", {1000}));
@@ -190,7 +189,7 @@ TEST_CASE(
   CHECK(p.value(m)(7, 31) == Approx(1. / 32));
 }
 
-TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
+TEST_CASE("nothing is allocated for bound values", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}),
              d = g.input<float>("d", {1, 1});
@@ -203,9 +202,8 @@ TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
   CHECK(ve[0] == Approx(-660.73));
 }
 
-TEST_CASE(
-    "M10: what is zero where nobody writes is cleared in every run, after the users before it of that memory",
-    "[dynamic][memory]") {
+TEST_CASE("unassigned elements are cleared in every run, after earlier users of their memory",
+          "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {32, 32});
   auto const before = ct::matmul(ct::matmul(x, x), x); // needs memory that z can have afterwards
@@ -224,7 +222,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("B3: branches have the same memory", "[dynamic][memory]") {
+TEST_CASE("branches share their memory", "[dynamic][memory]") {
   auto const bytes = [](auto const&... branch) {
     ct::dynamic::graph g;
     auto const x = g.input<double>("x", {64, 64});
@@ -273,7 +271,8 @@ TEST_CASE("the tiles of a long fused chain stay small at every size, with or wit
   }
 }
 
-TEST_CASE("a budget shortens tiles before anything is recomputed, with equal bits", "[dynamic][memory][memory_budget]") {
+TEST_CASE("a budget shortens tiles before anything is rematerialized, with equal bits",
+          "[dynamic][memory][memory_budget]") {
   for (int const steps : {16, 100}) {
     INFO(steps);
     waves w(512, steps);

@@ -105,11 +105,12 @@ expr<double> changed_halves(graph& g, expr<double> const& w, expr<double> const&
   return t;
 }
 
-TEST_CASE("a body looks at carried and captured values, and writes to a tensor that it makes", "[dynamic][bodies]") {
+TEST_CASE("a body views carried and captured values, and writes to a tensor of its own",
+          "[dynamic][bodies]") {
   check_body([](graph& g, auto const& w, auto const&, auto const& s) { return changed_halves(g, w, s); });
 }
 
-TEST_CASE("views of views in a body, strides, and elements that nobody writes", "[dynamic][bodies]") {
+TEST_CASE("a body has views of views, strides, and elements that no node writes", "[dynamic][bodies]") {
   check_body([](graph& g, auto const& w, auto const&, auto const& s) {
     auto const t = g.tensor<double>("t", {4}), nothing = g.tensor<double>("nothing", {4});
     auto const odd = g.view(s, {.shape = {2}, .stride = {2}});
@@ -119,15 +120,14 @@ TEST_CASE("views of views in a body, strides, and elements that nobody writes", 
   });
 }
 
-TEST_CASE("a body takes a gradient with respect to what is carried", "[dynamic][bodies]") {
+TEST_CASE("a body takes a gradient with respect to a carried value", "[dynamic][bodies]") {
   check_body([](graph& g, auto const& w, auto const&, auto const& s) { // a step of descent
     auto const energy = ct::sum(ct::cos(s) * w + s * s * s * s);
     return s - 0.1 * g.gradient({energy}, {s}).front();
   });
 }
 
-TEST_CASE("a body takes a gradient with respect to a captured value, by every way that leads there",
-          "[dynamic][bodies]") {
+TEST_CASE("a body takes a gradient with respect to a captured value along every path", "[dynamic][bodies]") {
   // not through what earlier iterations carried: that is what an iteration begins with
   check_body(
       [](graph& g, auto const& w, auto const& i, auto const& s) {
@@ -140,7 +140,7 @@ TEST_CASE("a body takes a gradient with respect to a captured value, by every wa
       });
 }
 
-TEST_CASE("gradients of a gradient in a body, and what it writes through views", "[dynamic][bodies]") {
+TEST_CASE("a body takes second gradients, also of values written through views", "[dynamic][bodies]") {
   check_body(
       [](graph& g, auto const& w, auto const&, auto const& s) {
         auto const t = changed_halves(g, w, s);
@@ -170,7 +170,7 @@ template <class Outer, class Inner> void check_outer(Outer outer, Inner inner) {
   for (std::size_t k = 0; k < 3; ++k) check_near(results[k], results[3 + k]);
 }
 
-TEST_CASE("a gradient in a body goes on through what was computed around it", "[dynamic][bodies]") {
+TEST_CASE("the outer gradient passes through a gradient in a body", "[dynamic][bodies]") {
   auto const inner = [](graph& g, auto const& x, auto const& z, auto const& s) {
     return s + g.gradient({ct::sum(z * z * s) + ct::sum(x)}, {x}).front();
   };
@@ -206,7 +206,7 @@ TEST_CASE("a gradient in a body goes on through what was computed around it", "[
   }
 }
 
-TEST_CASE("gradients in bodies in bodies, with respect to values of each of them", "[dynamic][bodies]") {
+TEST_CASE("bodies in bodies take gradients with respect to values of each of them", "[dynamic][bodies]") {
   std::vector<std::vector<double>> results;
   for (bool const as_loop : {true, false}) {
     graph g;
@@ -243,7 +243,7 @@ TEST_CASE("gradients in bodies in bodies, with respect to values of each of them
   for (std::size_t k = 0; k < 3; ++k) check_near(results[k], results[3 + k]);
 }
 
-TEST_CASE("conditions look at windows and take gradients, too", "[dynamic][bodies]") {
+TEST_CASE("conditions use views and gradients", "[dynamic][bodies]") {
   graph g;
   auto const x = g.input<double>("x", {2}), w = g.input<double>("w");
   auto const f = [&](auto const& s) { return ct::sum(ct::exp(s) - s * w); }; // its minimum is at log w
@@ -262,7 +262,7 @@ TEST_CASE("conditions look at windows and take gradients, too", "[dynamic][bodie
   CHECK(double(p.value(dw)) == Approx(2 / 3.));
 }
 
-TEST_CASE("branches look at windows, write and take gradients", "[dynamic][bodies]") {
+TEST_CASE("branches use views, write in pieces and take gradients", "[dynamic][bodies]") {
   for (std::int64_t const which : {0, 1, 2}) {
     graph g;
     auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
@@ -283,7 +283,7 @@ TEST_CASE("branches look at windows, write and take gradients", "[dynamic][bodie
   }
 }
 
-TEST_CASE("checkpointed bodies, limits of the tape and pullbacks give the same", "[dynamic][bodies]") {
+TEST_CASE("checkpointed bodies, tape limits and pullbacks give the same values", "[dynamic][bodies]") {
   body const plain = [](graph& g, auto const& w, auto const&, auto const& s) {
     auto const t = changed_halves(g, w, s);
     return s - 0.1 * g.gradient({ct::sum(t * t * t)}, {s}).front() + ct::tanh(t);
@@ -320,7 +320,7 @@ TEST_CASE("checkpointed bodies, limits of the tape and pullbacks give the same",
   }
 }
 
-TEST_CASE("bodies of a graph that symbols are made of, too", "[dynamic][bodies]") {
+TEST_CASE("bodies of symbolic graphs use views and gradients", "[dynamic][bodies]") {
   graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({4}, "x");
@@ -346,7 +346,7 @@ TEST_CASE("bodies of a graph that symbols are made of, too", "[dynamic][bodies]"
   check_near(elements(p.value(d)), elements(p.value(e)));
 }
 
-TEST_CASE("what must not be done in a body is refused in one sentence, and the graph stays as it was",
+TEST_CASE("invalid operations in a body are refused in one sentence, and the graph stays unchanged",
           "[dynamic][bodies]") {
   graph g;
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});

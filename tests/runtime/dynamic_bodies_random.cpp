@@ -157,7 +157,7 @@ bool near(numbers const& a, numbers const& b) {
   return all;
 }
 
-TEST_CASE("random bodies give what the same bodies give iteration by iteration", "[dynamic][bodies]") {
+TEST_CASE("random bodies agree with the same bodies called iteration by iteration", "[dynamic][bodies]") {
   CHECK_FALSE(near({1, std::nan("")}, {1, 1}));
   CHECK_FALSE(near({1}, {1, 1}));
   int limited = 0;

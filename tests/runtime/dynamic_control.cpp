@@ -26,7 +26,7 @@ double derivative(std::function<double(double)> const& f, double x, double h = 1
   return (f(x + h) - f(x - h)) / (2 * h);
 }
 
-TEST_CASE("W1, W4, W5: a loop five times, and what was before it is still there", "[dynamic][control]") {
+TEST_CASE("a loop runs five times and leaves its initial values unchanged", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), z0 = g.input<double>("z0");
   auto const powers = ct::while_loop(five_times, [&](auto, auto z) { return y * z; }, g.constant(1.0)) * x;
@@ -67,7 +67,7 @@ TEST_CASE("carried values may be crossed and chained", "[dynamic][control]") {
   CHECK(double(p.value(d[2])) == 6);
 }
 
-TEST_CASE("WB1, WB2, WB3: the gradient of a loop, three times with one tape", "[dynamic][control]") {
+TEST_CASE("the gradient of a loop runs three times with one tape", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
   auto const z = ct::while_loop(five_times, [&](auto, auto s) { return ct::log(s * y); }, x);
@@ -92,8 +92,7 @@ TEST_CASE("WB1, WB2, WB3: the gradient of a loop, three times with one tape", "[
   CHECK(double(p.value(dp)) == Approx(1.6850582));
 }
 
-TEST_CASE("WB2: one iteration; and nothing backward where nothing is asked of the loop",
-          "[dynamic][control]") {
+TEST_CASE("one iteration is differentiated, and an unused loop gets no adjoint", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), v = g.input<double>("v");
   auto const z =
@@ -112,7 +111,7 @@ TEST_CASE("WB2: one iteration; and nothing backward where nothing is asked of th
   CHECK(double(p.value(dv)) == Approx(std::log(3.2)));
 }
 
-TEST_CASE("a loop may run never, and as often as its data say", "[dynamic][control]") {
+TEST_CASE("a loop runs zero times, or as often as its data say", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), limit = g.input<double>("limit");
   auto const n = g.input<std::int64_t>("n");
@@ -144,7 +143,7 @@ TEST_CASE("a loop may run never, and as often as its data say", "[dynamic][contr
   check(2, 1, -5);
 }
 
-TEST_CASE("W8, W9: loops in loops over matrices, with the original values", "[dynamic][control]") {
+TEST_CASE("nested loops over matrices read the original values", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3, 3}), w = g.input<double>("w", {3, 3});
   auto const nested = ct::for_loop(
@@ -213,7 +212,7 @@ auto piecewise(expr<double> const& x) {
       index, [](auto) { return 0.0; }, [](auto s) { return .5 * s + .5; }, [](auto) { return 1.5; })(x);
 }
 
-TEST_CASE("B1, BB1: a function in four pieces, and its gradient", "[dynamic][control]") {
+TEST_CASE("a piecewise function of four branches has its value and gradient", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = piecewise(x);
@@ -228,7 +227,7 @@ TEST_CASE("B1, BB1: a function in four pieces, and its gradient", "[dynamic][con
   }
 }
 
-TEST_CASE("B2: five kinds of arithmetic", "[dynamic][control]") {
+TEST_CASE("one of five arithmetic branches is selected", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const index = ct::select(
@@ -248,7 +247,7 @@ TEST_CASE("B2: five kinds of arithmetic", "[dynamic][control]") {
   }
 }
 
-TEST_CASE("B4, B5: branches in loops, and their gradient", "[dynamic][control]") {
+TEST_CASE("branches in loops have their values and gradients", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::for_loop(4, [](auto, auto s) { return piecewise(s); }, x) * .3;
@@ -265,7 +264,7 @@ TEST_CASE("B4, B5: branches in loops, and their gradient", "[dynamic][control]")
   CHECK(double(p.value(dy)) == Approx(.3));
 }
 
-TEST_CASE("B6: vectors pass a branch by, or go through a layer", "[dynamic][control]") {
+TEST_CASE("vectors bypass a branch, or pass through a layer", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2}), w = g.input<double>("w", {2, 2}),
              v = g.input<double>("v", {2, 2});
@@ -300,7 +299,7 @@ TEST_CASE("B6: vectors pass a branch by, or go through a layer", "[dynamic][cont
   CHECK(row(d[1]) == std::vector<double>{0, 0, 0, 0});
 }
 
-TEST_CASE("cond takes one of two, and gives as many values as they do", "[dynamic][control]") {
+TEST_CASE("cond selects one of two branches, with as many values as they return", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const [a, b] = ct::cond(
@@ -318,7 +317,7 @@ TEST_CASE("cond takes one of two, and gives as many values as they do", "[dynami
   }
 }
 
-TEST_CASE("gradients of gradients go through loops in branches in loops", "[dynamic][control]") {
+TEST_CASE("second gradients pass through loops in branches in loops", "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), n = g.input<double>("n");
   auto const f = [&](auto const& start) {
@@ -369,7 +368,8 @@ template <class E, class F> bool refuses(F const& f, char const* words) {
   return false;
 }
 
-TEST_CASE("what does not fit in a loop is refused, and nothing of it stays", "[dynamic][control]") {
+TEST_CASE("an operand that does not fit a loop is refused, and nothing is left in the graph",
+          "[dynamic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3}), s = g.input<double>("s");
   auto const good = ct::exp(x);

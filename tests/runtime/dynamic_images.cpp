@@ -176,12 +176,12 @@ template <auto const& Step> void check_loop() {
 
 } // namespace
 
-TEST_CASE("A4: four tiles that cover a convolution, each through relu") {
+TEST_CASE("four tiles that cover a convolution, each followed by relu, have its gradient") {
   check_tiles({{0, 0}, {0, 2}, {4, 0}, {4, 2}});
 }
-TEST_CASE("A5: tiles that cover a part of it") { check_tiles({{0, 0}, {0, 2}}); }
+TEST_CASE("tiles that cover a part of a convolution have its gradient") { check_tiles({{0, 0}, {0, 2}}); }
 
-TEST_CASE("A6: tiles that overlap add up in the gradient") {
+TEST_CASE("gradients of overlapping tiles are summed") {
   numbers const x = waves(6 * 5 * 2, 0), w = waves(3 * 3 * 2 * 6, 1);
   ct::dynamic::graph g;
   auto const X = g.input<double>("x", {6, 5, 2}), W = g.input<double>("w", {3, 3, 2, 6});
@@ -204,10 +204,10 @@ TEST_CASE("A6: tiles that overlap add up in the gradient") {
   CHECK(along == Approx(by_parts).epsilon(1e-12));
 }
 
-TEST_CASE("W6: convolution and pooling, five times") { check_loop<pooled_step>(); }
-TEST_CASE("W7, W8: convolution, five times, and what went in") { check_loop<step>(); }
+TEST_CASE("convolution and pooling run five times in a loop") { check_loop<pooled_step>(); }
+TEST_CASE("convolution runs five times in a loop that reads the original image") { check_loop<step>(); }
 
-TEST_CASE("W7: views of what a loop computes see its elements") {
+TEST_CASE("views of a loop's result read its elements") {
   ct::dynamic::graph g;
   auto const X = g.input<double>("x", {5, 5, 4}), W = g.input<double>("w", {3, 3, 4, 4}),
              B = g.input<double>("b", {4});
@@ -226,7 +226,7 @@ TEST_CASE("W7: views of what a loop computes see its elements") {
   }
 }
 
-TEST_CASE("W9: convolutions in a loop in a loop, with what went in added") {
+TEST_CASE("convolutions in nested loops add the original image") {
   ct::dynamic::graph g;
   auto const X = g.input<double>("x", {5, 5, 4}), W = g.input<double>("w", {3, 3, 4, 4}),
              B = g.input<double>("b", {4});
@@ -265,7 +265,7 @@ TEST_CASE("W9: convolutions in a loop in a loop, with what went in added") {
   }
 }
 
-TEST_CASE("gradients of gradients through convolution and pooling at run time") {
+TEST_CASE("second gradients of convolution and pooling at run time") {
   ct::dynamic::graph g;
   auto const X = g.input<double>("x", {5, 5, 4}), W = g.input<double>("w", {3, 3, 4, 4}),
              B = g.input<double>("b", {4});
@@ -295,7 +295,7 @@ TEST_CASE("gradients of gradients through convolution and pooling at run time") 
   }
 }
 
-TEST_CASE("X5: the head gradients of parts come together") {
+TEST_CASE("the cotangents of the parts of a split are concatenated") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3, 5});
   auto const parts = ct::split(x, 3, 0);
@@ -313,7 +313,7 @@ TEST_CASE("X5: the head gradients of parts come together") {
   CHECK(elements(p.value(sized[2])) == numbers{1, 1, 1, 1, 1});
 }
 
-TEST_CASE("X8, X9, X11, G9, G10, S3 at run time") {
+TEST_CASE("gradients of max, min, quotients, windows, batch_take and cross_entropy at run time") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const first = g.gradient({ct::exp(x) + x}, {x}).front();
@@ -372,7 +372,7 @@ TEST_CASE("X8, X9, X11, G9, G10, S3 at run time") {
   }
 }
 
-TEST_CASE("what does not fit is refused with shapes, and the graph stays as it was") {
+TEST_CASE("operands that do not fit are refused with their shapes, and the graph stays unchanged") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("image", {9, 8, 2}), w = g.input<float>("w", {3, 3, 2, 4}),
              odd = g.input<float>("odd", {3, 3, 3, 4});
@@ -417,7 +417,7 @@ template <class X, class Key> X of_numbers(X const& x, X const& w, Key const& ke
   auto const halves = ct::split(z, 2, -1), parts = ct::split(z, {1, 3}, 2);
   return ct::sum(halves[0] * halves[1]) + ct::sum(parts[1] * ct::random_uniform<double>(key, {3}));
 }
-TEST_CASE("variables take windows, parts and sizes as numbers, too") {
+TEST_CASE("eager variables take windows, parts and sizes as numbers") {
   numbers const x = waves(7 * 6 * 3, 0), w = waves(3 * 3 * 3 * 4, 1);
   std::int64_t const at = 7;
   ct::dynamic::graph g;
@@ -436,7 +436,7 @@ TEST_CASE("variables take windows, parts and sizes as numbers, too") {
   for (std::int64_t k = 0; k < 108; ++k)
     CHECK(weights.grad().value().data()[k] == Approx(p.value(dw).data()[k]).epsilon(1e-12).margin(1e-14));
 }
-TEST_CASE("M9: the arena of a deep network for images of 225 x 225") {
+TEST_CASE("a deep network for images of 225 x 225 needs the expected arena") {
   ct::dynamic::graph g;
   auto const image = g.input<float>("image", {225, 225, 3});
   ct::dynamic::expr<float> x = image;

@@ -18,7 +18,7 @@ namespace {
 namespace ct = cotangent;
 using ct::dynamic::expr;
 
-TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
+TEST_CASE("nothing is allocated for bound values", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}),
              d = g.input<float>("d", {1, 1});
@@ -30,7 +30,7 @@ TEST_CASE("M4: of what is bound nothing is allocated", "[dynamic][memory]") {
   CHECK(p.value_bytes() <= 128);
 }
 
-TEST_CASE("what nothing needs is not computed and gets no memory", "[dynamic][memory]") {
+TEST_CASE("dead values are not computed and get no memory", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {1000});
   auto const unused = g.input<double>("unused", {1000});

@@ -20,7 +20,7 @@ using ct::dynamic::expr;
 
 template <class T> std::vector<T> elements(ct::dynamic::values<T> const& v) { return {v.begin(), v.end()}; }
 
-TEST_CASE("A1: terms of views and of the whole are summed on the whole", "[dynamic][views]") {
+TEST_CASE("terms of views and of the whole tensor are summed on the whole", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const y = x + g.constant(std::array<double, 2>{1, 1.5});
@@ -37,8 +37,7 @@ TEST_CASE("A1: terms of views and of the whole are summed on the whole", "[dynam
   CHECK(p.value(dx)(1) == Approx(1.3771278));
 }
 
-TEST_CASE("A3, A11: what nothing reads has gradient zero, and a view has one of its own",
-          "[dynamic][views]") {
+TEST_CASE("unread elements have gradient zero, and a view has a gradient of its own", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});
   auto const x1 = g.view(x, {.shape = {1}});
@@ -58,7 +57,7 @@ TEST_CASE("A3, A11: what nothing reads has gradient zero, and a view has one of 
   CHECK(p.value(da)(0) == .5);
 }
 
-TEST_CASE("A8: what is joined through views comes apart in the gradient", "[dynamic][views]") {
+TEST_CASE("the gradient of a tensor joined through views is split", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const obs = g.input<double>("obs", {6, 4}), act = g.input<double>("act", {6, 1});
   auto const w1 = g.input<double>("w1", {5, 3}), w2 = g.input<double>("w2", {5, 2});
@@ -97,7 +96,7 @@ TEST_CASE("A8: what is joined through views comes apart in the gradient", "[dyna
   }
 }
 
-TEST_CASE("A10: slices of a vector, with a gap or without", "[dynamic][views]") {
+TEST_CASE("slices of a vector, with or without a gap, have their gradients", "[dynamic][views]") {
   for (std::int64_t const slices : {3, 64, 1025})
     for (std::int64_t const dropped : {std::int64_t(-1), std::int64_t(1), slices - 1}) {
       ct::dynamic::graph g;
@@ -121,7 +120,7 @@ TEST_CASE("A10: slices of a vector, with a gap or without", "[dynamic][views]") 
     }
 }
 
-TEST_CASE("A12, A13: views of views compose, and follow what their tensor is bound to", "[dynamic][views]") {
+TEST_CASE("views of views compose, and follow the memory bound to their tensor", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {6}), a = g.input<double>("a", {2, 3});
   auto const b = g.view(g.view(x, {.offset = {2}, .shape = {4}}), {.offset = {1}, .shape = {2}}) * 1.0;
@@ -140,7 +139,7 @@ TEST_CASE("A12, A13: views of views compose, and follow what their tensor is bou
   }
 }
 
-TEST_CASE("A15: a dense block grows in its place, whatever order it is written down in", "[dynamic][views]") {
+TEST_CASE("a dense block grows in place, in whatever order it is written", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const w1 = g.input<double>("w1");
   auto const x = g.tensor<double>("x", {4});
@@ -166,7 +165,7 @@ TEST_CASE("A15: a dense block grows in its place, whatever order it is written d
   }
 }
 
-TEST_CASE("pieces are written where they are not one run of elements, and what nobody writes is zero",
+TEST_CASE("pieces are written to non-contiguous memory, and unwritten elements are zero",
           "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {50, 70});
@@ -213,7 +212,7 @@ TEST_CASE("pieces are written where they are not one run of elements, and what n
   }
 }
 
-TEST_CASE("an element of an input that is written has the written value for all", "[dynamic][views]") {
+TEST_CASE("all readers of a written input see the written elements", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4}), y = g.input<double>("y", {2});
   auto const before = x * 10.0;
@@ -231,8 +230,7 @@ TEST_CASE("an element of an input that is written has the written value for all"
   CHECK(data[1] == 2);
 }
 
-TEST_CASE("M6, M7: tensors that have views are bound late, and views of results are bound",
-          "[dynamic][views]") {
+TEST_CASE("tensors with views are bound late, and views of results are bound", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a", {2});
   auto const y = (g.view(a, {.shape = {1}}) + g.view(a, {.offset = {1}, .shape = {1}})) * a;
@@ -251,8 +249,7 @@ TEST_CASE("M6, M7: tensors that have views are bound late, and views of results 
   CHECK(result[0] == Approx(std::log(2.34)));
 }
 
-TEST_CASE("M7: a view of an input, or of what nobody writes, has memory of its own where that is bound",
-          "[dynamic][views]") {
+TEST_CASE("a bound view of an input, or of unwritten elements, has memory of its own", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const a = g.input<double>("a", {2, 3}), t = g.tensor<double>("t", {3});
   auto const row = g.view(a, {.offset = {1, 0}, .shape = {1, 3}}),
@@ -304,7 +301,7 @@ template <class E, class F> bool refuses(F const& f, std::initializer_list<char 
   return false;
 }
 
-TEST_CASE("A14: views outside of their tensor and second writers are refused", "[dynamic][views]") {
+TEST_CASE("views outside their tensor and second writers are refused", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
   auto const count = [&] { return g.get().tensors.size() + 1000 * g.get().nodes.size(); };
@@ -335,7 +332,7 @@ TEST_CASE("A14: views outside of their tensor and second writers are refused", "
   CHECK(refuses<ct::graph_error>([&] { g.compile({x}); }, {"at most once"}));
 }
 
-TEST_CASE("what overlaps is added up in one tensor, whatever the order in which it comes",
+TEST_CASE("overlapping contributions are summed in one tensor, in whatever order they come",
           "[dynamic][views]") {
   constexpr std::int64_t n = 30000;
   for (bool const falling : {false, true}) {
@@ -364,7 +361,7 @@ TEST_CASE("what overlaps is added up in one tensor, whatever the order in which 
   }
 }
 
-TEST_CASE("windows of every form are added up where they belong", "[dynamic][views]") {
+TEST_CASE("windows of every shape are summed in place", "[dynamic][views]") {
   std::uint32_t state = 7;
   auto const below = [&](std::int64_t n) {
     state = state * 1664525u + 1013904223u;

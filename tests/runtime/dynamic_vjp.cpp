@@ -88,7 +88,7 @@ std::int64_t check_vjp(graph& g, std::vector<any_expr> const& y, std::vector<any
 
 } // namespace
 
-TEST_CASE("a network of relus keeps what products need, and bits where nothing else is left", "[dynamic]") {
+TEST_CASE("a network of relus saves the operands of products, and bits for all else", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {20, 12}), w = g.input<double>("w", {12, 9}),
              v = g.input<double>("v", {9, 4});
@@ -100,7 +100,7 @@ TEST_CASE("a network of relus keeps what products need, and bits where nothing e
   CHECK(check_vjp(g, {y}, {x}) == 30);
 }
 
-TEST_CASE("which inputs, outputs and cotangents a gradient needs", "[dynamic]") {
+TEST_CASE("a gradient lists the inputs, outputs and cotangents that it needs", "[dynamic]") {
   ct::dynamic::vjp_options as_read;
   as_read.saving = {false, false};
   for (int n : {42, 5}) {
@@ -124,8 +124,7 @@ TEST_CASE("which inputs, outputs and cotangents a gradient needs", "[dynamic]") 
   }
 }
 
-TEST_CASE("several outputs: those without a cotangent count as zeros, numbers have 1 where none is given",
-          "[dynamic]") {
+TEST_CASE("absent cotangents of several outputs count as zeros, and scalars default to 1", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {3});
   auto const y = ct::sum(x * x), z = ct::sum(ct::exp(x));
@@ -158,7 +157,8 @@ TEST_CASE("several outputs: those without a cotangent count as zeros, numbers ha
   CHECK((zeros.value(stranger)[0] == 0 && zeros.value(stranger)[1] == 0 && zeros.value(x)[0] == 2));
 }
 
-TEST_CASE("a pullback owns its values: later runs and the program's end do not matter", "[dynamic]") {
+TEST_CASE("a pullback owns its values, independent of later runs and of the program's lifetime",
+          "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {4});
   auto const y = ct::sum(ct::exp(x) * ct::sin(x));
@@ -183,7 +183,7 @@ TEST_CASE("a pullback owns its values: later runs and the program's end do not m
     }
 }
 
-TEST_CASE("loops, branches, views, dropout and constants of the graph split as they are", "[dynamic]") {
+TEST_CASE("loops, branches, views, dropout and constants are split without changed values", "[dynamic]") {
   {
     graph g;
     auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
@@ -216,7 +216,7 @@ TEST_CASE("loops, branches, views, dropout and constants of the graph split as t
   }
 }
 
-TEST_CASE("what loops record is saved with the run, so that no loop runs forward again", "[dynamic]") {
+TEST_CASE("records of loops are saved with the run, so that no loop runs forward again", "[dynamic]") {
   graph g;
   for (int const trips : {5, 0, 1}) {
     auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
@@ -270,7 +270,7 @@ TEST_CASE("what loops record is saved with the run, so that no loop runs forward
   CHECK(check_vjp(g, {ct::checkpoint(block)(ct::checkpoint(block)(x, y), y)}, {x, y}, {}, true) == 3 * 48);
 }
 
-TEST_CASE("each pullback owns its own records: later runs, copies and second gradients", "[dynamic]") {
+TEST_CASE("each pullback owns its records, across later runs, copies and second gradients", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {6}), y = g.input<double>("y", {6});
   auto const goes_on = [&](auto i, auto s) { return ct::convert<double>(i) < 4.0 + 4.0 * ct::sum(s * s); };
@@ -313,7 +313,7 @@ TEST_CASE("each pullback owns its own records: later runs, copies and second gra
   CHECK(second.run().bytes() == second.saved_bytes());
 }
 
-TEST_CASE("gradients with respect to intermediate values, and what was written over", "[dynamic]") { // G11
+TEST_CASE("gradients with respect to intermediate values, and to overwritten ones", "[dynamic]") { // G11
   graph g;
   auto const x = g.input<double>("x", {3});
   auto y = x * x;
@@ -328,7 +328,7 @@ TEST_CASE("gradients with respect to intermediate values, and what was written o
   CHECK(s.saved_bytes() == 24);                                       // x
 }
 
-TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
+TEST_CASE("values marked for recomputation are not saved", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {16, 8}), w = g.input<double>("w", {8, 8});
   auto const deep = [](auto z, auto v) {
@@ -342,7 +342,8 @@ TEST_CASE("what is marked to be computed again is not saved", "[dynamic]") {
   CHECK(check_vjp(h, {ct::checkpoint(deep)(y, v)}, {y, v}) == 8 * (16 * 8 + 8 * 8 + 16 * 8));
 }
 
-TEST_CASE("a pullback computes and saves nothing that its copies of blocks only wait for", "[dynamic]") {
+TEST_CASE("a pullback neither computes nor saves values that its copies of blocks only wait for",
+          "[dynamic]") {
   auto const block = [](auto p) {
     return ct::checkpoint([](auto q) { return ct::for_loop(1, [](auto, auto a) { return ct::tanh(a); }, q); })(p);
   };
@@ -381,7 +382,7 @@ TEST_CASE("masks of branches that did not run are saved as they are", "[dynamic]
   }
 }
 
-TEST_CASE("sums over slices and transposed values have the order that they have in one program", "[dynamic]") {
+TEST_CASE("sums over slices and transposed values have the order of the unsplit program", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {7, 9}), w = g.input<double>("w", {9, 7});
   auto const t = ct::transpose(ct::tanh(x));
@@ -417,7 +418,7 @@ TEST_CASE("random nests of loops, branches and blocks are split with equal bits"
   }
 }
 
-TEST_CASE("what symbols made is split, too", "[dynamic]") {
+TEST_CASE("symbolic graphs are split", "[dynamic]") {
   using ct::dynamic::command;
   graph g;
   auto const s = g.symbolic();
@@ -436,7 +437,7 @@ TEST_CASE("what symbols made is split, too", "[dynamic]") {
   CHECK(split.saved_bytes() == 24);
 }
 
-TEST_CASE("documented: a graph that is split", "[dynamic]") {
+TEST_CASE("documented: a split graph", "[dynamic]") {
   std::vector<double> const data{1, -2, 3}, dy{1, 1, 10};
   // [vjp]
   ct::dynamic::graph g;
