@@ -32,7 +32,7 @@ unsigned bits(std::vector<bool> const& found) {
 
 // ---- D1 to D8
 
-TEST_CASE("operations run as they are written", "[eager]") {
+TEST_CASE("operations run when they are written", "[eager]") {
   eager e;
   auto x = e.parameter(19.0, "x");
   CHECK(ct::log(x).item() == Approx(std::log(19.0)));
@@ -42,7 +42,7 @@ TEST_CASE("operations run as they are written", "[eager]") {
   else CHECK(false);
 }
 
-TEST_CASE("a gradient with respect to what came in and what was computed on the way", "[eager]") {
+TEST_CASE("gradients with respect to inputs and to intermediate values", "[eager]") {
   eager e;
   auto x = e.parameter(19.0);
   auto y = e.parameter(1.2);
@@ -57,7 +57,7 @@ TEST_CASE("a gradient with respect to what came in and what was computed on the 
   }
 }
 
-TEST_CASE("backward adds to gradients that are there", "[eager]") {
+TEST_CASE("backward adds to existing gradients", "[eager]") {
   eager e;
   auto f = [](auto const& x) { return x * ct::log(x) + 1.2 * x; };
   auto x = e.parameter(19.0);
@@ -80,7 +80,7 @@ TEST_CASE("backward adds to gradients that are there", "[eager]") {
   CHECK(c.grad().item() == Approx(2 * (std::log(3.0) + 2.2)));
 }
 
-TEST_CASE("a gradient may be added to what it is with respect to", "[eager]") {
+TEST_CASE("a gradient may be added to the variable that it is with respect to", "[eager]") {
   eager e;
   for (double const at : {10.0, 2.5}) {
     auto x = e.parameter(at);
@@ -89,7 +89,7 @@ TEST_CASE("a gradient may be added to what it is with respect to", "[eager]") {
   }
 }
 
-TEST_CASE("what nobody needs goes at once", "[eager]") {
+TEST_CASE("dead values are freed at once", "[eager]") {
   eager e;
   int freed = 0;
   e.on_free([&](std::int64_t) { ++freed; });
@@ -128,7 +128,7 @@ TEST_CASE("what nobody needs goes at once", "[eager]") {
   CHECK(e.live().tensors == 3);
 }
 
-TEST_CASE("a chain of 300,000 operations ends without deep calls", "[eager]") {
+TEST_CASE("a chain of 300,000 operations is freed without deep recursion", "[eager]") {
   eager e;
   auto x = e.parameter(1.0);
   auto s = x;
@@ -139,7 +139,7 @@ TEST_CASE("a chain of 300,000 operations ends without deep calls", "[eager]") {
   CHECK(e.live().operations == 0);
 }
 
-TEST_CASE("a gradient is summed over some of what was computed", "[eager]") {
+TEST_CASE("one gradient sums over several intermediate values", "[eager]") {
   eager e;
   auto y = e.parameter(2.0);
   {
@@ -157,7 +157,7 @@ TEST_CASE("a gradient is summed over some of what was computed", "[eager]") {
   CHECK(e.live().operations == 0);
 }
 
-TEST_CASE("which variables have an effect on another", "[eager]") {
+TEST_CASE("a recorder tells which variables affect another one", "[eager]") {
   eager e;
   auto a = e.parameter(1.0), b = e.parameter(2.0), d = e.parameter(3.0), f = e.parameter(4.0),
        k = e.parameter(5.0);
@@ -176,7 +176,7 @@ TEST_CASE("which variables have an effect on another", "[eager]") {
   CHECK(!found[65]);
 }
 
-TEST_CASE("a variable can be cut off what it was computed from", "[eager]") {
+TEST_CASE("a variable can be detached from its history", "[eager]") {
   eager e;
   auto x = e.parameter(3.0), a = e.parameter(2.0);
   auto y = ct::log(x);
@@ -217,7 +217,7 @@ TEST_CASE("operations on constants are not recorded", "[eager]") {
 
 // ---- A13, A16: views
 
-TEST_CASE("views of views follow what they are views of", "[eager]") {
+TEST_CASE("views of views follow their tensor", "[eager]") {
   eager e;
   auto a = e.parameter(numbers{10, 11, 12, 13, 14, 15}, {2, 3});
   auto a0 = e.view(a, {.offset = {1, 0}, .shape = {1, 3}, .stride = {3, 1}});
@@ -238,7 +238,7 @@ TEST_CASE("views of views follow what they are views of", "[eager]") {
   CHECK(elements(column) == numbers{22, 25});
 }
 
-TEST_CASE("a view keeps alive what it is a view of", "[eager]") {
+TEST_CASE("a view keeps its tensor alive", "[eager]") {
   eager e;
   {
     auto x = e.parameter(10.0);
@@ -255,7 +255,7 @@ TEST_CASE("a view keeps alive what it is a view of", "[eager]") {
 
 // ---- tensors written in pieces
 
-TEST_CASE("a tensor is written in pieces, and its gradient goes to what was written", "[eager]") {
+TEST_CASE("a tensor is written in pieces, and its gradient reaches the written values", "[eager]") {
   eager e;
   auto x = e.parameter(numbers{1, 2, 3}), w = e.parameter(0.5);
   auto y = e.tensor<double>({2, 4}, "y");
@@ -284,8 +284,7 @@ TEST_CASE("a tensor is written in pieces, and its gradient goes to what was writ
   CHECK(w.grad().item() == f[0].item());
 }
 
-TEST_CASE("layers that read what stands and write beside it have the gradients of concatenated ones",
-          "[eager]") {
+TEST_CASE("layers that grow a tensor in place have the gradients of concatenated ones", "[eager]") {
   eager e;
   auto x = e.parameter(numbers{.1, -.3, .2, .7, .5, -.9}, {2, 3});
   std::vector<variable<double>> w;
@@ -328,7 +327,8 @@ TEST_CASE("layers that read what stands and write beside it have the gradients o
   compare(da, db);
 }
 
-TEST_CASE("what must not be written is refused, and stays as it was", "[eager]") {
+TEST_CASE("writes to tensors that must not be written are refused, and the tensors stay unchanged",
+          "[eager]") {
   eager e;
   {
     auto x = e.parameter(numbers{1, 2, 3, 4});
@@ -383,7 +383,7 @@ TEST_CASE("what must not be written is refused, and stays as it was", "[eager]")
 
 // ---- X4, X6, X7, G7, G8, G11 to G14
 
-TEST_CASE("gradients are added, kept as they come last, or not at all", "[eager]") {
+TEST_CASE("gradients are added, replaced, or not stored", "[eager]") {
   eager e;
   auto x = e.parameter(1.0), last = e.parameter(1.0), none = e.parameter(1.0);
   last.retain_grad(ct::dynamic::gradients::last);
@@ -421,7 +421,7 @@ TEST_CASE("a detached copy has no history", "[eager]") {
   CHECK(e.grad({u * u}, {v}).front().item() == 0);
 }
 
-TEST_CASE("gradients of intermediates are kept where that is asked for", "[eager]") {
+TEST_CASE("gradients of intermediate values are kept on request", "[eager]") {
   eager e;
   numbers const vx{1, 2, 3, 4}, vy{5, 6, 7, 8};
   auto x = e.parameter(vx), y = e.parameter(vy);
@@ -445,7 +445,7 @@ TEST_CASE("gradients of intermediates are kept where that is asked for", "[eager
   CHECK(x.grad().value()(2) == Approx(0.2 * 3 * 7));
 }
 
-TEST_CASE("what an adjoint does not read is garbage when its last name goes", "[eager]") {
+TEST_CASE("values that no adjoint reads are freed with their last name", "[eager]") {
   eager e;
   auto x = e.parameter(numbers{1, 2, 3});
   auto const f = [&] {
@@ -466,7 +466,7 @@ TEST_CASE("what an adjoint does not read is garbage when its last name goes", "[
   CHECK(elements(e.grad({ct::sum(r)}, {a}).front()) == numbers{2, 0});
 }
 
-TEST_CASE("a name that is assigned to is a new tensor", "[eager]") {
+TEST_CASE("an assigned variable refers to a new tensor", "[eager]") {
   eager e;
   auto x = e.parameter(3.0);
   auto y = x * x, z = y * y;
@@ -533,7 +533,7 @@ struct deep {
   }
 };
 
-TEST_CASE("within a limit, elements go and are computed again, with the same bits", "[eager]") {
+TEST_CASE("within a memory limit values are evicted and recomputed with the same bits", "[eager]") {
   deep all(24, 16, 0);
   std::int64_t const bytes = all.e.live().bytes;
   auto const expected = all.gradients();
@@ -565,7 +565,7 @@ TEST_CASE("within a limit, elements go and are computed again, with the same bit
   for (std::size_t k = 0; k < named.h.size(); ++k) CHECK(elements(named.h[k]) == elements(all.h[k]));
 }
 
-TEST_CASE("elements are let go by hand, and come back unless somebody has seen them", "[eager]") {
+TEST_CASE("values are evicted by hand, and recomputed unless they were exposed", "[eager]") {
   eager e;
   e.set_memory_limit(1 << 20, 0);
   auto x = e.parameter(numbers{1, 2, 3});
@@ -588,7 +588,7 @@ TEST_CASE("elements are let go by hand, and come back unless somebody has seen t
   CHECK(elements(y) == of_y);
 }
 
-TEST_CASE("what is let go has gradients, and gradients of gradients", "[eager]") {
+TEST_CASE("evicted values have gradients and second gradients", "[eager]") {
   auto const run = [](std::int64_t limit) {
     eager e;
     if (limit != 0) e.set_memory_limit(limit, 0);
@@ -607,7 +607,7 @@ TEST_CASE("what is let go has gradients, and gradients of gradients", "[eager]")
   CHECK(less.second > 0);
 }
 
-TEST_CASE("a long chain within a limit goes, comes back and ends without deep calls", "[eager]") {
+TEST_CASE("a long chain within a limit is evicted, recomputed and freed without deep recursion", "[eager]") {
   eager e;
   e.set_memory_limit(64 * 1000, 0);
   auto x = e.parameter(numbers{1.0, 1.0 / 3});
@@ -625,7 +625,8 @@ TEST_CASE("a long chain within a limit goes, comes back and ends without deep ca
   CHECK(e.live().bytes == 32);
 }
 
-TEST_CASE("a tensor that is written in pieces, and results of several, come back within a limit", "[eager]") {
+TEST_CASE("a tensor written in pieces, and operations of several results, are recomputed within a limit",
+          "[eager]") {
   auto const run = [](std::int64_t limit) {
     eager e;
     if (limit != 0) e.set_memory_limit(limit, 0);

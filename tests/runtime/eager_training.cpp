@@ -39,7 +39,7 @@ struct fitting {
   }
 };
 
-TEST_CASE("gradient descent whose rate falls fits a linear layer, minimizing or applying", "[eager]") {
+TEST_CASE("gradient descent with a decreasing rate fits a linear layer, by minimize or by apply", "[eager]") {
   for (bool const at_once : {true, false}) {
     fitting f;
     trainer<ct::sgd> t(ct::sgd{.learning_rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995},
@@ -63,13 +63,13 @@ template <class O> void fits(O const& o) {
   for (int k = 0; k < 1000; ++k) t.minimize(f.e, f.loss());
   f.check(0.1, 0.1);
 }
-TEST_CASE("the other optimizers do as well", "[eager]") {
+TEST_CASE("the other optimizers fit it as well", "[eager]") {
   fits(ct::adam{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   fits(ct::adamw{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   fits(ct::rmsprop{.learning_rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
 }
 
-TEST_CASE("several walks back make one step along their sum", "[eager]") {
+TEST_CASE("several backward passes make one step along their sum", "[eager]") {
   fitting once, twice;
   trainer<ct::sgd> t(ct::sgd{.learning_rate = 1e-3}, {once.w}), u(ct::sgd{.learning_rate = 1e-3}, {twice.w});
   for (int k = 0; k < 3; ++k) {
@@ -81,7 +81,8 @@ TEST_CASE("several walks back make one step along their sum", "[eager]") {
   }
 }
 
-TEST_CASE("the gradients of (w a + bias - b)^2, and what was recorded keeps the old parameters", "[eager]") {
+TEST_CASE("the gradients of (w a + bias - b)^2 update the parameters, and earlier records keep the old ones",
+          "[eager]") {
   eager e;
   auto w = e.parameter(1.5), bias = e.parameter(-0.25), a = e.parameter(2.0), b = e.parameter(4.0),
        idle = e.parameter(7.0);
@@ -118,7 +119,7 @@ template <class F> void agrees(F const& f, ct::tensor<double, 2, 3> const& x,
   }
 }
 
-TEST_CASE("functions give what programs give, and their gradients", "[eager]") {
+TEST_CASE("eager functions agree with programs, and so do their gradients", "[eager]") {
   ct::tensor<double, 2, 3> const x{{0.3, -1.2, 2.5}, {0.9, -0.4, 1.7}}, y{{1.1, 0.6, 2.0}, {0.2, 1.9, 0.8}};
   agrees([](auto a, auto b) { return a * b + a / b - 2.0 * a; }, x, y);
   agrees([](auto a, auto b) { return ct::exp(a) + ct::log(b) + ct::tanh(a * b); }, x, y);
@@ -136,7 +137,7 @@ TEST_CASE("functions give what programs give, and their gradients", "[eager]") {
          y);
 }
 
-TEST_CASE("functions with numbers known when they run", "[eager]") {
+TEST_CASE("functions take numbers known at run time", "[eager]") {
   eager e;
   auto x = e.parameter(numbers{1, 2, 3, 4, 5, 6}, {2, 3});
   auto const list = [](auto const& v) { return numbers(v.value().begin(), v.value().end()); };
@@ -172,7 +173,7 @@ template <class X> X power(X const& x, int n) {
   return y;
 }
 
-TEST_CASE("numbers join a recorder where they meet one", "[eager]") {
+TEST_CASE("numbers join the recorder of the other operand", "[eager]") {
   eager e;
   auto x = e.parameter(1.5);
   CHECK(power(x, 5).item() == Approx(std::pow(1.5, 5)));
@@ -228,7 +229,7 @@ TEST_CASE("steps of one kind allocate nothing after the first", "[eager]") {
   CHECK(first == second);
 }
 
-TEST_CASE("many shapes do not fill the memory with prepared operations", "[eager]") {
+TEST_CASE("many shapes do not fill memory with prepared operations", "[eager]") {
   eager e;
   auto x = e.parameter(numbers(6000, 1.0));
   double sum = 0;
@@ -300,8 +301,7 @@ struct no_gradient : ct::extend::elementwise<1> {
   template <class V> static constexpr V apply(V const& x) { return x; }
 };
 
-TEST_CASE("an operation without an adjoint is refused where a gradient has to pass it, not before",
-          "[eager]") {
+TEST_CASE("an operation without an adjoint is refused only if a gradient has to pass it", "[eager]") {
   eager e;
   auto x = e.parameter(2.0);
   auto y = ct::extend::apply<no_gradient>(std::source_location::current(), x) * 2.0;

@@ -39,7 +39,7 @@ tensors numbers(symbolic_graph const& s, int count) {
 }
 double slope(std::function<double(double)> const& f, double x) { return (f(x + 1e-5) - f(x - 1e-5)) / 2e-5; }
 
-TEST_CASE("L1: operations of seventy results, loops and branches of seventy values have all their gradients",
+TEST_CASE("operations of seventy results, loops and branches of seventy values have all their gradients",
           "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
@@ -91,7 +91,7 @@ TEST_CASE("L1: operations of seventy results, loops and branches of seventy valu
   }
 }
 
-TEST_CASE("L3: loops whose condition is at the head, or at the end, have gradients", "[elsewhere]") {
+TEST_CASE("loops with a condition at the head or at the end have gradients", "[elsewhere]") {
   for (bool const last : {false, true})
     for (std::int64_t const n : {0, 1, 4}) {
       ct::dynamic::graph g;
@@ -115,9 +115,8 @@ TEST_CASE("L3: loops whose condition is at the head, or at the end, have gradien
     }
 }
 
-TEST_CASE(
-    "L5, L6: a tensor from around is read several times in a body and in a branch, to the second gradient",
-    "[elsewhere]") {
+TEST_CASE("an outer tensor is read several times in a body and in a branch, to the second gradient",
+          "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), w = s.tensor<double>({}, "w"), y = s.tensor<double>({}, "y"),
@@ -157,7 +156,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("L7: an output may be an alias, depend on another, or be what a gradient is with respect to",
+TEST_CASE("an output may be an alias, depend on another one, or be what a gradient is with respect to",
           "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
@@ -188,8 +187,7 @@ TEST_CASE("L7: an output may be an alias, depend on another, or be what a gradie
   CHECK(values(d) == std::vector<double>{0, 2, -3});
 }
 
-TEST_CASE("L11: each backward has a table of its own, which knows nothing of what came later",
-          "[elsewhere]") {
+TEST_CASE("each backward has a table of its own, independent of later operations", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
@@ -212,8 +210,7 @@ TEST_CASE("L11: each backward has a table of its own, which knows nothing of wha
   CHECK(double(p.value<double>(second.gradient_of(later))) == Approx(std::exp(.5)));
 }
 
-TEST_CASE("L14: graphs are built, refused, differentiated and run in several threads at once",
-          "[elsewhere]") {
+TEST_CASE("graphs are built, refused, differentiated and run in several threads at once", "[elsewhere]") {
   std::vector<double> found(4);
   std::vector<std::string> said(4);
   std::vector<std::thread> threads;
@@ -246,7 +243,7 @@ TEST_CASE("L14: graphs are built, refused, differentiated and run in several thr
   }
 }
 
-TEST_CASE("L18: equal values that are used outside and inside of a branch are both there", "[elsewhere]") {
+TEST_CASE("equal values inside and outside of a branch are both computed", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({2}, name); };
@@ -274,7 +271,7 @@ TEST_CASE("L18: equal values that are used outside and inside of a branch are bo
   }
 }
 
-TEST_CASE("L19, R2: an adjoint computes nothing toward what nobody asked for", "[elsewhere]") {
+TEST_CASE("an adjoint computes nothing toward operands that were not requested", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   tensors const x = numbers(s, 8);
@@ -297,7 +294,7 @@ TEST_CASE("L19, R2: an adjoint computes nothing toward what nobody asked for", "
   CHECK(double(p.value<double>(one)) == 5040);
 }
 
-TEST_CASE("L21: what one shape needs of an operation says nothing about another", "[elsewhere]") {
+TEST_CASE("the adjoint of an operation at one shape does not affect another shape", "[elsewhere]") {
   for (int round = 0; round < 2; ++round)
     for (std::int64_t const rows : {1, 5, 2})
       for (bool const wide : {false, true}) {
@@ -316,8 +313,7 @@ TEST_CASE("L21: what one shape needs of an operation says nothing about another"
       }
 }
 
-TEST_CASE("rule 18: what was freed is refused by every function, and its place is used again",
-          "[elsewhere]") {
+TEST_CASE("a freed symbol is refused by every function, and its index is reused", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({2}, name); };
@@ -403,8 +399,7 @@ TEST_CASE("rule 18: what was freed is refused by every function, and its place i
   CHECK(p.value<double>(table.gradient_of(x))[1] == Approx(2 * std::exp(1.)));
 }
 
-TEST_CASE("rules 3, 6, 17, 18, R4: an input is an output, results overwrite, compiling changes nothing and "
-          "is repeatable",
+TEST_CASE("inputs may be outputs, results overwrite, and compiling changes nothing and is repeatable",
           "[elsewhere]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3}), w = g.input<double>("w", {3}),
@@ -443,8 +438,7 @@ TEST_CASE("rules 3, 6, 17, 18, R4: an input is an output, results overwrite, com
   CHECK_FALSE(table.producer_of(dv).present()); // it is given
 }
 
-TEST_CASE("rule 8: contributions are summed once, those that are zero are none, and the same graph has the "
-          "same bits",
+TEST_CASE("contributions are summed once, zero contributions are absent, and equal graphs have equal bits",
           "[elsewhere]") {
   std::vector<double> bits[2];
   int nodes[2]{};
@@ -468,9 +462,8 @@ TEST_CASE("rule 8: contributions are summed once, those that are zero are none, 
   CHECK(std::memcmp(bits[0].data(), bits[1].data(), 40) == 0);
 }
 
-TEST_CASE(
-    "F3, R14: absent outputs are not there, absent inputs have no gradient, and a noop's adjoint only orders",
-    "[elsewhere]") {
+TEST_CASE("absent outputs have no value, absent inputs no gradient, and the adjoint of a noop only orders",
+          "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({2}, name); };
@@ -504,8 +497,7 @@ TEST_CASE(
   CHECK(s.outputs_of(first)[1] == y);
 }
 
-TEST_CASE("G5, G16: of an operation of several results one has a gradient; where none has, nothing goes back",
-          "[elsewhere]") {
+TEST_CASE("one of several results has a gradient; without any, nothing is differentiated", "[elsewhere]") {
   for (bool const running : {true, false}) { // five inputs, or three
     ct::dynamic::graph g;
     auto const s = g.symbolic();
@@ -571,7 +563,7 @@ TEST_CASE("G5, G16: of an operation of several results one has a gradient; where
   }
 }
 
-TEST_CASE("G9: a condition for a whole tensor keeps all of its gradient, or none", "[elsewhere]") {
+TEST_CASE("a condition for a whole tensor keeps all of its gradient, or none", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2, 3});
   auto const kept = g.input<bool>("kept");
@@ -614,7 +606,7 @@ bool same(outcome const& a, outcome const& b) {
   return a.bits.size() == b.bits.size() && std::memcmp(a.bits.data(), b.bits.data(), 8 * a.bits.size()) == 0;
 }
 
-TEST_CASE("L22, P6: a budget is kept by the smallest graphs too, and by none at all", "[elsewhere]") {
+TEST_CASE("a budget is met by the smallest graphs, and accepted by an empty graph", "[elsewhere]") {
   for (int const length : {3, 6}) {
     ct::dynamic::graph g;
     std::vector<any_expr> inputs{g.input<double>("x", {2, 2})};
@@ -635,8 +627,7 @@ TEST_CASE("L22, P6: a budget is kept by the smallest graphs too, and by none at 
   CHECK_NOTHROW(nothing.compile({}, {}, {.mirror = &ct::is_cheap}).run());
 }
 
-TEST_CASE("L24, L25: mirroring computes something again, never takes more memory, and lets transposes be",
-          "[elsewhere]") {
+TEST_CASE("mirroring rematerializes values, never takes more memory, and keeps transposes", "[elsewhere]") {
   int smaller = 0;
   for (int const length : {2, 5, 8})
     for (std::int64_t const n : {16, 33}) {
@@ -662,9 +653,7 @@ TEST_CASE("L24, L25: mirroring computes something again, never takes more memory
   CHECK(smaller >= 4);
 }
 
-TEST_CASE(
-    "N3, N4, N5: graphs by their symbols are mirrored, with their edges, as soon as all shapes are known",
-    "[elsewhere]") {
+TEST_CASE("symbolic graphs are mirrored with their edges, once all shapes are known", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   tensors w;
@@ -717,8 +706,7 @@ TEST_CASE(
   CHECK_THROWS_WITH(s.compile({.outputs = all, .memory_budget = 100}), Catch::Contains("the budget must hold"));
 }
 
-TEST_CASE("G12, G14: what is cut off, or not used, has the gradient zero, or is an error where that is asked",
-          "[elsewhere]") {
+TEST_CASE("detached or unused values have gradient zero, or are refused on request", "[elsewhere]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3}), w = g.input<double>("w", {2});
   auto const y = x * x, cut = ct::stop_gradient(y) + 0.0;

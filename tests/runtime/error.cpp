@@ -18,7 +18,7 @@ TEST_CASE("a message is composed of words, numbers, extents and shapes") {
   CHECK(m.length() == static_cast<int>(std::strlen(m.text())));
 }
 
-TEST_CASE("a message that is too long ends in dots") {
+TEST_CASE("a message that is too long ends in three dots") {
   ct::message m;
   for (int i = 0; i < 1000; ++i) m.put("ab");
   std::string const text = m.text();
@@ -41,13 +41,13 @@ TEST_CASE("every error is a ct::error, copies without failing, and says its text
 }
 
 #if COTANGENT_EXCEPTIONS
-TEST_CASE("an error is thrown as the type it is") {
+TEST_CASE("an error is thrown as its own type") {
   CHECK_THROWS_AS(ct::detail::raise<ct::graph_error>("cotangent: a test"), ct::graph_error);
   CHECK_THROWS_WITH(ct::detail::raise<ct::io_error>("cotangent: a test"), "cotangent: a test");
 }
 #endif
 
-TEST_CASE("every status has its words") {
+TEST_CASE("every status has a message") {
   CHECK(std::string(ct::text_of(ct::status::ok)) == "ok");
   for (int i = 1; i <= static_cast<int>(ct::status::not_finite); ++i)
     CHECK(std::strlen(ct::text_of(static_cast<ct::status>(i))) > 10);

@@ -36,14 +36,14 @@ template <class Make> constexpr int longest = [] {
 
 } // namespace
 
-TEST_CASE("Long bodies at every length of a tail") {
+TEST_CASE("Long bodies are right at every length of a tail") {
   STATIC_REQUIRE(longest<chain<element::float64, 0>> > 200);
   for (std::int64_t n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 100}) {
     check_named<chain<element::float64, 0>>(n, 0, -1, 1, 1e-11);
     check_named<chain<element::float32, 0>>(n, 0, -1, 1, 1e-11);
   }
 }
-TEST_CASE("Long bodies of known sizes") {
+TEST_CASE("Long bodies of constant sizes are right") {
   check<chain<element::float64, 40>>(-1, 1, 1e-11);
   check<chain<element::float32, 21>>(-1, 1, 1e-11);
 }

@@ -63,22 +63,22 @@ struct named {
 
 } // namespace
 
-TEST_CASE("Matrix products of every transposition with gradients") {
+TEST_CASE("Matrix products with every transposition are right, with gradients") {
   check<graph_of<product<element::float64, 3, 5, 4, false, false>>>(-1, 1, 1e-11);
   check<graph_of<product<element::float64, 9, 7, 17, true, false>>>(-1, 1, 1e-11);
   check<graph_of<product<element::float32, 16, 33, 8, false, true>>>(-1, 1, 1e-11);
   check<graph_of<product<element::float64, 1, 8, 2, true, true>>>(-1, 1, 1e-11);
 }
-TEST_CASE("Matrix products of sizes 0 and 1") {
+TEST_CASE("Matrix products of sizes 0 and 1 are right") {
   check<graph_of<product<element::float64, 0, 3, 2, false, false>>>(-1, 1);
   check<graph_of<product<element::float64, 3, 2, 0, false, false>>>(-1, 1);
   check<graph_of<product<element::float64, 1, 1, 1, false, true>>>(-1, 1);
 }
-TEST_CASE("Operands of matrix products are sliced, repeated, constant") {
+TEST_CASE("Operands of matrix products may be sliced, broadcast or constant") {
   check<graph_of<views>>(-1, 1, 1e-11);
   check_plain<graph_of<views>>(-1, 1, 1e-11);
 }
-TEST_CASE("Matrix products of named extents") {
+TEST_CASE("Matrix products of named extents are right") {
   for (std::int64_t n : {0, 1, 5, 64}) check_named<named>(n, 3, -1, 1, 1e-11);
   check_named<named>(7, 0, -1, 1, 1e-11);
   check_named<named>(17, 100, -1, 1, 1e-11);

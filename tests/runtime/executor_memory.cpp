@@ -107,18 +107,18 @@ template <class Make> int try_in_place() {
 
 } // namespace
 
-TEST_CASE("Results that are arguments, constants, views, or each other") {
+TEST_CASE("Results may be arguments, constants, views, or equal to each other") {
   check<graph_of<shared>>();
   check_plain<graph_of<shared>>();
 }
-TEST_CASE("Arguments that nothing reads") { check<graph_of<unused>>(); }
-TEST_CASE("Memory of values that are done with is used again") {
+TEST_CASE("Arguments may be unused") { check<graph_of<unused>>(); }
+TEST_CASE("Memory of dead values is reused") {
   check<graph_of<long_lived<5>>>(-1, 1, 1e-10);
   check<graph_of<long_lived<17>>>(-1, 1, 1e-10);
   using E = run::nests<simple<graph_of<long_lived<17>>>>;
   CHECK(E::workspace_bytes < 40 * 17 * 17 * sizeof(double));
 }
-TEST_CASE("Results lie exactly where arguments lie, where the plan allows it") {
+TEST_CASE("Results may alias arguments exactly where the plan allows it") {
   CHECK(try_in_place<graph_of<replacing>>() >= 2);
   static_cast<void>(try_in_place<graph_of<long_lived<5>>>());
   CHECK(try_in_place<graph_of<shifted>>() == 0);

@@ -103,24 +103,24 @@ struct choices {
 
 } // namespace
 
-TEST_CASE("Slices with steps, pads, joins, permutes and reshapes with gradients") {
+TEST_CASE("Strided slices, pads, concatenations, permutes and reshapes are right, with gradients") {
   check<graph_of<moves<element::float64, 3, 5>>>();
   check<graph_of<moves<element::float64, 9, 17>>>();
   check_plain<graph_of<moves<element::float32, 8, 16>>>();
 }
-TEST_CASE("Four axes are permuted, sliced and padded") {
+TEST_CASE("Tensors of four axes are permuted, sliced and padded") {
   check<graph_of<of_rank_four>>();
   check_plain<graph_of<of_rank_four>>();
 }
-TEST_CASE("Windows begin and end anywhere") {
+TEST_CASE("Windows may begin and end anywhere") {
   check<graph_of<edges>>();
   check_plain<graph_of<edges>>();
 }
-TEST_CASE("Rows are chosen and added by index") { check<graph_of<choices>>(0, 3); }
-TEST_CASE("An index that no row has is clamped and reported") {
+TEST_CASE("Rows are gathered and added by index") { check<graph_of<choices>>(0, 3); }
+TEST_CASE("An index out of range is clamped and reported") {
   check<graph_of<choices>>(-3, 9, 1e-12, status::index_out_of_range);
 }
-TEST_CASE("argmax takes the first of equals, and a NaN before everything") {
+TEST_CASE("argmax takes the first of equals, and the first NaN if there is one") {
   array<values> in(4);
   double const nan = std::nan("");
   double const rows[5][3]{{1, 1, 0}, {2, 3, 3}, {0, nan, 9}, {nan, 4, nan}, {-1, -1, -1}};

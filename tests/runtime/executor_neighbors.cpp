@@ -34,7 +34,7 @@ template <element E, dimension N> struct neighbors {
 
 } // namespace
 
-TEST_CASE("Functions of neighbors on vectors of every length, with gradients") {
+TEST_CASE("Functions of neighbors are right on vectors of every length, with gradients") {
   check<graph_of<neighbors<element::float64, 3>>>(-1, 1, 1e-11);
   check<graph_of<neighbors<element::float64, 5>>>(-1, 1, 1e-11);
   check<graph_of<neighbors<element::float64, 8>>>(-1, 1, 1e-11);

@@ -56,16 +56,16 @@ struct integers {
 
 } // namespace
 
-TEST_CASE("Elementwise operations on doubles of any length, with gradients") {
+TEST_CASE("Elementwise operations on doubles are right at any length, with gradients") {
   for (std::int64_t n : {0, 1, 2, 3, 5, 7, 8, 9, 16, 17, 33, 64, 100, 1000})
     check_named<elementwise_graph<element::float64, -1>>(n, 0, 0.3, 1.9, 1e-12);
 }
-TEST_CASE("Elementwise operations on floats of any length, with gradients") {
+TEST_CASE("Elementwise operations on floats are right at any length, with gradients") {
   for (std::int64_t n : {0, 1, 3, 8, 9, 15, 16, 17, 33, 100})
     check_named<elementwise_graph<element::float32, -1>>(n, 0, 0.3, 1.9, 1e-12);
 }
 TEST_CASE("Elementwise operations on seven doubles") { check<elementwise_graph<element::float64, 7>>(0.3, 1.9); }
-TEST_CASE("Operations on integers and bools") {
+TEST_CASE("Operations on integers and bools are right") {
   check<graph_of<integers>>(-9, 9);
   check_plain<graph_of<integers>>(-9, 9);
 }

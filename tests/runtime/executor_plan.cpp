@@ -86,11 +86,11 @@ void follow(int seed, int vector_bytes) {
 
 } // namespace
 
-TEST_CASE("A plan computes what its graph says, and reads nothing that was not written") {
+TEST_CASE("A plan computes what its graph defines, and reads no unwritten memory") {
   for (int seed = 1; seed < 1500; ++seed) follow(seed, seed % 2 == 0 ? 16 : 64);
 }
 
-TEST_CASE("The machine that follows plans sees when one is wrong") {
+TEST_CASE("The machine that executes plans notices a wrong plan") {
   builder b;
   term x{&b, b.symbol_of(element::float64, b.shape(dimensions{2, {4, 5}}))};
   b.set_inputs(&x.id, 1);
@@ -125,7 +125,7 @@ TEST_CASE("The machine that follows plans sees when one is wrong") {
   CHECK(noticed == changed);
 }
 
-TEST_CASE("A plan that is made twice is the same plan") {
+TEST_CASE("Planning twice gives the same plan") {
   for (int seed = 1; seed < 40; ++seed) {
     int kind = 0;
     graph const g = random_graph_of(seed, kind);

@@ -161,11 +161,11 @@ constexpr int longest_nest() {
 
 } // namespace
 
-TEST_CASE("A long nest is a function of its own") {
+TEST_CASE("A long nest is compiled as a function of its own") {
   static_assert(longest_nest() > 160);
   check<graph_of<long_nest>>(-1, 1, 1e-11);
 }
-TEST_CASE("Rows whose number is known, in full blocks and others, short and long, with labels beside the last column") {
+TEST_CASE("Rows of constant number are right in full and partial blocks, short and long, with labels") {
   check<graph_of<counted<element::float64, element::int32, 16, 3>>>(-2, 5, 1e-11);
   check<graph_of<counted<element::float64, element::int64, 64, 10>>>(-2, 12, 1e-11);
   check<graph_of<counted<element::float64, element::int32, 24, 33>>>(-2, 3, 1e-11);
@@ -173,20 +173,20 @@ TEST_CASE("Rows whose number is known, in full blocks and others, short and long
   check<graph_of<counted<element::float32, element::int32, 32, 10>>>(-2, 12, 1e-4);
   check<graph_of<counted<element::float32, element::int64, 19, 7>>>(-2, 8, 1e-4);
 }
-TEST_CASE("Short rows that are stored have their values for a later stage of the nest") {
+TEST_CASE("Stored short rows can be read by a later stage of the nest") {
   check<graph_of<stored_first<element::float64, 9, 3>>>(-2, 2, 1e-11);
   check<graph_of<stored_first<element::float64, 16, 10>>>(-2, 2, 1e-11);
   check<graph_of<stored_first<element::float32, 64, 7>>>(-2, 2, 1e-4);
   check<graph_of<stored_first<element::float32, 33, 16>>>(-2, 2, 1e-4);
 }
-TEST_CASE("Labels pick their element of every row, and nothing where they lie outside") {
+TEST_CASE("Labels select their element of every row, and nothing if they are out of range") {
   for (std::int64_t n : {0, 1, 2, 7, 8, 19})
     for (std::int64_t m : {1, 2, 3, 9, 33}) {
       check_named<picks<element::float64, element::int64>>(n, m, -2, 3, 1e-11);
       check_named<picks<element::float32, element::int32>>(n, m, -2, 3, 2e-5);
     }
 }
-TEST_CASE("Blocks of short rows run two by two, whatever is left") {
+TEST_CASE("Pairs of blocks of short rows are right, whatever number of rows remains") {
   static_assert(runs_in_pairs<graph_of<scored<element::float64, 24>>>());
   static_assert(runs_in_pairs<graph_of<scored<element::float32, 32>>>());
   static_assert(runs_in_pairs<graph_of<scored<element::float32, 27>>>());
@@ -206,7 +206,7 @@ TEST_CASE("Any number of rows of any length is summed along both axes") {
       check_named<rows<element::float32>>(n, m, -2, 3, 2e-5);
     }
 }
-TEST_CASE("What a row gives does not depend on where it stands") {
+TEST_CASE("The result of a row does not depend on its position") {
   for (std::int64_t n : {2, 5, 13, 19})
     for (std::int64_t m : {3, 17, 100}) {
       check_alike<element::float64>(n, m);

@@ -117,30 +117,30 @@ template <dimension... Sizes> struct named_classics {
 
 } // namespace
 
-TEST_CASE("Reductions over every subset of axes, with and without a reader that repeats them") {
+TEST_CASE("Reductions over every subset of axes are right, with and without a reader that broadcasts them") {
   check<graph_of<subsets<element::float64, 3, 4, 5>>>();
   check<graph_of<subsets<element::float32, 2, 17, 8>>>();
   check<graph_of<subsets<element::float64, 9, 1, 3>>>();
 }
-TEST_CASE("Rows, columns, numbers and middle axes are repeated, both operands at once, with gradients") {
+TEST_CASE("Rows, columns, numbers and middle axes broadcast, in both operands at once, with gradients") {
   check<graph_of<repeated_operands<3, 7>>>();
   check<graph_of<repeated_operands<17, 8>>>();
   check<graph_of<repeated_operands<1, 9>>>();
 }
-TEST_CASE("Softmax, layer norm, batch norm and variance with gradients") {
+TEST_CASE("Softmax, layer norm, batch norm and variance are right, with gradients") {
   check<graph_of<classics<5, 3>>>(-2, 3, 1e-11);
   check<graph_of<classics<16, 10>>>(-2, 3, 1e-11);
   check<graph_of<classics<3, 33>>>(-2, 3, 1e-11);
   check_plain<graph_of<classics<9, 17>>>(-2, 3, 1e-11);
 }
-TEST_CASE("Tensors of rank 0 to 4") {
+TEST_CASE("Tensors of rank 0 to 4 are right") {
   check<graph_of<ranks<0>>>();
   check<graph_of<ranks<1>>>();
   check<graph_of<ranks<2>>>();
   check<graph_of<ranks<3>>>();
   check<graph_of<ranks<4>>>();
 }
-TEST_CASE("Softmax and gradients over named extents") {
+TEST_CASE("Softmax and gradients over named extents are right") {
   for (std::int64_t n : {1, 2, 5, 64})
     for (std::int64_t m : {1, 3, 8, 9, 100}) check_named<named_classics<>>(n, m, -2, 3, 1e-11);
   check_named<named_classics<>>(0, 5);

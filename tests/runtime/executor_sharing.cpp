@@ -60,7 +60,7 @@ template <class Make> constexpr bool shares_stages = [] {
 
 } // namespace
 
-TEST_CASE("Equal layers are one function and give what each would") {
+TEST_CASE("Equal layers share one function and keep their values") {
   using fixed = network<element::float64, 9, 6>;
   constexpr auto const& code = shared_code<simple<fixed>, simd::bytes>::value;
   int most = 0;
@@ -70,16 +70,16 @@ TEST_CASE("Equal layers are one function and give what each would") {
   check_plain<fixed>(-1, 1, 1e-11);
   check<network<element::float32, 3, 5>>(-1, 1, 1e-5);
 }
-TEST_CASE("Equal layers of named rows") {
+TEST_CASE("Equal layers of named rows share one function") {
   for (std::int64_t n : {0, 1, 5, 64}) check_named<network<element::float64, 0, 6>>(n, 0, -1, 1, 1e-11);
 }
-TEST_CASE("Equal stages of a nest are one function and give what each would") {
+TEST_CASE("Equal stages of a nest share one function and keep their values") {
   using fixed = centered<element::float64, 5, 256, 9>;
   static_assert(shares_stages<fixed>);
   check<fixed>(-1, 1, 1e-11);
   check<centered<element::float32, 9, 131, 8>>(-1, 1, 1e-4);
 }
-TEST_CASE("Equal stages of named rows and columns") {
+TEST_CASE("Equal stages of named rows and columns share one function") {
   using named = centered<element::float64, 0, 0, 9>;
   for (std::int64_t n : {0, 1, 7})
     for (std::int64_t m : {1, 5, 67}) check_named<named>(n, m, -1, 1, 1e-11);

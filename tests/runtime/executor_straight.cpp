@@ -92,17 +92,17 @@ struct numbers {
 
 } // namespace
 
-TEST_CASE("The energy of a dihedral angle with its gradients") {
+TEST_CASE("The energy of a dihedral angle is right, with its gradients") {
   check<graph_of<dihedral<element::float64>>>(-1, 1, 1e-11);
   check<graph_of<dihedral<element::float32>>>(-1, 1, 1e-11);
   static_assert(run::executor<simple<graph_of<dihedral<element::float64>>>>::is_straight);
 }
-TEST_CASE("Vectors of every element that fill registers and do not") {
+TEST_CASE("Vectors of every element type are right, whether they fill registers or not") {
   check<graph_of<lanes<1>>>();
   check<graph_of<lanes<3>>>();
   check<graph_of<lanes<9>>>();
 }
-TEST_CASE("Numbers, and tensors of one element and of none") {
+TEST_CASE("Numbers, and tensors of one element and of none are right") {
   check<graph_of<numbers>>();
   check_plain<graph_of<numbers>>();
 }

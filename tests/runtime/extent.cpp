@@ -36,7 +36,7 @@ sample draw(std::mt19937& random, int depth) {
 
 } // namespace
 
-TEST_CASE("a formula is worth what its parts are worth") {
+TEST_CASE("the value of a formula follows from the values of its parts") {
   std::mt19937 random(1);
   int kept = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -49,7 +49,7 @@ TEST_CASE("a formula is worth what its parts are worth") {
   CHECK(kept > 1000);
 }
 
-TEST_CASE("equal polynomials are equal extents, however they were made") {
+TEST_CASE("equal polynomials are equal extents, however they were computed") {
   std::mt19937 random(2);
   for (int i = 0; i < 2000; ++i) {
     sample const a = draw(random, 1 + i % 2), b = draw(random, 1 + i % 3), c = draw(random, 1);
@@ -64,7 +64,7 @@ TEST_CASE("equal polynomials are equal extents, however they were made") {
   }
 }
 
-TEST_CASE("a product divides by its factors, and by little else") {
+TEST_CASE("a product is divisible by its factors, and by little else") {
   std::mt19937 random(3);
   int divided = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("a product divides by its factors, and by little else") {
   CHECK(divided > 0);
 }
 
-TEST_CASE("what a formula says can be read again") {
+TEST_CASE("the text of a formula can be parsed again") {
   std::mt19937 random(4);
   for (int i = 0; i < 2000; ++i) {
     ct::extent const e = draw(random, 1 + i % 3).formula;

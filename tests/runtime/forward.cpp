@@ -193,11 +193,11 @@ graph written(simplify_cases::sample const& s) {
 
 } // namespace
 
-TEST_CASE("every elementwise operation keeps the laws of derivatives") {
+TEST_CASE("every elementwise operation obeys the laws of derivatives") {
   check_all(static_cast<reference::elementwise_operations const*>(nullptr));
 }
 
-TEST_CASE("every other operation keeps the laws of derivatives") {
+TEST_CASE("every other operation obeys the laws of derivatives") {
   for (simplify_cases::sample const& s : others) {
     INFO(s.sentence);
     for (std::uint64_t seed = 1; seed <= 5; ++seed) check_laws(written(s), seed, 0.3, 2.7);
@@ -229,7 +229,7 @@ TEST_CASE("tangents and adjoints agree on random graphs, simplified or not") {
   CHECK(convolutions > 20);
 }
 
-TEST_CASE("a wrong derivative is seen") {
+TEST_CASE("a wrong derivative is noticed") {
   // J v of x x against the differences of x x + x
   graph const g = one<op::square>();
   differentiated d(g);
@@ -247,7 +247,7 @@ TEST_CASE("a wrong derivative is seen") {
   CHECK(std::fabs((up - r[0][0].real) / h - r[1][0].real) > 0.1);
 }
 
-TEST_CASE("every operation that has a derivative is in a law") {
+TEST_CASE("every operation with a derivative is tested by a law") {
   std::vector<operation const*> met;
   std::apply([&](auto... operation_) { (met.push_back(info_of<decltype(operation_)>()), ...); },
              reference::elementwise_operations{});

@@ -54,7 +54,7 @@ template <class Op> count count_of(ct::graph const& g) {
   return c;
 }
 
-TEST_CASE("S4: sums and products around a branch are those inside of it", "[simplify][control]") {
+TEST_CASE("sums and products around a branch equal those inside of it", "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y"), z = g.input<double>("z");
   auto const sum = x + y, product = sum * z;
@@ -79,7 +79,7 @@ TEST_CASE("S4: sums and products around a branch are those inside of it", "[simp
   CHECK(count_of<ct::op::multiply>(s).outside == 1);
 }
 
-TEST_CASE("what does not change in a loop is computed before it", "[simplify][control]") {
+TEST_CASE("loop-invariant values are computed before the loop", "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {8, 8}), w = g.input<double>("w", {8, 8}), a = g.input<double>("a");
   auto const n = g.input<std::int64_t>("n");
@@ -114,8 +114,7 @@ TEST_CASE("what does not change in a loop is computed before it", "[simplify][co
   }
 }
 
-TEST_CASE("what is only looked up, or divided as integers, stays in its loop; so does what is cheap",
-          "[simplify][control]") {
+TEST_CASE("indexed reads, integer divisions and cheap operations stay in their loop", "[simplify][control]") {
   ct::dynamic::graph g;
   auto const table = g.input<double>("table", {4}), x = g.input<double>("x", {4});
   auto const rows = g.input<std::int64_t>("rows", {4});
@@ -139,8 +138,7 @@ TEST_CASE("what is only looked up, or divided as integers, stays in its loop; so
   CHECK_THROWS_AS(p.run(), ct::shape_error);
 }
 
-TEST_CASE("equal loops and equal branches are one; those that differ in anything are not",
-          "[simplify][control]") {
+TEST_CASE("equal loops and equal branches are merged; all others are not", "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3}), w = g.input<double>("w", {3});
   auto const index = g.input<std::int32_t>("index");
@@ -171,9 +169,8 @@ TEST_CASE("equal loops and equal branches are one; those that differ in anything
   for (int k = 0; k < 3; ++k) CHECK(p.value(twice)(k) == 2 * p.value(one)(k));
 }
 
-TEST_CASE(
-    "a branch whose index is a constant takes the place of its choice, and a loop of no iterations goes",
-    "[simplify][control]") {
+TEST_CASE("a branch with a constant index replaces its node, and a loop without iterations vanishes",
+          "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3});
   auto const pick = [&](std::int32_t k) {
@@ -201,7 +198,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("gradients of loops keep their values when what does not change leaves the loop",
+TEST_CASE("gradients of loops keep their values when loop-invariant nodes are hoisted",
           "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
@@ -225,7 +222,7 @@ TEST_CASE("gradients of loops keep their values when what does not change leaves
   }
 }
 
-TEST_CASE("a deep chain that does not change is moved without deep recursion", "[simplify][control]") {
+TEST_CASE("a deep loop-invariant chain is hoisted without deep recursion", "[simplify][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
   auto const f = ct::for_loop(

@@ -29,7 +29,7 @@ inline constexpr auto loss_of = [](auto x, auto w, auto key) {
   return ct::sum(ct::dropout(ct::max_pool2d(y), 0.25, key) + ct::avg_pool2d(y));
 };
 
-TEST_CASE("a graph with a convolution comes back from a file, with its gradient", "[archive]") {
+TEST_CASE("a graph with a convolution is loaded from a file, with its gradient", "[archive]") {
   numbers const x = waves(6 * 4 * 3, 0), w = waves(3 * 3 * 3 * 5, 1);
   std::int64_t const key = 12;
   ct::dynamic::graph g;
@@ -47,7 +47,7 @@ TEST_CASE("a graph with a convolution comes back from a file, with its gradient"
   CHECK(elements(q.value(c.find<double>("dw"))) == elements(p.value(dw)));
 }
 
-TEST_CASE("M2 by symbols: a convolution, then a softmax", "[symbolic]") {
+TEST_CASE("a symbolic graph of a convolution and a softmax is right", "[symbolic]") {
   using ct::dynamic::command;
   numbers const x = waves(5 * 4 * 2, 0), w = waves(2 * 2 * 2 * 3, 1);
   ct::dynamic::graph g;

@@ -225,7 +225,7 @@ template <class... Ops> bool all_listed(std::tuple<Ops...>*) {
 }
 } // namespace
 
-TEST_CASE("the operations of the library have kernels") {
+TEST_CASE("all library operations have kernels") {
   interpret::know<op::erf>(); // as the function of that name does
   interpret::know<op::normal_cdf>();
   CHECK(all_listed(static_cast<reference::elementwise_operations*>(nullptr)));
@@ -233,7 +233,7 @@ TEST_CASE("the operations of the library have kernels") {
   CHECK(all_listed(static_cast<std::tuple<op::sum, op::reduce_max, op::reduce_min>*>(nullptr)));
 }
 
-TEST_CASE("elements convert into one another") {
+TEST_CASE("elements are converted between all types") {
   for (std::int64_t const n : lengths)
     for (element const from :
          {element::float32, element::float64, element::int32, element::int64, element::boolean})
@@ -249,7 +249,7 @@ TEST_CASE("elements convert into one another") {
       }
 }
 
-TEST_CASE("a reduction of elements that were converted from wider or narrower ones takes all of them") {
+TEST_CASE("a reduction of converted elements reads all of them") {
   for (std::int64_t const n : lengths)
     for (element const from : {element::float32, element::float64, element::int32, element::int64})
       for (element const to : {element::float32, element::float64, element::int32, element::int64}) {
@@ -266,7 +266,7 @@ TEST_CASE("a reduction of elements that were converted from wider or narrower on
       }
 }
 
-TEST_CASE("integers wrap around, and what they cannot hold converts to the lowest") {
+TEST_CASE("integers wrap around, and numbers out of range convert to the lowest integer") {
   for (std::int64_t const n : lengths) {
     for (element const e : {element::int32, element::int64}) {
       CAPTURE(name_of(e), n);
@@ -310,7 +310,7 @@ TEST_CASE("operands broadcast along any axes") {
       }
 }
 
-TEST_CASE("reductions go over any axes") {
+TEST_CASE("reductions work over any axes") {
   for (element const e : numbers)
     for (std::int64_t const n : {1, 2, 5, 17})
       for (std::int64_t const m : {1, 3, 8, 33, 150}) {
@@ -326,7 +326,7 @@ TEST_CASE("reductions go over any axes") {
       }
 }
 
-TEST_CASE("reductions over nothing give what is neutral") {
+TEST_CASE("reductions of no elements give the neutral value") {
   graph_under_test t;
   term const x = t.input(element::float64, std::int64_t{3}, std::int64_t{0}),
              y = t.input(element::int32, std::int64_t{0});
@@ -337,7 +337,7 @@ TEST_CASE("reductions over nothing give what is neutral") {
   if (!fast) t.compare_with_reference();
 }
 
-TEST_CASE("what only moves elements costs nothing or moves them rightly") {
+TEST_CASE("movement operations cost nothing, or move elements correctly") {
   for (element const e : {element::float32, element::float64, element::int64, element::boolean})
     for (std::int64_t const n : {1, 2, 9, 20})
       for (std::int64_t const m : {2, 7, 64}) {
@@ -363,7 +363,7 @@ TEST_CASE("what only moves elements costs nothing or moves them rightly") {
       }
 }
 
-TEST_CASE("matrices multiply, turned or not, and as windows of others") {
+TEST_CASE("matrices are multiplied, transposed or not, and as windows of others") {
   for (element const e : {element::float32, element::float64})
     for (std::int64_t const m : {1, 2, 17})
       for (std::int64_t const k : {1, 5, 64, 200})
@@ -405,7 +405,7 @@ TEST_CASE("matrix products have the bits of a constant evaluation") {
   CHECK(z == s);
 }
 
-TEST_CASE("rows are chosen, added, and found") {
+TEST_CASE("rows are gathered, added, and found") {
   for (element const e : numbers)
     for (element const by : {element::int32, element::int64})
       for (std::int64_t const n : {1, 6, 40}) {
@@ -422,7 +422,7 @@ TEST_CASE("rows are chosen, added, and found") {
       }
 }
 
-TEST_CASE("an index beyond its axis is clamped and reported") {
+TEST_CASE("an index out of range is clamped and reported") {
   graph_under_test t;
   term const x = t.input(element::float64, std::int64_t{3}), index = t.input(element::int32, std::int64_t{2});
   t.output(extend::gather(x, index));
@@ -438,7 +438,7 @@ TEST_CASE("an index beyond its axis is clamped and reported") {
   CHECK(taken[1] == 3);
 }
 
-TEST_CASE("NaN wins in max, and argmax finds the first") {
+TEST_CASE("NaN wins in max, and argmax finds the first NaN") {
   if (fast) return;
   graph_under_test t;
   term const x = t.input(element::float64, std::int64_t{40});
@@ -534,7 +534,7 @@ struct random_graph : graph_under_test {
 
 } // namespace
 
-TEST_CASE("random graphs keep what is still needed in their memory") {
+TEST_CASE("random graphs keep live values in their memory") {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     CAPTURE(seed);
     random_graph t(seed, 10 + static_cast<int>(seed % 60));
@@ -544,7 +544,7 @@ TEST_CASE("random graphs keep what is still needed in their memory") {
   }
 }
 
-TEST_CASE("gradients run") {
+TEST_CASE("gradients are executed") {
   for (std::int64_t const n : {1, 3, 20}) {
     CAPTURE(n);
     graph_under_test t;
@@ -562,7 +562,7 @@ TEST_CASE("gradients run") {
   }
 }
 
-TEST_CASE("a result may stand in the place of an argument") {
+TEST_CASE("a result may replace an argument") {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     CAPTURE(seed);
     graph_under_test t;
@@ -605,7 +605,7 @@ TEST_CASE("a result may stand in the place of an argument") {
   }
 }
 
-TEST_CASE("sizes that have names are given when it is prepared") {
+TEST_CASE("named sizes are given when the graph is prepared") {
   builder b;
   dimension const n = b.size(extent("n")), m = b.size(extent("m"));
   symbol const x = b.symbol_of(element::float64, b.shape(dimensions{2, {n, m}}));
@@ -642,7 +642,7 @@ struct softsign : extend::elementwise<1> {
 
 } // namespace
 
-TEST_CASE("an operation of the user's runs, with its name given or not") {
+TEST_CASE("a user's operation runs whether it is listed or not") {
   for (std::int64_t const n : lengths) {
     graph_under_test t;
     term const x = t.input(element::float32, n);
@@ -655,7 +655,7 @@ TEST_CASE("an operation of the user's runs, with its name given or not") {
   }
 }
 
-TEST_CASE("elementwise nodes of one shape are one step, and memory is used again") {
+TEST_CASE("elementwise nodes of one shape are one step, and memory is reused") {
   graph_under_test t;
   std::int64_t const n = 100000;
   term x = t.input(element::float64, n);

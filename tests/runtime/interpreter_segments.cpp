@@ -193,7 +193,7 @@ constexpr std::int64_t lengths[]{1, 5, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128
 
 } // namespace
 
-TEST_CASE("chains of cheap operations have the bits of their operations, at every length") {
+TEST_CASE("chains of cheap operations have the bits of single operations, at every length") {
   for (element const e : {element::float64, element::float32})
     for (std::int64_t const n : lengths)
       for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -203,7 +203,7 @@ TEST_CASE("chains of cheap operations have the bits of their operations, at ever
       }
 }
 
-TEST_CASE("cheap operations meet those that are not") {
+TEST_CASE("cheap operations are mixed with expensive ones") {
   for (element const e : {element::float64, element::float32})
     for (std::int64_t const n : {7, 64, 130, 1030})
       for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -213,7 +213,7 @@ TEST_CASE("cheap operations meet those that are not") {
       }
 }
 
-TEST_CASE("a chain may be longer than what runs as one piece") {
+TEST_CASE("a chain may be longer than one segment") {
   for (std::int64_t const n : {3, 90, 700}) {
     CAPTURE(n);
     random_chain t(77, element::float64, n, 900, 0);
@@ -221,7 +221,7 @@ TEST_CASE("a chain may be longer than what runs as one piece") {
   }
 }
 
-TEST_CASE("a result takes the place of an input that nobody reads any more") {
+TEST_CASE("a result replaces an input that is dead") {
   int replaced = 0, graphs = 0;
   for (element const e : {element::float64, element::float32})
     for (std::int64_t const n : {1, 7, 100, 1030})
@@ -236,7 +236,7 @@ TEST_CASE("a result takes the place of an input that nobody reads any more") {
   CHECK(replaced < 96 * 13); // not everything is free
 }
 
-TEST_CASE("an update of parameters runs in their place, what another element still needs does not") {
+TEST_CASE("parameters are updated in place, unless another element still needs the old value") {
   auto const first_may_replace = [](auto const& function) {
     builder b;
     std::int32_t const shape = b.shape({1, {100}});
@@ -264,7 +264,7 @@ TEST_CASE("an update of parameters runs in their place, what another element sti
   }));
 }
 
-TEST_CASE("a tensor is reduced while it is made, with the bits of one that is stored") {
+TEST_CASE("a reduction fused with its operand has the bits of one over a stored operand") {
   for (element const e : {element::float64, element::float32})
     for (std::int64_t const n : {1, 7, 15, 16, 33, 63, 64, 100, 511, 1024, 1025, 1088, 3000})
       for (int const exotic : {0, 30}) {
@@ -308,7 +308,7 @@ TEST_CASE("a tensor is reduced while it is made, with the bits of one that is st
       }
 }
 
-TEST_CASE("what was reduced while it was made is reduced again") {
+TEST_CASE("the result of a fused reduction is reduced again") {
   for (std::int64_t const n : {1, 7, 1100}) {
     CAPTURE(n);
     builder b;

@@ -24,7 +24,7 @@ namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 constexpr I MAX = INT64_MAX, MIN = INT64_MIN;
 
-TEST_CASE("Bodies keep elements and shapes, and let nothing out") {
+TEST_CASE("Bodies keep elements and shapes, and their values do not leave them") {
   CHECK(refused("loop: a carried value must keep its element type and shape", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
@@ -104,7 +104,7 @@ TEST_CASE("Counts below 1 run no iteration") {
   }
 }
 
-TEST_CASE("A NaN is no count, and fulfils no condition") {
+TEST_CASE("NaN is not a count, and does not satisfy a condition") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), c = g.input<double>("c");
   auto const y = ct::for_loop(ct::convert<I>(c), [](auto, auto s) { return ct::sin(s) * s; }, x);
@@ -119,7 +119,7 @@ TEST_CASE("A NaN is no count, and fulfils no condition") {
   CHECK(double(p.value(d)) == 1);
 }
 
-TEST_CASE("A selector out of range lets values pass") {
+TEST_CASE("A selector out of range selects the bypass") {
   for (I const n : {I(-1), I(2), MIN, MAX}) {
     dynamic::graph g;
     auto const x = g.input<double>("x");
@@ -129,7 +129,7 @@ TEST_CASE("A selector out of range lets values pass") {
   }
 }
 
-TEST_CASE("Loops in loops in loops, 12 and 60 deep") {
+TEST_CASE("Loops nest 12 and 60 deep") {
   for (auto const& [depth, count] : {std::pair(12, 2), std::pair(60, 1)}) {
     dynamic::graph g;
     auto const x = g.input<double>("x");
@@ -162,7 +162,7 @@ std::vector<int> extents_of(dynamic::graph const& g) {
           all.blocks.size(), all.ids.size(),     static_cast<int>(g.parameters().size())};
 }
 
-TEST_CASE("A body that throws leaves the graph as it was") {
+TEST_CASE("A body that throws leaves the graph unchanged") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), w = g.input<double>("w");
   auto const t = g.tensor<double>("t", {1});
@@ -199,7 +199,7 @@ TEST_CASE("A body that throws leaves the graph as it was") {
   CHECK(double(p.value(y)) == .75);
 }
 
-TEST_CASE("A body that throws in a body takes back its captures there") {
+TEST_CASE("A nested body that throws withdraws its captures") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), w = g.input<double>("w"), v = g.input<double>("v");
   auto const y = ct::for_loop(

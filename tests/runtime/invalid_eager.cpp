@@ -19,7 +19,7 @@ namespace ct = cotangent;
 namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 
-TEST_CASE("Variables hold values of one recorder") {
+TEST_CASE("A function of variables refuses those of another recorder") {
   CHECK(refused("eager: a variable must hold a value", [] {
     dynamic::eager::variable<double> x;
     (void)ct::exp(x);
@@ -64,7 +64,7 @@ TEST_CASE("Variables hold values of one recorder") {
   }));
 }
 
-TEST_CASE("Backward begins at tracked values") {
+TEST_CASE("Backward starts from tracked values only") {
   CHECK(refused("gradient: an output that is not a scalar must have a cotangent", [] {
     dynamic::eager e;
     auto x = e.parameter(std::vector<double>{1, 2});
@@ -95,7 +95,7 @@ TEST_CASE("Backward begins at tracked values") {
   }));
 }
 
-TEST_CASE("Elements are set, written and read where they are") {
+TEST_CASE("Elements that do not exist are not set, written or read") {
   CHECK(refused("set: what gets new elements must be a parameter or a constant", [] {
     dynamic::eager e;
     auto x = e.parameter(1.0);
@@ -168,7 +168,7 @@ TEST_CASE("Too little memory is a memory_error") {
   }));
 }
 
-TEST_CASE("A limit below 0 is none") {
+TEST_CASE("A limit below 0 means no limit") {
   dynamic::eager e;
   e.set_memory_limit(-5);
   auto const x = e.parameter(std::vector<double>(1000, .5));
@@ -186,7 +186,7 @@ TEST_CASE("A chain of 200,000 operations is freed without recursion") {
   CHECK(x.grad().item() == 1);
 }
 
-TEST_CASE("A recorder that was moved from says so") {
+TEST_CASE("A recorder that was moved from is refused") {
   dynamic::eager e;
   auto const x = e.parameter(1.0);
   auto f = std::move(e);
@@ -198,7 +198,7 @@ TEST_CASE("A recorder that was moved from says so") {
   CHECK(x.grad().item() == 2);
 }
 
-TEST_CASE("Lists of variables are vectors of any variables") {
+TEST_CASE("Lists of variables may be vectors of any variables") {
   dynamic::eager e;
   std::vector<dynamic::variable<double>> const x{e.parameter(2.0), e.parameter(3.0)};
   auto const y = x[0] * x[1];

@@ -21,7 +21,7 @@ namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 constexpr I MAX = INT64_MAX, MIN = INT64_MIN;
 
-TEST_CASE("Expressions of two graphs never meet") {
+TEST_CASE("Expressions of two graphs are never combined") {
   CHECK(refused("the operands must be expressions of one graph", [] {
     dynamic::graph g, h;
     auto a = g.input<double>("a", {3});
@@ -75,7 +75,7 @@ TEST_CASE("Expressions of two graphs never meet") {
   }));
 }
 
-TEST_CASE("Expressions of another graph are none of a program") {
+TEST_CASE("A program refuses expressions of another graph") {
   CHECK(refused("program: an expression must belong to the graph that the program was compiled from", [] {
     dynamic::graph g, h;
     auto a = g.input<double>("a");
@@ -144,7 +144,7 @@ TEST_CASE("Expressions of another graph are none of a program") {
   }));
 }
 
-TEST_CASE("An expression without a value is not used") {
+TEST_CASE("An expression without a value is refused") {
   CHECK(refused("an expression must have a value before it is used", [] {
     dynamic::expr<double> e;
     (void)ct::exp(e);
@@ -188,7 +188,7 @@ TEST_CASE("An expression without a value is not used") {
   }));
 }
 
-TEST_CASE("An axis that is not there has no extent") {
+TEST_CASE("An axis that does not exist has no extent") {
   CHECK(refused("extent: an axis must be at least 0 and less than the rank", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {2});
@@ -201,7 +201,7 @@ TEST_CASE("An axis that is not there has no extent") {
   }));
 }
 
-TEST_CASE("Sizes are numbers of at least 0 that fit 64 bits, of at most 8 axes") {
+TEST_CASE("Sizes are numbers of at least 0 that fit 64 bits, for at most 8 axes") {
   CHECK(refused("dynamic: a size must be at least 0, and all together must fit 64 bits", [] {
     dynamic::graph g;
     (void)g.input<double>("a", {-1});
@@ -251,7 +251,7 @@ TEST_CASE("Sizes are numbers of at least 0 that fit 64 bits, of at most 8 axes")
   }));
 }
 
-TEST_CASE("Views lie within what they are views of") {
+TEST_CASE("Views lie within their tensor") {
   CHECK(
       refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
         dynamic::graph g;
@@ -315,7 +315,7 @@ TEST_CASE("Views lie within what they are views of") {
   }));
 }
 
-TEST_CASE("Elements are written once, where nothing else computes them") {
+TEST_CASE("Elements are written once, and only if no node computes their tensor") {
   CHECK(refused("write: an element must be written at most once", [] {
     dynamic::graph g;
     auto t = g.tensor<double>("t", {4});

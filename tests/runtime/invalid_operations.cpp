@@ -23,7 +23,7 @@ namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 constexpr I MAX = INT64_MAX, MIN = INT64_MIN;
 
-TEST_CASE("Movements name axes and sizes that fit") {
+TEST_CASE("Movement operations refuse axes and sizes that do not fit") {
   CHECK(refused("reshape: the result must have as many elements as the operand", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
@@ -91,7 +91,7 @@ TEST_CASE("Movements name axes and sizes that fit") {
   }));
 }
 
-TEST_CASE("Reductions name axes that are there, once") {
+TEST_CASE("Reductions refuse axes that do not exist or are repeated") {
   CHECK(refused("an axis must be less than the rank of the operand", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4, 3});
@@ -141,7 +141,7 @@ TEST_CASE("Reductions name axes that are there, once") {
   CHECK(p.value(at)(0) == 0);
 }
 
-TEST_CASE("Indices that are out of range are reported") {
+TEST_CASE("Indices out of range are reported") {
   CHECK(refused("run: an index is out of range", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {0, 3});
@@ -192,7 +192,7 @@ TEST_CASE("Indices that are out of range are reported") {
   }));
 }
 
-TEST_CASE("Positions and ranges lie within their axis") {
+TEST_CASE("Positions and ranges must lie within their axis") {
   CHECK(refused("an index must be less than the extent of its axis", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
@@ -239,7 +239,7 @@ TEST_CASE("Positions and ranges lie within their axis") {
   }));
 }
 
-TEST_CASE("Products, dropout and windows refuse what does not fit") {
+TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
   CHECK(refused("matmul: the columns of the left operand must equal the rows of the right", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4, 3});
@@ -330,7 +330,7 @@ TEST_CASE("Products, dropout and windows refuse what does not fit") {
   }));
 }
 
-TEST_CASE("Numbers that an integer cannot hold are converted to the smallest one") {
+TEST_CASE("Numbers out of range convert to the lowest integer") {
   dynamic::graph g;
   auto const x = g.input<double>("x", {8});
   auto const wide = ct::convert<I>(x);
@@ -381,7 +381,7 @@ TEST_CASE("Integers wrap around") {
   check_wrapping<std::int64_t>();
 }
 
-TEST_CASE("Powers with the largest exponents") {
+TEST_CASE("Powers with the largest exponents are right") {
   dynamic::graph g;
   auto const x = g.input<double>("x");
   auto const y = ct::pow(x, 1e308) + ct::pow(x, -1e308);
@@ -401,7 +401,7 @@ TEST_CASE("A chain of 20,000 nodes is compiled without recursion") {
   p.run();
 }
 
-TEST_CASE("Commands of any attributes are made or refused") {
+TEST_CASE("Commands with any attributes are accepted or refused") {
   CHECK(refused<ct::shape_error>("convert: the element must be the number of one of ct::element", [] {
     dynamic::graph g;
     auto const s = g.symbolic();
@@ -433,7 +433,7 @@ TEST_CASE("Commands of any attributes are made or refused") {
         }
 }
 
-TEST_CASE("Tensors of 8 axes") {
+TEST_CASE("Tensors of 8 axes are right") {
   dynamic::graph g;
   auto const x = g.input<double>("x", {2, 2, 2, 2, 2, 2, 2, 2});
   auto const y = ct::sum(ct::sin(ct::permute(x, {7, 6, 5, 4, 3, 2, 1, 0})) * x, {0, 2, 4, 6}), z = ct::sum(y);

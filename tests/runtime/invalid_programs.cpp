@@ -27,7 +27,7 @@ namespace ct = cotangent;
 namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 
-TEST_CASE("Memory that is bound fits, and is there") {
+TEST_CASE("Bound memory must exist and fit") {
   CHECK(refused("bind: the memory of a result must be writable and outlive the program", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {2});
@@ -109,7 +109,7 @@ TEST_CASE("Memory that is bound fits, and is there") {
   }));
 }
 
-TEST_CASE("Values are read after a run, at positions that exist") {
+TEST_CASE("Values can be read only after a run, at positions that exist") {
   CHECK(refused("value: the program must have run before it has values", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {2});
@@ -171,7 +171,7 @@ TEST_CASE("Values are read after a run, at positions that exist") {
   }));
 }
 
-TEST_CASE("Programs and graphs that were moved from, or made from nothing, say so") {
+TEST_CASE("Programs and graphs that were moved from, or default constructed, are refused") {
   CHECK(refused("program: a program must be compiled before it is used", [] {
     dynamic::program p;
     p.run();
@@ -207,7 +207,7 @@ TEST_CASE("Programs and graphs that were moved from, or made from nothing, say s
   }));
 }
 
-TEST_CASE("A graph that was moved keeps its expressions, and may be assigned another graph") {
+TEST_CASE("A moved graph keeps its expressions, and may be assigned another graph") {
   dynamic::graph g;
   auto const a = g.input<double>("a");
   dynamic::graph h = std::move(g);
@@ -220,7 +220,7 @@ TEST_CASE("A graph that was moved keeps its expressions, and may be assigned ano
   CHECK(g.input<double>("b").rank() == 0);
 }
 
-TEST_CASE("A program stays as it was compiled when its graph changes or ends") {
+TEST_CASE("A program does not change when its graph changes or ends") {
   dynamic::program p;
   dynamic::expr<double> a, y;
   {
@@ -238,7 +238,7 @@ TEST_CASE("A program stays as it was compiled when its graph changes or ends") {
   CHECK(double(p.value(y)) == 16);
 }
 
-TEST_CASE("A program knows its graph, also where another one takes its address") {
+TEST_CASE("A program recognizes its graph, even if another graph takes its address") {
   auto g = std::make_unique<dynamic::graph>();
   auto p = g->compile({g->input<double>("x") * 2.0});
   for (int again = 0; again < 50; ++again) {
@@ -255,7 +255,7 @@ TEST_CASE("A program knows its graph, also where another one takes its address")
   }
 }
 
-TEST_CASE("A copy of a graph is another graph") {
+TEST_CASE("A copy of a graph is a different graph") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), y = x * 2.0;
   dynamic::graph const h = g;
@@ -266,7 +266,7 @@ TEST_CASE("A copy of a graph is another graph") {
                                  [&] { p.bind(there, 1.0); }));
 }
 
-TEST_CASE("Every part of a vjp program that was moved from says so") {
+TEST_CASE("Every part of a vjp program that was moved from is refused") {
   dynamic::graph g;
   auto const x = g.input<double>("x"), y = ct::sin(x);
   auto s = g.vjp({y}, {x});
@@ -280,7 +280,7 @@ TEST_CASE("Every part of a vjp program that was moved from says so") {
                                  [] { (void)double(dynamic::values<double>()); }));
 }
 
-TEST_CASE("Updates are of inputs, once each") {
+TEST_CASE("Only inputs are updated, once each") {
   CHECK(refused("update: what is updated must be an input of the graph", [] {
     dynamic::graph g;
     auto a = g.input<double>("a");
@@ -309,7 +309,7 @@ TEST_CASE("Updates are of inputs, once each") {
   }));
 }
 
-TEST_CASE("Budgets and tape limits below the least that is needed are refused") {
+TEST_CASE("Budgets and tape limits below the minimum are refused") {
   CHECK(refused("memory_budget: the budget must hold the smallest program that computes this", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {100});
@@ -339,7 +339,7 @@ TEST_CASE("Budgets and tape limits below the least that is needed are refused") 
       }));
 }
 
-TEST_CASE("Gradients are of floating outputs, with a cotangent for each") {
+TEST_CASE("Gradients need floating outputs, with a cotangent for each") {
   CHECK(refused("this operation needs float or double", [] {
     dynamic::graph g;
     auto a = g.input<I>("a");
@@ -394,7 +394,7 @@ TEST_CASE("Gradients are of floating outputs, with a cotangent for each") {
   }));
 }
 
-TEST_CASE("Pullbacks take the cotangents of outputs, and give the gradients that were asked for") {
+TEST_CASE("Pullbacks take the cotangents of outputs, and return the requested gradients") {
   CHECK(refused("pullback: a cotangent must be that of a floating output of the vjp program", [] {
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
@@ -483,7 +483,7 @@ TEST_CASE("Too little memory is a memory_error") {
   }));
 }
 
-TEST_CASE("A tensor, and a static program, for which there is too little memory throw memory_error") {
+TEST_CASE("A tensor, and a static program, without enough memory throw memory_error") {
   CHECK(refused<ct::memory_error>("memory: there must be enough memory for",
                                   [] { ct::tensor<double, "n"> const x(I(1) << 50); }));
   dynamic::graph g; // of a sum no element is kept

@@ -20,7 +20,7 @@ namespace dynamic = cotangent::dynamic;
 using I = std::int64_t;
 constexpr I MAX = INT64_MAX;
 
-TEST_CASE("Symbols are alive, given, and of the graph") {
+TEST_CASE("Symbols must be alive, present, and of the same graph") {
   CHECK(refused("symbolic: the number of a sub-graph must be at least 0 and less than the number of graphs",
                 [] {
                   dynamic::graph g;
@@ -128,7 +128,7 @@ TEST_CASE("Symbols are alive, given, and of the graph") {
   }));
 }
 
-TEST_CASE("Commands take what they are told") {
+TEST_CASE("Commands refuse operands that do not fit") {
   CHECK(refused("exec: there must be as many inputs as the command takes", [] {
     dynamic::graph g;
     auto s = g.symbolic();
@@ -203,7 +203,7 @@ TEST_CASE("Commands take what they are told") {
       }));
 }
 
-TEST_CASE("Edges lead to no cycle") {
+TEST_CASE("Edges must not form a cycle") {
   CHECK(refused("graph: a node must not wait for itself", [] {
     dynamic::graph g;
     auto s = g.symbolic();
@@ -240,7 +240,7 @@ TEST_CASE("Edges lead to no cycle") {
   }));
 }
 
-TEST_CASE("Loops and branches are made of sub-graphs") {
+TEST_CASE("Loops and branches refuse invalid sub-graphs") {
   CHECK(
       refused("while_: the condition must be one bool of the body, computed without loops and branches", [] {
         dynamic::graph g;
@@ -289,7 +289,7 @@ TEST_CASE("Loops and branches are made of sub-graphs") {
       }));
 }
 
-TEST_CASE("An exception of a command passes, and the graph stays as it was") {
+TEST_CASE("An exception of a command propagates, and the graph stays unchanged") {
   dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x"), y = s.tensor<double>({2}, "y");

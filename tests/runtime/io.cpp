@@ -50,7 +50,7 @@ int nodes_of(std::string const& text, std::string const& kind) {
 
 } // namespace
 
-TEST_CASE("dot: every argument, every result and every operation but constants is a node of the picture") {
+TEST_CASE("dot: every argument, every result and every non-constant operation is a node of the drawing") {
   std::string const text = picture<step>();
   int operations = 0;
   for (int i = 0; i < step::graph.node_count; ++i)
@@ -63,7 +63,7 @@ TEST_CASE("dot: every argument, every result and every operation but constants i
   CHECK(has(text, "matmul (left transposed)\\n[4, 3]"));
 }
 
-TEST_CASE("dot: what only the gradient needs has another color than what the value needs") {
+TEST_CASE("dot: nodes that only gradients need have another color") {
   std::string const text = picture<step>();
   auto const line_with = [&](std::string const& part) {
     auto const at = text.find(part);
@@ -76,7 +76,7 @@ TEST_CASE("dot: what only the gradient needs has another color than what the val
         1); // the legend: both outputs were said to be values
 }
 
-TEST_CASE("dot: names are those that were given, quoted") {
+TEST_CASE("dot: given names are quoted") {
   char const* const in[]{"the \"weights\"", "x", "labels"};
   char const* const out[]{"loss", "d w"};
   std::string const text = picture<step>({in, out});
@@ -107,7 +107,7 @@ TEST_CASE("describe: a small program is a list of steps") {
   CHECK(has(text, "straight code: 1 load, 2 operations on vectors and 0 on numbers, 0 shuffles, 1 store\nworkspace: 0 bytes"));
 }
 
-TEST_CASE("describe: sizes that a call decides are names") {
+TEST_CASE("describe: sizes known at the call only are shown as names") {
   std::string const text = ct::describe<scale>();
   CHECK((has(text, "workspace: by the sizes of a call\n") || has(text, "workspace: 0 bytes\n")));
   CHECK(has(text, "n in lanes: exp"));

@@ -58,19 +58,19 @@ template <class T, class Z, class L, auto const& Loss> void check_every_place(Z 
 }
 } // namespace
 
-TEST_CASE("a label out of range is reported, wherever it stands") {
+TEST_CASE("a label out of range is reported, at every position") {
   for (std::int64_t const n : {0, 1, 2, 7, 17, 64}) {
     using named = ct::tensor<float, "n", "k">;
     check_every_place<std::int32_t, named, ct::tensor<std::int32_t, "n">, loss>(named(n, 5), ct::tensor<std::int32_t, "n">(n), n);
   }
 }
-TEST_CASE("so it is in 64 bits, in a small program, and under another shape") {
+TEST_CASE("labels of 64 bits, in small programs, and of another shape are checked") {
   check_every_place<std::int64_t, ct::tensor<float, 3, 5>, ct::tensor<std::int64_t, 3>, loss>({}, {}, 3);
   using rows = ct::tensor<float, "n", 1, 5>;
   using column = ct::tensor<std::int64_t, 1, "n">;
   check_every_place<std::int64_t, rows, column, reshaped>(rows(9), column(9), 9);
 }
-TEST_CASE("labels of a function that is only differentiated are looked at too") {
+TEST_CASE("labels of a function that is only differentiated are checked") {
   using P = ct::program<decltype(ct::grad(loss)), ct::tensor<float, 2, 3>, ct::tensor<int, 2>>;
   ct::tensor<float, 2, 3> z, dz;
   ct::tensor<int, 2> labels{1, 3};

@@ -20,7 +20,7 @@ constexpr auto too_large = "cotangent: shape: a value must have fewer than 2^60 
 
 } // namespace
 
-TEST_CASE("inputs with too many elements are refused, also where an axis is empty") {
+TEST_CASE("inputs with too many elements are refused, even if an axis is empty") {
   dynamic::graph g;
   CHECK_THROWS_AS(g.input<double>("a", {power(62)}), ct::error);
   CHECK_THROWS_AS(g.input<double>("a", {power(31), power(31)}), ct::error);
@@ -58,7 +58,7 @@ TEST_CASE("views that repeat an element refuse too many elements") {
   CHECK_THROWS_AS(g.view(a, {.shape = {3}, .stride = {largest}}), ct::error);
 }
 
-TEST_CASE("a step beyond the end of its axis keeps the first element") {
+TEST_CASE("a stride beyond the end of its axis keeps the first element") {
   dynamic::graph g;
   auto const a = g.input<double>("a", {4});
   auto const y = a(dynamic::between(0, 4, largest));
@@ -77,7 +77,7 @@ TEST_CASE("a sum over 2^50 equal elements needs no memory for them") {
   CHECK(static_cast<double>(p.value(y)) == 0x1p50);
 }
 
-TEST_CASE("bytes that do not fit 64 bits are as many as can be, and cannot be allocated") {
+TEST_CASE("sizes in bytes saturate at 64 bits, and cannot be allocated") {
   dynamic::graph g;
   auto const a = g.input<double>("a");
   auto const x = ct::broadcast_to(a, {power(59)});

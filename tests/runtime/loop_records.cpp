@@ -54,7 +54,7 @@ public:
 
 } // namespace
 
-TEST_CASE("T1: a tape keeps one version for each pair of counts", "[tape]") {
+TEST_CASE("a tape stores one version of a value for each pair of counts", "[tape]") {
   by_coordinates t;
   std::vector<std::tuple<int, int, double>> const all{{0, 0, .32}, {0, 2, .11},  {1, 1, .58},
                                                       {1, 2, .18}, {2, 3, 1.29}, {2, 2, .02}};
@@ -74,8 +74,7 @@ TEST_CASE("T1: a tape keeps one version for each pair of counts", "[tape]") {
   for (auto const& [i, j, v] : all) CHECK(t.read(i, j) == v);
 }
 
-TEST_CASE("WB3: copies of a program run in several threads, again and again, each with its own tape",
-          "[tape]") {
+TEST_CASE("copies of a program run repeatedly in several threads, each with its own tape", "[tape]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x"), y = g.input<double>("y");
   auto const n = g.input<std::int64_t>("n");
@@ -110,7 +109,7 @@ TEST_CASE("WB3: copies of a program run in several threads, again and again, eac
   }
 }
 
-TEST_CASE("loops and branches that are refused say where they are", "[tape]") {
+TEST_CASE("refused loops and branches name their source location", "[tape]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3});
   auto const k = g.input<std::int64_t>("k");

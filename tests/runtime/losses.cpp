@@ -85,8 +85,7 @@ void cross_entropy(Softmax const& softmax, std::vector<double> const& logits,
   CHECK(count<ct::op::sum>(g, {dx}) <= 2); // of exponentials, and of the labels' weights
 }
 
-TEST_CASE("S3: the cross-entropy of a softmax, written out, has the gradient softmax minus one-hot",
-          "[losses]") {
+TEST_CASE("the cross-entropy of a softmax, written out, has the gradient softmax minus one-hot", "[losses]") {
   std::vector<double> const small{10, -1, -5, 12, 4, 24}, huge{1000, -1000, 0, -3000, 500, 20};
   auto const library = [](auto x) { return by_library(x); };
   auto const by_hand = [](auto x) { return shifted(x); };
@@ -102,8 +101,7 @@ TEST_CASE("S3: the cross-entropy of a softmax, written out, has the gradient sof
   cross_entropy(plain, {.1, .7, -2, .4, 1, 1, 1, 3, 9}, {0, 2, 1}, false);
 }
 
-TEST_CASE("S3: the cross-entropy of a sigmoid, written out, has the gradient sigmoid minus target",
-          "[losses]") {
+TEST_CASE("the cross-entropy of a sigmoid, written out, has the gradient sigmoid minus target", "[losses]") {
   ct::dynamic::graph g;
   auto const z = g.input<double>("z", {6}), t = g.input<double>("t", {6});
   auto const p = ct::sigmoid(z);
@@ -129,7 +127,7 @@ TEST_CASE("S3: the cross-entropy of a sigmoid, written out, has the gradient sig
   CHECK(count<ct::op::softplus>(g, {dz}) == 0);
 }
 
-TEST_CASE("what is no softmax stays what it is", "[losses]") {
+TEST_CASE("formulas that are not a softmax stay unchanged", "[losses]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3, 3});
   auto const e = ct::exp(x);
@@ -154,9 +152,8 @@ TEST_CASE("what is no softmax stays what it is", "[losses]") {
   CHECK(count<ct::op::log>(g, {y}) == 1);
 }
 
-TEST_CASE(
-    "cotangents of what stands between are not passed by when they are asked for; second derivatives hold",
-    "[losses]") {
+TEST_CASE("requested cotangents of intermediate values are not skipped, and second derivatives are right",
+          "[losses]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2, 3});
   auto const p = ct::softmax(x, 1);
@@ -188,7 +185,7 @@ TEST_CASE(
 
 inline constexpr auto written_out = [](auto z, auto t) { return -ct::sum(t * ct::log(ct::softmax(z))); };
 
-TEST_CASE("in functions known to the compiler, and in loops", "[losses]") {
+TEST_CASE("losses are recognized in traced functions and in loops", "[losses]") {
   ct::tensor<double, 2, 3> const z{{1000, -1000, 0}, {-3000, 500, 20}}, t{{0, 1, 0}, {1, 0, 0}};
   auto const [value, slope] = ct::value_and_grad(written_out)(z, t);
   CHECK(value == Approx(5500));

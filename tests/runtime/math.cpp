@@ -122,7 +122,7 @@ long double softplus_reference(long double x) { return x > 60 ? x : apart<log1pl
 
 } // namespace
 
-TEMPLATE_TEST_CASE("exponentials are exact to two units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("exponentials are accurate to two units in the last place", "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const low = math::is_fast ? (d ? -690 : -70) : d ? -745 : -103;
   expect<TestType>("exp", COTANGENT_FUNCTION(exp), apart<expl>, low, d ? 709.7 : 88.7, 1.2);
@@ -132,7 +132,7 @@ TEMPLATE_TEST_CASE("exponentials are exact to two units in the last place", "[ma
   if (!math::is_fast) expect<TestType>("expm1", COTANGENT_FUNCTION(expm1), apart<expm1l>, -1, 1, 2);
 }
 
-TEMPLATE_TEST_CASE("logarithms are exact to two units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("logarithms are accurate to two units in the last place", "[math]", float, double) {
   double const low =
       math::is_fast ? std::numeric_limits<TestType>::min() : std::numeric_limits<TestType>::denorm_min();
   double const high = std::numeric_limits<TestType>::max();
@@ -144,8 +144,8 @@ TEMPLATE_TEST_CASE("logarithms are exact to two units in the last place", "[math
     expect<TestType>("log1p", COTANGENT_FUNCTION(log1p), apart<log1pl>, -1 + 1e-7, high, 1.6);
 }
 
-TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for every angle", "[math]",
-                   float, double) {
+TEMPLATE_TEST_CASE("sine and cosine are accurate to two units in the last place for every angle",
+                   "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const far = d ? 1e9 : 1e5, largest = std::numeric_limits<TestType>::max();
   double const limit = math::has_fma ? 1.7 : 2.6;
@@ -157,8 +157,8 @@ TEMPLATE_TEST_CASE("sine and cosine are exact to two units in the last place for
   expect<TestType>("tan", COTANGENT_FUNCTION(tan), apart<tanl>, 0.001, 100, 4);
 }
 
-TEMPLATE_TEST_CASE("hyperbolic functions are exact to three units in the last place", "[math]", float,
-                   double) {
+TEMPLATE_TEST_CASE("hyperbolic functions are accurate to three units in the last place",
+                   "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const low = math::is_fast ? 0.001 : -1, far = d ? 710.4 : 89.4,
                largest = std::numeric_limits<TestType>::max();
@@ -172,7 +172,7 @@ TEMPLATE_TEST_CASE("hyperbolic functions are exact to three units in the last pl
   expect<TestType>("asinh", COTANGENT_FUNCTION(asinh), apart<asinhl>, -largest, -0.001, 3);
 }
 
-TEMPLATE_TEST_CASE("logistic functions are exact to three units in both tails", "[math]", float, double) {
+TEMPLATE_TEST_CASE("logistic functions are accurate to three units in both tails", "[math]", float, double) {
   constexpr bool d = is_double<TestType>;
   double const low = math::is_fast ? (d ? -690 : -70) : d ? -745 : -103;
   expect<TestType>("sigmoid", COTANGENT_FUNCTION(sigmoid), logistic_reference, low, 50, 2.5);
@@ -181,20 +181,20 @@ TEMPLATE_TEST_CASE("logistic functions are exact to three units in both tails", 
   expect<TestType>("softplus", COTANGENT_FUNCTION(softplus), softplus_reference, -3, 3, 2.5);
 }
 
-TEMPLATE_TEST_CASE("the arc tangent is exact to two units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("the arc tangent is accurate to two units in the last place", "[math]", float, double) {
   double const largest = std::numeric_limits<TestType>::max();
   expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -largest, largest,
                    2);
   expect<TestType>("atan", COTANGENT_FUNCTION(atan), apart<atanl>, math::is_fast ? 0.001 : -3, 3, 2);
 }
 
-TEMPLATE_TEST_CASE("the error function is exact to two units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("the error function is accurate to two units in the last place", "[math]", float, double) {
   expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, math::is_fast ? 0.001 : -7, 7, 2);
   expect<TestType>("erf", COTANGENT_FUNCTION(erf), apart<erfl>, -1, -0.001, 2);
 }
 
-TEMPLATE_TEST_CASE("the normal distribution function is exact to 4.5 units in both tails", "[math]", float,
-                   double) {
+TEMPLATE_TEST_CASE("the normal distribution function is accurate to 4.5 units in both tails",
+                   "[math]", float, double) {
   double const lowest = math::is_fast         ? (is_double<TestType> ? -37 : -13)
                         : is_double<TestType> ? -38.5
                                               : -14.2;
@@ -212,7 +212,7 @@ long double power_reference(long double x) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("powers are exact to two units in the last place", "[math]", float, double) {
+TEMPLATE_TEST_CASE("powers are accurate to two units in the last place", "[math]", float, double) {
   using T = TestType;
   for (double const wanted : {2.7, 0.5, -1.3, 3.0, -7.0, 100.3, 1e-3, -250.5}) {
     T const y = static_cast<T>(wanted);
@@ -226,7 +226,7 @@ TEMPLATE_TEST_CASE("powers are exact to two units in the last place", "[math]", 
   }
 }
 
-TEMPLATE_TEST_CASE("powers end in the limits that C gives", "[math]", float, double) {
+TEMPLATE_TEST_CASE("powers have the limits that C specifies", "[math]", float, double) {
   if (math::is_fast) return;
   using T = TestType;
   using V = simd::pack<T, simd::width<T>>;
@@ -293,7 +293,8 @@ void expect_limits(char const* name, F f, reference expected) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals come out as they should", "[math]", float, double) {
+TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals give the expected results",
+                   "[math]", float, double) {
   if (math::is_fast) return;
   using T = TestType;
   expect_limits<T>("exp", COTANGENT_FUNCTION(exp), expl);
@@ -314,7 +315,7 @@ TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals come out as they shoul
   expect_limits<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference);
 }
 
-TEST_CASE("the measure of errors sees an error", "[math]") {
+TEST_CASE("the measure of errors notices an error", "[math]") {
   CHECK(ulps_between(1.0, 1.0L) == 0);
   CHECK(ulps_between(std::nextafter(1.5, 2.0), 1.5L) == 1);
   CHECK(ulps_between(std::nextafter(1.5f, 2.0f), 1.5L) == 1);

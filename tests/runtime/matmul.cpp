@@ -90,8 +90,8 @@ int64_t wrong(int64_t m, int64_t n, int64_t k, layout how, std::mt19937& random)
 
 } // namespace
 
-TEMPLATE_TEST_CASE("matmul has the promised bits for every small size, layout and alignment", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("matmul has the specified bits for every small size, layout and alignment",
+                   "", float, double) {
   std::mt19937 random(1);
   std::uniform_int_distribution<int64_t> size(0, 33), gap(0, 3), shift(0, 17);
   for (int trial = 0; trial < 600; ++trial) {
@@ -101,7 +101,7 @@ TEMPLATE_TEST_CASE("matmul has the promised bits for every small size, layout an
   }
 }
 
-TEMPLATE_TEST_CASE("matmul has the promised bits where a size is 1", "", float, double) {
+TEMPLATE_TEST_CASE("matmul has the specified bits if a size is 1", "", float, double) {
   std::mt19937 random(2);
   for (int64_t n : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 130, 145})
     for (int64_t k : {1, 2, 3, 4, 5, 16, 30, 128, 129, 1030}) {
@@ -112,8 +112,8 @@ TEMPLATE_TEST_CASE("matmul has the promised bits where a size is 1", "", float, 
     }
 }
 
-TEMPLATE_TEST_CASE("matmul has the promised bits beyond one chain, one panel and one cache", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("matmul has the specified bits beyond one chain, one panel and one cache",
+                   "", float, double) {
   std::mt19937 random(3);
   int64_t const sizes[][3] = {{64, 32, 64},    {50, 10, 32},    {32, 10, 100},   {64, 32, 127},
                               {20, 34, 128},   {9, 65, 129},    {33, 2, 260},    {40, 3, 300},
@@ -128,8 +128,8 @@ TEMPLATE_TEST_CASE("matmul has the promised bits beyond one chain, one panel and
   REQUIRE(wrong<false, false, TestType>(193, 192, 1024, {0, 0, true}, random) == 0);
 }
 
-TEMPLATE_TEST_CASE("matmul of nothing writes nothing, and sums of no terms are zero", "", float, double,
-                   std::int32_t) {
+TEMPLATE_TEST_CASE("an empty matmul writes nothing, and sums of no terms are zero",
+                   "", float, double, std::int32_t) {
   using T = TestType;
   T const a[4] = {1, 2, 3, 4};
   T c[6] = {7, 7, 7, 7, 7, 7};
@@ -141,7 +141,8 @@ TEMPLATE_TEST_CASE("matmul of nothing writes nothing, and sums of no terms are z
 }
 
 #if !COTANGENT_ABI_FAST
-TEMPLATE_TEST_CASE("matmul lets nan and infinity through, and only where they belong", "", float, double) {
+TEMPLATE_TEST_CASE("matmul propagates NaN and infinity, and only to their row and column",
+                   "", float, double) {
   using T = TestType;
   T const inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   for (int64_t n : {1, 2, 3, 10, 17, 33, 70})
@@ -180,7 +181,8 @@ TEMPLATE_TEST_CASE("matmul keeps the zero that a sum of negative zeros starts fr
   for (T x : c) REQUIRE(same_bits(x, T(0)));
 }
 
-TEMPLATE_TEST_CASE("an element of a matmul does not know the other rows and columns", "", float, double) {
+TEMPLATE_TEST_CASE("an element of a matmul does not depend on the other rows and columns",
+                   "", float, double) {
   using T = TestType;
   int64_t const m = 37, n = 45, k = 150;
   std::mt19937 random(4);
@@ -228,7 +230,7 @@ bool fixed_agree() {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("straight code for known sizes gives the bits of the loops", "", float, double) {
+TEMPLATE_TEST_CASE("straight-line code for constant sizes gives the bits of the loops", "", float, double) {
   REQUIRE(fixed_agree<1, 1, 1, TestType>());
   REQUIRE(fixed_agree<2, 2, 2, TestType>());
   REQUIRE(fixed_agree<3, 3, 3, TestType>());
@@ -246,7 +248,7 @@ TEMPLATE_TEST_CASE("straight code for known sizes gives the bits of the loops", 
   REQUIRE(fixed_agree<64, 33, 40, TestType>());
 }
 
-TEST_CASE("matmul of integers wraps") {
+TEST_CASE("matmul of integers wraps around") {
   std::int32_t const big = std::numeric_limits<std::int32_t>::max();
   std::int32_t const a[2] = {big, 2}, b[2] = {2, 5};
   std::int32_t c = 0;
@@ -258,7 +260,7 @@ TEST_CASE("matmul of integers wraps") {
   REQUIRE((e[0] == 35 && e[1] == 44 && e[2] == 44 && e[3] == 56));
 }
 
-TEST_CASE("small products ask for no scratch memory, large ones for little") {
+TEST_CASE("small products need no scratch memory, large ones little") {
   STATIC_REQUIRE(kernels::matmul_scratch_bytes<float>(100, 64, 64) == 0);
   STATIC_REQUIRE(kernels::matmul_scratch_bytes<float>(1, 100000, 100000) == 0);
   STATIC_REQUIRE(kernels::matmul_scratch_bytes<float>(200, 200, 200) >= 200 * 128 * 4);

@@ -82,7 +82,7 @@ bool equal(std::vector<float> const& a, std::vector<float> const& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
 }
 
-TEST_CASE("a program in a budget has equal bits, and fits", "[memory_budget]") {
+TEST_CASE("a program within a budget fits and has equal bits", "[memory_budget]") {
   for (int const kind : {0, 1, 2}) {
     network const n(24, 64, 16, kind);
     network::outcome const whole = n.run(0);
@@ -148,7 +148,7 @@ mirror_case const mirror_cases[]{
      }},
 };
 
-TEST_CASE("MR1 to MR6: programs compute no more again than the rule, in no more memory, with equal bits",
+TEST_CASE("mirrored programs recompute no more than the rule, in no more memory, with equal bits",
           "[mirror]") {
   int smaller = 0;
   for (mirror_case const& c : mirror_cases)
@@ -210,7 +210,7 @@ TEST_CASE("MR1 to MR6: programs compute no more again than the rule, in no more 
   CHECK(smaller >= 8); // of 36
 }
 
-TEST_CASE("mirroring computes again what is cheap, with equal bits, and never takes more", "[mirror]") {
+TEST_CASE("mirroring rematerializes cheap values, with equal bits, and never takes more memory", "[mirror]") {
   for (int const kind : {0, 1, 2}) {
     network const n(8, 64, 16, kind);
     network::outcome const whole = n.run(0), mirrored = n.run(0, &ct::is_cheap);
@@ -222,7 +222,7 @@ TEST_CASE("mirroring computes again what is cheap, with equal bits, and never ta
   }
 }
 
-TEST_CASE("X12: random numbers are never drawn again by mirroring", "[mirror]") {
+TEST_CASE("mirroring never draws random numbers again", "[mirror]") {
   network const n(6, 64, 16, 2); // dropout in each layer
   ct::graph const whole = simplified(n.g, n.results);
   int const draws = count(whole, "random");
@@ -237,7 +237,7 @@ TEST_CASE("X12: random numbers are never drawn again by mirroring", "[mirror]") 
     if (std::string_view(at.op->name).find("random") == 0) CHECK_FALSE(ct::is_cheap(at));
 }
 
-TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[memory_budget]") {
+TEST_CASE("nodes that must not run twice do not, within a budget", "[memory_budget]") {
   bool (*const none)(ct::node const&) = [](ct::node const&) { return false; };
   for (int const layers : {6, 12}) {
     network const n(layers, 64, 16, 2);
@@ -264,7 +264,7 @@ TEST_CASE("G20, P6: within a budget what is said not to be run twice is not", "[
   }
 }
 
-TEST_CASE("a budget that nothing fits in names the least that something does", "[memory_budget]") {
+TEST_CASE("a budget that is too small is refused with the least that was found", "[memory_budget]") {
   network const n(12, 64, 16);
   try {
     (void)n.run(1000);
@@ -277,7 +277,7 @@ TEST_CASE("a budget that nothing fits in names the least that something does", "
   }
 }
 
-TEST_CASE("a budget that all fits in changes nothing", "[memory_budget]") {
+TEST_CASE("a budget that is large enough changes nothing", "[memory_budget]") {
   network const n(6, 32, 16);
   network::outcome const whole = n.run(0), fitted = n.run(whole.bytes);
   CHECK(fitted.bytes == whole.bytes);
@@ -330,7 +330,8 @@ std::vector<double> trained(std::int64_t budget, std::int64_t& bytes) { // bytes
   return all;
 }
 
-TEST_CASE("loops, values written in pieces and updates in place stay what they are in a budget", "[memory_budget]") {
+TEST_CASE("loops, values written in pieces and updates in place keep their values within a budget",
+          "[memory_budget]") {
   std::int64_t whole = 0, fitted = 0;
   std::vector<double> const all = trained(0, whole);
   for (int const percent : {85, 75, 70}) {
@@ -340,7 +341,7 @@ TEST_CASE("loops, values written in pieces and updates in place stay what they a
   }
 }
 
-TEST_CASE("what loops record counts in a budget, and a budget that the records alone use up is refused",
+TEST_CASE("records of loops count in a budget, and a budget below the records is refused",
           "[memory_budget]") {
   struct recorded {
     std::int64_t bytes = 0, tape = 0, taken = 0;
@@ -419,7 +420,7 @@ template <class Chain> void check_constants() {
   CHECK(found.peak <= Chain::limit);
 }
 
-TEST_CASE("constant evaluations find the schedule that a run finds: 12 values, a chain of 22 links",
+TEST_CASE("constant evaluations find the same schedule as a run: 12 values, a chain of 22 links",
           "[memory_budget]") {
   check_constants<made_chain<6>>();
   check_constants<made_chain<22>>();
@@ -440,7 +441,7 @@ static_assert(fitted_program::predicted.bytes == static_cast<std::int64_t>(fitte
 static_assert(fitted_program::predicted.again > 0);
 static_assert(fitted_program::predicted.again < 0.5 * fitted_program::predicted.seconds);
 
-TEST_CASE("a static program in a budget has equal bits", "[memory_budget]") {
+TEST_CASE("a static program within a budget has equal bits", "[memory_budget]") {
   weights w;
   batch x;
   std::vector<float> const a = numbers(256, 1), b = numbers(1024, 2);
@@ -473,7 +474,7 @@ static_assert(mirrored_program<&only_exponentials>::workspace_bytes <= kept_prog
 static_assert(mirrored_program<&nothing>::workspace_bytes == kept_program::workspace_bytes);
 static_assert(mirrored_program<&nothing>::predicted.again == 0);
 
-TEST_CASE("a static program mirrors what a predicate allows, with equal bits", "[mirror]") {
+TEST_CASE("a static program mirrors the operations that a predicate allows, with equal bits", "[mirror]") {
   weights w;
   batch x;
   std::vector<float> const a = numbers(256, 1), b = numbers(1024, 2);

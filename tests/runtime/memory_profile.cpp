@@ -150,7 +150,7 @@ struct with_regions {
 
 } // namespace
 
-TEST_CASE("memory_profile: the pieces of a static program lie apart and end where its workspace does",
+TEST_CASE("memory_profile: the buffers of a static program do not overlap, and end where its workspace does",
           "[memory_profile]") {
   ct::profile const p = ct::memory_profile<network>();
   CHECK(wrong(p) == "");
@@ -161,7 +161,7 @@ TEST_CASE("memory_profile: the pieces of a static program lie apart and end wher
   CHECK(p.results == 8 * (1 + 16 * 24 + 24 * 8));
 }
 
-TEST_CASE("memory_profile: buffers of a static program lie where less than their slots is needed",
+TEST_CASE("memory_profile: buffers of a static program are packed if that takes less than their slots",
           "[memory_profile]") {
   ct::plan const p = ct::make_plan(deep::graph, COTANGENT_ABI_BYTES);
   std::int64_t in_slots = 0;
@@ -172,7 +172,7 @@ TEST_CASE("memory_profile: buffers of a static program lie where less than their
   CHECK(end_of(m) == static_cast<std::int64_t>(deep::workspace_bytes));
 }
 
-TEST_CASE("documented: where memory goes", "[memory_profile]") {
+TEST_CASE("documented: a profile of memory", "[memory_profile]") {
   std::ostringstream out, file;
   {
     std::ostream &cout = out, &picture = file;
@@ -193,8 +193,7 @@ TEST_CASE("documented: where memory goes", "[memory_profile]") {
   CHECK(p.bytes == program.workspace_bytes());
 }
 
-TEST_CASE("memory_profile: a piece says which operation made it, its shape, and the line of the source",
-          "[memory_profile]") {
+TEST_CASE("memory_profile: a buffer names its operation, its shape and its source line", "[memory_profile]") {
   ct::profile const p = ct::memory_profile<network>();
   auto const hidden = std::find_if(p.pieces.begin(), p.pieces.end(), [](ct::profile::piece const& t) {
     return t.what == "tanh" && t.shape == "double [40, 24]";
@@ -206,7 +205,7 @@ TEST_CASE("memory_profile: a piece says which operation made it, its shape, and 
   CHECK(p.steps[static_cast<std::size_t>(hidden->first)].where.line == line_of_hidden);
 }
 
-TEST_CASE("memory_profile: sizes that a call decides are those of the call", "[memory_profile]") {
+TEST_CASE("memory_profile: sizes known at the call only are those of the call", "[memory_profile]") {
   for (int const n : {3, 30, 200}) {
     ct::tensor<float, "m", 32> const w(40);
     ct::tensor<float, "n", "m"> const x(n, 40);
@@ -218,7 +217,7 @@ TEST_CASE("memory_profile: sizes that a call decides are those of the call", "[m
   }
 }
 
-TEST_CASE("memory_profile: what runs in registers has one step and no workspace", "[memory_profile]") {
+TEST_CASE("memory_profile: a program in registers has one step and no workspace", "[memory_profile]") {
   static constexpr auto small = [](auto x) { return ct::exp(x) * x; };
   ct::profile const p = ct::memory_profile<ct::program<decltype(small), double>>();
   CHECK(p.bytes == 0);
@@ -228,9 +227,8 @@ TEST_CASE("memory_profile: what runs in registers has one step and no workspace"
   CHECK(is_well_formed(picture_of(p)));
 }
 
-TEST_CASE(
-    "memory_profile: loops and branches work in the memory of their step, and have profiles of their own",
-    "[memory_profile]") {
+TEST_CASE("memory_profile: loops and branches use the memory of their step, and have profiles of their own",
+          "[memory_profile]") {
   with_regions of;
   ct::dynamic::program p = of.made();
   ct::profile const before = ct::memory_profile(p);
@@ -258,7 +256,7 @@ TEST_CASE(
   CHECK(is_well_formed(picture_of(m)));
 }
 
-TEST_CASE("memory_profile: inputs and results that the program holds lie where the profile says",
+TEST_CASE("memory_profile: inputs and results of the program have the offsets in the profile",
           "[memory_profile]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {8, 64}), y = g.input<double>("y", {8, 64});
@@ -278,7 +276,7 @@ TEST_CASE("memory_profile: inputs and results that the program holds lie where t
         offset("y") - offset("x"));
 }
 
-TEST_CASE("memory_profile: what is written over its operand counts once", "[memory_profile]") {
+TEST_CASE("memory_profile: memory that a result reuses from its operand counts once", "[memory_profile]") {
   ct::profile p;
   p.bytes = 192;
   p.steps.resize(3);
@@ -296,7 +294,7 @@ TEST_CASE("memory_profile: what is written over its operand counts once", "[memo
   CHECK(wrong(p) == "two pieces on one byte");
 }
 
-TEST_CASE("memory_profile: the table is a text that stays", "[memory_profile]") {
+TEST_CASE("memory_profile: the table has a fixed format", "[memory_profile]") {
   ct::profile p;
   p.title = "program";
   p.bytes = 12800;
@@ -318,7 +316,7 @@ TEST_CASE("memory_profile: the table is a text that stays", "[memory_profile]") 
                        "       4,096       4,096        2-2  tanh float [16, 64]    h  train.cpp:13\n");
 }
 
-TEST_CASE("memory_profile: the picture is well-formed, with a rectangle and its words for each piece",
+TEST_CASE("memory_profile: the drawing is well-formed, with a rectangle and its label for each buffer",
           "[memory_profile]") {
   ct::profile p = ct::memory_profile<network>();
   std::string const text = picture_of(p);
@@ -331,7 +329,7 @@ TEST_CASE("memory_profile: the picture is well-formed, with a rectangle and its 
   CHECK(picture_of(p).find("a&lt;b &amp; &quot;c&quot;") != std::string::npos);
 }
 
-TEST_CASE("memory_profile: the check of pictures sees what is not well-formed", "[memory_profile]") {
+TEST_CASE("memory_profile: the check of drawings notices malformed ones", "[memory_profile]") {
   CHECK(is_well_formed("<a b=\"1\"><c/></a>"));
   CHECK_FALSE(is_well_formed("<a><c></a></c>"));
   CHECK_FALSE(is_well_formed("<a b=1></a>"));
@@ -341,7 +339,7 @@ TEST_CASE("memory_profile: the check of pictures sees what is not well-formed", 
   CHECK_FALSE(is_well_formed(""));
 }
 
-TEST_CASE("memory_profile: of very many pieces the largest are drawn, and how many are not is said",
+TEST_CASE("memory_profile: of very many buffers the largest are drawn, and the number of others is shown",
           "[memory_profile]") {
   ct::profile p;
   p.bytes = 6000 * 64;

@@ -73,7 +73,7 @@ ct::memory_problem random_problem(std::mt19937& dice, int n) {
   return p;
 }
 
-TEST_CASE("few values: nothing is cheaper than what is found, and it fits", "[memory]") {
+TEST_CASE("for few values no schedule is cheaper than the one found, which fits", "[memory]") {
   std::mt19937 dice(7);
   for (int round = 0; round < 40; ++round) {
     ct::memory_problem const p = random_problem(dice, 4 + below(dice, 6));
@@ -91,7 +91,7 @@ TEST_CASE("few values: nothing is cheaper than what is found, and it fits", "[me
   }
 }
 
-TEST_CASE("twelve values: a schedule costs what the best of all ways costs", "[memory]") {
+TEST_CASE("for twelve values the schedule found costs as much as the best of all", "[memory]") {
   std::mt19937 dice(11);
   for (int round = 0; round < 4; ++round) {
     ct::memory_problem const p = random_problem(dice, 12);
@@ -172,7 +172,7 @@ chain random_chain(std::mt19937& dice, int n, int sizes) {
   return c;
 }
 
-TEST_CASE("chains with sizes and costs by dice: no table over parts and bytes finds less", "[memory]") {
+TEST_CASE("no table over parts and bytes finds a cheaper schedule of random chains", "[memory]") {
   std::mt19937 dice(3);
   for (int const n : {8, 13, 21, 34, 64})
     for (int round = 0; round < (n == 64 ? 1 : 3); ++round) {
@@ -192,7 +192,7 @@ TEST_CASE("chains with sizes and costs by dice: no table over parts and bytes fi
     }
 }
 
-TEST_CASE("a chain that is solved in parts is solved as it is at once", "[memory]") {
+TEST_CASE("solving a chain in parts gives the same as solving it at once", "[memory]") {
   std::mt19937 dice(17);
   for (int const n : {9, 24, 40}) {
     ct::memory_problem const p = gradient_of(random_chain(dice, n, n == 24 ? 1 : 50));
@@ -212,7 +212,8 @@ TEST_CASE("a chain that is solved in parts is solved as it is at once", "[memory
   }
 }
 
-TEST_CASE("equal layers: at most one forward more in 2 sqrt(L) values, and far less memory for a little more",
+TEST_CASE("equal layers need at most one more forward run in 2 sqrt(L) values, and less memory for little "
+          "more",
           "[memory]") {
   for (int const n : {16, 36, 64}) {
     chain c;
@@ -234,7 +235,7 @@ TEST_CASE("equal layers: at most one forward more in 2 sqrt(L) values, and far l
   }
 }
 
-TEST_CASE("many values: the greedy rules fit, and run little again at half of the memory", "[memory]") {
+TEST_CASE("for many values the greedy rules fit, and recompute little at half of the memory", "[memory]") {
   std::mt19937 dice(5);
   for (int const n : {100, 600}) {
     ct::memory_problem p; // pairs of values with a way around each
@@ -264,7 +265,7 @@ TEST_CASE("many values: the greedy rules fit, and run little again at half of th
   }
 }
 
-TEST_CASE("G20: a value that is read three times with larger ones between is computed again", "[memory]") {
+TEST_CASE("a value that is read three times with larger ones between is recomputed", "[memory]") {
   std::int64_t const n = 4096;
   ct::memory_problem p;
   std::int32_t const x0 = p.add(n, 1, {});
@@ -279,7 +280,7 @@ TEST_CASE("G20: a value that is read three times with larger ones between is com
   CHECK(s.peak <= 5 * n / 2 + 8);
 }
 
-TEST_CASE("G20: an operation that is not to be run twice is not, and costs its memory", "[memory]") {
+TEST_CASE("an operation that must not run twice does not, and costs its memory", "[memory]") {
   for (bool const once : {true, false}) {
     std::int64_t const n = 1024;
     ct::memory_problem p; // x is the caller's
@@ -309,7 +310,7 @@ set again_in(ct::mirror_problem const& m) {
 }
 std::int32_t given(ct::mirror_problem& m, std::int64_t bytes) { return m.given.push(bytes); }
 
-TEST_CASE("MR1: tanh of a sum of two products has nothing to gain", "[mirror]") {
+TEST_CASE("mirroring gains nothing for tanh of a sum of two products", "[mirror]") {
   for (std::int64_t const bytes : {16384, 400}) {
     ct::mirror_problem m;
     std::int32_t const x = m.add(bytes, 9, {}, {}, true), y = m.add(bytes, 9, {}, {}, true);
@@ -345,7 +346,7 @@ ct::mirror_problem dense_layers(std::int64_t bytes, int layers) {
   return m;
 }
 
-TEST_CASE("MR2, of this kind: an activation that takes the place of a product is kept", "[mirror]") {
+TEST_CASE("mirroring keeps an activation that reuses the memory of a product", "[mirror]") {
   for (int const layers : {1, 2, 5})
     for (std::int64_t const bytes : {16384, 1000}) {
       ct::mirror_problem const m = dense_layers(bytes, layers);
@@ -354,7 +355,7 @@ TEST_CASE("MR2, of this kind: an activation that takes the place of a product is
     }
 }
 
-TEST_CASE("MR3: of two activations in a row the second is computed again, and the product reads the copy",
+TEST_CASE("of two consecutive activations mirroring recomputes the second, and the product reads the copy",
           "[mirror]") {
   for (std::int64_t const bytes : {16384, 64, 5000}) {
     ct::mirror_problem m;
@@ -379,7 +380,7 @@ TEST_CASE("MR3: of two activations in a row the second is computed again, and th
   }
 }
 
-TEST_CASE("MR3 behind something larger: what lowers no peak is not computed again", "[mirror]") {
+TEST_CASE("mirroring does not recompute a value that lowers no peak", "[mirror]") {
   ct::mirror_problem m;
   std::int32_t const x = given(m, 16384);
   std::int32_t const large = m.add(200000, 50, {}, {x}, true), small = m.add(16384, 50, {large}, {}, true);
@@ -396,7 +397,7 @@ TEST_CASE("MR3 behind something larger: what lowers no peak is not computed agai
   CHECK(all.lowest.again == 0);
 }
 
-TEST_CASE("MR4: what stands between two convolutions is computed again from the first", "[mirror]") {
+TEST_CASE("mirroring recomputes the values between two convolutions from the first", "[mirror]") {
   for (std::int64_t const bytes : {100, 4096}) {
     ct::mirror_problem m;
     std::int32_t const image = given(m, bytes), scale = given(m, 1);
@@ -416,7 +417,7 @@ TEST_CASE("MR4: what stands between two convolutions is computed again from the 
   }
 }
 
-TEST_CASE("MR5, of this kind: those that read the same are decided about together", "[mirror]") {
+TEST_CASE("mirroring decides about activations of one operand together", "[mirror]") {
   for (bool const both : {true, false}) { // one of them alone does not free what both read
     ct::mirror_problem m;
     std::int32_t const c = m.add(1000, 99, {}, {}, true);
@@ -428,7 +429,7 @@ TEST_CASE("MR5, of this kind: those that read the same are decided about togethe
   }
 }
 
-TEST_CASE("MR6: the product of two products is computed again from both", "[mirror]") {
+TEST_CASE("mirroring recomputes the product of two products from both", "[mirror]") {
   for (std::int64_t const bytes : {16384, 48}) {
     ct::mirror_problem m;
     std::int32_t const a = m.add(bytes, 50, {}, {}, true), b = m.add(bytes, 50, {}, {}, true);
@@ -539,7 +540,7 @@ ct::mirror_problem random_mirror_problem(std::mt19937& dice, int forward) {
   return m;
 }
 
-TEST_CASE("MR: the rule decides as it does with sets of names, on random graphs and their gradients",
+TEST_CASE("mirroring agrees with a plain version of its rule on random graphs and their gradients",
           "[mirror]") {
   std::mt19937 dice(19);
   int again = 0, kept = 0;
@@ -557,8 +558,8 @@ TEST_CASE("MR: the rule decides as it does with sets of names, on random graphs 
   CHECK(kept > 300);
 }
 
-TEST_CASE("MR: what is chosen has no higher peak than the rule, for no more work, and the lowest there is "
-          "for few values",
+TEST_CASE("the mirrored choice has no higher peak than the rule, for no more work, and the lowest for few "
+          "values",
           "[mirror]") {
   std::mt19937 dice(23);
   int lower = 0;
@@ -603,7 +604,7 @@ static_assert(again_of_chain(12, 8) == 0);
 static_assert(again_of_chain(12, 5) > 0 && again_of_chain(12, 5) <= 12);
 static_assert(again_of_chain(40, 4) > 0 && again_of_chain(40, 4) <= 40);
 
-TEST_CASE("a constant evaluation finds what a run finds", "[memory]") {
+TEST_CASE("a constant evaluation finds the same schedule as a run", "[memory]") {
   constexpr double constant = again_of_chain(12, 5);
   int links = 12; // not a constant
   CHECK(again_of_chain(links, 5) == constant);

@@ -102,8 +102,8 @@ TEMPLATE_TEST_CASE("copy moves every element of every strided view, and nothing 
   }
 }
 
-TEMPLATE_TEST_CASE("transpose turns every size, at any alignment", "", float, double, std::int32_t, int64_t,
-                   bool) {
+TEMPLATE_TEST_CASE("transpose is right for every size, at any alignment",
+                   "", float, double, std::int32_t, int64_t, bool) {
   using T = TestType;
   std::mt19937 random(2);
   for (int64_t rows = 0; rows <= 37; ++rows)
@@ -121,8 +121,8 @@ TEMPLATE_TEST_CASE("transpose turns every size, at any alignment", "", float, do
     }
 }
 
-TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back to where they came from", "", float,
-                   double, std::int32_t, int64_t) {
+TEMPLATE_TEST_CASE("rows are gathered by clamped indices, and added back by them",
+                   "", float, double, std::int32_t, int64_t) {
   using T = TestType;
   std::mt19937 random(3);
   for (int64_t size : {1, 2, 3, 4, 7, 8, 10, 15, 16, 17, 33, 200})
@@ -171,8 +171,8 @@ T term_of_sum(std::mt19937& random) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("a row of any length, distance and alignment is added as scalar code adds it", "", float,
-                   double, std::int32_t, int64_t) {
+TEMPLATE_TEST_CASE("a row of any length, stride and alignment is added as by scalar code",
+                   "", float, double, std::int32_t, int64_t) {
   using T = TestType;
   constexpr int64_t w = cotangent::simd::width<T>;
   std::mt19937 random(5);
@@ -210,8 +210,8 @@ TEMPLATE_TEST_CASE("a row of any length, distance and alignment is added as scal
       }
 }
 
-TEMPLATE_TEST_CASE("blocks of every rank are added to windows, also where these overlap themselves", "", float,
-                   double, std::int32_t, int64_t) {
+TEMPLATE_TEST_CASE("blocks of every rank are added to windows, also to windows that overlap themselves",
+                   "", float, double, std::int32_t, int64_t) {
   using T = TestType;
   std::mt19937 random(6);
   int overlapping = 0;
@@ -252,7 +252,7 @@ TEST_CASE("columns are added to rows through squares of every size") {
     }
 }
 
-TEST_CASE("no index is in range where there are no rows") {
+TEST_CASE("no index is in range if there are no rows") {
   int64_t const index[2] = {0, -1};
   double from = 3, to[4] = {1, 1, 1, 1};
   REQUIRE(kernels::gather_rows(0, index, 0, 2, &from, 2, to, 2));
@@ -309,8 +309,8 @@ bool agrees(int64_t outer, int64_t axis, int64_t inner, bool inner_last, T* x) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("arg_max finds the first of the largest, along any axis", "", float, double, std::int32_t,
-                   int64_t, bool) {
+TEMPLATE_TEST_CASE("arg_max finds the first maximum along any axis",
+                   "", float, double, std::int32_t, int64_t, bool) {
   using T = TestType;
   std::mt19937 random(4);
   for (int64_t axis : {0, 1, 2, 3, 10, 16, 31, 32, 33, 64, 100, 257})
@@ -326,7 +326,7 @@ TEMPLATE_TEST_CASE("arg_max finds the first of the largest, along any axis", "",
 }
 
 #if !COTANGENT_ABI_FAST
-TEMPLATE_TEST_CASE("arg_max stops at the first nan, and knows infinities and zeros", "", float, double) {
+TEMPLATE_TEST_CASE("arg_max finds the first NaN, and is right for infinities and zeros", "", float, double) {
   using T = TestType;
   T const inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   T const values[] = {T(-0.0), T(0), inf, -inf, T(1), T(-1), nan};

@@ -128,7 +128,7 @@ TEST_CASE("each optimizer follows its formula over several steps", "[optimizers]
       ct::lamb{.learning_rate = 0.1, .beta1 = 0.6, .beta2 = 0.8, .epsilon = 1e-3, .weight_decay = 0.05});
 }
 
-TEST_CASE("a reference that is wrong is noticed", "[optimizers]") {
+TEST_CASE("the comparison notices a wrong reference", "[optimizers]") {
   ct::dynamic::graph g;
   auto w = g.parameter<double>("w", {7}), dw = g.input<double>("dw", {7});
   auto p = g.compile({}, {}, {.updates = g.apply_gradients(ct::sgd{.momentum = 0.9}, {w}, {dw}).updates});
@@ -152,7 +152,7 @@ inline constexpr auto two_steps = [](auto p, auto gradient, auto m, auto v) {
   return p;
 };
 
-TEST_CASE("optimizers are functions of expressions: in traced functions, and through their own gradients",
+TEST_CASE("optimizers work on expressions: in traced functions, and through their own gradients",
           "[optimizers]") {
   ct::tensor<double, 3> const p{1, -2, 0.5}, d{0.3, -0.1, 2}, zero{0, 0, 0};
   plain s{{1, -2, 0.5}, numbers(3), numbers(3)};
@@ -198,7 +198,7 @@ struct fitting {
   }
 };
 
-TEST_CASE("gradient descent whose rate falls fits a linear layer in 1000 steps", "[optimizers]") {
+TEST_CASE("gradient descent with a decreasing rate fits a linear layer in 1000 steps", "[optimizers]") {
   fitting f;
   auto step = f.g.minimize(
       f.loss, ct::sgd{.learning_rate = 0.001, .momentum = 0.9, .dampening = 0.9, .weight_decay = 0.995}, {f.w});
@@ -223,7 +223,7 @@ template <class O> void fits(O const& o, double first = 0.1) {
   f.check(first, 0.1);
 }
 
-TEST_CASE("the other optimizers fit it in as many", "[optimizers]") {
+TEST_CASE("the other optimizers fit a linear layer in 1000 steps", "[optimizers]") {
   fits(ct::adam{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   fits(ct::adamw{.learning_rate = 0.002, .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
   fits(ct::rmsprop{.learning_rate = 0.001, .alpha = 0.9, .epsilon = 1e-9, .momentum = 0.9, .weight_decay = 1e-4});
@@ -264,7 +264,8 @@ TEST_CASE("gradients of several runs are summed, and applied once", "[optimizers
   }
 }
 
-TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared weight", "[optimizers]") {
+TEST_CASE("inputs are trained too: the gradients of (w a + bias - b)^2 with a shared weight",
+          "[optimizers]") {
   ct::dynamic::graph g;
   auto w = g.parameter<double>("w"), bias = g.parameter<double>("bias");
   auto a = g.input<double>("a"), b = g.input<double>("b");
@@ -288,7 +289,7 @@ TEST_CASE("inputs learn too: the gradients of (w a + bias - b)^2 with a shared w
 
 // ---- updates
 
-TEST_CASE("updates happen all at once, from what was there before", "[optimizers]") {
+TEST_CASE("updates happen all at once, from the old values", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {3}), y = g.input<double>("y", {3});
   auto n = g.state<std::int64_t>("n");
@@ -305,7 +306,7 @@ TEST_CASE("updates happen all at once, from what was there before", "[optimizers
   CHECK(p.value(n) == 2);
 }
 
-TEST_CASE("what two inputs become is the same value twice, also where it is a result", "[optimizers]") {
+TEST_CASE("two inputs may be updated by the same value, also if it is a result", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
   auto z = x * y;
@@ -319,7 +320,7 @@ TEST_CASE("what two inputs become is the same value twice, also where it is a re
   CHECK(p.value(z)(1) == 8);
 }
 
-TEST_CASE("a copy of a program has a memory of its own of what was learnt", "[optimizers]") {
+TEST_CASE("a copy of a program has its own optimizer states", "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.input<double>("x"), sum = g.state<double>("sum");
   auto p = g.compile({sum * 2.0}, {}, {.updates = {{sum, sum + x}}});
@@ -351,7 +352,8 @@ TEST_CASE("a step of training allocates nothing after the first", "[optimizers]"
   CHECK(allocations == before);
 }
 
-TEST_CASE("what cannot be minimized or updated is refused, and the graph stays", "[optimizers]") {
+TEST_CASE("expressions that cannot be minimized or updated are refused, and the graph stays unchanged",
+          "[optimizers]") {
   ct::dynamic::graph g;
   auto x = g.parameter<double>("x", {3}), y = ct::exp(x);
   auto n = g.input<std::int64_t>("n");

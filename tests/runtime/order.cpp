@@ -81,7 +81,7 @@ bool reaches_itself(pairs const& e, int node) {
 
 } // namespace
 
-TEST_CASE("a reader runs after every writer of what it reads, wherever they stand") {
+TEST_CASE("a reader runs after every writer of its operands, in whatever order they are listed") {
   builder b;
   symbol const x = tensor(b, {4}), y = tensor(b, {4});
   b.set_inputs(&x, 1);
@@ -107,7 +107,7 @@ TEST_CASE("a reader runs after every writer of what it reads, wherever they stan
   CHECK(none_left.cycle <= 3);
 }
 
-TEST_CASE("orders are those that a plain search finds") {
+TEST_CASE("orders agree with those of a plain search") {
   reference::dice d(5);
   int fine = 0, cycles = 0;
   for (int round = 0; round < 3000; ++round) {

@@ -140,14 +140,14 @@ std::int64_t best_of_all(ct::peak_problem const& p) {
 
 } // namespace
 
-TEST_CASE("the peak of an order is what is there at one time", "[peak_order]") {
+TEST_CASE("the peak of an order is the largest live set", "[peak_order]") {
   for (std::uint32_t seed = 0; seed < 500; ++seed) {
     ct::peak_problem const p = random_problem(seed, 1 + static_cast<int>(seed % 40));
     REQUIRE(ct::peak_of(p, as_given(p.steps)).bytes == peak_by_definition(p, as_given(p.steps)));
   }
 }
 
-TEST_CASE("of few steps no order has a lower peak: all orders are tried", "[peak_order]") {
+TEST_CASE("for few steps no order has a lower peak", "[peak_order]") {
   int lower = 0;
   for (std::uint32_t seed = 0; seed < 600; ++seed) {
     ct::peak_problem const p = random_problem(seed, 2 + static_cast<int>(seed % 9));
@@ -160,7 +160,7 @@ TEST_CASE("of few steps no order has a lower peak: all orders are tried", "[peak
   CHECK(lower > 50);
 }
 
-TEST_CASE("orders of many steps can run, and are never worse than the one given", "[peak_order]") {
+TEST_CASE("orders of many steps are valid, and never worse than the given one", "[peak_order]") {
   double sum = 0;
   int count = 0;
   for (std::uint32_t seed = 1000; seed < 1060; ++seed, ++count) {
@@ -174,7 +174,7 @@ TEST_CASE("orders of many steps can run, and are never worse than the one given"
   CHECK(sum / count < 0.8);
 }
 
-TEST_CASE("branches that each need much and leave little run one after the other", "[peak_order]") {
+TEST_CASE("branches with large peaks and small results run one after the other", "[peak_order]") {
   // widen (1 -> 100), narrow (100 -> 1) in each of 30 branches, given level by level; at the end all are summed
   ct::peak_problem p;
   int const branches = 30;

@@ -30,7 +30,7 @@ using twice = ct::program<decltype(doubled), ct::tensor<double, 4>>;
 using named = ct::program<decltype(ct::compiled(loss)), ct::tensor<double, "n">, ct::tensor<double, "n">>;
 } // namespace
 
-TEST_CASE("run writes the results where it is told to") {
+TEST_CASE("run writes the results to the given memory") {
   ct::tensor<double, 5> const x{1, 2, 3, 4, 5}, y{5, 4, 3, 2, 1};
   static_assert(gradient::workspace_bytes <= 4096 && gradient::flops > 0 && gradient::graph.node_count > 0);
   gradient::workspace memory;
@@ -49,7 +49,7 @@ TEST_CASE("run writes the results where it is told to") {
   CHECK(all == gradient::result(value, dx));
 }
 
-TEST_CASE("run takes whatever lies in memory") {
+TEST_CASE("run accepts every kind of memory") {
   std::array<double, 4> const x{1, 2, 3, 4};
   std::vector<double> y(4);
   alignas(64) std::byte memory[twice::workspace_bytes + 64];
@@ -57,7 +57,7 @@ TEST_CASE("run takes whatever lies in memory") {
   CHECK(y == std::vector<double>{2, 4, 6, 8});
 }
 
-TEST_CASE("run says what is wrong, and changes nothing") {
+TEST_CASE("run reports invalid arguments, and changes nothing") {
   ct::tensor<double, 4> x{1, 2, 3, 4}, y;
   twice::workspace memory;
   std::vector<double> short_result(3);
@@ -72,7 +72,7 @@ TEST_CASE("run says what is wrong, and changes nothing") {
   CHECK(buffer[1] == 2);
 }
 
-TEST_CASE("results must not overlap each other, wherever they lie") {
+TEST_CASE("results must not overlap each other, at any address") {
   using P = ct::program<decltype(ct::compiled([](auto v) { return std::tuple(v * 2.0, v * 3.0, ct::sum(v)); })), ct::tensor<double, 4>>;
   ct::tensor<double, 4> const x{1, 2, 3, 4};
   double to[20] = {};
@@ -90,7 +90,7 @@ TEST_CASE("results must not overlap each other, wherever they lie") {
   CHECK(refused > 100);
 }
 
-TEST_CASE("what a program of loops reads and writes must be apart or one, wherever it lies and however wide it is") {
+TEST_CASE("arguments and results of loop nests must be disjoint or equal, at any address and size") {
   using row = ct::view<float const, "n">;
   using P = ct::program<decltype(ct::compiled([](auto v, auto s) { return std::tuple(v * 2.0, ct::sum(v), s * 3.0); })), row, double>;
   static_assert(P::may_be_in_place_of(0, 0) && P::graph.extent_count == 1);
@@ -163,7 +163,7 @@ inline constexpr auto of_few = [](auto const& p) { return ct::sum(p[0][0] * p[0]
 template <template <class, ct::extent...> class T> using square_of = std::array<std::array<T<double, 2>, 20>, 20>;
 } // namespace
 
-TEST_CASE("a tree of 20 x 20 tensors is looked at like a small one") {
+TEST_CASE("a tree of 20 x 20 tensors is checked like a small one") {
   using P = ct::program<decltype(ct::grad(of_few)), square_of<ct::tensor>>;
   static square_of<ct::tensor> p;
   static square_of<ct::view> to, wrong;
@@ -191,7 +191,7 @@ TEST_CASE("a tree of 20 x 20 tensors is looked at like a small one") {
   CHECK(said(p[0][0].data() + 1) == ct::status::overlap);
 }
 
-TEST_CASE("what lies on what is found by sorting as by comparing all") {
+TEST_CASE("overlaps found by sorting agree with comparing all pairs") {
   std::mt19937 random(7);
   int met = 0;
   for (int round = 0; round < 4000; ++round) {
@@ -217,14 +217,14 @@ TEST_CASE("what lies on what is found by sorting as by comparing all") {
   CHECK((met > 400 && met < 3600));
 }
 
-TEST_CASE("a result may be an argument exactly") {
+TEST_CASE("a result may alias an argument exactly") {
   ct::tensor<double, 4> x{1, 2, 3, 4};
   twice::workspace memory;
   REQUIRE(twice::run(memory, std::tie(x), x) == ct::status::ok);
   CHECK(x == ct::tensor<double, 4>{2, 4, 6, 8});
 }
 
-TEST_CASE("an argument that is still read when a result is written in its place is copied first") {
+TEST_CASE("an argument that is read after its result is written is copied first") {
   using matrix = ct::tensor<double, 12, 12>;
   using P = ct::program<decltype(ct::compiled([](auto x) { return ct::transpose(x) + x; })), matrix>;
   static_assert(twice::may_be_in_place_of(0, 0) && !P::may_be_in_place_of(0, 0));
@@ -312,12 +312,12 @@ template <class T> void several_stages_in_place() {
 
 } // namespace
 
-TEST_CASE("rows that are reduced and then changed are changed in place, in double and in float") {
+TEST_CASE("rows that are reduced and then changed are updated in place, in double and in float") {
   several_stages_in_place<double>();
   several_stages_in_place<float>();
 }
 
-TEST_CASE("a long row is changed in place by several stages") {
+TEST_CASE("a long row is updated in place by several stages") {
   using row = ct::tensor<double, 300>;
   using P = ct::program<decltype(ct::compiled([](auto u) { return ct::softmax(u); })), row>;
   using Q = ct::program<decltype(ct::compiled([](auto u) { return ct::exp(u) / ct::sum(ct::exp(u)) + u; })), row>;
@@ -341,7 +341,7 @@ TEST_CASE("a long row is changed in place by several stages") {
   CHECK(sum == Approx(1));
 }
 
-TEST_CASE("a result may lie on two arguments that are one, where one of them has to be copied") {
+TEST_CASE("a result may alias two equal arguments, even if one of them must be copied") {
   using matrix = ct::tensor<double, 12, 12>;
   using P = ct::program<decltype(ct::compiled([](auto x, auto y) { return std::tuple(ct::transpose(x) + y, ct::sum(x)); })), matrix, matrix>;
   static_assert(!P::may_be_in_place_of(0, 0));
@@ -362,7 +362,7 @@ TEST_CASE("a result may lie on two arguments that are one, where one of them has
   CHECK(x == before);
 }
 
-TEST_CASE("a small program loads everything before it stores, so that a result may be any argument") {
+TEST_CASE("a small program loads everything before it stores, so a result may alias any argument") {
   using matrix = ct::tensor<double, 3, 3>;
   using P = ct::program<decltype(ct::compiled([](auto x) { return ct::transpose(x) + x; })), matrix>;
   static_assert(P::may_be_in_place_of(0, 0) && P::workspace_bytes == 0);
@@ -426,7 +426,7 @@ TEST_CASE("a workspace that is too small or not aligned is refused") {
   CHECK(P::run(memory, std::tie(a, b), g) == ct::status::ok);
 }
 
-TEST_CASE("where extents have names, the workspace follows from the arguments") {
+TEST_CASE("with named extents, the size of the workspace follows from the arguments") {
   ct::tensor<double, "n"> x(100), y(100), z(99);
   std::vector<std::byte> memory(named::workspace_for(x, y) + 64);
   void* aligned = memory.data();

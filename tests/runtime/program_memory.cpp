@@ -64,7 +64,7 @@ TEST_CASE("a run allocates nothing") {
   CHECK(a.value > 0);
 }
 
-TEST_CASE("the count of allocations counts") {
+TEST_CASE("the counter of allocations counts") {
   long const before = allocations;
   problem const p(3);
   CHECK(allocations > before);

@@ -42,7 +42,7 @@ inline constexpr auto network_loss = [](auto const& p, auto x) { return ct::sum(
 
 } // namespace
 
-TEST_CASE("Masks and small integers come back from few bits, whatever their number") {
+TEST_CASE("Masks and small integers are restored from few bits, for any number of elements") {
   for (int n = 0; n < 70; ++n) {
     bool mask[80]{}, again[80]{};
     std::int64_t numbers[80]{}, numbers_again[80]{};
@@ -63,7 +63,7 @@ TEST_CASE("Masks and small integers come back from few bits, whatever their numb
   }
 }
 
-TEST_CASE("A mask may hold any byte where no branch computed it: the elements beside keep their bits") {
+TEST_CASE("A mask may hold any byte if no branch computed it: its neighbors keep their bits") {
   for (int const n : {7, 8, 29}) {
     unsigned char bytes[32], again[32], narrow[8];
     for (int k = 0; k < n; ++k) bytes[k] = static_cast<unsigned char>(k % 3 == 0 ? 255 - 10 * k : k % 2);
@@ -73,8 +73,7 @@ TEST_CASE("A mask may hold any byte where no branch computed it: the elements be
   }
 }
 
-TEST_CASE("A pullback of a network gives the bits of one program, as often as it is called, and saves each "
-          "value once") {
+TEST_CASE("A pullback of a network has the bits of one program at every call, and saves each value once") {
   layers<ct::tensor> p{filled<ct::tensor<float, 24, 40>>(1, .3), filled<ct::tensor<float, 40>>(2, .7),
                        filled<ct::tensor<float, 40, 40>>(3, .2), filled<ct::tensor<float, 40, 3>>(4, .9)};
   auto const x = filled<ct::tensor<float, 16, 24>>(5, 1.1);
@@ -106,7 +105,7 @@ inline constexpr auto deep_relu = [](auto x) {
   return h;
 };
 } // namespace
-TEST_CASE("Rectified layers of numbers keep bits, and those of their gradient are the one program's") {
+TEST_CASE("Layers of relu save bits, and their gradient has the bits of one program") {
   auto const x = filled<ct::tensor<double, 5, 101>>(1, .37);
   auto const dy = filled<ct::tensor<double, 5, 101>>(2, .11);
   auto [y, back] = ct::vjp(deep_relu)(x);
@@ -138,7 +137,7 @@ inline constexpr auto either = [](auto x, auto y) { return ct::sum(ct::select(x 
 inline constexpr auto partly_stopped = [](auto a) { return ct::stop_gradient(3 * a) + 4 * a; };   // G17
 inline constexpr auto affine = [](auto w, auto x, auto b) { return ct::dot(w, x) - b; };          // G19
 } // namespace
-TEST_CASE("Small pullbacks save what they must and no more") {
+TEST_CASE("Small pullbacks save the necessary values only") {
   ct::tensor<double, 4> const row{1, 2, 3, 4};
   ct::tensor<double, 3, 4> const rows = filled<ct::tensor<double, 3, 4>>(1, 1);
   {
@@ -188,7 +187,7 @@ namespace {
 inline constexpr auto dropped = [](auto x, auto key) { return ct::dropout(x, 0.25, key) * 3; };
 inline constexpr auto highest = [](auto x, auto table) { return ct::gather(table, ct::argmax<1>(x)); };
 } // namespace
-TEST_CASE("Dropout keeps its key, positions are narrow") {
+TEST_CASE("Dropout saves its key, and positions are saved as narrow integers") {
   auto const x = filled<ct::tensor<float, 50, 20>>(1, .1);
   auto const [y, back] = ct::vjp(dropped)(x, std::int64_t{77});
   static_assert(decltype(back)::saved_bytes == 8);
@@ -206,7 +205,7 @@ namespace {
 inline constexpr auto normalized = [](auto x) { return x / ct::sum(x); };
 inline constexpr auto total = [](auto x) { return ct::sum(x); };
 } // namespace
-TEST_CASE("Named sizes are kept, and a cotangent of another size is refused") {
+TEST_CASE("Named sizes are saved, and a cotangent of another size is refused") {
   ct::tensor<double, "n"> x(40), dy(40);
   for (int k = 0; k < 40; ++k) {
     x(k) = 1 + k % 7;
@@ -235,7 +234,7 @@ inline constexpr auto normalize_batch = [](auto x, auto scale, auto shift, auto 
   return std::tuple(0.9 * mean + 0.1 * m, 0.9 * variance + 0.1 * v, y);
 };
 } // namespace
-TEST_CASE("Of several outputs one may have a cotangent: what a batch is normalized by is computed again") {
+TEST_CASE("One of several outputs may have a cotangent; the normalizer of a batch is recomputed") {
   auto const x = filled<ct::tensor<double, 30, 4>>(1, .3), dy = filled<ct::tensor<double, 30, 4>>(2, .8);
   auto const scale = filled<ct::tensor<double, 4>>(3, .3), shift = filled<ct::tensor<double, 4>>(4, .3);
   ct::tensor<double, 4> const none{0, 0, 0, 0};

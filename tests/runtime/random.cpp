@@ -31,7 +31,7 @@ ct::symbol pushed(ct::builder& b, ct::term const& t) {
 }
 } // namespace
 
-TEST_CASE("uniform numbers are uniform, normal ones normal, neighbors and keys independent") {
+TEST_CASE("uniform and normal numbers have their distributions, independent of neighbors and keys") {
   auto const [u, n] = ct::compiled(numbers)(std::int64_t{2024});
   auto const [u2, n2] = ct::compiled(numbers)(std::int64_t{2025});
   double sum = 0, squares = 0, neighbors = 0, keys = 0, normal = 0, variance = 0, fourth = 0,
@@ -63,7 +63,7 @@ TEST_CASE("uniform numbers are uniform, normal ones normal, neighbors and keys i
   for (int const b : bins) CHECK(std::fabs(b - 6250) < 4 * std::sqrt(6250.));
 }
 
-TEST_CASE("dropout in a program is repeated by its gradient, and by the same key") {
+TEST_CASE("dropout is repeated by its gradient, and by the same key") {
   ct::tensor<double, 8, 5> x;
   ct::tensor<double, 5, 6> w;
   for (int k = 0; k < 40; ++k) x.data()[k] = .1 * (k * 7 % 13) - .6;
@@ -75,7 +75,7 @@ TEST_CASE("dropout in a program is repeated by its gradient, and by the same key
   CHECK(ct::compiled(layer)(x, w, std::int64_t{1}) != ct::compiled(layer)(x, w, std::int64_t{2}));
 }
 
-TEST_CASE("random nodes are merged where their keys are equal, and nowhere else") {
+TEST_CASE("random nodes are merged only if their keys are equal") {
   using namespace ct;
   builder b;
   std::int32_t const shape = b.shape(dimensions{1, {9}});
@@ -94,7 +94,8 @@ TEST_CASE("random nodes are merged where their keys are equal, and nowhere else"
   (void)pushed(b, once);
 }
 
-TEST_CASE("what a graph at run time draws has the bits of the program, in loops and their gradients too") {
+TEST_CASE("random numbers of a run-time graph have the bits of the static program, in loops and gradients "
+          "too") {
   ct::dynamic::graph g;
   auto const key = g.input<std::int64_t>("key");
   auto const x = g.input<double>("x", {37}), w = g.input<double>("w");
@@ -132,7 +133,7 @@ TEST_CASE("what a graph at run time draws has the bits of the program, in loops 
   CHECK(p.value(loss)() == first);
 }
 
-TEST_CASE("what cannot be random is refused, and the graph stays as it was") {
+TEST_CASE("invalid random numbers are refused, and the graph stays unchanged") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3});
   auto const key = g.input<std::int64_t>("key"), keys = g.input<std::int64_t>("keys", {2});

@@ -73,7 +73,7 @@ TEST_CASE("bounds of a range and positions count from the end") {
   CHECK((s4(0) == 2 && s4(1) == 4));
 }
 
-TEST_CASE("windows of named extents give the same from the program, the interpreter and an evaluation") {
+TEST_CASE("windows of named extents agree between program, interpreter and reference evaluation") {
   using P = ct::program<decltype(ct::grad(rosenbrock)), ct::tensor<double, "n">>;
   using Q = ct::program<decltype(ct::grad(sum_of_last)), ct::tensor<double, "n">>;
   for (int n : {3, 4, 9, 33}) {

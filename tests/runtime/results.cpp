@@ -59,7 +59,7 @@ TEST_CASE("Two gradients that are one value, bound when compiled, are both writt
   s.run(p);
 }
 
-TEST_CASE("A gradient that is its seed has memory of its own") {
+TEST_CASE("A gradient that equals its cotangent has memory of its own") {
   graph g;
   auto const x = g.input<double>("x", {2}), s = g.input<double>("s", {2});
   auto const d = g.gradient({2.0 + x}, {x}, {s}).front();
@@ -76,7 +76,7 @@ TEST_CASE("A gradient that is its seed has memory of its own") {
   }
 }
 
-TEST_CASE("A gradient that is a part of its seed has memory of its own") {
+TEST_CASE("A gradient that is a part of its cotangent has memory of its own") {
   graph g;
   auto const x = g.input<double>("x", {4}), s = g.input<double>("s", {4});
   auto const part = g.view(x, {.offset = {1}, .shape = {2}});
@@ -102,7 +102,7 @@ TEST_CASE("A gradient that is another output has memory of its own") {
   CHECK(b == a);
 }
 
-TEST_CASE("A result that is named twice has two places, which bindings take in turn") {
+TEST_CASE("A result that is listed twice has two locations, bound in order") {
   graph g;
   auto const x = g.input<double>("x", {2});
   auto const y = ct::exp(x);
@@ -137,7 +137,7 @@ TEST_CASE("An expression that is bound twice when it is compiled is two results"
   CHECK(a[0] == Approx(std::exp(1.0)));
 }
 
-TEST_CASE("Of a result that is named twice the program owns the place that is not bound") {
+TEST_CASE("The program owns the unbound one of a result that is listed twice") {
   graph g;
   auto const x = g.input<double>("x", {2});
   auto const y = ct::exp(x);
@@ -193,7 +193,8 @@ TEST_CASE("Two inputs may be updated by one value, or by each other") {
   CHECK(swapped.value(a)[0] == 1);
 }
 
-TEST_CASE("By symbols, gradients that are one value or their seed have memory of their own") {
+TEST_CASE("In symbolic graphs, gradients of equal value, or equal to their cotangent, have memory of "
+          "their own") {
   graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x"), y = s.tensor<double>({2}, "y"),
@@ -212,7 +213,7 @@ TEST_CASE("By symbols, gradients that are one value or their seed have memory of
   CHECK(dx_again == vec{3, 4});
 }
 
-TEST_CASE("Split programs write every output, and give every gradient") {
+TEST_CASE("Split programs write every output, and return every gradient") {
   graph g;
   auto const x = g.input<double>("x", {2}), y = g.input<double>("y", {2});
   auto const z = ct::exp(x + y);
@@ -263,7 +264,7 @@ TEST_CASE("Static programs write results that are one value, or an argument") {
   CHECK(j == i);
 }
 
-TEST_CASE("Lists of expressions are vectors, arrays or spans of any expressions") {
+TEST_CASE("Lists of expressions may be vectors, arrays or spans of any expressions") {
   graph g;
   std::vector<expr<double>> const p{g.parameter<double>("a"), g.parameter<double>("b")};
   auto const loss = p[0] * p[1];

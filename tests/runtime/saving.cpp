@@ -127,7 +127,7 @@ int count_of(graph_view const& g, operation const* op) {
 
 } // namespace
 
-TEST_CASE("The least cut is that of all subsets") {
+TEST_CASE("The least cut is the minimum over all subsets") {
   reference::dice d(11);
   for (int trial = 0; trial < 400; ++trial) {
     int const n = 3 + d.below(6);
@@ -161,7 +161,7 @@ TEST_CASE("The least cut is that of all subsets") {
   }
 }
 
-TEST_CASE("Both parts together give what the whole gives, bit by bit, on random graphs") {
+TEST_CASE("Both parts of a split graph give the bits of the whole, on random graphs") {
   reference::dice d(23);
   std::int64_t least = 0, quickly = 0, as_read = 0;
   for (int trial = 0; trial < 300; ++trial) {
@@ -241,7 +241,7 @@ std::int64_t fewest_bytes(joint_graph const& j) {
 
 } // namespace
 
-TEST_CASE("No set of values of a small graph takes fewer bytes than what is chosen") {
+TEST_CASE("No set of saved values of a small graph takes fewer bytes than the chosen one") {
   reference::dice d(31);
   std::int64_t quick = 0, best = 0;
   int compared = 0;
@@ -287,7 +287,7 @@ TEST_CASE("No set of values of a small graph takes fewer bytes than what is chos
   WARN("compared " << compared << ", fewest bytes " << best << ", by the quick choice " << quick);
 }
 
-TEST_CASE("Loops, branches and views are split too, bit by bit: what loops record is saved, or made again") {
+TEST_CASE("Loops, branches and views are split with equal bits: records of loops are saved or recomputed") {
   reference::dice d(29);
   int with_loops = 0, run_twice = 0;
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
@@ -323,7 +323,7 @@ TEST_CASE("Loops, branches and views are split too, bit by bit: what loops recor
   CHECK(run_twice > 20);
 }
 
-TEST_CASE("A product saves both factors, and a tensor whose mask is false is not an input of the gradient") {
+TEST_CASE("A product saves both factors, and a tensor with a false mask is not an input of the gradient") {
   for (dimension const n : {42, 7}) { // G1
     joint j;
     symbol const a = j.shaped({n}), b = j.shaped({n});
@@ -336,7 +336,7 @@ TEST_CASE("A product saves both factors, and a tensor whose mask is false is not
   }
 }
 
-TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid theirs") {
+TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid their outputs") {
   auto const needs = [](auto f) {
     joint j;
     symbol const x = j.shaped({5});
@@ -357,7 +357,7 @@ TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid theirs
   CHECK(needs([](term x) { return extend::sum(x, 1); }) == 1);
 }
 
-TEST_CASE("An addition that broadcasts saves nothing at all") {
+TEST_CASE("An addition that broadcasts saves nothing") {
   for (dimension const rows : {5, 9}) { // G6
     joint j;
     symbol const a = j.shaped({42}), b = j.shaped({rows, 42});
@@ -370,7 +370,7 @@ TEST_CASE("An addition that broadcasts saves nothing at all") {
   }
 }
 
-TEST_CASE("What is smaller is saved: masks as bits, means, positions as narrow integers") {
+TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as narrow integers") {
   reference::dice d(5);
   SECTION("relu before a sum: one bit an element") {
     joint j;

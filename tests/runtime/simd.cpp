@@ -61,8 +61,8 @@ void every_width(F f) {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("packs meet memory at any address and with any tail", "[simd]", float, double,
-                   std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("packs are loaded and stored at any address, with any tail",
+                   "[simd]", float, double, std::int32_t, std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -87,8 +87,8 @@ TEMPLATE_TEST_CASE("packs meet memory at any address and with any tail", "[simd]
   });
 }
 
-TEMPLATE_TEST_CASE("strided and indexed loads take the elements they name", "[simd]", float, double,
-                   std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("strided and indexed loads take the right elements",
+                   "[simd]", float, double, std::int32_t, std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -114,8 +114,8 @@ TEMPLATE_TEST_CASE("strided and indexed loads take the elements they name", "[si
   });
 }
 
-TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, double, std::int32_t,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("masks are stored and loaded as bools",
+                   "[simd]", float, double, std::int32_t, std::int64_t) {
   every_width<TestType>([]<class V>() {
     using M = math::mask_t<V>;
     constexpr int w = math::lanes<V>;
@@ -154,8 +154,8 @@ TEMPLATE_TEST_CASE("masks go to memory and back as bools", "[simd]", float, doub
   });
 }
 
-TEMPLATE_TEST_CASE("sums, products and extremes go over all lanes", "[simd]", float, double, std::int32_t,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("sums, products and extremes reduce all lanes",
+                   "[simd]", float, double, std::int32_t, std::int64_t) {
   using T = TestType;
   every_width<T>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -180,7 +180,7 @@ TEMPLATE_TEST_CASE("sums, products and extremes go over all lanes", "[simd]", fl
   });
 }
 
-TEMPLATE_TEST_CASE("a NaN in any lane comes out of maximum and minimum", "[simd]", float, double) {
+TEMPLATE_TEST_CASE("a NaN in any lane is the maximum and the minimum", "[simd]", float, double) {
   // -ffast-math keeps this promise too, by looking at bits
   every_width<TestType>([]<class V>() {
     constexpr int w = math::lanes<V>;
@@ -255,7 +255,7 @@ template <int... I, class T> bool shuffles(T const* elements) {
 } // namespace
 
 // Among them those of eight lanes, and of four of them, that g++ 12 takes for others.
-TEMPLATE_TEST_CASE("shuffles take the lanes they are asked for", "[simd]", float, double, std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("shuffles take the requested lanes", "[simd]", float, double, std::int32_t, std::int64_t) {
   TestType x[16];
   for (int k = 0; k < 16; ++k) x[k] = static_cast<TestType>(k * k + 1);
   expect(shuffles<1, 1, 4, 4>(x));

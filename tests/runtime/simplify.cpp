@@ -51,7 +51,7 @@ graph random(std::uint64_t seed, int size) {
 
 } // namespace
 
-TEST_CASE("each rewrite leaves the operations that it should") {
+TEST_CASE("each rewrite leaves the expected operations") {
   for (simplify_cases::sample const& c : simplify_cases::cases) {
     builder b;
     simplify_cases::write(b, c);
@@ -63,7 +63,7 @@ TEST_CASE("each rewrite leaves the operations that it should") {
   }
 }
 
-TEST_CASE("each rewrite leaves the values") {
+TEST_CASE("each rewrite keeps the values") {
   for (simplify_cases::sample const& c : simplify_cases::cases) {
     builder b;
     simplify_cases::write(b, c);
@@ -147,7 +147,7 @@ rewrites check_rewrites_of(dimension four, dimension three) {
 
 } // namespace
 
-TEST_CASE("each rewrite leaves the values of empty tensors, and of those with one element") {
+TEST_CASE("each rewrite keeps the values of empty tensors and of those with one element") {
   for (dimension const n : {0, 1}) {
     rewrites const of_rows = check_rewrites_of(4, n);
     CHECK(of_rows.of_numbers > 100);
@@ -157,7 +157,7 @@ TEST_CASE("each rewrite leaves the values of empty tensors, and of those with on
   }
 }
 
-TEST_CASE("a sum of nothing is 0, whatever factors leave it") {
+TEST_CASE("a sum of no elements is 0, whatever factors are pulled out of it") {
   for (dimension const n : {0, 3})
     for (bool const named : {false, true}) {
       auto const value_of = [&](auto write) {
@@ -238,7 +238,7 @@ TEST_CASE("errors stay within their bounds") {
   CHECK(units_of_error([](term x, term y, term row, term) { return x * y * row; }, false) > 1);
 }
 
-TEST_CASE("the comparison of values sees a wrong one") {
+TEST_CASE("the comparison of values notices a wrong one") {
   array<values> a, b;
   a.push(values(2, scalar::of(1.0)));
   b.push(values(2, scalar::of(1.0)));
@@ -267,7 +267,7 @@ TEST_CASE("random graphs keep their values") {
   }
 }
 
-TEST_CASE("what is simple stays as it is") {
+TEST_CASE("simple graphs stay unchanged") {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     CAPTURE(seed);
     graph const once = simplify(random(seed, 60), {.rewrite = true, .fuse_multiply_add = false});
@@ -296,7 +296,7 @@ TEST_CASE("inputs and outputs keep their number and order") {
   CHECK(g.producer(g.output(3))->op == info_of<op::exp>());
 }
 
-TEST_CASE("without rewriting only what is dead, equal or an identity goes") {
+TEST_CASE("without rewriting only dead nodes, duplicates and identities vanish") {
   builder b;
   symbol const in = b.symbol_of(element::float64, 0);
   b.set_inputs(&in, 1);
@@ -307,7 +307,7 @@ TEST_CASE("without rewriting only what is dead, equal or an identity goes") {
   CHECK(operations_of(simplify(b.get(), {.rewrite = false})) == "constant mul constant add constant div ");
 }
 
-TEST_CASE("named sizes are counted when the program runs") {
+TEST_CASE("named sizes are counted at run time") {
   builder b;
   dimensions d;
   d.rank = 2;
@@ -325,7 +325,7 @@ TEST_CASE("named sizes are counted when the program runs") {
   CHECK(operations_of(less) == "constant add sum size div ");
 }
 
-TEST_CASE("what is marked not to merge is left alone") {
+TEST_CASE("nodes marked not to merge stay unchanged") {
   builder b;
   symbol const in = b.symbol_of(element::float64, 0);
   b.set_inputs(&in, 1);
@@ -337,7 +337,7 @@ TEST_CASE("what is marked not to merge is left alone") {
   CHECK_FALSE(less.nodes[0].merges);
 }
 
-TEST_CASE("views are carried over in the order in which they are written and read") {
+TEST_CASE("views are copied in the order in which they are written and read") {
   graph const g = verify_cases::sound();
   graph const less = simplify(g);
   CHECK(verify(less).text == nullptr);
@@ -351,7 +351,7 @@ TEST_CASE("views are carried over in the order in which they are written and rea
   CHECK(v.tensors[v.operand(v.nodes[1], 0)].base == v.input(0));
 }
 
-TEST_CASE("regions of operations that are not known are carried over, what is in them is simplified") {
+TEST_CASE("regions of unknown operations are copied, and their contents are simplified") {
   builder b;
   symbol const x = b.symbol_of(element::float64, 0), dead = b.symbol_of(element::float64, 0);
   b.set_inputs(&x, 1);
@@ -383,7 +383,7 @@ TEST_CASE("regions of operations that are not known are carried over, what is in
   CHECK(v.tensors[v.input(0, 1)].region == 1);
 }
 
-TEST_CASE("names stay with what they name") {
+TEST_CASE("names stay with their symbols") {
   builder b;
   symbol const in = b.symbol_of(element::float64, 0);
   b.set_inputs(&in, 1);

@@ -136,7 +136,7 @@ TEST_CASE("Components that are computed alike share lanes") {
   CHECK(numbers < all / 2);
 }
 
-TEST_CASE("Straight code computes what its graph says, and reads no lane that means nothing") {
+TEST_CASE("Straight-line code computes what its graph defines, and reads no undefined lane") {
   int followed = 0;
   for (int seed = 1; seed < 3000; ++seed) {
     CAPTURE(seed);
@@ -154,7 +154,7 @@ TEST_CASE("Straight code computes what its graph says, and reads no lane that me
   CHECK(followed > 1500);
 }
 
-TEST_CASE("The machine that follows straight code sees when it is wrong") {
+TEST_CASE("The machine that executes straight-line code notices wrong code") {
   graph const g = chain(7);
   dice d(3);
   array<values> const in = inputs_of(g, d, 1, 2);
@@ -187,7 +187,7 @@ TEST_CASE("The machine that follows straight code sees when it is wrong") {
   CHECK(noticed == changed);
 }
 
-TEST_CASE("What is large, and what chooses elements by index, runs as loops") {
+TEST_CASE("Large graphs, and those that index elements, run as loops") {
   CHECK(runs_straight(chain(8), 64));
   CHECK_FALSE(runs_straight(chain(most_straight_elements + 1), 64));
   builder b;

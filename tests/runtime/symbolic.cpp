@@ -38,7 +38,7 @@ struct c1 {
   }
 };
 
-TEST_CASE("C1: one operation with the same input twice, and a quotient without numerator", "[symbolic]") {
+TEST_CASE("one operation may read an input twice, and a quotient may lack its numerator", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   c1 const c(s, "");
@@ -55,7 +55,7 @@ TEST_CASE("C1: one operation with the same input twice, and a quotient without n
   }
 }
 
-TEST_CASE("C2: what does not depend gets zero, from one operation for itself", "[symbolic]") {
+TEST_CASE("an independent variable has gradient zero, from one operation of its own", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
@@ -72,8 +72,7 @@ TEST_CASE("C2: what does not depend gets zero, from one operation for itself", "
   CHECK_THROWS_AS(s.backward({y}, {x}, {}, ct::unreachable::error), ct::unreachable_error);
 }
 
-TEST_CASE("C3, C5, C7: several outputs, several gradients, outputs that depend on each other",
-          "[symbolic]") {
+TEST_CASE("several outputs, several gradients, and outputs that depend on each other", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
@@ -119,7 +118,7 @@ TEST_CASE("C3, C5, C7: several outputs, several gradients, outputs that depend o
   CHECK(value(twice.gradient_of(x)) == Approx(2 * 43.24 + 4 * std::pow(43.24, 3)));
 }
 
-TEST_CASE("M11: which operations lead to another", "[symbolic]") {
+TEST_CASE("a graph tells which operations lead to another", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&] { return s.tensor<float>({}); };
@@ -135,7 +134,7 @@ TEST_CASE("M11: which operations lead to another", "[symbolic]") {
   CHECK(s.reaches({log1, log2}, log2) == bits{false, true});
 }
 
-TEST_CASE("M12: edges come and go, and with them sources and destinations", "[symbolic]") {
+TEST_CASE("edges are added and removed, and sources and destinations change with them", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<float>({}, name); };
@@ -170,7 +169,7 @@ TEST_CASE("M12: edges come and go, and with them sources and destinations", "[sy
   CHECK_FALSE(s.find_exec("prod").present());
 }
 
-TEST_CASE("M13: a walk comes to each operation once, in an order that can be run", "[symbolic]") {
+TEST_CASE("a walk visits each operation once, in a valid order", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const a = s.tensor<float>({2, 3}, "a"), w = s.tensor<float>({3, 4}, "w"),
@@ -185,7 +184,7 @@ TEST_CASE("M13: a walk comes to each operation once, in an order that can be run
   CHECK(seen == std::vector<std::string>{"matmul 0 1", "softmax 1 0"});
 }
 
-TEST_CASE("M3: shapes that are set later, or follow", "[symbolic]") {
+TEST_CASE("shapes are set later, or inferred", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const a = s.tensor<double>(ct::dynamic::automatic, "a"),

@@ -62,7 +62,8 @@ struct small {
   double value(symbolic_tensor const& result) const { return value(s, result); }
 };
 
-TEST_CASE("commands, inputs, outputs and attributes are changed before a graph is compiled", "[symbolic]") {
+TEST_CASE("commands, inputs, outputs and attributes can be changed before a graph is compiled",
+          "[symbolic]") {
   small g;
   CHECK(g.value(g.w) == Approx(std::exp(.75) + .5));
   g.s.set_command(g.product, sub);
@@ -93,7 +94,7 @@ TEST_CASE("commands, inputs, outputs and attributes are changed before a graph i
   }
 }
 
-TEST_CASE("operations of users, functions of terms, broadcasting, and what is not written", "[symbolic]") {
+TEST_CASE("user-defined operations, functions of terms, broadcasting, and unwritten symbols", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2, 3}, "x"), row = s.tensor<double>({3}, "row"),
@@ -125,7 +126,7 @@ TEST_CASE("operations of users, functions of terms, broadcasting, and what is no
   CHECK(s.flags_of(ones) == ct::dynamic::unwritten::zeros);
 }
 
-TEST_CASE("only what lies between sources and destinations is run", "[symbolic]") {
+TEST_CASE("only operations between sources and destinations run", "[symbolic]") {
   small g;
   auto const p = [&](std::vector<symbolic_exec> const& from, std::vector<symbolic_exec> const& to) {
     return g.s.compile({.outputs = {g.w}, .sources = from, .destinations = to});
@@ -144,8 +145,7 @@ TEST_CASE("only what lies between sources and destinations is run", "[symbolic]"
   CHECK(to.value<double>(g.w)[0] == 7);
 }
 
-TEST_CASE("S7: a duplicate is a graph of its own, with other commands where that is asked for",
-          "[symbolic]") {
+TEST_CASE("a duplicate is a separate graph, with other commands on request", "[symbolic]") {
   small g;
   auto const body = g.s.sub_graph("body");
   auto const goes_on = body.tensor<bool>({}, "goes on"), next = body.tensor<double>({2}, "next"),
@@ -177,7 +177,7 @@ TEST_CASE("S7: a duplicate is a graph of its own, with other commands where that
       ct::error);
 }
 
-TEST_CASE("hooks are told of what is made, the one set last first, as long as they live", "[symbolic]") {
+TEST_CASE("hooks are told of new operations, the latest hook first, as long as they live", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   std::string seen;
@@ -201,7 +201,7 @@ TEST_CASE("hooks are told of what is made, the one set last first, as long as th
   CHECK(seen == "1x 2y 1y ax eexp 2inside 1inside 1z ");
 }
 
-TEST_CASE("expressions and symbols are two faces of one graph", "[symbolic]") {
+TEST_CASE("expressions and symbols are two interfaces to one graph", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const a = g.input<double>("a", {2});
@@ -226,7 +226,7 @@ TEST_CASE("expressions and symbols are two faces of one graph", "[symbolic]") {
   CHECK_THROWS_AS(g.expression<float>(y), ct::graph_error);
 }
 
-TEST_CASE("gradients of gradients, by tables of their own", "[symbolic]") {
+TEST_CASE("gradients of gradients have tables of their own", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
@@ -244,7 +244,7 @@ TEST_CASE("gradients of gradients, by tables of their own", "[symbolic]") {
   for (std::size_t k = 0; k < 4; ++k) CHECK(double(p.value<double>(all[k])) == Approx(right[k]));
 }
 
-TEST_CASE("what does not fit is refused in words, and leaves the graph as it was", "[symbolic]") {
+TEST_CASE("operands that do not fit are refused in words, and the graph stays unchanged", "[symbolic]") {
   small g;
   symbolic_graph const& s = g.s;
   auto const f = s.tensor<float>({2}, "f"), longer = s.tensor<double>({3}, "longer"),
@@ -318,7 +318,8 @@ TEST_CASE("what does not fit is refused in words, and leaves the graph as it was
   CHECK(g.value(g.w) == Approx(std::exp(.75) + .5));
 }
 
-TEST_CASE("a hint stays with an operation: in walks, copies and pictures, and nothing merges with it", "[symbolic]") {
+TEST_CASE("a hint stays with its operation in walks, copies and drawings, and prevents merging",
+          "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x"), a = s.tensor<double>({2}, "a"), b = s.tensor<double>({2}, "b"),
@@ -371,7 +372,7 @@ TEST_CASE("a hint stays with an operation: in walks, copies and pictures, and no
   CHECK_THROWS_AS(s.hint_of(second), ct::graph_error);
 }
 
-TEST_CASE("F21: parameters of a graph by its symbols are learnt as those of expressions", "[symbolic]") {
+TEST_CASE("parameters of a symbolic graph are learned like those of expressions", "[symbolic]") {
   auto const run = [](auto const& optimizer, bool symbols, bool apart) {
     ct::dynamic::graph g;
     auto const s = g.symbolic();

@@ -29,8 +29,7 @@ struct parts {
   symbolic_tensor number(char const* name) const { return s.tensor<double>({}, name); }
 };
 
-TEST_CASE("W1, W4, W5: what a body computes is carried, and what was before it stays",
-          "[symbolic][control]") {
+TEST_CASE("results of a body are carried, and the initial values stay", "[symbolic][control]") {
   parts g;
   auto const x = g.number("x"), y = g.number("y"), z0 = g.number("z0"), z1 = g.number("z1"),
              z2 = g.number("z2"), z3 = g.number("z3");
@@ -62,7 +61,7 @@ TEST_CASE("W1, W4, W5: what a body computes is carried, and what was before it s
   CHECK(double(q.value<double>(z2)) == Approx(2.1090609));
 }
 
-TEST_CASE("W2: values that change places in each iteration", "[symbolic][control]") {
+TEST_CASE("values may swap in each iteration", "[symbolic][control]") {
   parts g;
   auto const x = g.number("x"), y = g.number("y"), z = g.number("z"), last_x = g.number("last x"),
              last_z = g.number("last z");
@@ -93,7 +92,7 @@ TEST_CASE("W2: values that change places in each iteration", "[symbolic][control
   CHECK(double(p.value<double>(last_x)) == Approx(seen));
 }
 
-TEST_CASE("W3, M5: inputs of a body's operation are set again, and memory is bound inside of a body",
+TEST_CASE("inputs of an operation in a body can be set again, and memory can be bound inside a body",
           "[symbolic][control]") {
   parts g;
   auto const y = g.number("y"), z = g.number("z"), w = g.number("w");
@@ -143,7 +142,7 @@ struct wb2 : parts {
   }
 };
 
-TEST_CASE("WB2: gradients of a loop, by what is carried and what is not", "[symbolic][control]") {
+TEST_CASE("gradients of a loop with carried and other values are right", "[symbolic][control]") {
   wb2 g(5);
   auto const table = g.s.backward({g.u}, {g.x, g.y, g.v});
   auto const of_y = g.s.backward({g.u}, {g.y}); // a table of its own
@@ -172,7 +171,7 @@ TEST_CASE("WB2: gradients of a loop, by what is carried and what is not", "[symb
   CHECK(double(q.value<double>(dy)) == Approx(.06875));
 }
 
-TEST_CASE("with a limit for the tape a loop of symbols has the same gradients, and so do its learnt parameters",
+TEST_CASE("with a tape limit a loop of symbols has the same gradients and learned parameters",
           "[symbolic][control]") {
   auto const with = [](std::int64_t limit, bool learns) {
     wb2 g(5000);
@@ -205,9 +204,8 @@ TEST_CASE("with a limit for the tape a loop of symbols has the same gradients, a
   CHECK(with(0, true).first[0] < 3.2);
 }
 
-TEST_CASE(
-    "the reverse of a loop is a loop, whose sub-graph belongs to that of the loop; none where none is needed",
-    "[symbolic][control]") {
+TEST_CASE("the reverse of a loop is a loop that owns its sub-graph; it is absent if not needed",
+          "[symbolic][control]") {
   wb2 g(5);
   auto const loops = [&] {
     std::vector<std::int32_t> found;
@@ -259,7 +257,7 @@ struct b1 : parts {
   }
 };
 
-TEST_CASE("B1, BB1: branches with a bypass, and their gradients", "[symbolic][control]") {
+TEST_CASE("branches with a bypass have their gradients", "[symbolic][control]") {
   b1 g;
   auto const table = g.s.backward({g.y}, {g.x, g.s1});
   auto const dx = table.gradient_of(g.x), ds = table.gradient_of(g.s1);

@@ -30,7 +30,7 @@ command const add = command::of<ct::op::add>(), mul = command::of<ct::op::multip
               log_of = command::of<ct::op::log>(), div = command::of<ct::op::divide>(),
               identity = command::of<ct::op::identity>();
 
-TEST_CASE("edges are generated exactly where an operation reads what another writes", "[symbolic]") {
+TEST_CASE("an edge is generated exactly if an operation reads what another one writes", "[symbolic]") {
   for (unsigned seed = 0; seed < 40; ++seed) {
     std::mt19937 dice(seed);
     auto const roll = [&](std::int64_t low, std::int64_t high) {
@@ -98,7 +98,7 @@ int operations(symbolic_graph const& s) {
   return n;
 }
 
-TEST_CASE("C1, C4: what is not on a way from what is asked for gets no adjoint", "[symbolic]") {
+TEST_CASE("operations off the requested paths get no adjoint", "[symbolic]") {
   for (bool const of_x : {true, false}) {
     ct::dynamic::graph g;
     auto const s = g.symbolic();
@@ -128,7 +128,7 @@ TEST_CASE("C1, C4: what is not on a way from what is asked for gets no adjoint",
   }
 }
 
-TEST_CASE("R10: whatever backward makes is walked over and run after what was there before", "[symbolic]") {
+TEST_CASE("operations of backward are visited and run after all earlier ones", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
@@ -162,9 +162,7 @@ TEST_CASE("R10: whatever backward makes is walked over and run after what was th
   });
 }
 
-TEST_CASE(
-    "R10: there is an edge from an operation to each part of its adjoint, which orders and needs nothing",
-    "[symbolic]") {
+TEST_CASE("an edge leads from an operation to each part of its adjoint, which only orders", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
@@ -222,7 +220,7 @@ TEST_CASE(
   CHECK_THROWS_AS(s.forward_of(quotient), ct::graph_error);
 }
 
-TEST_CASE("G4: an adjoint is as exact as its operation", "[symbolic]") {
+TEST_CASE("an adjoint has the exact flag of its operation", "[symbolic]") {
   for (bool const exact : {true, false})
     for (command const& what : {command::of<ct::op::matmul>({0, 0}), command::of<ct::op::multiply>()}) {
       ct::dynamic::graph g;
@@ -244,7 +242,7 @@ TEST_CASE("G4: an adjoint is as exact as its operation", "[symbolic]") {
     }
 }
 
-TEST_CASE("an operation that does nothing lets others wait, and is waited for", "[symbolic]") {
+TEST_CASE("a noop waits for operations, and operations wait for it", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const t = [&](char const* name) { return s.tensor<double>({}, name); };
@@ -268,7 +266,7 @@ TEST_CASE("an operation that does nothing lets others wait, and is waited for", 
   CHECK(double(p.value<double>(e)) == Approx(2));
 }
 
-TEST_CASE("a picture of a graph made by symbols shows its loops", "[symbolic]") {
+TEST_CASE("a drawing of a symbolic graph shows its loops", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "start"), y = s.tensor<double>({}, "end"),

@@ -45,7 +45,7 @@ void pieces(symbolic_graph const& s, symbolic_tensor const& x, symbolic_tensor c
 }
 double pieces(double x) { return x < 0 ? 0 : x < 1 ? x : x < 2 ? .5 * x + .5 : 1.5; }
 
-TEST_CASE("B4, B5: branches in a loop, and their gradients", "[symbolic][control]") {
+TEST_CASE("branches in a loop have their gradients", "[symbolic][control]") {
   for (double const scale : {1., .8}) {
     ct::dynamic::graph g;
     auto const s = g.symbolic();
@@ -80,7 +80,7 @@ TEST_CASE("B4, B5: branches in a loop, and their gradients", "[symbolic][control
   }
 }
 
-TEST_CASE("W9: a loop in a loop that reads what is around both, and gradients of its gradient",
+TEST_CASE("a nested loop reads values of both outer levels, and has second gradients",
           "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
@@ -121,7 +121,7 @@ TEST_CASE("W9: a loop in a loop that reads what is around both, and gradients of
         Approx((right(.4, 1.3 + h) - 2 * right(.4, 1.3) + right(.4, 1.3 - h)) / (h * h)).epsilon(1e-4));
 }
 
-TEST_CASE("carried values in a chain, and loops that run never", "[symbolic][control]") {
+TEST_CASE("carried values in a chain are right, and so are loops without iterations", "[symbolic][control]") {
   for (std::int64_t const trips : {0, 1, 2, 5}) {
     ct::dynamic::graph g;
     auto const s = g.symbolic();
@@ -168,7 +168,7 @@ TEST_CASE("carried values in a chain, and loops that run never", "[symbolic][con
   }
 }
 
-TEST_CASE("a loop is freed with its sub-graphs, and a body is written down anew", "[symbolic][control]") {
+TEST_CASE("a loop is freed with its sub-graphs, and a body can be rebuilt", "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({}, "x"), y = s.tensor<double>({}, "y");
@@ -192,7 +192,7 @@ TEST_CASE("a loop is freed with its sub-graphs, and a body is written down anew"
   CHECK(double(p.value<double>(y)) == 4);
 }
 
-TEST_CASE("graphs made by dice, in any order, are those that expressions make", "[symbolic]") {
+TEST_CASE("random symbolic graphs, in any order, agree with those of expressions", "[symbolic]") {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 dice(seed);
     auto const roll = [&](std::size_t n) {

@@ -50,7 +50,7 @@ struct diamond {
   }
 };
 
-TEST_CASE("a gradient goes along the paths between sources and destinations only", "[symbolic]") {
+TEST_CASE("a gradient follows only the paths between sources and destinations", "[symbolic]") {
   double const x = .7, y = std::sin(x), by_sine = (x + std::exp(y)) * std::cos(x);
   CHECK(diamond().slope({}, {}) == Approx(y + by_sine));
   diamond a;
@@ -69,7 +69,7 @@ TEST_CASE("a gradient goes along the paths between sources and destinations only
   CHECK(h.slope({h.power, h.product}, {h.sum}) == Approx(y));
 }
 
-TEST_CASE("gradients of a part: intermediate values, outputs in its middle, what is not reached", "[symbolic]") {
+TEST_CASE("gradients of a part: intermediate values, outputs in its middle, unreached values", "[symbolic]") {
   diamond g;
   auto const table = g.s.backward(
       {.outputs = {g.z, g.v}, .wrt = {g.y, g.x, g.u}, .sources = {g.product}, .destinations = {g.product}});
@@ -98,7 +98,7 @@ TEST_CASE("gradients of a part: intermediate values, outputs in its middle, what
   CHECK(double(q.value<double>(again.all()[0])) == Approx(std::cos(.7)));
 }
 
-TEST_CASE("gradients of a part with aliases, loops and operations that nothing can differentiate", "[symbolic]") {
+TEST_CASE("gradients of a part with aliases, loops and non-differentiable operations", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({4}, "x"), t = s.tensor<double>({4}, "t"), loss = s.tensor<double>({}, "loss");
@@ -132,7 +132,7 @@ TEST_CASE("gradients of a part with aliases, loops and operations that nothing c
   }
 }
 
-TEST_CASE("an operation knows who runs directly before and after it", "[symbolic]") {
+TEST_CASE("an operation knows its direct predecessors and successors", "[symbolic]") {
   diamond g;
   CHECK(g.s.successors_of(g.sine) == execs{g.product, g.power});
   CHECK(g.s.predecessors_of(g.sine).empty());
@@ -164,7 +164,7 @@ TEST_CASE("an operation knows who runs directly before and after it", "[symbolic
   CHECK_THROWS_WITH(g.s.predecessors_of({}), Catch::Contains("must be given"));
 }
 
-TEST_CASE("edges are generated among some operations, and others stay as they are", "[symbolic]") {
+TEST_CASE("edges are generated among selected operations, and others stay unchanged", "[symbolic]") {
   diamond g;
   g.s.concat(g.power, g.product);
   g.s.autogen({g.sine, g.product, g.product}, autogen_of::edges);
@@ -215,7 +215,8 @@ struct changed {
   }
 };
 
-TEST_CASE("set_io: other symbols, aliases, absent ones, more inputs, and the operations around", "[symbolic]") {
+TEST_CASE("set_io takes other symbols, aliases, absent ones and more inputs, and updates the neighbors",
+          "[symbolic]") {
   changed g;
   CHECK(g.at(g.z, {g.x, g.w}) == Approx(std::sin(.2) * .6));
   g.s.set_io(g.second, {g.y, g.x}, {g.z}); // another input
@@ -243,7 +244,7 @@ TEST_CASE("set_io: other symbols, aliases, absent ones, more inputs, and the ope
   CHECK(g.at(t, {g.x}) == Approx(1 / .2));
 }
 
-TEST_CASE("set_io: shapes that follow, operations that wait, noops, and gradients afterwards", "[symbolic]") {
+TEST_CASE("set_io infers shapes and keeps waiting operations, noops, and later gradients", "[symbolic]") {
   changed g;
   auto const open = g.s.tensor<double>(automatic, "open"),
              unknown = g.s.tensor<double>(automatic, "unknown");
@@ -271,7 +272,7 @@ TEST_CASE("set_io: shapes that follow, operations that wait, noops, and gradient
   CHECK(g.at(result, {g.x, other, g.w}) == Approx(.2 + .6));
 }
 
-TEST_CASE("set_io in a body, and of an operation that expressions made", "[symbolic][control]") {
+TEST_CASE("set_io works in a body, and on an operation of an expression", "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({4}, "x"), w = s.tensor<double>({4}, "w");
@@ -306,7 +307,7 @@ TEST_CASE("set_io in a body, and of an operation that expressions made", "[symbo
   CHECK(q.value(db[1])[1] == Approx(std::sin(.4)));
 }
 
-TEST_CASE("set_io that is refused leaves the operation as it was", "[symbolic]") {
+TEST_CASE("a refused set_io leaves the operation unchanged", "[symbolic]") {
   changed g;
   auto const f = g.s.tensor<float>({4}, "f"), longer = g.s.tensor<double>({6}, "longer"),
              free = g.s.tensor<double>({4}, "free"), short_one = g.s.tensor<double>({3}, "short");

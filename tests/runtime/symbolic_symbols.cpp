@@ -62,7 +62,7 @@ struct counting {
 };
 using counted = std::vector<int>;
 
-TEST_CASE("hooks are told of the symbols that expressions make, at once", "[symbolic]") {
+TEST_CASE("hooks are told at once of the symbols of expressions", "[symbolic]") {
   ct::dynamic::graph g;
   auto const before = g.input<double>("before", {4});
   counting told{g.symbolic()};
@@ -92,7 +92,8 @@ TEST_CASE("hooks are told of the symbols that expressions make, at once", "[symb
   CHECK(told.names() == std::vector<std::string>{"add"});
 }
 
-TEST_CASE("hooks are told of loops and branches of expressions, and of what bodies make", "[symbolic][control]") {
+TEST_CASE("hooks are told of loops and branches of expressions, and of symbols in bodies",
+          "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
   auto const n = g.constant(std::int64_t{3});
@@ -117,7 +118,7 @@ TEST_CASE("hooks are told of loops and branches of expressions, and of what bodi
   CHECK(told.names() == std::vector<std::string>{"exp", "case_of"});
 }
 
-TEST_CASE("hooks are told of what gradients make, of expressions and of symbols", "[symbolic]") {
+TEST_CASE("hooks are told of the symbols of gradients, of expressions and of symbols", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = g.input<double>("x", {4});
@@ -174,7 +175,7 @@ TEST_CASE("hooks are told of what gradients make, of expressions and of symbols"
   }
 }
 
-TEST_CASE("a hook may make symbols of its own, and a hook that was set in between is told from then on", "[symbolic]") {
+TEST_CASE("a hook may create symbols, and a hook that is set meanwhile is told from then on", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = g.input<double>("x", {4});
@@ -188,7 +189,7 @@ TEST_CASE("a hook may make symbols of its own, and a hook that was set in betwee
 
 // ---- resolve
 
-TEST_CASE("symbols made inside of a sub-graph have symbols around it, and back", "[symbolic][control]") {
+TEST_CASE("symbols of a sub-graph are mapped to outer symbols, and back", "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({2}, "x");
@@ -237,7 +238,7 @@ TEST_CASE("symbols made inside of a sub-graph have symbols around it, and back",
   run();
 }
 
-TEST_CASE("symbols of the bodies that expressions make are found from both sides", "[symbolic][control]") {
+TEST_CASE("symbols of the bodies of expressions are found from both sides", "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4}), w = g.input<double>("w", {4});
   ct::dynamic::expr<double> in = x, out = x, mid = x;
@@ -266,7 +267,7 @@ TEST_CASE("symbols of the bodies that expressions make are found from both sides
   CHECK_THROWS_WITH(body.resolve(s.symbol_of(other)), Catch::Contains("must not be changed"));
 }
 
-TEST_CASE("symbols of branches have symbols around them", "[symbolic][control]") {
+TEST_CASE("symbols of branches are mapped to outer symbols", "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const n = s.tensor<std::int64_t>({}, "n");
@@ -290,7 +291,7 @@ TEST_CASE("symbols of branches have symbols around them", "[symbolic][control]")
 
 // ---- values after a run
 
-TEST_CASE("a program gives the value of each symbol that it keeps, also by its name", "[symbolic]") {
+TEST_CASE("a program returns the value of each kept symbol, also by its name", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = s.tensor<double>({4}, "x"), y = s.tensor<double>({4}, "y"), z = s.tensor<double>({4}, "z");
@@ -336,7 +337,7 @@ TEST_CASE("a program gives the value of each symbol that it keeps, also by its n
   CHECK_THROWS_WITH(p.value<double>(inside), Catch::Contains("it has a value in each iteration"));
 }
 
-TEST_CASE("everything is kept of a graph of expressions, with the same bits", "[dynamic]") {
+TEST_CASE("all values of a graph of expressions can be kept, with the same bits", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
   auto const y = ct::exp(x), z = ct::sum(y * x), t = g.tensor<double>("t", {4}), none = g.tensor<double>("none", {2});

@@ -32,7 +32,7 @@ struct parts {
   symbolic_tensor t(std::int64_t n) const { return s.tensor<double>({n}); }
 };
 
-TEST_CASE("A1: where aliases and the whole meet, the sum is of the whole", "[symbolic][views]") {
+TEST_CASE("contributions of aliases and of the whole are summed on the whole", "[symbolic][views]") {
   parts g;
   auto const x = g.t(2), one = g.t(2), y = g.t(2), w1 = g.t(1), u1 = g.t(1), u2 = g.t(1), v = g.t(1),
              seed = g.t(1);
@@ -57,7 +57,7 @@ TEST_CASE("A1: where aliases and the whole meet, the sum is of the whole", "[sym
   CHECK(p.step_count() <= 12);
 }
 
-TEST_CASE("A3, A11: the part of a tensor that nothing reads has gradient zero", "[symbolic][views]") {
+TEST_CASE("the unread part of a tensor has gradient zero", "[symbolic][views]") {
   parts g;
   auto const x = g.t(2), y = g.t(2), w = g.t(1), v = g.t(1), seed = g.t(1);
   auto const x1 = g.s.alias(x, {.shape = {1}}), y1 = g.s.alias(y, {.shape = {1}});
@@ -122,7 +122,7 @@ struct tiled : parts {
   }
 };
 
-TEST_CASE("A4, A5: tiles of one gradient are gathered in one operation", "[symbolic][views]") {
+TEST_CASE("tiles of one gradient are gathered by one operation", "[symbolic][views]") {
   tiled big(100, 128, {{0, 0}, {0, 64}, {50, 0}, {50, 64}}, true);
   CHECK(big.s.window_of(big.outs[3]) == std::vector<std::int64_t>{50 * 12800 + 64, 12800, 128, 1});
   auto const seed = big.s.tensor<double>({100, 128}, "seed");
@@ -173,8 +173,7 @@ TEST_CASE("A4, A5: tiles of one gradient are gathered in one operation", "[symbo
   }
 }
 
-TEST_CASE("A6, A7: tiles that overlap are summed, also behind an operation that only orders",
-          "[symbolic][views]") {
+TEST_CASE("overlapping tiles are summed, also behind an operation that only orders", "[symbolic][views]") {
   for (bool const joined : {false, true}) {
     parts g;
     auto const b0 = g.s.tensor<double>({4, 12}, "b0"), b = g.s.tensor<double>({4, 12}, "b"),
@@ -209,8 +208,7 @@ TEST_CASE("A6, A7: tiles that overlap are summed, also behind an operation that 
   }
 }
 
-TEST_CASE("A12, A14, M6, M7: aliases compose, stay inside, follow their tensor, and are bound",
-          "[symbolic][views]") {
+TEST_CASE("aliases compose, stay inside their tensor, follow it, and can be bound", "[symbolic][views]") {
   parts g;
   auto const x = g.t(6);
   auto const a = g.s.alias(x, {.offset = {2}, .shape = {4}}),
@@ -249,7 +247,7 @@ TEST_CASE("A12, A14, M6, M7: aliases compose, stay inside, follow their tensor, 
   CHECK(q.value<double>(v)[0] == 0);
 }
 
-TEST_CASE("an element has one writer, whatever wrote it first", "[symbolic][views]") {
+TEST_CASE("an element has one writer, whichever wrote it first", "[symbolic][views]") {
   parts g;
   auto const x = g.t(2), y = g.t(4);
   auto const low = g.s.alias(y, {.shape = {2}}), middle = g.s.alias(y, {.offset = {1}, .shape = {2}}),
@@ -269,7 +267,7 @@ TEST_CASE("an element has one writer, whatever wrote it first", "[symbolic][view
   CHECK(p.value<double>(y)[3] == Approx(std::log(2.)));
 }
 
-TEST_CASE("C10: an operation of 70 inputs", "[symbolic]") {
+TEST_CASE("an operation of 70 inputs is differentiated", "[symbolic]") {
   parts g;
   tensors x;
   for (int k = 0; k < 70; ++k) x.push_back(g.s.tensor<double>({}));

@@ -77,7 +77,7 @@ outcome layers(int times, tape_options const& tape, bool counted_at_run = false)
 
 } // namespace
 
-TEST_CASE("with a tape limit gradients of loops are the same bit by bit, within the limit", "[tape_limit]") {
+TEST_CASE("with a tape limit gradients of loops keep their bits, within the limit", "[tape_limit]") {
   int const times = GENERATE(0, 1, 2, 7, 100, 1000);
   outcome const whole = layers(times, {}), least = layers(1, {});
   for (bool const counted_at_run : {false, true})
@@ -93,7 +93,7 @@ TEST_CASE("with a tape limit gradients of loops are the same bit by bit, within 
       }
 }
 
-TEST_CASE("with a tape limit loops that end by their data run again as often as they ran", "[tape_limit]") {
+TEST_CASE("with a tape limit while loops rerun as often as they ran", "[tape_limit]") {
   auto const newton = [](double start, tape_options const& tape) {
     ct::dynamic::graph g;
     auto const a = g.input<double>("a"), x0 = g.input<double>("x0");
@@ -117,7 +117,7 @@ TEST_CASE("with a tape limit loops that end by their data run again as often as 
   CHECK(newton(30, {}).all[1] == Approx(0.5 / std::sqrt(2.0)));
 }
 
-TEST_CASE("with a tape limit loops in loops and in branches, and second gradients, agree", "[tape_limit]") {
+TEST_CASE("with a tape limit nested loops, loops in branches, and second gradients agree", "[tape_limit]") {
   auto const nest = [](double at, tape_options const& first, tape_options const& second) {
     ct::dynamic::graph g;
     auto const x = g.input<double>("x"), w = g.input<double>("w");
@@ -195,7 +195,7 @@ TEST_CASE("second gradients of nests with a tape limit grow no faster than the n
   }
 }
 
-TEST_CASE("a tape limit that holds no iteration is refused with what it takes", "[tape_limit]") {
+TEST_CASE("a tape limit below the record of one iteration is refused with its size", "[tape_limit]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {100});
   auto const y = ct::sum(ct::for_loop(50, [](auto, auto v) { return ct::sin(v) * v; }, x));
@@ -267,7 +267,7 @@ TEST_CASE("random nests of loops and branches have the same gradients with a tap
   }
 }
 
-TEST_CASE("random nests with statements in blocks have the same gradients of all orders, bit by bit",
+TEST_CASE("random nests with checkpointed blocks have the same gradients of all orders, bit by bit",
           "[tape_limit]") {
   auto const schedule = GENERATE(checkpoints::automatic, checkpoints::equally_spaced, checkpoints::binomial);
   int changed = 0;
@@ -287,7 +287,8 @@ TEST_CASE("random nests with statements in blocks have the same gradients of all
   CHECK(with < without);
 }
 
-TEST_CASE("a small tape limit over many iterations costs a few runs, not a run for each place", "[tape_limit]") {
+TEST_CASE("a small tape limit over many iterations costs a few runs, not one run for each slot",
+          "[tape_limit]") {
   using namespace ct::detail;
   // one number is carried and recorded: 4,096 bytes hold 8 bytes a place to go on from and 8 of sums
   tape_sizes const bytes{.state = 8, .place = 16, .record = 8, .fixed = 2 * sequence_bytes};
@@ -317,9 +318,8 @@ TEST_CASE("a small tape limit over many iterations costs a few runs, not a run f
   CHECK(std::memcmp(&results[0], &results[1], 8) == 0);
 }
 
-TEST_CASE(
-    "places and segments are chosen for little work, and the fewest places for it, that the bytes allow",
-    "[tape_limit]") {
+TEST_CASE("slots and segments are chosen for the least work within the bytes, and for the fewest slots",
+          "[tape_limit]") {
   using namespace ct::detail;
   for (int places = 1; places <= 4; ++places) { // by search: where the next place stands, and both parts
     std::vector<std::vector<double>> least(std::size_t(places) + 1, std::vector<double>(61, 0));

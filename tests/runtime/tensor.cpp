@@ -34,7 +34,7 @@ TEST_CASE("a tensor starts from zeros, whichever way it is made") {
   CHECK(sized(99, 2) == 0);
 }
 
-TEST_CASE("a tensor with a name in it is empty until it is given sizes") {
+TEST_CASE("a tensor with a named extent is empty until it is given sizes") {
   ct::tensor<double, "n", 3> x;
   CHECK(x.empty());
   CHECK(x.extent(0) == 0);
@@ -45,7 +45,7 @@ TEST_CASE("a tensor with a name in it is empty until it is given sizes") {
   CHECK(ct::tensor<double, "n-1">().empty());
 }
 
-TEST_CASE("one size for each name makes all extents, those of formulas too") {
+TEST_CASE("one size for each name sets all extents, including formulas") {
   ct::tensor<double, "m*n", "n", 2, "n+1"> x(3, 4);
   CHECK(x.shape() == ct::shape_of<12, 4, 2, 5>);
   CHECK(x.size() == 480);
@@ -53,7 +53,7 @@ TEST_CASE("one size for each name makes all extents, those of formulas too") {
   CHECK(ct::tensor<double, "n", "m">(0, 5).empty());
 }
 
-TEST_CASE("elements on the heap are aligned to 64 bytes, those inside to their size") {
+TEST_CASE("elements on the heap are aligned to 64 bytes, those inside the object to their size") {
   for (int i = 1; i < 20; ++i) {
     ct::tensor<float, "n"> x(i);
     CHECK(aligned(x.data(), 64));
@@ -64,7 +64,7 @@ TEST_CASE("elements on the heap are aligned to 64 bytes, those inside to their s
   CHECK(aligned(small.data(), 16));
 }
 
-TEST_CASE("elements lie row by row") {
+TEST_CASE("elements are in row-major order") {
   ct::tensor<double, 2, "n", 2> x{{{1, 2}, {3, 4}, {5, 6}}, {{7, 8}, {9, 10}, {11, 12}}};
   CHECK(x.extent(1) == 3);
   double expected = 1;
@@ -74,7 +74,7 @@ TEST_CASE("elements lie row by row") {
   CHECK(x.data()[10] == 5);
 }
 
-TEST_CASE("a copy is independent, and keeps its memory where the sizes agree") {
+TEST_CASE("a copy is independent, and keeps its memory if the sizes agree") {
   ct::tensor<double, "n"> x{1, 2, 3};
   ct::tensor<double, "n"> y = x;
   y(0) = 7;
@@ -90,7 +90,7 @@ TEST_CASE("a copy is independent, and keeps its memory where the sizes agree") {
   CHECK(x(2) == 3);
 }
 
-TEST_CASE("what was moved from is empty and can be used again") {
+TEST_CASE("a tensor that was moved from is empty and can be used again") {
   ct::tensor<double, "n"> x{1, 2, 3};
   double const* const memory = x.data();
   ct::tensor<double, "n"> y = std::move(x);
@@ -112,13 +112,13 @@ TEST_CASE("what was moved from is empty and can be used again") {
   CHECK(big == bigger);
 }
 
-TEST_CASE("fill takes a value that may lie in the tensor") {
+TEST_CASE("fill takes a value that may be an element of the tensor") {
   ct::tensor<double, "n"> x{1, 2, 3};
   x.fill(x(2));
   CHECK(x == ct::tensor<double, "n">{3, 3, 3});
 }
 
-TEST_CASE("a bool takes one byte, and is no bit") {
+TEST_CASE("a bool takes one byte, not one bit") {
   ct::tensor<bool, "n"> x(3);
   bool& middle = x(1);
   middle = true;
@@ -126,7 +126,7 @@ TEST_CASE("a bool takes one byte, and is no bit") {
   CHECK(x == ct::tensor<bool, "n">{false, true, false});
 }
 
-TEST_CASE("a tensor of rank 0 is as good as its element") {
+TEST_CASE("a tensor of rank 0 converts to and from its element") {
   ct::tensor<double> x = 2.5;
   double const y = x;
   x = y + 1;
@@ -135,7 +135,7 @@ TEST_CASE("a tensor of rank 0 is as good as its element") {
   CHECK(ct::tensor<std::int64_t>(3) == 3);
 }
 
-TEST_CASE("a results tensor takes its sizes from a shape") {
+TEST_CASE("a tensor of results takes its sizes from a shape") {
   ct::tensor<double, "n", "?1"> x(ct::uninitialized, ct::shape_of<2, 5>);
   CHECK(x.shape() == ct::shape_of<2, 5>);
   x.fill(1);
@@ -143,7 +143,7 @@ TEST_CASE("a results tensor takes its sizes from a shape") {
 }
 
 #if COTANGENT_EXCEPTIONS
-TEST_CASE("sizes that cannot be are refused before memory is asked for") {
+TEST_CASE("impossible sizes are refused before memory is allocated") {
   using matrix = ct::tensor<double, "n", "m">;
   CHECK_THROWS_AS(matrix(-1, 2), ct::shape_error);
   CHECK_THROWS_WITH(matrix(2, -1),
@@ -163,7 +163,7 @@ TEST_CASE("sizes that cannot be are refused before memory is asked for") {
       "cotangent: tensor: the size 3 of axis 1 must equal the extent n, which is 2; the extents are [n, n]");
 }
 
-TEST_CASE("at() says which indices were wrong, and for which sizes") {
+TEST_CASE("at() names the wrong indices and the sizes") {
   ct::tensor<double, "n", 3> x(2);
   x.at(1, 2) = 5;
   CHECK(std::as_const(x).at(1, 2) == 5);
@@ -180,7 +180,7 @@ TEST_CASE("at() says which indices were wrong, and for which sizes") {
 }
 #endif
 
-TEST_CASE("printing nests brackets as the axes do") {
+TEST_CASE("printed brackets nest like the axes") {
   CHECK(printed(ct::tensor<double, 2, 3>{{1, 2, 3}, {4, 5, 6.5}}) == "[[1, 2, 3],\n [4, 5, 6.5]]");
   CHECK(printed(ct::tensor<double>(2.5)) == "2.5");
   CHECK(printed(ct::tensor<bool, 2>{true, false}) == "[true, false]");

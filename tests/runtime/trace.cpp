@@ -26,7 +26,7 @@ TEST_CASE("a compiled function of tensors returns tensors, and of rank 0 a numbe
   CHECK(z == ct::tensor<double, 3>{6, 9, 12});
 }
 
-TEST_CASE("gradients come for one position, and for several as a tuple") {
+TEST_CASE("gradients are returned for one position, and as a tuple for several") {
   ct::tensor<double, 3> const x{1, 2, 3}, y{4, 5, 6};
   auto const dx = ct::grad(total)(x, y);
   auto const [value, both] = ct::value_and_grad<0, 1>(total)(x, y);
@@ -38,7 +38,7 @@ TEST_CASE("gradients come for one position, and for several as a tuple") {
   CHECK(value == Approx(ct::compiled(total)(x, y)));
 }
 
-TEST_CASE("a call starts from zero every time") {
+TEST_CASE("every call starts from zero") {
   ct::tensor<double, 2> const x{1, 2};
   CHECK(ct::grad(half_square)(x) == ct::grad(half_square)(x));
 }
@@ -56,7 +56,7 @@ TEST_CASE("arrays, vectors, spans and views are arguments, and their gradients o
   CHECK(dn(1) == 2);
 }
 
-TEST_CASE("vectors without a name meet only themselves") {
+TEST_CASE("vectors without named sizes are combined only with themselves") {
   std::vector<double> const v{1, 2, 3};
   std::vector<double> const w = ct::grad([](auto x, auto y) { return ct::sum(x * x) * ct::sum(y); })(v, v);
   CHECK(w[2] == 6 * 6);
@@ -85,7 +85,7 @@ TEST_CASE("one name for two sizes is an error that names both") {
                 "binds to 3");
 }
 
-TEST_CASE("shapes that follow from names follow at the call") {
+TEST_CASE("shapes that depend on names are computed at the call") {
   auto const joined = ct::compiled([](auto x, auto y) { return ct::concatenate<0>(x, y); });
   ct::tensor<double, "n"> x(3);
   ct::tensor<double, "m"> y(2);
@@ -97,7 +97,7 @@ TEST_CASE("shapes that follow from names follow at the call") {
   CHECK(z(3) == 2);
 }
 
-TEST_CASE("a range beyond a named extent is found at the call") {
+TEST_CASE("a range beyond a named extent is reported at the call") {
   auto const part = ct::compiled([](auto x) { return ct::sum(x(ct::range<1, 4>)) + x(-1); });
   CHECK(part(std::vector<double>{1, 2, 3, 4, 5}) == 2 + 3 + 4 + 5);
   std::string said;
@@ -107,13 +107,13 @@ TEST_CASE("a range beyond a named extent is found at the call") {
   CHECK(said == "cotangent: call: the end 4 of a range must be at most the extent of its axis, which is 3");
 }
 
-TEST_CASE("several results come as the tree that the function returns") {
+TEST_CASE("several results are returned as the tree of the function") {
   auto const [sum, twice] = ct::compiled(two)(ct::tensor<double, 2>{1, 2});
   CHECK(sum == 3);
   CHECK(twice == ct::tensor<double, 2>{2, 4});
 }
 
-TEST_CASE("an array of numbers comes as an array of tensors of rank 0") {
+TEST_CASE("an array of numbers is returned as an array of tensors of rank 0") {
   static constexpr auto both = [](auto x) { return std::array{ct::sum(x), ct::max(x)}; };
   ct::tensor<double, 3> const x{1, 5, 2};
   auto const r = ct::compiled(both)(x);
@@ -121,7 +121,7 @@ TEST_CASE("an array of numbers comes as an array of tensors of rank 0") {
   CHECK(r[1] == 5.0);
 }
 
-TEST_CASE("indices choose elements, rows and windows, and gradients go back there") {
+TEST_CASE("indices select elements, rows and windows, and gradients return there") {
   auto const picked = [](auto x) {
     return ct::sum(x(0) * x(ct::range<1>, 2)(0)) + x(-1, -1) * x(ct::all, 1)(0);
   };
@@ -131,12 +131,12 @@ TEST_CASE("indices choose elements, rows and windows, and gradients go back ther
   CHECK(g == ct::tensor<double, 2, 3>{{6, 6 + 6, 6}, {0, 0, 6 + 2}});
 }
 
-TEST_CASE("comparisons choose, and do not hinder gradients") {
+TEST_CASE("comparisons select, and do not stop gradients") {
   auto const clipped = [](auto x) { return ct::sum(ct::select(x > 1 && x < 3, x * x, 0)); };
   CHECK(ct::grad(clipped)(ct::tensor<double, 3>{1, 2, 3}) == ct::tensor<double, 3>{0, 4, 0});
 }
 
-TEST_CASE("integers compute, convert and index") {
+TEST_CASE("integers are used in arithmetic, conversions and indices") {
   auto const f = [](auto labels) { return ct::sum(labels * 2 + 1); };
   CHECK(ct::compiled(f)(ct::tensor<int, 3>{1, 2, 3}) == 15);
   auto const chosen = [](auto table, auto rows) { return ct::gather(table, rows); };
@@ -144,7 +144,7 @@ TEST_CASE("integers compute, convert and index") {
   CHECK(ct::compiled(chosen)(table, ct::tensor<int, 4>{2, 0, 0, 1}) == ct::tensor<float, 4>{30, 10, 10, 20});
 }
 
-TEST_CASE("an index that is out of range when the program runs is reported") {
+TEST_CASE("an index out of range is reported at run time") {
   auto const chosen = ct::compiled([](auto table, auto rows) { return ct::gather(table, rows); });
   CHECK_THROWS_AS(chosen(ct::tensor<float, 3>{10, 20, 30}, ct::tensor<int, 1>{3}), ct::shape_error);
 }
@@ -166,13 +166,13 @@ TEST_CASE("softmax, logsumexp and cross entropy agree with their formulas") {
   }
 }
 
-TEST_CASE("the exact form computes the same to rounding") {
+TEST_CASE("the exact form agrees up to rounding") {
   ct::tensor<double, 3> const x{1, 2, 3}, y{4, 5, 6};
   CHECK(ct::compiled(ct::exact(total))(x, y) == Approx(ct::compiled(total)(x, y)));
   CHECK(ct::grad(ct::exact(total))(x, y)(0) == Approx(ct::grad(total)(x, y)(0)));
 }
 
-TEST_CASE("nodes know the line that made them") {
+TEST_CASE("nodes know their source line") {
   static constexpr auto f = [](auto x) {
     auto y = x * 2; // the line after the next number
     return ct::exp(y);
@@ -190,7 +190,7 @@ TEST_CASE("nodes know the line that made them") {
   CHECK(exponential);
 }
 
-TEST_CASE("empty tensors go through") {
+TEST_CASE("empty tensors are accepted") {
   CHECK(ct::compiled(half_square)(std::vector<double>{}) == 0);
   CHECK(ct::grad(half_square)(std::vector<double>{}).empty());
 }

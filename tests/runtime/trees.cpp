@@ -40,7 +40,7 @@ network<ct::tensor> some_network() {
 }
 } // namespace
 
-TEST_CASE("the gradient of a struct of tensors is such a struct, nested as it is") {
+TEST_CASE("the gradient of a struct of tensors is a struct with the same nesting") {
   auto const p = some_network();
   ct::tensor<double, 2> const x{0.3, -0.7};
   auto const [value, g] = ct::value_and_grad(output)(p, x);

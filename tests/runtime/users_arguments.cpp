@@ -43,7 +43,7 @@ TEST_CASE("vectors, spans, arrays and memory are arguments, and have gradients o
 namespace p03 {
 constexpr auto dot = [](auto x, auto y) { return ct::sum(x * y); };
 
-TEST_CASE("vectors meet under one name") {
+TEST_CASE("vectors of one named size are combined") {
   std::vector<double> a{1, 2, 3}, b{4, 5, 6};
   double d = ct::compiled(dot)(ct::view<double, "n">(a), ct::view<double, "n">(b));
   CHECK(d == 32);
@@ -55,7 +55,7 @@ TEST_CASE("vectors meet under one name") {
 namespace p08 {
 constexpr auto f = [](auto const& x, auto const& y) { return ct::sum(x * y); };
 
-TEST_CASE("constant tensors, and gradients that are kept") {
+TEST_CASE("constant tensors are arguments, and gradients can be stored") {
   ct::tensor<double, 2> const x{1, 2}, y{3, 4};
   auto g = ct::grad<0, 1>(f)(x, y);
   static_assert(std::is_same_v<decltype(g), std::tuple<ct::tensor<double, 2>, ct::tensor<double, 2>>>);
@@ -76,7 +76,7 @@ constexpr auto mix = [](auto x, auto y) { return ct::mean(ct::square(x - y), ct:
 constexpr auto cat = [](auto x, auto y) { return ct::concatenate<0>(x, y); };
 constexpr auto flat = [](auto x) { return ct::flatten(x) * 2.0; };
 
-TEST_CASE("named extents meet, double, multiply, and vanish") {
+TEST_CASE("named extents are equal, doubled, multiplied, and reduced") {
   ct::tensor<double, "n", 3> x(4), y(4), z(5);
   auto g = ct::compiled(gram)(x);
   static_assert(std::is_same_v<decltype(g), ct::tensor<double, 3, 3>>);
@@ -102,7 +102,7 @@ TEST_CASE("named extents meet, double, multiply, and vanish") {
 namespace p11 {
 constexpr auto mixed = [](auto x, auto y) { return ct::sum(ct::convert<double>(x) * y); };
 
-TEST_CASE("float and double meet where one is converted") {
+TEST_CASE("float and double are combined after a conversion") {
   ct::tensor<float, 3> x{1, 2, 3};
   ct::tensor<double, 3> y{1, 2, 3};
   auto [gx, gy] = ct::grad<0, 1>(mixed)(x, y);

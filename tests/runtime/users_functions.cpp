@@ -17,7 +17,7 @@ constexpr auto count = [](auto x) { return ct::sum(ct::convert<int>(x > 0)); };
 constexpr auto ints = [](auto i) { return i * 2 + 1; };
 constexpr auto logic = [](auto a, auto b) { return !(a && b) || (a == b); };
 
-TEST_CASE("masks, bools and integers") {
+TEST_CASE("masks, bools and integers are used in functions") {
   ct::tensor<double, 4> x{-1, 1, 2, 4};
   ct::tensor<bool, 4> m{true, false, true, false};
   CHECK(ct::compiled(masked)(x, m) == 1);
@@ -48,7 +48,7 @@ constexpr auto hvp = [](auto x, auto v) {
   return ct::sum(ct::grad(e)(x) * v);
 };
 
-TEST_CASE("gradients of gradients, and of functions that use gradients") {
+TEST_CASE("gradients of gradients, and of functions that use gradients, are right") {
   double d2 = ct::grad(ct::grad(f))(0.5);
   CHECK(std::abs(d2 - 2 * std::cos(0.5) * std::exp(0.5)) < 1e-12);
   ct::tensor<double, 3> w{.3, .2, .5};
@@ -104,7 +104,7 @@ TEST_CASE("functions name the types of their expressions") {
 namespace p14 {
 constexpr auto f = [](auto x) { return ct::square(x); };
 
-TEST_CASE("products with the Jacobian from both sides") {
+TEST_CASE("products with the Jacobian are taken from both sides") {
   ct::tensor<double, 3> x{1, 2, 3}, d{1, 0, 1};
   auto [y, dy] = ct::jvp(f)(x, d);
   CHECK((dy(2) == 6 && y(1) == 4));
@@ -120,7 +120,7 @@ constexpr auto embed = [](auto table, auto ids) { return ct::sum(ct::gather(tabl
 constexpr auto acc = [](auto logits, auto labels) { return ct::mean(ct::convert<float>(ct::argmax(logits) == ct::convert<std::int64_t>(labels))); };
 constexpr auto attn = [](auto q, auto k, auto v) { return ct::matmul(ct::softmax(ct::matmul(q, ct::transpose(k)) / 2.0), v); };
 
-TEST_CASE("tables, labels and attention") {
+TEST_CASE("tables, labels and attention are written as functions") {
   ct::tensor<float, 10, 4> table;
   ct::tensor<int, 3> ids{1, 1, 9};
   auto g = ct::grad(embed)(table, ids);

@@ -16,7 +16,7 @@ constexpr auto hvp = [](auto x, auto v) { return ct::jvp([](auto y) { return ct:
 constexpr auto via_vjp = [](auto x) { auto [y, g] = ct::vjp([](auto z) { return z * z; })(x, ct::ones<3>() + 0 * x); return ct::sum(g * y); };
 constexpr auto struct_grad = [](auto x) { auto [v, g] = ct::value_and_grad(f)(x); return v + ct::sum(g); };
 
-TEST_CASE("forward over reverse and reverse over forward") {
+TEST_CASE("forward over reverse equals reverse over forward") {
   ct::tensor<double, 3> x{1, 2, 3}, v{1, 0, 1};
   auto h = ct::compiled(hvp)(x, v);
   CHECK((h(0) == 6 && h(1) == 0 && h(2) == 18));

@@ -23,7 +23,7 @@ constexpr auto scal = [](auto x) { return std::array{ct::sum(x), ct::max(x)}; };
 constexpr auto lits = [](auto x) { return x * 1.0f + 1u - true + 2L * x / 3; };
 constexpr auto pw = [](auto x) { return ct::pow(x, 3) + ct::pow(2, x); };
 
-TEST_CASE("trees of results, no arguments, constants, masks, literals, empty and large shapes") {
+TEST_CASE("results may be trees, constants, masks, literals, and empty or large tensors") {
   ct::tensor<double, 2> x{1, 2};
   auto r = ct::compiled(nest)(x);
   CHECK((std::get<0>(r).second(1) == 4 && std::get<1>(r)[1](0) == 3 && std::get<2>(r).x == 3.0));
@@ -57,7 +57,7 @@ template <template <class, ct::extent...> class T> struct pt { BOOST_HANA_DEFINE
 constexpr auto loss = [](auto const& p, auto k) { return ct::sum(p.x * k) * p.y; };
 using P = ct::program<decltype(ct::value_and_grad<0, 1>(loss)), pt<ct::tensor>, double>;
 
-TEST_CASE("functions that are members, and programs of them") {
+TEST_CASE("member functions are compiled, and have programs") {
   CHECK(model<float>{}.force()(2) == 3);
   pt<ct::tensor> p{{1, 2}, 3.0}, dp; double k = 2, v = 0, dk = 0;
   P::workspace mem;
@@ -74,7 +74,7 @@ constexpr auto fw = [](auto&& x) { return ct::sum(x) * 2; };
 constexpr auto two = [](auto x, auto... rest) { return ct::sum(x) + (ct::sum(rest) + ... + 0.0); };
 ct::tensor<double, 2> make() { return {1, 2}; }
 
-TEST_CASE("packs of parameters and temporaries") {
+TEST_CASE("functions take packs of parameters and temporaries") {
   CHECK(ct::compiled(va)(make(), make(), 2.0) == 14);
   CHECK(ct::grad(fw)(make())(0) == 2);
   CHECK((ct::compiled(two)(make()) == 3 && ct::compiled(two)(make(), make()) == 6));

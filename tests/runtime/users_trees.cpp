@@ -49,7 +49,7 @@ constexpr auto arr = [](auto x) { return std::array{x, x * x}; };
 constexpr auto strct = [](auto const& p) { line<ct::expr> r; r.a = p.a * 2; r.b = p.b + p.a; return r; };
 constexpr auto pr = [](auto x) { return std::pair(x, 1.0); };
 
-TEST_CASE("several positions, and tuples, arrays, pairs and structs as results") {
+TEST_CASE("several positions are differentiated, and tuples, arrays, pairs and structs returned") {
   line<ct::tensor> p{2.0, 1.0}, q{3.0, 4.0};
   ct::tensor<double, 3> x{1, 2, 3};
   auto [v, g] = ct::value_and_grad<0, 2>(loss)(p, x, q);

@@ -8,7 +8,7 @@
 
 using namespace cotangent;
 
-TEST_CASE("a sound graph is found sound") {
+TEST_CASE("a valid graph passes verification") {
   graph const g = verify_cases::sound();
   CHECK(g.nodes.size() == verify_cases::node_total);
   CHECK(verify(g).text == nullptr);
@@ -17,7 +17,7 @@ TEST_CASE("a sound graph is found sound") {
   CHECK(verify(builder{}.get()).text == nullptr);
 }
 
-TEST_CASE("each damage is said in words") {
+TEST_CASE("each defect is reported in words") {
   for (verify_cases::damage const& d : verify_cases::damages) {
     graph g = verify_cases::sound();
     d.to(g);
@@ -27,7 +27,7 @@ TEST_CASE("each damage is said in words") {
   }
 }
 
-TEST_CASE("what is found says where") {
+TEST_CASE("a reported defect names its source location") {
   graph g = verify_cases::sound();
   verify_cases::attribute_of(g, verify_cases::sum_node) = 1;
   CHECK(verify(g).node == verify_cases::sum_node);
@@ -40,7 +40,7 @@ TEST_CASE("what is found says where") {
   CHECK(verify(g).region == 1);
 }
 
-TEST_CASE("elements are assigned once, by whatever views") {
+TEST_CASE("elements are assigned once, through whatever views") {
   using namespace view_graph;
   auto const text = [](auto make, verification* where = nullptr) {
     builder b;
@@ -93,7 +93,7 @@ TEST_CASE("elements are assigned once, by whatever views") {
         }).empty());
 }
 
-TEST_CASE("shapes stay the same through thousands of them") {
+TEST_CASE("shapes stay the same through thousands of nodes") {
   builder b;
   array<std::int32_t> first;
   for (int round = 0; round < 2; ++round)

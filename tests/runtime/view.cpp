@@ -68,7 +68,7 @@ template <> struct cotangent::extend::memory<grid> {
   }
 };
 
-TEST_CASE("only contiguous ranges, and types that say how their elements lie, are arguments") {
+TEST_CASE("only contiguous ranges, and types that tell how their elements lie, are arguments") {
   STATIC_REQUIRE(ct::argument_type<std::vector<double>>);
   STATIC_REQUIRE(ct::argument_type<std::span<float const, 3>>);
   STATIC_REQUIRE(ct::argument_type<std::array<std::array<double, 2>, 3>>);
@@ -80,7 +80,7 @@ TEST_CASE("only contiguous ranges, and types that say how their elements lie, ar
 }
 
 #if __has_include(<eigen3/Eigen/Core>)
-TEST_CASE("no type of Eigen is an argument; a view of its data() is") {
+TEST_CASE("no type of Eigen is an argument, but a view of its data() is") {
   using Eigen::Dynamic;
   using row_major = Eigen::Matrix<double, Dynamic, Dynamic, Eigen::RowMajor>;
   STATIC_REQUIRE(!ct::argument_type<Eigen::VectorXd>);
@@ -106,7 +106,7 @@ TEST_CASE("no type of Eigen is an argument; a view of its data() is") {
 }
 #endif
 
-TEST_CASE("a view writes where its memory lies") {
+TEST_CASE("a view writes to its memory") {
   std::vector<double> v(12);
   ct::view<double, "n", 3> x(v);
   CHECK(x.extent(0) == 4);
@@ -120,7 +120,7 @@ TEST_CASE("a view writes where its memory lies") {
   CHECK(v[0] == 7);
 }
 
-TEST_CASE("a view is made of whatever lies row by row") {
+TEST_CASE("a view is constructed from any row-major memory") {
   std::array<double, 6> flat{1, 2, 3, 4, 5, 6};
   std::array<std::array<double, 3>, 2> nested{{{1, 2, 3}, {4, 5, 6}}};
   double c[2][3] = {{1, 2, 3}, {4, 5, 6}};
@@ -143,7 +143,7 @@ TEST_CASE("a view is made of whatever lies row by row") {
   CHECK(ct::view<double>(value) + 1 == 4);
 }
 
-TEST_CASE("a view of the same extents is made silently") {
+TEST_CASE("a view of the same extents converts implicitly") {
   ct::tensor<double, "n"> x{1, 2, 3};
   ct::tensor<double, "n"> const y{1, 2};
   CHECK(sum(x) == 6);
@@ -159,7 +159,7 @@ TEST_CASE("a tensor can be made from a view, and is a copy") {
   CHECK(x.size() == 3);
 }
 
-TEST_CASE("a view of nothing has no elements") {
+TEST_CASE("a null view has no elements") {
   ct::view<double, 3> nothing;
   CHECK(nothing.data() == nullptr);
   CHECK(nothing.begin() == nothing.end());
@@ -191,7 +191,7 @@ TEST_CASE("an argument's extents without a name are called after its position") 
   CHECK(vector::data(v) == v.data());
 }
 
-TEST_CASE("a user's type says how it is seen") {
+TEST_CASE("a user's type defines how its memory is viewed") {
   grid g{{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3};
   using traits = ct::argument_traits<grid, 4>;
   STATIC_REQUIRE(std::same_as<traits::view_type, ct::view<float const, "?4", "?4b", 2>>);
@@ -201,7 +201,7 @@ TEST_CASE("a user's type says how it is seen") {
   CHECK(g.cells[2] == 0);
 }
 
-TEST_CASE("names are bound over several arguments, formulas compared when all are known") {
+TEST_CASE("names are bound over several arguments, and formulas are compared once all names are known") {
   ct::bindings known;
   std::int64_t const first[]{12, 3}, second[]{4}, third[]{5};
   CHECK(ct::bind_axes(known, ct::shape_of<"3*n", 3>, first).failed == ct::axis_fit::nothing);
@@ -213,7 +213,7 @@ TEST_CASE("names are bound over several arguments, formulas compared when all ar
 }
 
 #if COTANGENT_EXCEPTIONS
-TEST_CASE("memory that does not fit is refused, naming both sizes") {
+TEST_CASE("memory that does not fit is refused, with both sizes") {
   std::vector<double> v(12);
   CHECK_THROWS_WITH((ct::view<double, 3>(v)),
                     "cotangent: view: the size 12 of axis 0 must equal the extent 3; the extents are [3]");
@@ -229,7 +229,7 @@ TEST_CASE("memory that does not fit is refused, naming both sizes") {
       "cotangent: view: the size 4 of axis 1 must equal the extent k, which is 3; the extents are [k, k]");
 }
 #else
-TEST_CASE("memory that does not fit makes a view of nothing") {
+TEST_CASE("without exceptions memory that does not fit makes a null view") {
   std::vector<double> v(12);
   CHECK(ct::view<double, 3>(v).data() == nullptr);
   CHECK(ct::view<double, "n", 5>(v).data() == nullptr);

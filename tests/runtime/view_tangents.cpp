@@ -36,7 +36,7 @@ std::vector<std::vector<double>> outputs_of(graph_view const& g, array<reference
 
 } // namespace
 
-TEST_CASE("graphs with views have the values and the tangents of the same graphs without") {
+TEST_CASE("graphs with views have the values and the tangents of equal graphs without views") {
   int compared = 0, moving = 0;
   for (unsigned round = 0; round < 500; ++round) {
     CAPTURE(round);

@@ -112,7 +112,7 @@ struct bench {
 
 } // namespace
 
-TEST_CASE("scalar graphs: products, quotients, several outputs") { // C1, C4, C5
+TEST_CASE("gradients of products, quotients and several outputs of scalars are right") { // C1, C4, C5
   bench t;
   auto const f = [](term x) { return x * x + apply<op::log>(1.0 / x); };
   term const x0 = t.input({}, {.84}), x1 = t.input({}, {.24});
@@ -134,7 +134,7 @@ TEST_CASE("scalar graphs: products, quotients, several outputs") { // C1, C4, C5
   CHECK(c.b.get().nodes.size() - before <= 2); // of the logarithm and the quotient nothing
 }
 
-TEST_CASE("what an output does not depend on has the gradient zero, and no node else") { // C2
+TEST_CASE("an independent input has gradient zero, without another node") { // C2
   bench t;
   term const x = t.input({}, {3}), y = extend::constant(t.b, element::float64, 0, 1);
   int const before = t.b.get().nodes.size();
@@ -143,7 +143,7 @@ TEST_CASE("what an output does not depend on has the gradient zero, and no node 
   CHECK(t.b.get().nodes.size() - before <= 1);
 }
 
-TEST_CASE("differences and sums") { // C3
+TEST_CASE("gradients of differences and sums are right") { // C3
   bench t;
   term const x = t.input({}, {43.24}), y = t.input({}, {.38});
   term const v = (x - y) * (y + 1);
@@ -153,7 +153,7 @@ TEST_CASE("differences and sums") { // C3
   CHECK(t.number(d[1]) == Approx(41.48));
 }
 
-TEST_CASE("the gradient of a thing with respect to itself is its seed") { // C7
+TEST_CASE("the gradient of an output with respect to itself is its cotangent") { // C7
   bench t;
   term const x = t.input({}, {3}), y = x * x, z = y * y;
   auto const d = t.gradients({z.id}, {z.id, y.id, x.id}, 5);
@@ -168,7 +168,7 @@ TEST_CASE("the gradient of a thing with respect to itself is its seed") { // C7
   CHECK(v.value(e[1]) == std::vector<double>{4, 4});
 }
 
-TEST_CASE("gradients of gradients") { // C9
+TEST_CASE("gradients of gradients are right") { // C9
   bench t;
   term const x = t.input({}, {2}), y = x * x * x;
   auto const first = t.gradients({y.id}, {x.id});
@@ -178,7 +178,7 @@ TEST_CASE("gradients of gradients") { // C9
   CHECK(t.number(third[0]) == 6);
 }
 
-TEST_CASE("seventy operands") { // C10
+TEST_CASE("an operation of seventy operands is differentiated") { // C10
   bench t;
   std::vector<symbol> x;
   for (int k = 0; k < 70; ++k) x.push_back(t.input({1}, {double(k)}).id);
@@ -190,7 +190,7 @@ TEST_CASE("seventy operands") { // C10
   for (symbol s : d) CHECK(t.number(s) == 2);
 }
 
-TEST_CASE("parts and the whole meet in one gradient") { // A1
+TEST_CASE("contributions of parts and of the whole are summed in one gradient") { // A1
   bench t;
   term const x = t.input({2}, {.44, -1.18}), one = t.input({2}, {1, 1.5});
   term const y = x + one;
@@ -205,7 +205,7 @@ TEST_CASE("parts and the whole meet in one gradient") { // A1
   CHECK(t.zeroed() <= 3);
 }
 
-TEST_CASE("what nobody reads of an input has the gradient zero") { // A3
+TEST_CASE("unread elements of an input have gradient zero") { // A3
   bench t;
   term const x = t.input({2}, {.21, -13.22});
   symbol const y = tensor(t.b, {2}), y1 = range(t.b, y, {0}, {1});
@@ -219,7 +219,7 @@ TEST_CASE("what nobody reads of an input has the gradient zero") { // A3
   CHECK(t.size() <= 7);
 }
 
-TEST_CASE("tiles of a tensor have one gradient, zeroed only where they leave gaps") { // A4 to A7
+TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they leave gaps") { // A4 to A7
   struct tile {
     int row, channel;
   };
@@ -267,7 +267,7 @@ TEST_CASE("tiles of a tensor have one gradient, zeroed only where they leave gap
   CHECK(sums == 1);                                // and their sum
 }
 
-TEST_CASE("what is joined through views is taken apart from one sum") { // A8
+TEST_CASE("the gradient of a tensor joined through views is split from one sum") { // A8
   bench t;
   auto const ramp = [](unsigned n) {
     std::vector<double> v(n);
@@ -293,7 +293,7 @@ TEST_CASE("what is joined through views is taken apart from one sum") { // A8
   CHECK(t.zeroed() == 0);
 }
 
-TEST_CASE("gradients with respect to a view") { // A11, A16
+TEST_CASE("gradients are taken with respect to a view") { // A11, A16
   bench t;
   term const x = t.input({2}, {2, 4}), y = apply<op::log>(x);
   symbol const a = range(t.b, x.id, {0}, {1});
@@ -308,7 +308,7 @@ TEST_CASE("gradients with respect to a view") { // A11, A16
   CHECK(u.value(e[1]) == std::vector<double>{10, 10});
 }
 
-TEST_CASE("a tensor that grows in place") { // A15
+TEST_CASE("a tensor grows in place, with gradients") { // A15
   bench t;
   term const x0 = t.input({1}, {.472}), w1 = t.input({1}, {.234}), w2 = t.input({2}, {.374, .886}),
              w3 = t.input({3}, {.484, .912, .235});
@@ -331,7 +331,7 @@ TEST_CASE("a tensor that grows in place") { // A15
   CHECK(t.number(d[2], 0) == Approx(t.number(d[1])));
 }
 
-TEST_CASE("with respect to an input is with respect to what comes in") {
+TEST_CASE("the gradient with respect to a written input is that of its initial value") {
   bench t;
   term const x = t.input({3}, {1, 2, 3}), s = t.input({1}, {5});
   write(t.b, info_of<op::square>(), {s.id}, range(t.b, x.id, {1}, {1})); // nobody reads the 2
@@ -343,7 +343,7 @@ TEST_CASE("with respect to an input is with respect to what comes in") {
   CHECK(t.value(d[2]) == std::vector<double>{2, 0});
 }
 
-TEST_CASE("inputs may be named when gradients are asked for") {
+TEST_CASE("inputs may be listed when gradients are requested") {
   builder b;
   symbol const x = tensor(b, {3}), s = tensor(b, {1});
   write(b, info_of<op::square>(), {s}, range(b, x, {1}, {1}));
@@ -364,7 +364,7 @@ TEST_CASE("inputs may be named when gradients are asked for") {
   }
 }
 
-TEST_CASE("loops with views in their bodies") {
+TEST_CASE("loops with views in their bodies have gradients") {
   builder b;
   symbol const x = tensor(b, {3}), w = tensor(b, {2}), in[2]{x, w};
   b.set_inputs(in, 2);
@@ -408,7 +408,7 @@ TEST_CASE("loops with views in their bodies") {
     }
 }
 
-TEST_CASE("elements that a view holds several times add up") {
+TEST_CASE("elements that a view repeats are summed") {
   bench t;
   term const x = t.input({4}, {1, 2, 3, 4});
   term const sliding{&t.b, strided(t.b, x.id, 0, {1, 1}, {3, 2})},
@@ -482,7 +482,7 @@ TEST_CASE("windows that slide over a tensor give each element all of its terms, 
   }
 }
 
-TEST_CASE("a graph whose nodes stand in any order is differentiated") {
+TEST_CASE("a graph with nodes in any order is differentiated") {
   bench t;
   term const x = t.input({2}, {.5, .25});
   symbol const y = tensor(t.b, {2});
@@ -505,7 +505,7 @@ TEST_CASE("a graph whose nodes stand in any order is differentiated") {
   CHECK(std::string(c.b.failed().why->text) == refusals::order_cycle::text);
 }
 
-TEST_CASE("graphs with views have the gradients of the same graphs without") {
+TEST_CASE("graphs with views have the gradients of equal graphs without views") {
   int compared = 0;
   for (unsigned round = 0; round < 600; ++round) {
     reference::dice d(round + 1);
@@ -565,7 +565,7 @@ TEST_CASE("graphs with views have the gradients of the same graphs without") {
   CHECK(compared > 5000);
 }
 
-TEST_CASE("gradients of graphs with views are what differences say") {
+TEST_CASE("gradients of graphs with views agree with differences") {
   int compared = 0;
   for (unsigned round = 0; round < 150; ++round) {
     reference::dice d(round + 9000);
@@ -613,7 +613,7 @@ TEST_CASE("gradients of graphs with views are what differences say") {
   CHECK(compared > 150);
 }
 
-TEST_CASE("gradients through a hundred thousand views are made at once") {
+TEST_CASE("gradients through a hundred thousand views are computed at once") {
   constexpr int n = 100000;
   constexpr double at_once = 40; // seconds: with sanitizers a third of them, and where something is quadratic many more
   auto const seconds = [](auto make) {

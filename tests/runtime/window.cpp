@@ -56,7 +56,7 @@ TEST_CASE("views of views are composed") { // A12, A13
   CHECK(why_not(b).empty());
 }
 
-TEST_CASE("a view that leaves what it is a view of is refused") {
+TEST_CASE("a view that leaves its tensor is refused") {
   auto const refused = [](auto make) {
     builder b;
     symbol const x = tensor(b, {4}), m = tensor(b, {3, 4}), columns = range(b, m, {0, 1}, {3, 2});
@@ -90,7 +90,7 @@ TEST_CASE("a view that leaves what it is a view of is refused") {
         }) == refusals::view_named_extent::text);
 }
 
-TEST_CASE("when two views overlap is found exactly") {
+TEST_CASE("overlaps of two views are found exactly") {
   reference::dice d(11);
   int exact = 0, unknown = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -126,7 +126,7 @@ TEST_CASE("when two views overlap is found exactly") {
   CHECK(100 * unknown < exact);
 }
 
-TEST_CASE("what two progressions share is a progression") {
+TEST_CASE("the intersection of two progressions is a progression") {
   for (std::int64_t s = 1; s < 7; ++s)
     for (std::int64_t t = 1; t < 7; ++t)
       for (std::int64_t from = -3; from < 9; ++from)

@@ -24,7 +24,7 @@ template <auto const& Table> void check_sizes() {
 } // namespace
 
 TEST_CASE("sums and means over any axes") { check_sizes<functions::sums>(); }
-TEST_CASE("largest and smallest over any axes") { check_sizes<functions::extremes>(); }
-TEST_CASE("logarithms of sums of exponentials over any axes, softmax and argmax") {
+TEST_CASE("maxima and minima over any axes") { check_sizes<functions::extremes>(); }
+TEST_CASE("logsumexp over any axes, softmax and argmax") {
   check_sizes<functions::logarithms>();
 }

@@ -34,15 +34,15 @@ template <auto const& Table> void check_shapes() {
 }
 } // namespace
 
-TEST_CASE("functions of one operand") {
+TEST_CASE("functions of one operand agree with their witnesses") {
   check_shapes<functions::one_operand>();
   check_program<three<float, functions::one_operand>>(0);
 }
-TEST_CASE("functions of two operands") {
+TEST_CASE("functions of two operands agree with their witnesses") {
   check_shapes<functions::two_operands>();
   check_program<one_number<double, functions::two_operands>>(0);
 }
-TEST_CASE("functions of two operands that broadcast") {
+TEST_CASE("functions of two operands that broadcast agree with their witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})
     for (std::int64_t const m : {0, 1, 7, 64}) {
       check_functions(broadcast<double, functions::two_operands>::view(), n, m);
@@ -50,6 +50,6 @@ TEST_CASE("functions of two operands that broadcast") {
     }
   for (std::int64_t const n : {0, 1, 65}) check_functions(outwards<double, functions::two_operands>::view(), n);
 }
-TEST_CASE("transformations inside a function") {
+TEST_CASE("transformations inside a function agree with their witnesses") {
   check_shapes<functions::transformations>();
 }

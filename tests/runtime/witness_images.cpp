@@ -16,7 +16,7 @@ inline constexpr std::tuple compiled_images{std::get<1>(images), std::get<4>(ima
                                             std::get<8>(images)};
 } // namespace
 
-TEST_CASE("convolution and pooling") {
+TEST_CASE("convolution and pooling agree with their witnesses") {
   for (std::int64_t const n : {0, 1, 2})
     for (std::int64_t const m : {0, 1, 5}) {
       INFO(n << " images of " << m << " channels");

@@ -2,6 +2,6 @@
 #include "catch.hpp"
 #include "laws.hpp"
 
-TEST_CASE("laws of derivatives on random graphs") {
+TEST_CASE("random graphs obey the laws of derivatives") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) laws::check(seed, 12 + static_cast<int>(seed % 40));
 }

@@ -19,7 +19,7 @@ template <class T, class I> using chosen =
           drawn<ct::expr<T, "n", "m">>, drawn<ct::expr<I, "n">, domain::position>>;
 } // namespace
 
-TEST_CASE("movement") {
+TEST_CASE("movement operations agree with their witnesses") {
   for (std::int64_t const n : {1, 7, 65}) // a position is taken from the first axis
     for (std::int64_t const m : {0, 1, 7, 64}) {
       check_functions(moved<double>::view(), n, m);
@@ -27,7 +27,7 @@ TEST_CASE("movement") {
       check_program<moved<double>>(n, m);
     }
 }
-TEST_CASE("random numbers") {
+TEST_CASE("random numbers agree with their witnesses") {
   for (std::int64_t const n : {1, 3}) // a position is taken from the first axis
     for (std::int64_t const m : {0, 1, 7, 64}) {
       check_functions(random_ones<double>::view(), n, m);
@@ -36,7 +36,7 @@ TEST_CASE("random numbers") {
       check_program<random_ones<float>>(n, m);
     }
 }
-TEST_CASE("products of matrices") {
+TEST_CASE("products of matrices agree with their witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})
     for (std::int64_t const m : {1, 7, 64}) { // a position is taken from the last axis
       check_functions(multiplied<double>::view(), n, m);
@@ -44,7 +44,7 @@ TEST_CASE("products of matrices") {
       check_program<multiplied<float>>(n, m);
     }
 }
-TEST_CASE("choices by integers") {
+TEST_CASE("indexing by integers agrees with its witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})
     for (std::int64_t const m : {0, 1, 7, 64}) {
       check_functions(chosen<double, std::int32_t>::view(), n, m);
