@@ -174,12 +174,12 @@ public:
   }
   constexpr void block(std::uint64_t seed, int depth, nest_state& v) {
     dice d(seed), m(seed + marks);
-    kept_block const around(b_);
+    builder_scope const around(b_);
     int const statements = 3 + d.below(3);
     for (int k = 0; k < statements; ++k) {
       int const what = d.below(depth > 0 ? 4 : 2), to = d.below(nest_slots), a = d.below(nest_slots),
                 c = d.below(nest_slots), code = d.below(codes_);
-      if (marks != 0) mark(m.below(5), around());
+      if (marks != 0) mark(m.below(5), around.flags.block);
       if (what == 2) loop(loop_plan(d), depth - 1, v);
       else if (what == 3) choose(case_plan(d), depth - 1, v);
       else v.slot[to] = combined(code, v.slot[a], v.slot[c]);
@@ -189,7 +189,7 @@ public:
 private:
   /// From here on: a block, one inside of the last one, none; or as before.
   constexpr void mark(int how, std::int32_t around) {
-    if (how == 0 || how == 2) b_.block = around;
+    if (how == 0 || how == 2) b_.flags.block = around;
     if (how < 2) (void)b_.open_block();
   }
   constexpr void loop(loop_plan const& p, int depth, nest_state& v) {

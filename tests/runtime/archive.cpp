@@ -132,8 +132,7 @@ TEST_CASE("source locations, flags of nodes and elements of all types are loaded
   for (int k = 0; k < g.get().nodes.size(); ++k) {
     ct::node const &a = g.get().nodes[k], &b = c.graph.get().nodes[k];
     CHECK(a.op == b.op);
-    CHECK(a.merges == b.merges);
-    CHECK(a.exact == b.exact);
+    CHECK(a.flags == b.flags);
     CHECK(a.where.line() == b.where.line());
     CHECK(a.where.column() == b.where.column());
     CHECK(std::string_view(a.where.file_name()) == b.where.file_name());

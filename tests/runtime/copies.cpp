@@ -32,7 +32,7 @@ struct raw {
     symbol const y = b.symbol_of(ct::element::float64, b.tensor(*x.begin()).shape);
     std::int32_t const at =
         b.assign(ct::info_of<Op>(), x.begin(), static_cast<int>(x.size()), &y, 1, nullptr, 0);
-    b.edit().nodes[at].merges = true;
+    b.edit().nodes[at].flags.merges = true;
     return y;
   }
   symbol add(symbol x, symbol y) { return op<ct::op::add>({x, y}); }
@@ -194,7 +194,7 @@ TEST_CASE("sums of products become fused multiply-adds, also with views", "[simp
   auto const assign = [&]<class Op>(std::type_identity<Op>, symbol a, symbol b, symbol to) {
     symbol const both[]{a, b};
     (void)g.b.assign(ct::info_of<Op>(), both, 2, &to, 1, nullptr, 0);
-    g.b.edit().nodes[g.b.get().nodes.size() - 1].merges = true;
+    g.b.edit().nodes[g.b.get().nodes.size() - 1].flags.merges = true;
   };
   symbol const v = half(x, 0), w = half(x, 2), low = half(t, 0), high = half(t, 2);
   symbol const p = g.multiply(v, w), q = g.multiply(w, w), r = g.multiply(low, w), kept = g.multiply(v, v);

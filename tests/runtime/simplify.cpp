@@ -334,7 +334,7 @@ TEST_CASE("nodes marked not to merge stay unchanged") {
   b.set_outputs(out, 2);
   graph const less = simplify(b.get());
   CHECK(operations_of(less) == "square square ");
-  CHECK_FALSE(less.nodes[0].merges);
+  CHECK_FALSE(less.nodes[0].flags.merges);
 }
 
 TEST_CASE("views are copied in the order in which they are written and read") {

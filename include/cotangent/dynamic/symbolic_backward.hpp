@@ -117,8 +117,8 @@ public:
 /// Two results are two values, each with memory of its own: a gradient that is another one, or that was there before (a
 /// seed, an input, a part of one), becomes a copy.
 inline void give_own_symbols(builder& b, std::vector<symbol>& dx, symbol first_new) {
-  kept_block const before(b);
-  b.of_gradient = true;
+  builder_scope const before(b);
+  b.flags.of_gradient = true;
   std::vector<bool> taken(static_cast<std::size_t>(b.get().tensors.size()));
   for (symbol& t : dx) {
     tensor_symbol const like = b.tensor(t);

@@ -99,8 +99,8 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
       if (!exec_at(s, e).foreign || keep || exec_at(s, e).flags.exact)
         for (std::int32_t const i : exec_at(s, e).nodes) {
           node& n = s.b.edit().nodes[i];
-          n.merges = exec_at(s, e).kind == exec_kind::operation && !keep;
-          n.exact = n.exact || exec_at(s, e).flags.exact;
+          n.flags.merges = exec_at(s, e).kind == exec_kind::operation && !keep;
+          n.flags.exact = n.flags.exact || exec_at(s, e).flags.exact;
         }
       continue;
     }

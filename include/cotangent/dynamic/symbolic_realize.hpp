@@ -35,7 +35,7 @@ inline void unrealize(graph_state& s, std::int32_t e) {
         y.producer = none;
     n.op = info_of<op::nothing>();
     n.operand_count = n.result_count = n.attribute_count = 0;
-    n.merges = false;
+    n.flags.merges = false;
     s.symbolic.node_exec[static_cast<std::size_t>(i)] = none;
   }
   exec_at(s, e).nodes.clear();

@@ -48,12 +48,9 @@ class builder {
   failure failed_;
 
 public:
-  std::int32_t region = 0;          // where nodes go
-  bool exact = false;               // whether nodes are to be kept as they are pushed
-  bool repeated = false;            // whether nodes may be run again in a copy
-  std::int32_t block = 0;           // of the nodes that are pushed, see `node::block`
-  bool of_gradient = false;         // whether a gradient makes them
-  std::source_location place{};     // what in the user's source makes them
+  std::int32_t region = 0;      // the sub-graph of the nodes that are pushed
+  node_flags flags;             // their flags
+  std::source_location place{}; // the line of the user's source behind them
 
   constexpr builder() { (void)shape(dimensions{}); }
   /// Takes up a finished graph in order to append to it.
@@ -165,8 +162,8 @@ public:
 
   /// A new block inside the one that nodes belong to now; from here on they belong to it. Returns the one before.
   constexpr std::int32_t open_block() {
-    std::int32_t const outer = block;
-    block = g_.blocks.push(outer) + 1;
+    std::int32_t const outer = flags.block;
+    flags.block = g_.blocks.push(outer) + 1;
     return outer;
   }
 
@@ -180,14 +177,14 @@ public:
 
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count,
                         std::int64_t const* attributes = nullptr, int attribute_count = 0,
-                        std::source_location where = {}, bool merges = true) {
+                        std::source_location where = {}) {
     inference rule{*this, operands, operand_count, attributes, attribute_count};
     op->infer(rule);
     if (failed_.why != nullptr) {
       if (failed_.where.line() == 0) failed_.where = where;
       return refused();
     }
-    return push(op, operands, operand_count, attributes, attribute_count, rule.type, rule.shape, where, merges);
+    return push(op, operands, operand_count, attributes, attribute_count, rule.type, rule.shape, where);
   }
   constexpr symbol push(operation const* op, std::initializer_list<symbol> operands,
                         std::initializer_list<std::int64_t> attributes = {}, std::source_location where = {}) {
@@ -196,8 +193,7 @@ public:
   }
   /// The same where the type of the result is known already.
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
-                        int attribute_count, element type, std::int32_t shape_id, std::source_location where,
-                        bool merges = true) {
+                        int attribute_count, element type, std::int32_t shape_id, std::source_location where) {
     symbol turned[2];
     if (op->commutative && operands[0] > operands[1]) {
       turned[0] = operands[1];
@@ -211,7 +207,7 @@ public:
       symbol const* const ids = g_.ids.data() + n.first;
       tensor_symbol const& t = g_.tensors[ids[n.operand_count]];
       if (n.op != op || n.operand_count != operand_count || n.attribute_count != attribute_count ||
-          n.region != region || n.exact != exact || t.type != type || t.shape != shape_id)
+          n.region != region || n.flags.exact != flags.exact || t.type != type || t.shape != shape_id)
         return false;
       for (int k = 0; k < operand_count; ++k)
         if (ids[k] != operands[k]) return false;
@@ -219,13 +215,12 @@ public:
         if (g_.numbers[n.attribute + k] != attributes[k]) return false;
       return true;
     };
-    if (!merges) nodes_.add(h, false);
+    if (!flags.merges) nodes_.add(h, false);
     else if (std::int32_t const found = nodes_.find_or_add(h, same); found != none)
       return g_.ids[g_.nodes[found].first + operand_count];
     std::int32_t const first = g_.ids.append(operands, operand_count),
                        attribute = attribute_count > 0 ? g_.numbers.append(attributes, attribute_count) : 0,
-                       at = g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, merges,
-                                           where, exact, repeated, block, of_gradient});
+                       at = g_.nodes.push({op, first, operand_count, 1, attribute, attribute_count, region, flags, where});
     symbol const y = g_.tensors.push({type, 0, shape_id, at, none, none, region, none});
     g_.ids.push(y);
     return y;
@@ -237,7 +232,8 @@ public:
                                 std::source_location where = {}) {
     nodes_.add(0, false);
     std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, false, where, exact, repeated, block, of_gradient});
+                                           attribute_count, region, flags, where});
+    g_.nodes[at].flags.merges = false;
     (void)g_.numbers.append(attributes, attribute_count);
     for (int k = 0; k < result_count; ++k) g_.tensors[results[k]].producer = at;
     (void)g_.ids.append(operands, operand_count);
@@ -298,7 +294,7 @@ private:
   /// Lets equal nodes merge with the next one that is not listed yet, `k`.
   constexpr void list(std::int32_t k) {
     node const& n = g_.nodes[k];
-    if (!n.merges || n.result_count != 1) return nodes_.add(0, false);
+    if (!n.flags.merges || n.result_count != 1) return nodes_.add(0, false);
     tensor_symbol const& t = g_.tensors[g_.ids[n.first + n.operand_count]];
     nodes_.add(hash_of(n.op, g_.ids.data() + n.first, n.operand_count, g_.numbers.data() + n.attribute,
                        n.attribute_count, t.type, t.shape, n.region));
@@ -324,20 +320,22 @@ private:
   }
 };
 
-/// Whatever happens, nodes belong to the block of before in the end, and to a gradient where they did before.
-class kept_block {
+/// Restores region, flags and place of a builder when a scope ends.
+class builder_scope {
   builder& b_;
-  std::int32_t const block_;
-  bool const of_gradient_;
+  std::int32_t const region_;
 
 public:
-  constexpr explicit kept_block(builder& b) : b_(b), block_(b.block), of_gradient_(b.of_gradient) {}
-  constexpr kept_block(kept_block const&) = delete;
-  constexpr ~kept_block() {
-    b_.block = block_;
-    b_.of_gradient = of_gradient_;
+  node_flags const flags;
+  std::source_location const place;
+
+  constexpr explicit builder_scope(builder& b) : b_(b), region_(b.region), flags(b.flags), place(b.place) {}
+  constexpr builder_scope(builder_scope const&) = delete;
+  constexpr ~builder_scope() {
+    b_.region = region_;
+    b_.flags = flags;
+    b_.place = place;
   }
-  constexpr std::int32_t operator()() const noexcept { return block_; }
 };
 
 constexpr tensor_symbol const& inference::tensor(int k) const noexcept { return b.tensor(operand[k]); }

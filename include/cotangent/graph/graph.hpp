@@ -56,6 +56,17 @@ namespace detail {
 inline constexpr std::source_location no_place{};
 } // namespace detail
 
+/// The properties of a node beside its operation. Whoever copies a node copies them as a whole.
+struct node_flags {
+  bool merges = true;       // false: never merged with an equal node (effects, recomputed copies, user-marked)
+  bool exact = false;       // no rewrite changes it, merges it with a node that may be changed, or looks into it
+  bool repeated = false;    // it may run again in a copy, so no rewrite may depend on the readers of its result
+  bool of_gradient = false; // differentiation has emitted it
+  std::int32_t block = 0;   // the recomputed function it belongs to, see `ct::checkpoint`; -k: the gradient of block k
+
+  friend constexpr bool operator==(node_flags const&, node_flags const&) = default;
+};
+
 /// One application of an operation. Its operands stand in `graph::ids`, results directly after them; an absent operand
 /// is `none`.
 struct node {
@@ -66,12 +77,8 @@ struct node {
   std::int32_t attribute = 0; // into graph::numbers
   std::int32_t attribute_count = 0;
   std::int32_t region = 0; // the sub-graph it lives in
-  bool merges = true;      // false: never merged with an equal node (effects, recomputed copies, user-marked)
+  node_flags flags;
   std::source_location where = detail::no_place;
-  bool exact = false; // true: no rewrite changes it, merges it with one that may be changed, or looks into it
-  bool repeated = false; // true: it may be run again in a copy, so no rewrite may depend on who reads its result
-  std::int32_t block = 0; // of the function that is computed again for its gradient; -k: of the gradient of block k
-  bool of_gradient = false; // true: a gradient has made it
 };
 
 /// A sub-graph: the body of a loop, a branch; region 0 is the graph itself. Sub-graphs share the pools of their graph,

@@ -58,7 +58,7 @@ struct open_builder {
 };
 /// Calls a function that adds blocks and nodes; if it throws, the graph is restored.
 template <class Leaf, class F> auto all_or_nothing(open_builder const& found, F const& f) {
-  kept_block const outer(*found.b);
+  builder_scope const outer(*found.b);
   typename Leaf::undo back(found.graph);
   auto y = f();
   back.keep();
@@ -72,7 +72,7 @@ template <class F> struct checkpoint_function : like_function<checkpoint_functio
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) return this->f(x...);
-    kept_block const outer(*found.b);
+    builder_scope const outer(*found.b);
     (void)found.b->open_block();
     return this->f(x...);
   }

@@ -60,7 +60,7 @@ public:
     if (b_ == nullptr) return;
     while (!open_.empty() && open_.back().end == layer) {
       level const closed = open_.pop();
-      b_->block = closed.outer;
+      b_->flags.block = closed.outer;
       chain_end_ = closed.chain_end;
       slots_ = closed.slots;
     }
@@ -89,7 +89,7 @@ template <class F> struct sequence_function {
       found_builder found;
       visit_leaves(x, found);
       if (found.b == nullptr) return layer_by_layer(nullptr, x, layers);
-      kept_block const outer(*found.b);
+      builder_scope const outer(*found.b);
       return layer_by_layer(found.b, x, layers);
     }
   }

@@ -157,10 +157,9 @@ template <class F> struct exact_function : like_function<exact_function<F>, F> {
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) return this->f(x...);
-    bool const outer = std::exchange(found.b->exact, true);
-    Result const y = this->f(x...);
-    found.b->exact = outer;
-    return y;
+    builder_scope const outer(*found.b);
+    found.b->flags.exact = true;
+    return this->f(x...);
   }
 };
 

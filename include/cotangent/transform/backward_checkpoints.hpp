@@ -12,7 +12,7 @@
 
 // The adjoint of a loop of which not every iteration is recorded: a part of the loop runs again from values that were
 // kept, records itself and is reversed, then the part before it. All of it is loops of copies of the body, so that it can
-// be differentiated again. Every copy gives the same bits, see `node::repeated`.
+// be differentiated again. Every copy gives the same bits, see `node_flags::repeated`.
 
 namespace cotangent::detail {
 

@@ -65,7 +65,7 @@ private:
     std::int32_t const* const nodes = s_.index.nodes(r);
     for (int p = 0; p < s_.index.count(r); ++p) {
       node& n = b_.edit().nodes[nodes[p]];
-      n.repeated = true;
+      n.flags.repeated = true;
       if (n.op == info_of<op::loop>()) {
         loop_layout const at = loop_layout::of(b_, n);
         repeats(at.body);

@@ -162,11 +162,9 @@ public:
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
-    std::source_location const outer = b_.place;
-    bool const outer_exact = b_.exact;
-    kept_block const outer_block(b_);
-    outer_block_ = outer_block();
-    b_.of_gradient = true;
+    builder_scope const outer(b_);
+    outer_block_ = outer.flags.block;
+    b_.flags.of_gradient = true;
     array<symbol> given(widest_);
     array<bool> wanted(widest_);
     for (int p = count_; p-- > 0;) {
@@ -188,13 +186,13 @@ public:
       }
       if (!needed) continue;
       b_.place = n.where;
-      b_.exact = n.exact;
-      b_.block = block_of_adjoint(n);
+      b_.flags.exact = n.flags.exact;
+      b_.flags.block = block_of_adjoint(n);
       if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
       symbol const total = dy.sum(y);
       note(r, none);
       std::int32_t const from = n.first;
-      if (n.op == info_of<op::log>() && !n.exact &&
+      if (n.op == info_of<op::log>() && !n.flags.exact &&
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
         continue;
       if (s_.in != nullptr) import(n);
@@ -204,8 +202,6 @@ public:
       for (int k = 0; k < n.operand_count; ++k)
         if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
     }
-    b_.place = outer;
-    b_.exact = outer_exact;
     for (int k = 0; k < r.wrt_count; ++k) result[k] = dy.gradient(r.wrt[k]);
     return b_.failed().why == nullptr;
   }
@@ -218,7 +214,7 @@ private:
   }
   /// A gradient inside of a block is a part of it.
   constexpr std::int32_t block_of_adjoint(node const& n) const noexcept {
-    return outer_block_ > 0 ? outer_block_ : n.block > 0 ? -n.block : n.block;
+    return outer_block_ > 0 ? outer_block_ : n.flags.block > 0 ? -n.flags.block : n.flags.block;
   }
   /// Where `x` is a probability whose logarithm is taken, the cotangent goes to what it was made from.
   constexpr bool past_probability(symbol x, symbol total, gradient_request const& r, cotangents& dy) {
@@ -313,8 +309,8 @@ private:
     }
     if (!any || !needed) return true;
     b_.place = n.where;
-    b_.exact = n.exact;
-    b_.block = block_of_adjoint(n);
+    b_.flags.exact = n.flags.exact;
+    b_.flags.block = block_of_adjoint(n);
     bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
     if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
       return refuse(i, n);

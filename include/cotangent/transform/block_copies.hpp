@@ -47,6 +47,7 @@ public:
       : g_(g), tree_(tree), b_(g), regions_(b_), block_(g.node_count), home_(g.tensor_count),
         first_(g.tensor_count, none), late_(g.tensor_count, none), last_(tree.size(), none),
         used_(tree.size(), false) {
+    b_.flags.merges = false;
     find_blocks();
     find_homes();
     region_nodes const nodes(g_);
@@ -73,9 +74,9 @@ private:
   constexpr void find_blocks() {
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
-      if (n.block == 0) continue;
-      bool const forward = n.block > 0;
-      std::int32_t const left = tree_.left_of(forward ? n.block : -n.block);
+      if (n.flags.block == 0) continue;
+      bool const forward = n.flags.block > 0;
+      std::int32_t const left = tree_.left_of(forward ? n.flags.block : -n.flags.block);
       block_[i] = !forward ? -left : can_run_again(n) ? left : 0;
       for (std::int32_t a = forward ? left : 0; a != 0; a = tree_.around(a)) last_[a] = i;
     }
@@ -105,7 +106,7 @@ private:
     arrived_.assign(tree_.size(), none);
     last_node_.assign(tree_.size(), none);
     for (int p = 0; p < nodes.count(r); ++p) {
-      std::int32_t const i = nodes.at(r, p), block = g_.nodes[i].block;
+      std::int32_t const i = nodes.at(r, p), block = g_.nodes[i].flags.block;
       for (std::int32_t a = block > 0 ? tree_.left_of(block) : 0; a != 0; a = tree_.around(a))
         last_node_[a] = i;
     }
@@ -224,8 +225,10 @@ private:
       if (!source && !inside && outside < 0 && g_.tensors[t].depth == 0) outside = k;
     }
     if (!late && outside >= 0) x[outside] = waiting_for(g_.operand(n, outside), x[outside], block);
-    bool const exact = b_.exact;
-    b_.exact = n.exact;
+    builder_scope const outer(b_);
+    b_.flags = n.flags;
+    b_.flags.merges = false;
+    b_.flags.block = 0;
     if (n.op->kind == operation_kind::control) {
       array<symbol> const made = regions_.control(n, x);
       for (int k = 0; k < n.result_count; ++k) note(g_.result(n, k), block, made[k]);
@@ -234,9 +237,8 @@ private:
       symbol const y = g_.result(n);
       note(y, block,
            b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
-                   g_.tensors[y].type, g_.tensors[y].shape, n.where, false));
+                   g_.tensors[y].type, g_.tensors[y].shape, n.where));
     }
-    b_.exact = exact;
     stands_here();
   }
   /// The value at hand for t, but not before the cotangents of the block are there.
@@ -247,7 +249,7 @@ private:
       if (all_[k].block == block && all_[k].since == since) return all_[k].made;
     symbol const both[2]{x, since};
     symbol const y = b_.push(info_of<op::after>(), both, 2, nullptr, 0, b_.tensor(x).type, b_.tensor(x).shape,
-                             g_.nodes[now_].where, false);
+                             g_.nodes[now_].where);
     stands_here();
     late_[t] = all_.push({block, y, since, late_[t]});
     return y;

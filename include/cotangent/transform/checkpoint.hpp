@@ -212,7 +212,7 @@ struct estimated_bytes {
 
 } // namespace detail
 
-/// The same graph, in which the gradients of blocks (`node::block`, made by `ct::checkpoint`) read values of these that are
+/// The same graph, in which the gradients of blocks (`node_flags::block`, made by `ct::checkpoint`) read values of these that are
 /// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
 /// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
 /// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from

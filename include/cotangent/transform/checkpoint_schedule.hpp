@@ -182,8 +182,8 @@ constexpr term spacing(term trips, std::int64_t state, std::int64_t record) {
 /// run at most r times, at most C(s + r, s) units can be reversed.
 constexpr term units_ahead(term units, int places) {
   builder& b = *units.b;
-  bool const exact = b.exact;
-  b.exact = true; // numbers of units are whole
+  builder_scope const outer(b);
+  b.flags.exact = true; // numbers of units are whole
   term const u = extend::convert(units, element::float64);
   auto const number = [&](double v) {
     return extend::constant(b, element::float64, b.shape(dimensions{}), v).id;
@@ -202,9 +202,7 @@ constexpr term units_ahead(term units, int places) {
   search.close_body(next, 5);
   (void)search.finish(b.place);
   term const ahead = greater(term{&b, search.last(1)}, u - term{&b, search.last(4)});
-  term const whole = extend::convert(ahead, element::int64);
-  b.exact = exact;
-  return whole;
+  return extend::convert(ahead, element::int64);
 }
 
 } // namespace cotangent::detail

@@ -73,14 +73,10 @@ public:
     for (int p = count_; p-- > 0;)
       if (std::int32_t const i = node_at(p); i >= begin) find_needed(b_.get().nodes[i]);
 
-    std::source_location const outer = b_.place;
-    bool const outer_exact = b_.exact;
-    kept_block const outer_block(b_);
-    outer_block_ = outer_block();
+    builder_scope const outer(b_);
+    outer_block_ = outer.flags.block;
     for (int p = 0; p < count_; ++p)
       if (std::int32_t const i = node_at(p); i >= begin && !visit(i)) return false;
-    b_.place = outer;
-    b_.exact = outer_exact;
     for (int k = 0; k < r.output_count; ++k) result[k] = tangent_of(r.outputs[k]);
     return true;
   }
@@ -160,8 +156,8 @@ private:
     for (int k = 0; k < n.result_count && !any; ++k) any = wanted(id(n.first + n.operand_count + k));
     if (!any) return true;
     b_.place = n.where;
-    b_.exact = n.exact;
-    b_.block = n.block != 0 ? n.block : outer_block_;
+    b_.flags.exact = n.flags.exact;
+    b_.flags.block = n.flags.block != 0 ? n.flags.block : outer_block_;
     array<symbol> tangent(n.operand_count, none);
     any = false;
     for (int k = 0; k < n.operand_count; ++k) {

@@ -40,7 +40,7 @@ private:
     node const& n = g_.nodes[i];
     if (n.op == info_of<op::loop>()) return visit_loop(i);
     if (n.op == info_of<op::case_of>()) return visit_case(i);
-    bool plain = n.merges && n.result_count == 1 && n.op->kind != operation_kind::control &&
+    bool plain = n.flags.merges && n.result_count == 1 && n.op->kind != operation_kind::control &&
                  n.op != info_of<op::label>() && g_.tensors[g_.result(n)].base == none &&
                  !has_number(g_.result(n));
     for (int k = 0; k < n.operand_count && plain; ++k) plain = g_.operand(n, k) != none;
@@ -54,14 +54,9 @@ private:
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push(get_old(g_.operand(n, k), depth()));
     for (int k = 0; k < n.result_count; ++k) y.push(get_old(g_.result(n, k), depth()));
-    b_.exact = n.exact;
     std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), g_.numbers + n.attribute,
                                       n.attribute_count, n.where);
-    b_.edit().nodes[at].merges = n.merges;
-    b_.edit().nodes[at].repeated = n.repeated;
-    b_.edit().nodes[at].block = n.block;
-    b_.edit().nodes[at].of_gradient = n.of_gradient;
-    b_.exact = false;
+    b_.edit().nodes[at].flags = n.flags;
   }
 
   // ---- loops and branches
@@ -131,7 +126,7 @@ private:
   constexpr bool repeatable(std::int32_t i) const {
     node const& n = g_.nodes[i];
     bool const control = n.op->kind == operation_kind::control;
-    if (!control && !n.merges) return false;
+    if (!control && !n.flags.merges) return false;
     bool all = true;
     for (int k = 0; k < n.result_count; ++k) all = all && g_.tensors[g_.result(n, k)].base == none;
     each_region(n, [&](std::int32_t r) {
@@ -148,7 +143,7 @@ private:
     return s.type == t.type && s.shape == t.shape && s.depth == t.depth && s.base == none && t.base == none;
   }
   constexpr bool same_regions(node const& n, node const& m, array<symbol>& as) const {
-    if (n.op != m.op || n.attribute_count != m.attribute_count || n.exact != m.exact) return false;
+    if (n.op != m.op || n.attribute_count != m.attribute_count || n.flags.exact != m.flags.exact) return false;
     array<std::int32_t> of_n, of_m;
     each_region(n, [&](std::int32_t r) { of_n.push(r); });
     each_region(m, [&](std::int32_t r) { of_m.push(r); });
@@ -240,8 +235,7 @@ private:
     close();
     std::int32_t const owner = loop.finish(n.where);
     if (owner == none) return;
-    b_.edit().nodes[owner].block = n.block;
-    b_.edit().nodes[owner].of_gradient = n.of_gradient;
+    b_.edit().nodes[owner].flags = n.flags;
     for (int k = 0; k < at.carried; ++k) name_result(n, k, owner, loop.last(k));
     for (int k = 0; k < at.stacked; ++k) name_result(n, at.stack(k), owner, loop.stack(k));
     name_result(n, at.trips(), owner, loop.trips());
@@ -280,8 +274,7 @@ private:
     }
     std::int32_t const owner = choice.finish(bypass.data(), n.where);
     if (owner == none) return;
-    b_.edit().nodes[owner].block = n.block;
-    b_.edit().nodes[owner].of_gradient = n.of_gradient;
+    b_.edit().nodes[owner].flags = n.flags;
     for (int k = 0; k < at.results; ++k) name_result(n, k, owner, choice.result(k));
   }
   /// The branch that is known comes here.

@@ -113,7 +113,7 @@ protected:
     if (std::int32_t const at = known_.find(h, [&](std::int32_t v) { return same(v, n, first); });
         at != none) {
       operands_.resize(first);
-      if (n.repeated) repeat(at);
+      if (n.flags.repeated) repeat(at);
       return at;
     }
     known_.add(h);
@@ -160,7 +160,7 @@ private:
     if (values_[v].repeated) return;
     values_[v].repeated = true;
     for (std::int32_t p = values_[v].where; p != none; p = places_[p].next)
-      if (std::int32_t const i = b_.tensor(places_[p].at).producer; i != none) b_.edit().nodes[i].repeated = true;
+      if (std::int32_t const i = b_.tensor(places_[p].at).producer; i != none) b_.edit().nodes[i].flags.repeated = true;
   }
 
   /// Unlike `place_of`, also among regions further in.
@@ -188,7 +188,7 @@ private:
     node const& m = g_.nodes[values_[v].node];
     symbol const x = g_.result(m), y = g_.result(n);
     if (m.op != n.op || m.operand_count != n.operand_count || m.attribute_count != n.attribute_count ||
-        m.exact != n.exact || g_.tensors[x].type != g_.tensors[y].type ||
+        m.flags.exact != n.flags.exact || g_.tensors[x].type != g_.tensors[y].type ||
         g_.tensors[x].shape != g_.tensors[y].shape)
       return false;
     for (int k = 0; k < n.operand_count; ++k)
@@ -203,7 +203,7 @@ private:
     value v;
     v.node = i;
     v.first = first;
-    v.repeated = n.repeated;
+    v.repeated = n.flags.repeated;
     bool const scalar = g_.shape(y).rank == 0;
     switch (n.op->kind) {
     case operation_kind::constant:
@@ -244,18 +244,12 @@ private:
     array<symbol> x(n.operand_count);
     for (int k = 0; k < n.operand_count; ++k) x[k] = get(operands_[values_[v].first + k], depth);
     symbol const old = g_.result(n);
-    std::int32_t const region = b_.region;
+    builder_scope const outer(b_);
     b_.region = frames_[depth].region;
-    b_.exact = n.exact;
-    b_.repeated = values_[v].repeated;
-    b_.block = n.block;
-    b_.of_gradient = n.of_gradient;
+    b_.flags = n.flags;
+    b_.flags.repeated = values_[v].repeated;
     symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
                              g_.tensors[old].type, shape_of(old), n.where);
-    b_.exact = b_.repeated = false;
-    b_.block = 0;
-    b_.of_gradient = false;
-    b_.region = region;
     if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
     put(v, depth, y);
   }

@@ -245,7 +245,7 @@ constexpr mirror_problem mirror_problem_of(graph_view const& g, memory_values co
       late = late || m.late[m.values.reads[k]] != 0;
     for (int k = values.first[v]; k < values.first[v + 1]; ++k) {
       node const& n = g.nodes[values.nodes[k]];
-      late = late || n.of_gradient;
+      late = late || n.flags.of_gradient;
       for (int j = 0; j < n.operand_count; ++j) {
         symbol t = g.operand(n, j);
         while (t != none && g.tensors[t].producer != none && values.is_free(g.tensors[t].producer)) {

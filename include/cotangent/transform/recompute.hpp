@@ -174,7 +174,7 @@ private:
     n.op = info_of<op::after>();
     n.first = first;
     n.operand_count = 2;
-    n.merges = false;
+    n.flags.merges = false;
     to_.tensors[y].producer = to_.nodes.push(n);
     barriers_[x] = {y, trigger_};
     return y;
@@ -191,7 +191,7 @@ private:
     n.first = to_.ids.size();
     for (int k = 0; k < n.operand_count; ++k) to_.ids.push(x[k]);
     for (int k = 0; k < n.result_count; ++k) to_.ids.push(y[k]);
-    if (!original) n.merges = false;
+    if (!original) n.flags.merges = false;
     std::int32_t const at = to_.nodes.push(n);
     for (int k = 0; k < n.result_count; ++k)
       if (y[k] != none) to_.tensors[y[k]].producer = at;

@@ -18,7 +18,7 @@ namespace cotangent::detail {
 /// Whether a loop or a choice stands in a block of a body or branch.
 constexpr bool blocks_run_regions(graph_view const& g) {
   for (std::int32_t i = 0; i < g.node_count; ++i)
-    if (node const& n = g.nodes[i]; n.region != 0 && n.block > 0 && value_ways::is_control(n)) return true;
+    if (node const& n = g.nodes[i]; n.region != 0 && n.flags.block > 0 && value_ways::is_control(n)) return true;
   return false;
 }
 
@@ -77,7 +77,7 @@ public:
 
 private:
   constexpr std::int32_t block_of(node const& n) const {
-    return tree_.left_of(n.block < 0 ? -n.block : n.block);
+    return tree_.left_of(n.flags.block < 0 ? -n.flags.block : n.flags.block);
   }
   constexpr bool has_views(node const& n) const {
     for (int k = 0; k < n.operand_count + n.result_count; ++k)
@@ -85,14 +85,14 @@ private:
     return false;
   }
   constexpr bool is_whole(node const& n) const {
-    return n.region != 0 && n.block > 0 && value_ways::is_control(n) && !touches_views(g_, n);
+    return n.region != 0 && n.flags.block > 0 && value_ways::is_control(n) && !touches_views(g_, n);
   }
   constexpr void find_candidates() {
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
       for (int k = 0; k < n.result_count && whole_[i]; ++k)
         if (symbol const y = g_.result(n, k); y != none) home_[y] = block_of(n);
-      if (n.region != 0 && n.block > 0 && n.operand_count > 0 && n.result_count == 1 &&
+      if (n.region != 0 && n.flags.block > 0 && n.operand_count > 0 && n.result_count == 1 &&
           n.op->kind != operation_kind::control && !has_views(n))
         home_[g_.result(n)] = block_of(n);
     }
@@ -237,11 +237,10 @@ private:
     for (int k = 0; k < n.operand_count; ++k)
       if (g_.operand(n, k) != none) x[k] = find(g_.operand(n, k), way);
     if (is_made_again(t)) used_[home_[t]] = true;
+    builder_scope const outer(b_);
     b_.region = region_of(way);
-    b_.exact = n.exact;
-    b_.repeated = n.repeated;
-    b_.block = n.block;
-    b_.of_gradient = n.of_gradient;
+    b_.flags = n.flags;
+    b_.flags.merges = false;
     if (value_ways::is_control(n)) {
       array<symbol> const y = regions_.control(n, x);
       for (int k = 0; k < n.result_count; ++k)
@@ -249,9 +248,7 @@ private:
     } else
       note(t, way,
            b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
-                   g_.tensors[t].type, g_.tensors[t].shape, n.where, false));
-    b_.region = b_.block = 0;
-    b_.exact = b_.repeated = b_.of_gradient = false;
+                   g_.tensors[t].type, g_.tensors[t].shape, n.where));
   }
   /// Out of the regions and into the others; what is the same in all iterations, and the count, need no record.
   constexpr symbol passed(symbol t, int way) {

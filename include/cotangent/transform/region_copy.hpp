@@ -103,14 +103,9 @@ private:
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push((*this)(id(n.first + k)));
     for (int k = 0; k < n.result_count; ++k) y.push((*this)(id(n.first + n.operand_count + k)));
-    bool const exact = b_.exact;
-    b_.exact = n.exact;
-    std::int32_t const at = assign_again(n, x, y);
-    b_.exact = exact;
-    b_.edit().nodes[at].merges = n.merges;
-    b_.edit().nodes[at].repeated = true;
-    b_.edit().nodes[at].block = n.block;
-    b_.edit().nodes[at].of_gradient = n.of_gradient;
+    node& again = b_.edit().nodes[assign_again(n, x, y)];
+    again.flags = n.flags;
+    again.flags.repeated = true;
   }
 };
 

@@ -11,13 +11,13 @@ namespace cotangent::detail {
 
 /// Whether a node is a loop of a block that runs again with it as a whole.
 constexpr bool runs_again(graph const& g, node const& n) {
-  return n.op == info_of<op::loop>() && n.block > 0 && !touches_views(g, n);
+  return n.op == info_of<op::loop>() && n.flags.block > 0 && !touches_views(g, n);
 }
 
 /// By symbol: the values of a body that only its blocks read. Empty where there are none.
 constexpr array<bool> values_of_blocks(graph const& g, region_index const& index, std::int32_t r) {
   array<bool> found;
-  std::int32_t const owner = g.nodes[g.regions[r].owner].block, around = owner < 0 ? -owner : owner;
+  std::int32_t const owner = g.nodes[g.regions[r].owner].flags.block, around = owner < 0 ? -owner : owner;
   if (g.blocks.empty()) return found;
   std::int32_t const* const nodes = index.nodes(r);
   block_tree const tree(g);
@@ -25,9 +25,9 @@ constexpr array<bool> values_of_blocks(graph const& g, region_index const& index
   for (int p = 0; p < index.count(r); ++p) {
     node const& n = g.nodes[nodes[p]];
     bool const again =
-        n.block > 0 && (n.op->kind == operation_kind::control ? runs_again(g, n) : n.result_count == 1);
+        n.flags.block > 0 && (n.op->kind == operation_kind::control ? runs_again(g, n) : n.result_count == 1);
     for (int k = 0; k < n.result_count && again; ++k)
-      if (symbol const y = g.ids[n.first + n.operand_count + k]; g.tensors[y].base == none) home[y] = n.block;
+      if (symbol const y = g.ids[n.first + n.operand_count + k]; g.tensors[y].base == none) home[y] = n.flags.block;
   }
   for (int p = 0; p < index.count(r); ++p) {
     node const& n = g.nodes[nodes[p]];
@@ -35,7 +35,7 @@ constexpr array<bool> values_of_blocks(graph const& g, region_index const& index
       if (symbol const x = g.ids[n.first + k]; x != none && home[x] != 0)
         home[x] = n.op->kind == operation_kind::control && !runs_again(g, n)
                       ? 0
-                      : tree.common(home[x], n.block < 0 ? -n.block : n.block);
+                      : tree.common(home[x], n.flags.block < 0 ? -n.flags.block : n.flags.block);
   }
   for (int k = 0; k < g.regions[r].output_count; ++k)
     if (symbol const y = g.ids[g.regions[r].first_output + k]; y != none) home[y] = 0;

@@ -93,9 +93,8 @@ private:
                       (readers_.views && stays(ids[n.operand_count]));
     if (!rare && read_[ids[n.operand_count]] == 0) return;
     b.place = n.where;
-    b.block = n.block;
-    b.of_gradient = n.of_gradient;
-    if (rare || n.operand_count > 4 || !n.merges || n.exact || n.repeated || !rewrite_)
+    b.flags = n.flags;
+    if (rare || n.operand_count > 4 || !n.flags.merges || n.flags.exact || n.flags.repeated || !rewrite_)
       return visit_rare(i, rare);
     b.region = n.region;
     symbol x[4]{};
@@ -117,33 +116,30 @@ private:
     array<symbol> x(n.operand_count);
     for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
     b.region = n.region;
-    b.exact = n.exact;
-    b.repeated = n.repeated;
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
       std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count,
                                        attributes, n.attribute_count, n.where);
-      b.edit().nodes[at].merges = n.merges;
+      b.edit().nodes[at].flags = n.flags;
       for (std::int32_t r = 1; r < from_.region_count; ++r)
         if (from_.regions[r].owner == i) b.edit().regions[r].owner = at;
     } else {
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];
       symbol y = none;
-      if (n.op->kind == operation_kind::identity && n.merges && n.op != the<op::label> && n.op != the<op::after>) y = x[0];
-      else if (n.op == the<op::after> && n.merges) y = after(x.data(), n.operand_count, t.type, shapes_[t.shape]);
-      else if (n.merges && !n.exact && rewrite_)
+      if (n.op->kind == operation_kind::identity && n.flags.merges && n.op != the<op::label> && n.op != the<op::after>) y = x[0];
+      else if (n.op == the<op::after> && n.flags.merges) y = after(x.data(), n.operand_count, t.type, shapes_[t.shape]);
+      else if (n.flags.merges && !n.flags.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
         y = list(b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
-                        n.where, n.merges),
+                        n.where),
                  nullptr, t.type, shapes_[t.shape]);
       now_[old] = y + 1;
-      origin_[y].readers += n.repeated ? 3 : read_[old];
+      origin_[y].readers += n.flags.repeated ? 3 : read_[old];
       if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
     }
-    b.exact = b.repeated = false;
   }
 
   /// Without what is there from the beginning: constants, and the inputs of the region. An order after an order is one.
@@ -199,7 +195,7 @@ private:
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
-      if (n.op == the<op::divide> && is_floating(type) && origin_[x[1]].op != the<op::constant> && !n.repeated &&
+      if (n.op == the<op::divide> && is_floating(type) && origin_[x[1]].op != the<op::constant> && !n.flags.repeated &&
           shares(from_.ids[n.first + 1]))
         return multiply(x[0], reciprocal(x[1]));
       return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);

@@ -91,7 +91,7 @@ private:
     return fine;
   }
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
-    if (!n.merges || n.exact || n.repeated || !is_floating(g.tensors[ids[2]].type)) return;
+    if (!n.flags.merges || n.flags.exact || n.flags.repeated || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
     if (is_product(g, ids[0])) ++addends_[ids[0]];
     if (is_product(g, ids[1])) ++addends_[ids[1]];
@@ -100,7 +100,7 @@ private:
   constexpr bool is_product(graph_view const& g, symbol t) const noexcept {
     if (views && windows_[t]) return false;
     node const* const n = g.producer(t);
-    return n != nullptr && n->op == the<op::multiply> && n->merges && !n->exact && !n->repeated;
+    return n != nullptr && n->op == the<op::multiply> && n->flags.merges && !n->flags.exact && !n->flags.repeated;
   }
   constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
                         std::int32_t const* r) const {
@@ -285,7 +285,7 @@ private:
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
                          symbol to = none) {
     t.producer = node_count_;
-    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.merges, like.where, false, false, like.block, like.of_gradient};
+    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.flags, like.where};
     for (int k = 0; k < count; ++k) ids_[id_count_++] = x[k];
     ids_[id_count_++] = to != none ? to : tensor_count_;
     if (to != none) {

@@ -225,12 +225,12 @@ private:
     if (n.op == info_of<op::label>() && g_.numbers[n.attribute] < -g_.extents.size())
       refuse_graph("a label chooses among positions of no extent");
     n.region = region_of(j);
-    if (json const* const b = graph_parts::member_if(j, "merges")) n.merges = graph_parts::truth(*b);
-    if (json const* const b = graph_parts::member_if(j, "exact")) n.exact = graph_parts::truth(*b);
-    if (json const* const b = graph_parts::member_if(j, "repeated")) n.repeated = graph_parts::truth(*b);
-    if (json const* const b = graph_parts::member_if(j, "gradient")) n.of_gradient = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "merges")) n.flags.merges = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "exact")) n.flags.exact = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "repeated")) n.flags.repeated = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "gradient")) n.flags.of_gradient = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "block"))
-      n.block = index(*b, g_.blocks.size() + std::int64_t{1}, -g_.blocks.size());
+      n.flags.block = index(*b, g_.blocks.size() + std::int64_t{1}, -g_.blocks.size());
     if (json const* const p = graph_parts::member_if(j, "place"))
       n.where = places_[static_cast<std::size_t>(index(*p, static_cast<std::int64_t>(places_.size())))];
     for (int k = 0; k < n.result_count; ++k) {

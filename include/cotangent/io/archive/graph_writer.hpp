@@ -77,11 +77,11 @@ private:
            {"out", list(g_.ids + n.first + n.operand_count, n.result_count)}};
     if (n.attribute_count > 0) j["attributes"] = list(g_.numbers + n.attribute, n.attribute_count);
     if (n.region != 0) j["region"] = n.region;
-    if (!n.merges) j["merges"] = false;
-    if (n.exact) j["exact"] = true;
-    if (n.repeated) j["repeated"] = true;
-    if (n.block != 0) j["block"] = n.block;
-    if (n.of_gradient) j["gradient"] = true;
+    if (!n.flags.merges) j["merges"] = false;
+    if (n.flags.exact) j["exact"] = true;
+    if (n.flags.repeated) j["repeated"] = true;
+    if (n.flags.block != 0) j["block"] = n.flags.block;
+    if (n.flags.of_gradient) j["gradient"] = true;
     if (n.where.line() != 0) j["place"] = place(n.where);
     return j;
   }
