@@ -163,8 +163,9 @@ private:
                                  info_of<op::tanh>()};
     int const o = below(4), operands = o < 2 ? 2 : 1;
     symbol const x[2]{a.viewed, b.viewed}, y[2]{a.plain, b.plain};
-    twin t{to, p.push(ops[o], y, operands, nullptr, 0, {},
-                      to == none)}; // its gradient may be asked for: it is its own
+    p.flags.merges = to == none; // its gradient may be asked for: it is its own
+    twin t{to, p.push(ops[o], y, operands, nullptr, 0, {})};
+    p.flags.merges = true;
     if (to == none) t.viewed = v.push(ops[o], x, operands);
     else v.assign(ops[o], x, operands, &to, 1, nullptr, 0);
     return t;

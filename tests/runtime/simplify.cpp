@@ -330,7 +330,8 @@ TEST_CASE("nodes marked not to merge stay unchanged") {
   symbol const in = b.symbol_of(element::float64, 0);
   b.set_inputs(&in, 1);
   symbol out[2]{};
-  for (symbol& y : out) y = b.push(info_of<op::square>(), &in, 1, nullptr, 0, element::float64, 0, {}, false);
+  b.flags.merges = false;
+  for (symbol& y : out) y = b.push(info_of<op::square>(), &in, 1, nullptr, 0, element::float64, 0, {});
   b.set_outputs(out, 2);
   graph const less = simplify(b.get());
   CHECK(operations_of(less) == "square square ");

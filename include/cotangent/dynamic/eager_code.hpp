@@ -183,7 +183,7 @@ inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& w
     y.push_back(v.output(k));
     if (!given[k]) continue;
     outputs.push_back(y.back());
-    seeds.push_back(b.symbol_of(b.tensor(y.back()).type, b.tensor(y.back()).shape));
+    seeds.push_back(b.symbol_like(y.back()));
   }
   for (int k = 0; k < v.input_count(); ++k)
     if (wanted[k]) wrt.push_back(x[static_cast<std::size_t>(k)]);

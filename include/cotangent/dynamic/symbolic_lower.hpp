@@ -63,7 +63,7 @@ inline bool is_given_part(graph_state const& s, symbol t, std::vector<symbol> co
 inline void give_part(graph_state& s, symbol t, std::vector<symbol> const& bound, lowered& l,
                       request const& r) {
   if (!is_given_part(s, t, bound)) return;
-  symbol const in = s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape);
+  symbol const in = s.b.symbol_like(t);
   s.b.edit().tensors[in].name = s.b.tensor(t).name;
   (void)s.b.assign(info_of<op::identity>(), &in, 1, &t, 1, nullptr, 0, r.where);
   s.written[root_of(s, t)].push_back(t);

@@ -41,11 +41,9 @@ private:
   }
   tensor_symbol type(symbol t) const { return s_.b.tensor(t); }
   symbol fresh(std::int32_t region, symbol like) {
-    std::int32_t const before = s_.b.region;
+    builder_scope const outer(s_.b);
     s_.b.region = region;
-    symbol const t = s_.b.symbol_of(type(like).type, type(like).shape, type(like).depth);
-    s_.b.region = before;
-    return t;
+    return s_.b.symbol_like(like);
   }
   symbol number(std::int32_t region, symbol like, double value) {
     symbol const t = fresh(region, like);

@@ -120,7 +120,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   for (symbol const t : y)
     if (is_floating(s.b.tensor(t).type) && std::find(floating.begin(), floating.end(), t) == floating.end()) {
       floating.push_back(t);
-      seeds.push_back(s.b.symbol_of(s.b.tensor(t).type, s.b.tensor(t).shape));
+      seeds.push_back(s.b.symbol_like(t));
       s.inputs.push_back(seeds.back());
       c.cotangents.push_back(t);
       c.outputs.push_back(s.b.tensor(t).type);

@@ -169,10 +169,15 @@ public:
 
   // ---- symbols and nodes
 
-  /// A symbol that nothing produces.
+  /// A symbol that no node produces yet.
   constexpr symbol symbol_of(element type, std::int32_t shape_id, int depth = 0) {
     g_.tensors.push({type, static_cast<unsigned char>(depth), shape_id, none, none, none, region, none});
     return g_.tensors.size() - 1;
+  }
+
+  /// One like `t`, in the sub-graph that nodes go to now; of sequences nested deeper by so much.
+  constexpr symbol symbol_like(symbol t, int deeper = 0) {
+    return symbol_of(tensor(t).type, tensor(t).shape, tensor(t).depth + deeper);
   }
 
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count,
@@ -230,15 +235,17 @@ public:
   constexpr std::int32_t assign(operation const* op, symbol const* operands, int operand_count, symbol const* results,
                                 int result_count, std::int64_t const* attributes, int attribute_count,
                                 std::source_location where = {}) {
+    node n{op, 0, 0, 0, 0, 0, region, flags, where};
+    n.flags.merges = false;
     nodes_.add(0, false);
-    std::int32_t const at = g_.nodes.push({op, g_.ids.size(), operand_count, result_count, g_.numbers.size(),
-                                           attribute_count, region, flags, where});
-    g_.nodes[at].flags.merges = false;
-    (void)g_.numbers.append(attributes, attribute_count);
-    for (int k = 0; k < result_count; ++k) g_.tensors[results[k]].producer = at;
-    (void)g_.ids.append(operands, operand_count);
-    (void)g_.ids.append(results, result_count);
-    return at;
+    return g_.add(n, operands, operand_count, results, result_count, attributes, attribute_count);
+  }
+  /// A copy of a node of any graph, with its flags and location, in the sub-graph that nodes go to now.
+  constexpr std::int32_t assign(node n, array<symbol> const& operands, array<symbol> const& results,
+                                std::int64_t const* attributes) {
+    n.region = region;
+    nodes_.add(0, false);
+    return g_.add(n, operands.data(), operands.size(), results.data(), results.size(), attributes, n.attribute_count);
   }
 
   /// Brings the nodes into another order: `order[k]` is the one that becomes the k-th. Symbols stay what they are.
@@ -261,16 +268,11 @@ public:
   /// What stands where a result would, after a failure: some symbol, so that building can go on.
   constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
 
-  /// Names the inputs and outputs of a region; again, to change them.
   constexpr void set_inputs(symbol const* s, int n, int r = 0) {
-    g_.regions[r].first_input = g_.ids.size();
-    g_.regions[r].input_count = n;
-    for (int k = 0; k < n; ++k) g_.ids.push(s[k]);
+    g_.set_inputs(s, n, r);
   }
   constexpr void set_outputs(symbol const* s, int n, int r = 0) {
-    g_.regions[r].first_output = g_.ids.size();
-    g_.regions[r].output_count = n;
-    for (int k = 0; k < n; ++k) g_.ids.push(s[k]);
+    g_.set_outputs(s, n, r);
   }
 
 private:
@@ -300,23 +302,10 @@ private:
                        n.attribute_count, t.type, t.shape, n.region));
   }
   constexpr void append(graph_view const& v) {
-    // what is appended, mostly adjoints, is about as much again
-    g_.tensors.reserve(2 * v.tensor_count + 64);
-    g_.nodes.reserve(2 * v.node_count + 64);
-    g_.ids.reserve(3 * v.id_count + 64);
-    for (std::int32_t k = 0; k < v.tensor_count; ++k) g_.tensors.push(v.tensors[k]);
-    for (std::int32_t k = 0; k < v.id_count; ++k) g_.ids.push(v.ids[k]);
-    for (std::int32_t k = 0; k < v.number_count; ++k) g_.numbers.push(v.numbers[k]);
-    for (std::int32_t k = 0; k < v.extent_count; ++k) g_.extents.push(v.extents[k]);
-    for (std::int32_t k = 0; k < v.name_count; ++k) g_.names.push(v.names[k]);
-    for (std::int32_t k = 0; k < v.block_count; ++k) g_.blocks.push(v.blocks[k]);
+    g_ = graph(v, 2);
+    g_.shapes.clear();
     for (std::int32_t k = 0; k < v.shape_count; ++k) (void)shape(v.shapes[k]);
-    g_.regions.clear();
-    for (std::int32_t k = 0; k < v.region_count; ++k) g_.regions.push(v.regions[k]);
-    for (std::int32_t k = 0; k < v.node_count; ++k) {
-      g_.nodes.push(v.nodes[k]);
-      list(k);
-    }
+    for (std::int32_t k = 0; k < v.node_count; ++k) list(k);
   }
 };
 

@@ -141,6 +141,50 @@ struct graph {
   array<std::int32_t> blocks; // functions that are computed again for their gradients: the block around each, or 0
 
   constexpr graph() { regions.push(region{}); }
+  /// A copy of what a view shows, with room for `room` times as much.
+  constexpr explicit graph(graph_view const& v, int room = 1) {
+    tensors.reserve(room * v.tensor_count);
+    nodes.reserve(room * v.node_count);
+    ids.reserve((2 * room - 1) * v.id_count); // (most of what is appended is adjoints, which have more operands)
+    tensors.append(v.tensors, v.tensor_count);
+    nodes.append(v.nodes, v.node_count);
+    ids.append(v.ids, v.id_count);
+    numbers.append(v.numbers, v.number_count);
+    shapes.append(v.shapes, v.shape_count);
+    extents.append(v.extents, v.extent_count);
+    regions.append(v.regions, v.region_count);
+    names.append(v.names, v.name_count);
+    blocks.append(v.blocks, v.block_count);
+  }
+
+  /// Appends a node like `n`, of which operation, attributes, sub-graph, flags and location are taken: the producer of these
+  /// results.
+  constexpr std::int32_t add(node n, symbol const* operands, int operand_count, symbol const* results, int result_count) {
+    std::int32_t const at = nodes.size();
+    n.operand_count = operand_count;
+    n.result_count = result_count;
+    n.first = ids.append(operands, operand_count);
+    ids.append(results, result_count);
+    for (int k = 0; k < result_count; ++k)
+      if (results[k] != none) tensors[results[k]].producer = at;
+    return nodes.push(n);
+  }
+  /// The same with other attributes.
+  constexpr std::int32_t add(node n, symbol const* operands, int operand_count, symbol const* results, int result_count,
+                             std::int64_t const* attributes, int attribute_count) {
+    n.attribute = numbers.append(attributes, attribute_count);
+    n.attribute_count = attribute_count;
+    return add(n, operands, operand_count, results, result_count);
+  }
+  /// Names the inputs and outputs of a sub-graph; again, to change them.
+  constexpr void set_inputs(symbol const* s, int n, int r = 0) {
+    regions[r].first_input = ids.append(s, n);
+    regions[r].input_count = n;
+  }
+  constexpr void set_outputs(symbol const* s, int n, int r = 0) {
+    regions[r].first_output = ids.append(s, n);
+    regions[r].output_count = n;
+  }
 
   constexpr operator graph_view() const noexcept {
     return {tensors.data(), nodes.data(), ids.data(), numbers.data(), shapes.data(), extents.data(), regions.data(),

@@ -36,7 +36,7 @@ template <class Traced, int... FirstAndCount> struct joint_stage {
       all.push(y);
       if (!is_floating(b.tensor(y).type)) continue;
       outputs.push(y);
-      seeds.push(b.symbol_of(b.tensor(y).type, b.tensor(y).shape));
+      seeds.push(b.symbol_like(y));
       inputs.push(seeds.back());
     }
     array<symbol> results(wrt.size() + 1);

@@ -27,8 +27,7 @@ public:
         region(b.open_region()), in(b) {}
 
   constexpr symbol input(symbol like, int deeper = 0) {
-    tensor_symbol const t = b_.tensor(like);
-    return b_.symbol_of(t.type, t.shape, t.depth + deeper);
+    return b_.symbol_like(like, deeper);
   }
   constexpr bool live(symbol t) const { return live_[t - first_symbol_]; }
 

@@ -112,8 +112,7 @@ private:
       results.push(w);
       by.push(passing.size() > 1 ? add_operand(cotangent_sum(b_, s_.sum, passing.data(), passing.size()))
                                  : at);
-      tensor_symbol const t = b_.tensor(operand(1 + k));
-      given[1 + k] = b_.symbol_of(t.type, t.shape, t.depth);
+      given[1 + k] = b_.symbol_like(operand(1 + k));
     }
     if (results.size() == 0) return;
     attributes.push(results.size());
@@ -133,8 +132,7 @@ private:
       }
       for (int k = 0; k < operands_.size(); ++k)
         if (inputs_[j][k] == none) {
-          tensor_symbol const t = b_.tensor(operands_[k]);
-          inputs_[j][k] = b_.symbol_of(t.type, t.shape, t.depth);
+          inputs_[j][k] = b_.symbol_like(operands_[k]);
         }
       b_.set_inputs(inputs_[j].data(), inputs_[j].size(), r);
       b_.set_outputs(outputs.data(), outputs.size(), r);

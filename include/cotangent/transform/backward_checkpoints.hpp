@@ -133,8 +133,7 @@ private:
            known_trips() >= 0;
   }
   constexpr symbol like(symbol t, int deeper = 0) {
-    tensor_symbol const s = b_.tensor(t);
-    return b_.symbol_of(s.type, s.shape, s.depth + deeper);
+    return b_.symbol_like(t, deeper);
   }
 
   // ---- parts of the loop, from iteration `low` to `high`

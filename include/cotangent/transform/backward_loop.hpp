@@ -207,8 +207,7 @@ private:
     }
     if (layout_.has_start()) operands.push(s_.value(b_.get().ids[forward.first + layout_.start()]));
     auto const give = [&](int position, symbol like, int deeper) {
-      tensor_symbol const t = b_.tensor(like);
-      symbol const y = b_.symbol_of(t.type, t.shape, t.depth + deeper);
+      symbol const y = b_.symbol_like(like, deeper);
       results.push(y);
       if (wanted_[position]) given[position] = y;
     };

@@ -32,7 +32,7 @@ public:
     for (array<int> const* list : {&carried_, &captured_, &scanned_})
       for (int k : *list) {
         x_.push(region_input(b_, old_.body, k));
-        dx_.push(like(x_.back()));
+        dx_.push(b_.symbol_like(x_.back()));
       }
     array<symbol> outputs;
     for (int k : carried_) outputs.push(region_output(b_, old_.body, k - 1));
@@ -47,10 +47,6 @@ public:
   }
 
 private:
-  constexpr symbol like(symbol t) {
-    tensor_symbol const s = b_.tensor(t);
-    return b_.symbol_of(s.type, s.shape, s.depth);
-  }
   constexpr symbol id(int k) const { return b_.get().ids[k]; }
 
   constexpr void choose(symbol const* tangent, bool const* wanted) {
@@ -98,7 +94,7 @@ private:
         if (!in_condition || now.condition == none) continue;
         std::int32_t const outside = b_.region;
         b_.region = now.condition;
-        condition_in.push(like(dx));
+        condition_in.push(b_.symbol_like(dx));
         b_.region = outside;
       }
     };
@@ -117,8 +113,7 @@ private:
       }
       for (int k : list) {
         symbol const y = made[of_made++];
-        tensor_symbol const t = b_.tensor(y);
-        results.push(b_.symbol_of(t.type, t.shape, t.depth + deeper));
+        results.push(b_.symbol_like(y, deeper));
         out.push(y);
         given[deeper == 0 ? k - 1 : k] = results.back();
       }
@@ -161,8 +156,7 @@ public:
     b_.region = outside;
     for (int k = 0; k < old.results; ++k) {
       if (!wanted[k]) continue;
-      tensor_symbol const t = b_.tensor(results[k]);
-      given[k] = b_.symbol_of(t.type, t.shape, t.depth);
+      given[k] = b_.symbol_like(results[k]);
       results.push(given[k]);
       bypass.push(bypass[k] < 0 ? -1 : position[static_cast<int>(bypass[k])]);
     }

@@ -72,8 +72,7 @@ public:
 private:
   constexpr symbol root_of(symbol t) const { return b_.tensor(t).base == none ? t : b_.tensor(t).base; }
   constexpr symbol like(symbol t) {
-    tensor_symbol const s = b_.tensor(t);
-    return b_.symbol_of(s.type, s.shape, s.depth);
+    return b_.symbol_like(t);
   }
   constexpr void copy(symbol from, symbol to) {
     (void)b_.assign(info_of<op::identity>(), &from, 1, &to, 1, nullptr, 0, b_.place);

@@ -54,9 +54,7 @@ private:
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push(get_old(g_.operand(n, k), depth()));
     for (int k = 0; k < n.result_count; ++k) y.push(get_old(g_.result(n, k), depth()));
-    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), g_.numbers + n.attribute,
-                                      n.attribute_count, n.where);
-    b_.edit().nodes[at].flags = n.flags;
+    (void)b_.assign(n, x, y, g_.numbers + n.attribute);
   }
 
   // ---- loops and branches

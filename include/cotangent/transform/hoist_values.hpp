@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_HOIST_VALUES_HPP
 #define COTANGENT_TRANSFORM_HOIST_VALUES_HPP
 
+#include <cotangent/graph/rewriter.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>
 
@@ -17,6 +18,7 @@ class hoist_values {
 protected:
   graph_view g_;
   builder b_;
+  rewriter copy_;
 
   /// A region that is being made.
   struct frame {
@@ -47,19 +49,14 @@ private:
     std::int32_t next = none;
   };
   array<value> values_;
-  array<std::int32_t> operands_, number_, shapes_; // values; by old symbol; by old shape
+  array<std::int32_t> operands_, number_; // values; by old symbol
   array<place> places_;
   hash_index known_;
   std::int32_t serials_ = 0;
 
 protected:
   constexpr explicit hoist_values(graph_view const& g)
-      : g_(g), number_(g.tensor_count, none), shapes_(g.shape_count) {
-    graph& to = b_.edit();
-    for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
-    for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
-    for (std::int32_t k = 0; k < g.block_count; ++k) to.blocks.push(g.blocks[k]);
-    for (std::int32_t k = 0; k < g.shape_count; ++k) shapes_[k] = b_.shape(g.shapes[k]);
+      : g_(g), copy_(g, b_), number_(g.tensor_count, none) {
     open(nullptr, false);
   }
 
@@ -71,7 +68,7 @@ protected:
     (void)frames_.pop();
     b_.region = frames_.back().region;
   }
-  constexpr std::int32_t shape_of(symbol old) const { return shapes_[g_.tensors[old].shape]; }
+  constexpr std::int32_t shape_of(symbol old) const { return copy_.shapes[g_.tensors[old].shape]; }
 
   // ---- numbers
 
@@ -255,17 +252,7 @@ private:
   }
   /// A symbol that no node with one result makes, in the region that is open.
   constexpr symbol declared(symbol old) {
-    tensor_symbol t = g_.tensors[old];
-    t.shape = shapes_[t.shape];
-    t.producer = none;
-    t.region = b_.region;
-    if (t.base != none) {
-      t.base = get_old(g_.tensors[old].base, depth());
-      t.window = b_.get().numbers.size();
-      for (int k = 0; k <= g_.shape(old).rank; ++k)
-        b_.edit().numbers.push(g_.numbers[g_.tensors[old].window + k]);
-    }
-    return b_.edit().tensors.push(t);
+    return copy_.declare(old, get_old(g_.tensors[old].base, depth()), b_.region);
   }
 };
 

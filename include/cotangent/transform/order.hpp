@@ -167,8 +167,7 @@ constexpr array<dependency> edges_of(graph_view const& g) {
 
 /// The same graph with its nodes in that order.
 constexpr graph reordered(graph_view const& g, ordering const& o) {
-  builder b(g);
-  graph to = b.get();
+  graph to(g);
   array<std::int32_t> place(g.node_count);
   for (std::int32_t k = 0; k < o.nodes.size(); ++k) {
     to.nodes[k] = g.nodes[o.nodes[k]];

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_PRUNE_HPP
 #define COTANGENT_TRANSFORM_PRUNE_HPP
 
+#include <cotangent/graph/rewriter.hpp>
 #include <cotangent/transform/liveness.hpp>
 
 #include <cstdint>
@@ -15,27 +16,22 @@ class pruning {
   graph_view g_;
   liveness live_;
   graph to_;
-  array<symbol> now_, same_;    // by old symbol: the new one; the old one that has its value
-  array<std::int32_t> regions_; // by old region: the new one
+  rewriter copy_;
+  array<symbol> same_; // by symbol: another one that has its value
+  array<std::int32_t>& regions_;
 
 public:
   constexpr explicit pruning(graph_view const& g)
-      : g_(g), live_(g), now_(g.tensor_count, none), same_(g.tensor_count, none),
-        regions_(g.region_count, none) {
-    for (std::int32_t k = 0; k < g.shape_count; ++k) to_.shapes.push(g.shapes[k]);
-    for (std::int32_t k = 0; k < g.extent_count; ++k) to_.extents.push(g.extents[k]);
-    for (std::int32_t k = 0; k < g.name_count; ++k) to_.names.push(g.names[k]);
-    for (std::int32_t k = 0; k < g.block_count; ++k) to_.blocks.push(g.blocks[k]);
+      : g_(g), live_(g), copy_(g, to_), same_(g.tensor_count, none), regions_(copy_.regions) {
     to_.regions.clear();
+    regions_.assign(g.region_count, none);
     for (std::int32_t r = 0; r < g.region_count; ++r)
       if (r == 0 || live_.runs(g.regions[r].owner)) regions_[r] = to_.regions.push(g.regions[r]);
     for (std::int32_t r = 1; r < g.region_count; ++r)
       if (regions_[r] != none) to_.regions[regions_[r]].parent = regions_[g.regions[r].parent];
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (live_.runs(i) && g.nodes[i].op == info_of<op::loop>()) find_same(g.nodes[i]);
-    array<symbol> in;
-    for (int k = 0; k < g.input_count(); ++k) in.push(now(g.input(k)));
-    name(in, 0, true);
+    copy_.name_inputs(0);
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (live_.runs(i)) copy(g.nodes[i]);
     array<symbol> out;
@@ -46,23 +42,14 @@ public:
 
 private:
   constexpr symbol now(symbol old) {
-    if (old == none) return none;
-    while (same_[old] != none) old = same_[old];
-    if (now_[old] != none) return now_[old];
-    tensor_symbol t = g_.tensors[old];
-    t.producer = none;
-    t.region = regions_[t.region];
-    if (t.base != none) {
-      t.base = now(t.base);
-      t.window = to_.numbers.size();
-      for (int k = 0; k <= g_.shape(old).rank; ++k) to_.numbers.push(g_.numbers[g_.tensors[old].window + k]);
-    }
-    return now_[old] = to_.tensors.push(t);
+    if (old == none || copy_.now[old] != 0) return copy_.now[old] - 1;
+    if (same_[old] != none) copy_.now[old] = now(same_[old]) + 1;
+    else (void)now(g_.tensors[old].base);
+    return copy_(old);
   }
   constexpr void name(array<symbol> const& s, std::int32_t r, bool inputs) {
-    (inputs ? to_.regions[r].first_input : to_.regions[r].first_output) = to_.ids.size();
-    (inputs ? to_.regions[r].input_count : to_.regions[r].output_count) = s.size();
-    for (symbol t : s) to_.ids.push(t);
+    if (inputs) to_.set_inputs(s.data(), s.size(), r);
+    else to_.set_outputs(s.data(), s.size(), r);
   }
 
   /// What a loop carries without changing it is captured instead; what is captured twice is captured once.
@@ -111,20 +98,9 @@ private:
   }
   constexpr std::int32_t place(node n, array<symbol> const& operands, array<symbol> const& results,
                                array<std::int64_t> const& attributes) {
-    n.first = to_.ids.size();
-    n.operand_count = operands.size();
-    n.result_count = results.size();
-    n.attribute = to_.numbers.size();
-    n.attribute_count = attributes.size();
     n.region = regions_[n.region];
-    std::int32_t const at = to_.nodes.push(n);
-    for (symbol t : operands) to_.ids.push(t);
-    for (symbol t : results) {
-      to_.ids.push(t);
-      to_.tensors[t].producer = at;
-    }
-    for (std::int64_t a : attributes) to_.numbers.push(a);
-    return at;
+    return to_.add(n, operands.data(), operands.size(), results.data(), results.size(), attributes.data(),
+                   attributes.size());
   }
 
   constexpr void copy_loop(node const& n) {

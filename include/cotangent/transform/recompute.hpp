@@ -34,7 +34,7 @@ class recomputing {
 
 public:
   constexpr recomputing(graph_view const& g, memory_nodes const& values, array<std::int32_t> const& steps)
-      : g_(g), values_(values), now_(g.tensor_count), place_(g.node_count, none) {
+      : g_(g), values_(values), to_(g), now_(g.tensor_count), place_(g.node_count, none) {
     start();
     array<char> known(values.size());
     for (std::int32_t const v : steps) {
@@ -43,8 +43,7 @@ public:
     }
     array<symbol> outputs;
     for (int k = 0; k < g.output_count(); ++k) outputs.push(current(g.output(k)));
-    to_.regions[0].first_output = to_.ids.size();
-    for (symbol const t : outputs) to_.ids.push(t);
+    to_.set_outputs(outputs.data(), outputs.size());
     for (region& r : to_.regions)
       if (r.owner != none) r.owner = place_[r.owner];
   }
@@ -52,18 +51,8 @@ public:
 
 private:
   constexpr void start() {
-    for (std::int32_t t = 0; t < g_.tensor_count; ++t) {
-      to_.tensors.push(g_.tensors[t]);
-      now_[t].now = t;
-    }
-    for (std::int32_t k = 0; k < g_.id_count; ++k) to_.ids.push(g_.ids[k]);
-    for (std::int32_t k = 0; k < g_.number_count; ++k) to_.numbers.push(g_.numbers[k]);
-    for (std::int32_t k = 0; k < g_.shape_count; ++k) to_.shapes.push(g_.shapes[k]);
-    for (std::int32_t k = 0; k < g_.extent_count; ++k) to_.extents.push(g_.extents[k]);
-    for (std::int32_t k = 0; k < g_.name_count; ++k) to_.names.push(g_.names[k]);
-    for (std::int32_t k = 0; k < g_.block_count; ++k) to_.blocks.push(g_.blocks[k]);
-    to_.regions.clear();
-    for (std::int32_t k = 0; k < g_.region_count; ++k) to_.regions.push(g_.regions[k]);
+    to_.nodes.clear();
+    for (symbol t = 0; t < g_.tensor_count; ++t) now_[t].now = t;
     late_.assign(g_.tensor_count, 0);
     barriers_.resize(g_.tensor_count);
     if (g_.region_count == 1) return;
@@ -166,16 +155,11 @@ private:
     if (barriers_[x].with == trigger_) return barriers_[x].of;
     symbol const y = new_symbol(x, turn_);
     to_.tensors[y].base = to_.tensors[y].window = none;
-    std::int32_t const first = to_.ids.size();
-    to_.ids.push(x);
-    to_.ids.push(trigger_);
-    to_.ids.push(y);
+    symbol const both[]{x, trigger_};
     node n;
     n.op = info_of<op::after>();
-    n.first = first;
-    n.operand_count = 2;
     n.flags.merges = false;
-    to_.tensors[y].producer = to_.nodes.push(n);
+    (void)to_.add(n, both, 2, &y, 1);
     barriers_[x] = {y, trigger_};
     return y;
   }
@@ -188,13 +172,8 @@ private:
   }
   constexpr void push(std::int32_t i, array<symbol> const& x, symbol const* y, bool original) {
     node n = g_.nodes[i];
-    n.first = to_.ids.size();
-    for (int k = 0; k < n.operand_count; ++k) to_.ids.push(x[k]);
-    for (int k = 0; k < n.result_count; ++k) to_.ids.push(y[k]);
     if (!original) n.flags.merges = false;
-    std::int32_t const at = to_.nodes.push(n);
-    for (int k = 0; k < n.result_count; ++k)
-      if (y[k] != none) to_.tensors[y[k]].producer = at;
+    std::int32_t const at = to_.add(n, x.data(), x.size(), y, n.result_count);
     if (original) place_[i] = at;
   }
 };

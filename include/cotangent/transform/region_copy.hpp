@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_REGION_COPY_HPP
 #define COTANGENT_TRANSFORM_REGION_COPY_HPP
 
+#include <cotangent/graph/rewriter.hpp>
 #include <cotangent/ops/control.hpp>
 
 #include <cstdint>
@@ -15,57 +16,39 @@ namespace cotangent::detail {
 class region_copier {
   builder& b_;
   region_nodes nodes_; // as they stood when it was made
-  array<symbol> now_;  // by symbol: its copy in the region that was copied last
+  rewriter copy_;      // of the region that was copied last
 
 public:
-  constexpr explicit region_copier(builder& b) : b_(b), nodes_(b.get()) {}
+  constexpr explicit region_copier(builder& b) : b_(b), nodes_(b.get()), copy_(b.edit()) {}
 
   /// Where region `r`, inside the one in which nodes go now, stands a second time. It has the inputs of `r`, no outputs
   /// yet, and no owner.
   constexpr std::int32_t copy(std::int32_t r) {
-    now_.assign(b_.get().tensors.size(), none);
+    copy_.forget();
     return copied(r);
   }
   /// The copy of a symbol of the region that was copied last.
-  constexpr symbol operator()(symbol old) {
-    if (old == none) return none;
-    if (now_[old] != none) return now_[old];
-    tensor_symbol t = b_.tensor(old);
-    if (t.base != none) t.base = (*this)(t.base);
-    std::int32_t const before = b_.region;
-    b_.region = home_[t.region];
-    symbol const made = b_.symbol_of(t.type, t.shape, t.depth);
-    b_.region = before;
-    b_.edit().tensors[made].base = t.base;
-    b_.edit().tensors[made].window = t.window;
-    b_.edit().tensors[made].name = t.name;
-    return now_[old] = made;
-  }
+  constexpr symbol operator()(symbol old) { return copy_(old); }
 
-  /// A loop or a choice of branches with all that stands inside, from these operands. Its results.
-  constexpr array<symbol> control(node const& n, array<symbol> const& x) {
+  /// A loop or a choice of branches with all that stands inside, from these operands, with the flags of the builder. Its
+  /// results.
+  constexpr array<symbol> control(node n, array<symbol> const& x) {
     array<symbol> results;
     for (int k = 0; k < n.result_count; ++k) {
       symbol const old = id(n.first + n.operand_count + k);
-      if (old == none) {
-        results.push(none);
-        continue;
-      }
-      tensor_symbol const t = b_.tensor(old);
-      results.push(b_.symbol_of(t.type, t.shape, t.depth));
+      results.push(old == none ? none : b_.symbol_like(old));
     }
-    now_.assign(b_.get().tensors.size(), none);
+    copy_.forget();
+    n.flags = b_.flags;
     assign_again(n, x, results);
     return results;
   }
 
 private:
-  array<std::int32_t> home_; // by region: its copy
-
   constexpr std::int32_t copied(std::int32_t r) {
     std::int32_t const outside = b_.region, made = b_.open_region();
-    while (home_.size() <= r) home_.push(none);
-    home_[r] = made;
+    while (copy_.regions.size() <= r) copy_.regions.push(none);
+    copy_.regions[r] = made;
     array<symbol> inputs;
     for (int k = 0; k < b_.get().regions[r].input_count; ++k)
       inputs.push((*this)(id(b_.get().regions[r].first_input + k)));
@@ -76,8 +59,8 @@ private:
   }
   constexpr symbol id(int k) const { return b_.get().ids[k]; }
 
-  /// A node like `n` with all that stands inside. Its index.
-  constexpr std::int32_t assign_again(node const& n, array<symbol> const& x, array<symbol> const& y) {
+  /// A node like `n` with all that stands inside.
+  constexpr void assign_again(node const& n, array<symbol> const& x, array<symbol> const& y) {
     array<std::int64_t> attributes;
     array<std::int32_t> inside;
     for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
@@ -92,20 +75,17 @@ private:
       attributes[k] = made;
       inside.push(made);
     }
-    std::int32_t const at = b_.assign(n.op, x.data(), x.size(), y.data(), y.size(), attributes.data(),
-                                      attributes.size(), n.where);
+    std::int32_t const at = b_.assign(n, x, y, attributes.data());
     for (std::int32_t const r : inside) b_.edit().regions[r].owner = at;
-    return at;
   }
   constexpr void node_again(std::int32_t i) {
-    node const n = b_.get().nodes[i];
+    node n = b_.get().nodes[i];
     if (n.result_count == 0) return;
+    n.flags.repeated = true;
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push((*this)(id(n.first + k)));
     for (int k = 0; k < n.result_count; ++k) y.push((*this)(id(n.first + n.operand_count + k)));
-    node& again = b_.edit().nodes[assign_again(n, x, y)];
-    again.flags = n.flags;
-    again.flags.repeated = true;
+    assign_again(n, x, y);
   }
 };
 

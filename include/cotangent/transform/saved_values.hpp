@@ -60,8 +60,7 @@ constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, i
     for (int k = layout.carried; k < outputs.size() && saved[j] == none; ++k)
       if (outputs[k] == values[j]) saved[j] = results[k];
     if (saved[j] != none) continue;
-    tensor_symbol const t = b.tensor(values[j]);
-    saved[j] = b.symbol_of(t.type, t.shape, t.depth + 1);
+    saved[j] = b.symbol_like(values[j], 1);
     outputs.push(values[j]);
     results.push(saved[j]);
     ++layout.stacked;
@@ -90,8 +89,7 @@ constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const
     for (int k = 0; k < layout.results && saved[j] == none; ++k)
       if (id(chosen.first_output + k) == values[j]) saved[j] = results[k];
     if (saved[j] != none) continue;
-    tensor_symbol const t = b.tensor(values[j]);
-    saved[j] = b.symbol_of(t.type, t.shape, t.depth);
+    saved[j] = b.symbol_like(values[j]);
     results.push(saved[j]);
     fresh.push(values[j]);
   }

@@ -25,10 +25,9 @@ class simplifier : public sum_rules {
   bool rewrite_;
   readers readers_;
   std::int32_t const* read_;
-  array<symbol> numbering_; // by old symbol + 1: the new one + 1, 0 where there is none yet
-  symbol* now_;             // the same by old symbol
-  array<std::int32_t> shape_numbers_;
-  std::int32_t const* shapes_;    // by old shape
+  rewriter copy_;
+  symbol* now_; // those of the rewriter
+  std::int32_t const* shapes_;
   array<bool> is_base_;           // by old symbol, where there are views: something is a view of it
   array<std::int32_t> divisions_; // by what repeats in the divisor; counted for the first division
 
@@ -36,51 +35,29 @@ public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
       : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g),
         rewrite_(o.rewrite), readers_(g, views, false), read_(readers_.by_symbol()),
-        numbering_(g.tensor_count + 1), now_(numbering_.data() + 1), shape_numbers_(g.shape_count),
-        shapes_(shape_numbers_.data()) {
+        copy_(g, b), now_(copy_.now), shapes_(copy_.shapes) {
     splits_sums = o.split_sums;
-    graph& to = b.edit();
-    for (std::int32_t k = 0; k < g.extent_count; ++k) to.extents.push(g.extents[k]);
-    for (std::int32_t k = 0; k < g.name_count; ++k) to.names.push(g.names[k]);
-    for (std::int32_t k = 0; k < g.block_count; ++k) to.blocks.push(g.blocks[k]);
-    for (std::int32_t k = 0; k < g.shape_count; ++k) shape_numbers_[k] = b.shape(g.shapes[k]);
     b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
               g.id_count + g.id_count / 2);
-    to.regions.clear();
-    for (std::int32_t r = 0; r < g.region_count; ++r) {
-      to.regions.push(g.regions[r]);
-      to.regions[r].first_input = to.ids.size();
-      for (int k = 0; k < g.input_count(r); ++k) to.ids.push(now(g.input(k, r)));
-    }
+    copy_.begin_regions();
+    for (symbol t = 0; t < b.get().tensors.size(); ++t) listed(t);
     if (views) {
       is_base_.assign(g.tensor_count, false);
       for (std::int32_t t = 0; t < g.tensor_count; ++t)
         if (g.tensors[t].base != none) is_base_[g.tensors[t].base] = true;
     }
     for (std::int32_t i = 0; i < g.node_count; ++i) visit(i);
-    for (std::int32_t r = 0; r < g.region_count; ++r) {
-      for (int k = 0; k < g.output_count(r); ++k) (void)now(g.output(k, r));
-      to.regions[r].first_output = to.ids.size();
-      for (int k = 0; k < g.output_count(r); ++k) to.ids.push(now(g.output(k, r)));
-    }
+    copy_.end_regions();
   }
 
 private:
   constexpr symbol now(symbol old) {
     if (old == none || now_[old] != 0) return now_[old] - 1;
-    tensor_symbol t = from_.tensors[old];
-    t.shape = shapes_[t.shape];
-    t.producer = none;
-    if (t.base != none) {
-      t.base = now(t.base);
-      t.window = b.get().numbers.size();
-      int const n = 1 + from_.shape(old).rank;
-      for (int k = 0; k < n; ++k) b.edit().numbers.push(from_.numbers[from_.tensors[old].window + k]);
-    }
-    symbol const s = list(b.edit().tensors.push(t), nullptr, t.type, t.shape);
-    now_[old] = s + 1;
-    return s;
+    symbol const before = g_.tensors.size(), made = copy_(old);
+    for (symbol t = before; t < g_.tensors.size(); ++t) listed(t);
+    return made;
   }
+  constexpr void listed(symbol t) { (void)list(t, nullptr, g_.tensors[t].type, g_.tensors[t].shape); }
 
   /// Views, what has views, and what was read before it is computed keep their nodes.
   constexpr bool stays(symbol old) const {
@@ -119,11 +96,7 @@ private:
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
-      std::int32_t const at = b.assign(n.op, x.data(), n.operand_count, results.data(), n.result_count,
-                                       attributes, n.attribute_count, n.where);
-      b.edit().nodes[at].flags = n.flags;
-      for (std::int32_t r = 1; r < from_.region_count; ++r)
-        if (from_.regions[r].owner == i) b.edit().regions[r].owner = at;
+      copy_.set_owner(i, b.assign(n, x, results, attributes));
     } else {
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_SIMPLIFY_COMPACT_HPP
 #define COTANGENT_TRANSFORM_SIMPLIFY_COMPACT_HPP
 
+#include <cotangent/graph/rewriter.hpp>
 #include <cotangent/ops/ops.hpp>
 
 #include <cstdint>
@@ -118,43 +119,22 @@ class compaction {
   graph to_;
   readers readers_;
   std::int32_t const* read_;
-  array<symbol> numbering_; // by old symbol + 1: the new one + 1, 0 where there is none yet
-  symbol* now_;             // the same by old symbol; of an absent operand none
-  array<symbol> negated_;   // by new symbol
+  rewriter copy_;
+  symbol* now_;           // those of the rewriter
+  array<symbol> negated_; // by new symbol
   bool fuses_;
-  // There is room for all that may come, so that a constant evaluation need not ask.
-  tensor_symbol* tensors_;
-  node* nodes_;
-  symbol* ids_;
-  std::int32_t tensor_count_ = 0, node_count_ = 0, id_count_ = 0;
 
 public:
   constexpr compaction(graph_view const& g, bool fuses, bool views)
-      : g_(g), readers_(g, views, fuses), read_(readers_.by_symbol()), numbering_(g.tensor_count + 1),
-        now_(numbering_.data() + 1), fuses_(fuses),
-        tensors_(to_.tensors.extend(g.tensor_count + readers_.sums)),
-        nodes_(to_.nodes.extend(g.node_count + readers_.sums)),
-        ids_(to_.ids.extend(g.id_count + 4 * readers_.sums)) {
-    for (std::int32_t k = 0; k < g.shape_count; ++k) to_.shapes.push(g.shapes[k]);
-    for (std::int32_t k = 0; k < g.extent_count; ++k) to_.extents.push(g.extents[k]);
-    for (std::int32_t k = 0; k < g.name_count; ++k) to_.names.push(g.names[k]);
-    for (std::int32_t k = 0; k < g.block_count; ++k) to_.blocks.push(g.blocks[k]);
-    to_.regions.clear();
-    for (std::int32_t r = 0; r < g.region_count; ++r) {
-      to_.regions.push(g.regions[r]);
-      for (int k = 0; k < g.input_count(r); ++k) (void)now(g.input(k, r));
-      to_.regions[r].first_input = id_count_;
-      for (int k = 0; k < g.input_count(r); ++k) ids_[id_count_++] = now(g.input(k, r));
-    }
+      : g_(g), readers_(g, views, fuses), read_(readers_.by_symbol()), copy_(g, to_), now_(copy_.now), fuses_(fuses) {
+    to_.tensors.reserve(g.tensor_count + readers_.sums);
+    to_.nodes.reserve(g.node_count + readers_.sums);
+    to_.ids.reserve(g.id_count + 4 * readers_.sums);
+    copy_.begin_regions();
     for (std::int32_t i = 0; i < g.node_count; ++i) visit(i);
-    for (std::int32_t r = 0; r < g.region_count; ++r) {
-      for (int k = 0; k < g.output_count(r); ++k) (void)now(g.output(k, r));
-      to_.regions[r].first_output = id_count_;
-      for (int k = 0; k < g.output_count(r); ++k) ids_[id_count_++] = now(g.output(k, r));
-    }
-    to_.tensors.resize(tensor_count_);
-    to_.nodes.resize(node_count_);
-    to_.ids.resize(id_count_);
+    for (std::int32_t r = 0; r < g.region_count; ++r)
+      for (int k = 0; k < g.output_count(r); ++k) (void)now(g.output(k, r)); // where a product has waited
+    copy_.end_regions();
   }
   constexpr graph take() { return static_cast<graph&&>(to_); }
 
@@ -184,44 +164,25 @@ private:
       copy(g_.nodes[p], old);
       return now_[old] - 1;
     }
-    tensor_symbol t = g_.tensors[old];
-    t.producer = none;
-    if (t.base != none) {
-      t.base = now(t.base);
-      t.window = to_.numbers.size();
-      int const n = 1 + g_.shape(old).rank;
-      for (int k = 0; k < n; ++k) to_.numbers.push(g_.numbers[g_.tensors[old].window + k]);
-    }
-    return place(old, t);
-  }
-  constexpr symbol place(symbol old, tensor_symbol const& t) {
-    tensors_[tensor_count_++] = t;
-    now_[old] = tensor_count_;
-    return tensor_count_ - 1;
+    return copy_(old);
   }
   constexpr void copy(node const& from, symbol y) {
     node n = from;
     std::int32_t const* const old = g_.ids + n.first;
     for (int k = 0; k < n.operand_count; ++k)
       if (now_[old[k]] == 0 && old[k] != none) (void)now(old[k]);
-    n.first = id_count_;
-    symbol* const x = ids_ + id_count_;
+    n.first = to_.ids.size();
+    symbol* const x = to_.ids.extend(n.operand_count + 1);
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[old[k]] - 1;
     if (n.op->commutative && x[0] > x[1]) {
       symbol const second = x[0];
       x[0] = x[1];
       x[1] = second;
     }
-    if (n.attribute_count > 0) copy_attributes(n);
-    else n.attribute = 0;
+    n.attribute = n.attribute_count > 0 ? to_.numbers.append(g_.numbers + n.attribute, n.attribute_count) : 0;
     tensor_symbol t = g_.tensors[y];
-    t.producer = node_count_;
-    nodes_[node_count_++] = n;
-    x[n.operand_count] = place(y, t);
-    id_count_ += n.operand_count + 1;
-  }
-  constexpr void copy_attributes(node& n) {
-    n.attribute = to_.numbers.append(g_.numbers + n.attribute, n.attribute_count);
+    t.producer = to_.nodes.push(n);
+    now_[y] = 1 + (x[n.operand_count] = to_.tensors.push(t));
   }
   /// Or what it is a part of.
   constexpr bool is_read(symbol y) const {
@@ -237,28 +198,23 @@ private:
     if (!live) return;
     for (int k = 0; k < all; ++k) (void)now(old[k]);
     if (n.op == the<op::identity> && writes_itself(old[0], old[1])) return;
-    n.first = id_count_;
-    for (int k = 0; k < all; ++k) ids_[id_count_++] = now(old[k]);
-    copy_attributes(n);
-    for (int k = n.operand_count; k < all; ++k) tensors_[now(old[k])].producer = node_count_;
-    for (std::int32_t r = 1; r < g_.region_count; ++r)
-      if (g_.regions[r].owner == i) to_.regions[r].owner = node_count_;
-    nodes_[node_count_++] = n;
+    array<symbol> const x = copy_.operands(n), y = copy_.results(n);
+    copy_.set_owner(i, to_.add(n, x.data(), x.size(), y.data(), y.size(), g_.numbers + n.attribute, n.attribute_count));
   }
 
   /// Where x is only copied into a view, what makes x writes there.
   constexpr bool writes_itself(symbol x, symbol view) {
     if (g_.tensors[view].base == none || read_[x] != 1 || g_.tensors[x].base != none) return false;
-    std::int32_t const p = tensors_[now(x)].producer;
+    std::int32_t const p = to_.tensors[now(x)].producer;
     if (p == none) return false;
-    node const& n = nodes_[p];
+    node const& n = to_.nodes[p];
     bool const works = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::reduction ||
                        n.op->kind == operation_kind::matmul || n.op->kind == operation_kind::concatenate ||
                        n.op->kind == operation_kind::gather;
-    if (!works || n.result_count != 1 || n.region != tensors_[now(view)].region) return false;
-    ids_[n.first + n.operand_count] = now(view);
-    tensors_[now(view)].producer = p;
-    tensors_[now(x)].producer = none;
+    if (!works || n.result_count != 1 || n.region != to_.tensors[now(view)].region) return false;
+    to_.ids[n.first + n.operand_count] = now(view);
+    to_.tensors[now(view)].producer = p;
+    to_.tensors[now(x)].producer = none;
     return true;
   }
 
@@ -284,22 +240,16 @@ private:
   /// `to`: the result, where it stands already.
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
                          symbol to = none) {
-    t.producer = node_count_;
-    nodes_[node_count_++] = {op, id_count_, count, 1, 0, 0, like.region, like.flags, like.where};
-    for (int k = 0; k < count; ++k) ids_[id_count_++] = x[k];
-    ids_[id_count_++] = to != none ? to : tensor_count_;
-    if (to != none) {
-      tensors_[to].producer = node_count_ - 1;
-      return to;
-    }
-    tensors_[tensor_count_] = t;
-    return tensor_count_++;
+    t.producer = none;
+    if (to == none) to = to_.tensors.push(t);
+    (void)to_.add({op, 0, 0, 0, 0, 0, like.region, like.flags, like.where}, x, count, &to, 1);
+    return to;
   }
   /// -x in the new graph, written once. (What is small was negated before it came here.)
   constexpr symbol negative(symbol x, node const& like) {
-    if (negated_.size() == 0) negated_ = array<symbol>(to_.tensors.size());
+    if (negated_.size() == 0) negated_ = array<symbol>(to_.tensors.capacity());
     if (negated_[x] != 0) return negated_[x] - 1;
-    tensor_symbol t = tensors_[x];
+    tensor_symbol t = to_.tensors[x];
     t.name = t.base = t.window = none;
     negated_[x] = write(the<op::negate>, &x, 1, t, like) + 1;
     return negated_[x] - 1;

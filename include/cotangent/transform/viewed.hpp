@@ -348,7 +348,7 @@ private:
   /// A window of the cotangent of the whole tensor.
   constexpr symbol through(viewed const& v, symbol whole, tensor_window w) {
     if (b_.tensor(whole).base != none) {
-      symbol const copy = b_.symbol_of(b_.tensor(whole).type, b_.tensor(whole).shape);
+      symbol const copy = b_.symbol_like(whole);
       (void)b_.assign(info_of<op::identity>(), &whole, 1, &copy, 1, nullptr, 0, b_.place);
       whole = copy;
     }

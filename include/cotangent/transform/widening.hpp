@@ -58,12 +58,9 @@ private:
     return added_[of_[i]];
   }
   constexpr symbol like(symbol t, std::int32_t region, int deeper = 0) {
-    tensor_symbol const s = b_.tensor(t);
-    std::int32_t const before = b_.region;
+    builder_scope const outer(b_);
     b_.region = region;
-    symbol const made = b_.symbol_of(s.type, s.shape, s.depth + deeper);
-    b_.region = before;
-    return made;
+    return b_.symbol_like(t, deeper);
   }
 
   constexpr symbol stacked(way_step const& step, symbol t) {
