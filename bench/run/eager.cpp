@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
-// What an operation costs that runs as it is written: eager mode (ours) against plain loops (by hand), one for each
-// operation, and a gradient against the static program, which has all operations in one loop. Of 16 elements, the time
-// divided by the 33 operations is what one costs.
+// The cost of an operation in eager mode (ours) against plain loops (by hand), one for each operation. A gradient is compared
+// with the static program, which fuses all operations into one loop. For 16 elements, the time divided by the 33 operations is
+// the cost of one operation.
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "ours.hpp"

@@ -166,7 +166,7 @@ void tetrahedron_faces_in_lanes(T const* p, T* value, T* dp) {
              dfirst = de1 + de2;
   T const k = volume * T(1.0 / 3);
   auto const far_and_near = picked<3, 1, 2, 0>(n, n) * V{-k, k, k, k};
-  // what arrives at each point: a: -first 0, 1, 2; b: e1 0, e2 2, -first 3; c: e2 0, e1 1, e1 3; d: e2 1, e1 2, e2 3
+  // contributions at each point: a: -first 0, 1, 2; b: e1 0, e2 2, -first 3; c: e2 0, e1 1, e1 3; d: e2 1, e1 2, e2 3
   coordinates<V> const minus = dfirst * math::broadcast<V>(T(-1));
   auto const s1 = picked<0, 4, 5, 6>(minus, de1), s2 = picked<1, 3, 7, 7>(minus, de1),
              s3 = picked<2, 6, 4, 7>(minus, de2);
@@ -191,7 +191,7 @@ struct plain {
     for (int i = 0; i < 3; ++i) s += a[i] * b[i];
     return s;
   }
-  // What r = a x b passes on.
+  // The adjoint of r = a x b.
   static void cross_back(T const* a, T const* b, T const* dr, T* da, T* db) {
     T t[3];
     cross(b, dr, t);

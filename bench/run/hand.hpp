@@ -10,21 +10,21 @@
 #include <limits>
 #include <utility>
 
-// What the hand-written gradients are made of. They use the library's elementary functions, so that both sides differ
-// only in how the loops are arranged.
+// Parts of the hand-written gradients. They use the library's elementary functions, so that both sides differ only in the
+// arrangement of the loops.
 
 namespace bench::hand {
 
 namespace math = cotangent::math;
 namespace simd = cotangent::simd;
 
-/// As many elements as a register holds.
+/// One register of elements.
 template <class T>
 using wide = simd::pack<T, simd::width<T>>;
 template <class T>
 inline constexpr std::ptrdiff_t width = simd::width<T>;
 
-/// The larger one, in one instruction: a NaN may get lost.
+/// The larger one, in one instruction: a NaN may be lost.
 template <class V>
 COTANGENT_INLINE V larger(V const& a, V const& b) {
   return a > b ? a : b;
@@ -55,7 +55,7 @@ COTANGENT_INLINE V merge(V const& a, V const& b, F f, std::integer_sequence<int,
            V(__builtin_shufflevector(a, b, ((I & Step) ? w + I : I + Step)...)));
 }
 
-// Lane r of what is returned: register r reduced over its lanes.
+// Lane r of the result is register r reduced over its lanes.
 template <int Step, class V, class F>
 COTANGENT_INLINE V reduce_each(V* v, F f) {
   for (int i = 0; i < Step; ++i)

@@ -50,7 +50,7 @@ std::vector<double> values_of(comparison const& c, contestant const& who) {
   return values;
 }
 
-/// Whose results the others must have.
+/// The contestant whose results are the reference.
 contestant const& yardstick(comparison const& c) { return c.loops.empty() ? c.hand.front() : c.loops.front(); }
 
 void require_equal(comparison const& c, contestant const& who, std::vector<double> const& wanted) {

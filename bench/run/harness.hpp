@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-// One case is one function, computed by several contestants which write into the same memory (so that no buffer lies
-// luckier than another). Their results are compared, then they are timed in turn.
+// One case is one function, computed by several contestants that write into the same memory, so that no contestant has a
+// better alignment. Their results are compared, then they are timed in turn.
 
 namespace bench {
 
-/// Something that is timed, called `repetitions` times by one indirect call.
+/// A timed function, called `repetitions` times by one indirect call.
 struct contestant {
   std::string name;
   std::function<void(long)> repeat;
@@ -53,7 +53,7 @@ struct comparison {
   std::ptrdiff_t n; // for sorting and drawing
   std::vector<result> results;
   std::vector<contestant> ours;  // at most one
-  std::vector<contestant> hand;  // the fastest of these is what ours is held against
+  std::vector<contestant> hand;  // ours is compared with the fastest of these
   std::vector<contestant> loops; // at most one
 };
 
@@ -78,14 +78,14 @@ class suite {
 public:
   explicit suite(options o) : options_(std::move(o)) {}
 
-  /// Compares and times, unless the filter leaves it out. Terminates the program where results differ.
+  /// Compares and times, if the filter selects the case. Terminates the program if results differ.
   void run(comparison const& c);
   bool quick() const { return options_.quick; }
-  /// Whether the filter leaves this name in, for what is measured elsewhere.
+  /// True if the filter selects this name, for cases measured elsewhere.
   bool wanted(std::string const& name) const {
     return !options_.list && name.find(options_.filter) != std::string::npos;
   }
-  /// The sizes to go through.
+  /// The sizes to measure.
   std::vector<std::ptrdiff_t> sizes() const {
     return quick() ? std::vector<std::ptrdiff_t>{8, 100, 4096}
                    : std::vector<std::ptrdiff_t>{8, 64, 100, 1000, 4096, 65536, 1000000};
@@ -97,7 +97,7 @@ private:
   std::vector<measurement> measurements_;
 };
 
-/// Puts a case on the list; one static object in each file.
+/// Registers a case; one static object in each file.
 struct entry {
   entry(char const* name, void (*run)(suite&));
 };

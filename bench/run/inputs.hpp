@@ -11,9 +11,9 @@
 
 namespace bench {
 
-/// Elements on the heap, zero to begin with; 64-byte aligned as a tensor's are, but no two buffers at equal distances from
-/// a page: large blocks all begin at the same one, and a load right behind a store to the same distance waits for it,
-/// which would measure in which order someone loads and stores.
+/// Elements on the heap, initially zero, aligned to 64 bytes like those of a tensor. Buffers differ in their distance from a
+/// page. Large blocks of the heap have equal distances, and a load directly after a store to the same distance waits for it.
+/// The benchmark would then measure the order of loads and stores.
 template <class T>
 class buffer {
 public:

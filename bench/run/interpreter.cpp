@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What it costs that a graph is only known when it runs: the interpreter (ours) against the static program (by hand) of the
-// same function.
+// The cost of a graph that is known only at run time: the interpreter (ours) against the static program (by hand) of the same
+// function.
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "ours.hpp"

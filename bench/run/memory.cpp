@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// What less memory costs: networks in a budget (ours) against the same program without one (by hand: all is kept), compiled and
-// in eager mode. Their results are compared before they are timed; `n` is the bytes of the workspace.
+// The cost of less memory: networks in a budget (ours) against the same program without one (by hand), compiled and in eager
+// mode. Their results are compared before they are timed; `n` is the bytes of the workspace.
 #include "../../examples/digits/reader.hpp"
 #include "harness.hpp"
 #include "inputs.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t outputs = 10;
 
-/// The images of examples/digits, so many of them.
+/// The first images of examples/digits.
 struct some_digits {
   bench::buffer<float> pixels;
   bench::buffer<std::int32_t> labels;
@@ -36,11 +36,11 @@ struct some_digits {
   }
 };
 
-/// The digits network of so many layers, 64 pixels to 32 units, on to 32 units, then to 10 digits: tanh behind each but the
-/// last, with a way around those between; the mean cross-entropy of its reading and its gradients in all weights and offsets.
+/// The deepened digits network: 64 pixels to 32 units, residual layers of 32 units, then 10 digits, with tanh after each layer
+/// but the last. Its loss is the mean cross-entropy, with gradients in all weights and offsets.
 struct deep_digits {
   ct::dynamic::graph g;
-  std::vector<ct::dynamic::expr<float>> inputs; // the pixels and what is learnt
+  std::vector<ct::dynamic::expr<float>> inputs; // the pixels and the parameters
   ct::dynamic::expr<std::int32_t> labels;
   std::vector<ct::dynamic::any_expr> results;
   std::vector<bench::buffer<float>> data, gradients;
@@ -103,7 +103,7 @@ bench::entry const one("in a budget", [](bench::suite& suite) {
       try {
         fitted = net.within(whole * percent / 100);
       } catch (ct::graph_error const&) {
-        break; // less is not enough
+        break; // smaller budgets cannot be met
       }
       bench::comparison c{name, "float", std::to_string(percent) + " %", fitted.workspace_bytes(), {}, {},
                           {},   {}};
@@ -116,7 +116,7 @@ bench::entry const one("in a budget", [](bench::suite& suite) {
   }
 });
 
-/// Residual layers with tanh, in eager mode: the mean square of what leaves the last and its gradients, within a limit.
+/// Residual layers with tanh in eager mode: the mean square of the last output and its gradients, within a memory limit.
 class written_layers {
   static constexpr int layers = 64;
   static constexpr std::int64_t width = 128;
@@ -143,12 +143,12 @@ public:
     e_.backward(y);
     loss = y.item();
   }
-  /// What the forward pass leaves for the gradient.
+  /// The bytes that the forward pass stores for the gradient.
   std::int64_t kept() {
     auto const y = forward();
     return e_.live().bytes - own_;
   }
-  /// So many bytes for that, besides the parameters and their gradients.
+  /// Limits these bytes; parameters and their gradients are additional.
   void set_memory_limit(std::int64_t bytes) { e_.set_memory_limit(2 * own_ + bytes); }
   void copy_gradient(std::size_t k, float* to) const {
     auto const d = parameters_[k].grad().value();

@@ -79,7 +79,7 @@ void measure(bench::suite& suite) {
     T *px = x.data(), *mu = s, *sigma = s + 1;
     gradient<T> const g{s + 2, dx.data(), s + 3, s + 4};
     bench::comparison c{"normal log-density", bench::element_name<T>, std::to_string(n), n, {}, {}, {}, {}};
-    // The three sums cancel; their terms are what they are accurate to.
+    // The three sums cancel, so their error is relative to their terms.
     c.results = {bench::written("value", g.value, 1, n), bench::written("dx", g.dx, n),
                  bench::written("dmu", g.dmu, 1, 25 * n), bench::written("dsigma", g.dsigma, 1, 25 * n)};
     c.hand = {bench::named("one pass", [=] { one_pass(px, mu, sigma, g, n); })};

@@ -26,8 +26,8 @@ std::tuple<Leaf...> into(Leaf&&... leaf) {
 template <class T>
 using held = std::conditional_t<std::is_arithmetic_v<T>, T const&, T>;
 
-/// A function of the library as a contestant, on arguments and results that are views of memory, and arguments that are
-/// numbers. These stay where they are, as they do for those by hand.
+/// A function of the library as a contestant. Arguments and results are views of memory or numbers, which are not copied, as
+/// for the contestants by hand.
 template <class F, class... Results, class... Args>
 contestant ours(F, std::tuple<Results...> results, Args const&... args) {
   auto const arguments = std::tuple<held<Args>...>(args...);

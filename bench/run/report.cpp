@@ -88,7 +88,7 @@ void print(measurement const& m) {
 void print_summary(std::vector<measurement> const& all) {
   std::vector<double> ours, loops;
   for (auto const& m : all) {
-    if (m.loops.median <= 0) continue; // not held against code by hand
+    if (m.loops.median <= 0) continue; // not compared with code by hand
     if (m.ours.median > 0) ours.push_back(m.ours.median);
     loops.push_back(m.loops.median);
   }
@@ -195,7 +195,7 @@ bool write_svg(std::string const& path, std::vector<measurement> const& all) {
   return static_cast<bool>(file);
 }
 
-// Of the cases in a budget: time over memory, both as parts of what it takes to keep all.
+// Draws the cases in a budget: time over memory, both relative to the program that stores all values.
 bool write_curve(std::string const& path, std::vector<measurement> const& all) {
   int const left = 70, width = 640, top = 84, height = 360, right = 30;
   char const* const colors[]{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1"};

@@ -9,8 +9,8 @@ namespace {
 
 using namespace bench::hand;
 
-// With t[i] = x[i+1] - x[i]^2: dx[i] = 200 t[i-1] - 400 x[i] t[i] - 2 (1 - x[i]); both ends apart. Everything an element
-// needs is loaded, t twice computed.
+// With t[i] = x[i+1] - x[i]^2: dx[i] = 200 t[i-1] - 400 x[i] t[i] - 2 (1 - x[i]); both ends are
+// separate. All operands of an element are loaded, and t is computed twice.
 template <class T>
 void three_loads(T const* x, T* value, T* dx, std::ptrdiff_t n) {
   using V = wide<T>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-// Adding a block of elements to a window of a tensor (ours) against copying as many bytes (by hand), and the gradient of
-// windows that overlap against a copy of its input.
+// Adding a block of elements to a view of a tensor (ours) against a copy of as many bytes (by hand), and the gradient of
+// overlapping views against a copy of their input.
 #include "harness.hpp"
 #include "inputs.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace ct = cotangent;
 
-/// A block of rows and columns, by the distances of both sides.
+/// A block of rows and columns, with the strides of both sides.
 struct placement {
   char const* name;
   std::int64_t from[2], to[2];
