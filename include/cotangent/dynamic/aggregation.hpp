@@ -9,18 +9,18 @@
 #include <source_location>
 #include <vector>
 
-// Contributions to a cotangent that the user sums.
+// Sums contributions to a cotangent by a user's function.
 
 namespace cotangent::dynamic::detail {
 
-/// The user's way to sum contributions. What it throws waits until the walk has ended.
+/// Calls the user's function that sums contributions. Its exceptions are held back until the sweep has ended.
 class users_sum {
   graph_state& s_;
   request r_;
   std::function<any_expr(std::vector<any_expr> const&)> const& sum_;
   std::exception_ptr error_;
 
-  /// What it makes goes to the region where the contributions are.
+  /// Operations of the function go to the region of the contributions.
   struct in_region {
     graph_state& s;
     std::source_location place = s.b.place;

@@ -6,7 +6,7 @@
 
 COTANGENT_HEADER_BEGIN
 
-// Graphs in files, with their data. Needs nlohmann-json.
+// Saves and loads graphs with their data. Needs nlohmann-json.
 
 #include <cotangent/dynamic/archive_state.hpp>
 
@@ -30,22 +30,22 @@ struct archive_access;
 
 namespace cotangent::archive {
 
-/// An expression under a name by which it is found again.
+/// An expression and the name by which it is found again.
 struct named {
   std::string name;
   dynamic::any_expr what;
 };
 
-/// What a file holds: a graph, and the data that were bound to it.
+/// The contents of a file: a graph, and the data bound to it.
 ///
 ///     auto file = ct::archive::load("net.safetensors");
 ///     auto loss = file.find<float>("loss");
 ///     auto p = file.graph.compile({loss}, file.binds());
-///     p.run();                             // reads the data where they lie: in `file`
+///     p.run();                             // reads the data in place: in `file`
 ///     file.data.elements<float>("w")[0] = 1;
 class contents {
   std::map<std::string, symbol, std::less<>> names_;
-  std::vector<std::pair<symbol, std::string>> bound_; // and what the data are called
+  std::vector<std::pair<symbol, std::string>> bound_; // and the names of the data
   std::vector<std::pair<symbol, symbol>> updates_;
 
   friend struct dynamic::detail::archive_access;
@@ -54,59 +54,61 @@ public:
   dynamic::graph graph;
   tensors data;
 
-  /// What was saved under a name; else what has data of that name; else the input or the tensor that was made with it.
-  /// Throws: `io_error` where there is none.
+  /// The result saved under a name; else the expression with data of that name; else the input or tensor of
+  /// that name. Throws: `io_error` if there is none.
   dynamic::any_expr find(std::string_view name) const;
-  /// The same with its element. Throws: `graph_error` where it holds others.
+  /// With the element in the type. Throws: `graph_error` if the element type differs.
   template <class T>
   dynamic::expr<T> find(std::string_view name,
                         std::source_location where = std::source_location::current()) const {
     return find(name).template as<T>(where);
   }
-  /// By which `find` finds something.
+  /// The names that `find` finds.
   std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (auto const& [name, id] : names_) all.push_back(name);
     return all;
   }
 
-  /// What has data, with the data: for `compile`. They lie in `data`, which must outlive the program.
+  /// Bindings of expressions to the data, for `compile`. The data are in `data`, which must outlive the
+  /// program.
   std::vector<dynamic::binding> binds();
 
-  /// Steps of an optimizer: for `compile_options::updates`.
+  /// The updates of an optimizer, for `compile_options::updates`.
   std::vector<dynamic::update> updates() const;
 
-  /// Copies, from another file, the tensors that are called like data of this one.
+  /// Copies, from another file, the tensors with names of this file's data.
   ///
-  /// Throws: `io_error` where one has another element type or shape; then nothing is copied.
+  /// Throws: `io_error` if a tensor has another element type or shape; then nothing is copied.
   void take(tensors const& other);
 };
 
-/// How a graph is saved.
+/// Options of saving.
 struct save_options {
-  /// Whether the file is read, and its graph compared, before it takes the place of the old one. Takes about as long as
-  /// writing, and memory for the whole file.
+  /// True if the written file is read again, and its graph compared, before it replaces the old one. This
+  /// takes about as long as writing, and memory for the whole file.
   bool read_back = true;
 };
 
-/// Writes a graph as one safetensors file: what is bound to its expressions as tensors, called like the inputs that they are
-/// bound to; the graph as JSON in the metadata, with names for results and the steps of an optimizer where they are given.
-/// Readers see the old file until the new one takes its place. Symbolic links are followed; permissions stay.
+/// Writes a graph as one safetensors file. Bound data become tensors with the names of their inputs; the
+/// graph becomes JSON in the metadata, with names for results and the updates of an optimizer if given.
+/// Readers see the old file until it is replaced atomically. Symbolic links are followed; permissions are
+/// kept.
 ///
-/// Throws: `io_error`, also where the file cannot be read back as the same graph, and what was there before is still there;
+/// Throws: `io_error`, also if the file would not be read as the same graph; the old file then still exists.
 /// `graph_error` for expressions of another graph.
 /// Checked: tests/runtime/archive.cpp, tests/runtime/archive_damage.cpp
 inline void save(std::filesystem::path const& path, dynamic::graph const& g,
                  std::vector<dynamic::binding> const& binds = {}, std::vector<named> const& results = {},
                  std::vector<dynamic::update> const& updates = {}, save_options const& options = {});
-/// The bytes of such a file, read back in the same way.
+/// The bytes of such a file, checked in the same way.
 inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::binding> const& binds = {},
                             std::vector<named> const& results = {},
                             std::vector<dynamic::update> const& updates = {}, save_options const& options = {});
 
-/// Reads what `save` wrote. Operations that are none of the library are to be named: `load(path, operations<softsign>{})`.
+/// Loads a file of `save`. User-defined operations must be listed: `load(path, operations<softsign>{})`.
 ///
-/// Throws: `io_error`, whatever is in the file, unless it is a graph in which everything is sound.
+/// Throws: `io_error` for every file that does not contain a valid graph.
 template <class... UserOps>
 contents load(std::filesystem::path const& path, operations<UserOps...> = {});
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> = {});
@@ -118,7 +120,7 @@ namespace cotangent::dynamic::detail {
 namespace archived = cotangent::detail::archived;
 
 struct archive_access {
-  /// A file, and the graph in it. The elements are those of the graph and of what is bound to it.
+  /// A file and its graph. The elements belong to the graph and to the bound memory.
   struct saved {
     archived::composed file;
     std::string text;
@@ -181,7 +183,8 @@ struct archive_access {
       pieces.push_back({name, b.memory.type, shape(t),
                         bytes(b.memory.data, static_cast<std::size_t>(count) * size_of(b.memory.type))});
     }
-    for (held_constant const& c : built.constants) { // (those of a copy would end with it)
+    // (references: copies of constants would be destroyed too early)
+    for (held_constant const& c : built.constants) {
       std::string const name = called("", "constant ", c.id);
       lists.constants.emplace_back(c.id, name);
       pieces.push_back({name, s.b.tensor(c.id).type, shape(c.id), bytes(c.bytes.data(), c.bytes.size())});
@@ -190,7 +193,7 @@ struct archive_access {
     return {archived::composed(std::move(pieces), {{"cotangent.graph", text}}), text, std::move(known)};
   }
 
-  /// Throws: `io_error` unless the bytes hold the graph that was saved.
+  /// Throws: `io_error` unless the bytes contain the graph that was saved.
   static void check_read_back(std::string_view bytes, saved const& was) {
     std::string why = "it is another graph";
     try {
@@ -212,7 +215,7 @@ struct archive_access {
     c.data = cotangent::archive::tensors(std::move(layout));
     graph_state& s = graph_access::state(c.graph);
     reader.read(s);
-    // its data; those of constants go to the graph
+    // bound data; data of constants go to the graph
     for (auto const& [t, name] : reader.constants) {
       check_fit(s, t, name, c.data);
       std::string_view const bytes = c.data.bytes(name);

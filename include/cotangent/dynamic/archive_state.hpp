@@ -15,7 +15,7 @@
 #  include <utility>
 #  include <vector>
 
-// What a graph that is built at run time knows, as JSON and back.
+// Converts the state of a run-time graph to JSON and back.
 
 namespace cotangent::dynamic::detail {
 
@@ -23,14 +23,14 @@ namespace archived = cotangent::detail::archived;
 
 inline constexpr int archive_version = 1;
 
-/// Compiles as long as a graph knows nothing else: `identity` is of one run of a process, `written` follows from the nodes, `frames` there must not be, and what is
-/// kept of `symbolic` is in dynamic/archive_symbols.hpp.
+/// Fails to compile if a graph gains members. `identity` belongs to one process, `written` follows from the
+/// nodes, `frames` must be empty, and `symbolic` is saved by dynamic/archive_symbols.hpp.
 inline void has_no_other_members(graph_state const& s) {
   [[maybe_unused]] auto const& [identity, b, inputs, parameters, states, piecewise, written, gradients, constants,
                                 frames, symbolic] = s;
 }
 
-/// What a file says of the symbols of its graph.
+/// The lists of symbols in a file.
 struct archived_lists {
   std::vector<std::pair<symbol, std::string>> constants, binds; // with the names of their elements
   std::vector<std::pair<std::string, symbol>> results;
@@ -56,7 +56,8 @@ inline archived::json state_as_json(graph_state const& s, archived_lists const& 
   return j;
 }
 
-/// Reads it, and lets nothing through that `ct::dynamic::graph` could not have made. Throws: `io_error`.
+/// Reads the state, and refuses everything that `ct::dynamic::graph` could not have built. Throws:
+/// `io_error`.
 class state_reader : public archived_lists {
   using parts = archived::graph_parts;
   archived::json j_;
@@ -131,12 +132,13 @@ private:
     graph_view const g = s.b.get();
     std::vector<bool> is_input(static_cast<std::size_t>(count_)),
         is_constant(static_cast<std::size_t>(count_));
-    std::vector<symbol> given = s.inputs, seen; // what comes from outside; what somebody may ask for
+    // given: inputs from outside; seen: symbols that may be requested
+    std::vector<symbol> given = s.inputs, seen;
     for (symbol const t : s.inputs) is_input[static_cast<std::size_t>(t)] = true;
     for (auto const* const some : {&s.parameters, &s.states})
       for (symbol const t : *some)
         if (!is_input[static_cast<std::size_t>(t)]) archived::refuse_graph("a parameter is no input");
-    for (symbol const t : s.piecewise) // zero where nobody writes
+    for (symbol const t : s.piecewise) // unassigned tensors are zero
       if (g.tensors[t].producer == none && s.written.find(t) == s.written.end()) given.push_back(t);
     for (auto const& [x, dx] : s.gradients) {
       if (g.tensors[x].type != g.tensors[dx].type || g.tensors[x].shape != g.tensors[dx].shape ||

@@ -17,18 +17,18 @@
 #  include <utility>
 #  include <vector>
 
-// Graphs that the symbolic API has made, as a file keeps them: as they would be compiled, with every command as operations and
-// every sub-graph as a loop or a branch; and beside that edges by hand, names of operations, peers and dead symbols.
+// Saves symbolic graphs in their lowered form: every command as operations, every sub-graph as a loop or a
+// branch. Manual edges, names of operations, peers and dead symbols are saved beside the graph.
 
 namespace cotangent::dynamic::detail {
 
 namespace archived = cotangent::detail::archived;
 
-/// A graph of which nothing is open any more: itself, or a copy. Throws: what compiling throws.
+/// A graph without pending operations: the graph itself, or a lowered copy. Throws like `compile`.
 class settled {
   graph_state const* s_;
   std::unique_ptr<graph_state> copy_;
-  std::unordered_map<symbol, symbol> inputs_; // by what is bound: the input that gets its memory
+  std::unordered_map<symbol, symbol> inputs_; // by bound symbol: the input that gets its memory
 
 public:
   settled(graph_state const& built, lowering const& wanted, request const& r) : s_(&built) {
@@ -77,15 +77,15 @@ inline bool is_noop(exec_record const& e) {
   return e.kind == exec_kind::operation && e.what.kind() == command::form::nothing;
 }
 
-/// What the symbolic API knows of a graph besides the graph. A noop is a node without operands in the graph, as is a node that
-/// was taken away; only noops are listed.
+/// The symbolic records of a graph. A noop is a node without operands, as is a deleted node; only noops are
+/// listed.
 inline archived::json symbols_as_json(graph_state const& s) {
   using archived::json;
   json j;
   for (char const* const key : {"edges", "names", "hints", "flags", "noops", "peers", "taped", "dead", "adjoints"})
     j[key] = json::array();
   auto const stands = [](exec_record const& e) { return !e.dead && !e.nodes.empty(); };
-  std::vector<std::pair<std::int32_t, exec_record const*>> execs; // by their last node
+  std::vector<std::pair<std::int32_t, exec_record const*>> execs; // sorted by their last node
   for (exec_record const& e : s.symbolic.execs)
     if (stands(e)) execs.emplace_back(e.nodes.back(), &e);
   std::sort(execs.begin(), execs.end());
@@ -116,7 +116,7 @@ inline archived::json symbols_as_json(graph_state const& s) {
   return j;
 }
 
-/// Between nodes: those drawn by hand, then those from operations to their adjoints.
+/// Edges between nodes: manual ones first, then those from operations to their adjoints.
 struct archived_edges {
   array<dependency> all;
   int by_hand = 0;
@@ -138,7 +138,7 @@ inline archived_edges edges_in(archived::json const& j, std::int64_t nodes) {
   return edges;
 }
 
-/// Whether somebody reads, writes, looks into or lists a symbol.
+/// By symbol: true if it is read, written, viewed or listed.
 inline std::vector<bool> mentioned(graph_state const& s) {
   cotangent::graph const& g = s.b.get();
   std::vector<bool> seen(static_cast<std::size_t>(g.tensors.size()));
@@ -161,7 +161,7 @@ inline std::vector<bool> mentioned(graph_state const& s) {
   return seen;
 }
 
-/// Nodes that compute nothing become the operations that they were.
+/// Restores noops from nodes that compute nothing.
 inline void read_noops(archived::json const& all, graph_state& s) {
   using parts = archived::graph_parts;
   cotangent::graph const& g = s.b.get();
@@ -190,7 +190,7 @@ inline void read_noops(archived::json const& all, graph_state& s) {
     });
 }
 
-/// Into a graph that is sound. Throws: `io_error`.
+/// Reads the records of a valid graph. Throws: `io_error`.
 inline void read_symbols(archived::json const& j, archived_edges const& edges, graph_state& s) {
   using parts = archived::graph_parts;
   cotangent::graph const& g = s.b.get();
@@ -253,7 +253,7 @@ inline void read_symbols(archived::json const& j, archived_edges const& edges, g
     record(s, t).dead = true;
     s.symbolic.free_tensors.push_back(t);
   }
-  s.symbolic.made_tensors.clear(); // hooks are told of what is made from here on
+  s.symbolic.made_tensors.clear(); // hooks are told of later symbols only
   s.symbolic.made_execs.clear();
   s.symbolic.told = g.tensors.size();
 }

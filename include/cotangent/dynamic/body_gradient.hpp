@@ -11,25 +11,25 @@
 #include <utility>
 #include <vector>
 
-// Gradients that are asked for while the body of a loop or branch is built.
+// Gradients requested while the body of a loop or branch is under construction.
 
 namespace cotangent::dynamic::detail {
 
-/// The walk of a gradient in a body. Level 0 is the graph itself, level k the body of frame k - 1; each `wrt` stands at the
-/// level where it was computed. The walk begins in the innermost body. The cotangents that arrive there at values from
-/// around are the seeds of the walk at the next level, whose adjoints are written in the innermost body, too. Carried
-/// values and counts are what an iteration begins with: no walk goes on from them.
+/// The reverse sweep of a gradient in a body. Level 0 is the graph itself, level k the body of frame k - 1;
+/// each `wrt` belongs to the level that computed it. The sweep begins in the innermost body. Cotangents that
+/// arrive at outer values seed the sweep of the next level, whose adjoints are also emitted in the innermost
+/// body. Carried values and counts are inputs of an iteration: no sweep continues from them.
 class walk_out {
   graph_state& s_;
   request const& r_;
 
   std::int32_t region(std::size_t level) const { return level == 0 ? 0 : s_.frames[level - 1].region; }
-  /// What the body of this level knows of the level around it: outer and inner symbols.
+  /// The values of the outer level that this body uses: outer and inner symbols.
   std::vector<std::pair<symbol, symbol>> known(std::size_t level, gradient_request const& r) const {
     frame const& f = s_.frames[level - 1];
     std::vector<std::pair<symbol, symbol>> all;
     f.maker->each_known([&](symbol outer, symbol inner) { all.emplace_back(outer, inner); });
-    for (int k = 0; k < r.wrt_count; ++k) { // constants are computed again in each body
+    for (int k = 0; k < r.wrt_count; ++k) { // constants are emitted again in each body
       symbol t = r.wrt[k];
       for (std::size_t at = s_.depth_of(t, r_); at < level && t != none; ++at) {
         auto const found = s_.frames[at].known.find(t);
@@ -107,7 +107,7 @@ class walk_out {
 public:
   walk_out(graph_state& s, request const& r) : s_(s), r_(r) {}
   walk_out(walk_out const&) = delete;
-  /// Nothing where no body is built.
+  /// An empty walk if no body is under construction.
   gradient_walk walk() {
     if (s_.frames.empty()) return {};
     return {[](void* with, cotangent::detail::sweep_scope const& scope, gradient_request const& r, symbol* result) {

@@ -24,11 +24,11 @@ struct port {
   cotangent::shape shape;
   std::int64_t bytes = 0;
   std::string name;
-  std::int32_t constant = -1; // of the graph's
-  std::int32_t partner = -1;  // of an input: the result that is its next value; of such a result: the input
-  std::int32_t next = -1;     // of a result: another one that is the same expression
-  bool state = false;         // an input whose memory is the program's, unless it is bound
-  bool read = false;          // an input that something reads
+  std::int32_t constant = -1; // index of the graph's constant
+  std::int32_t partner = -1;  // of an input: the result that is its next value; of that result: the input
+  std::int32_t next = -1;     // of a result: another result of the same expression
+  bool state = false;         // an input in the program's own memory, unless bound
+  bool read = false;          // an input with a reader
 };
 
 inline std::string name_in(builder const& b, symbol t) {
@@ -46,16 +46,16 @@ inline port port_of(builder const& b, symbol t) {
 }
 
 inline namespace COTANGENT_ABI {
-/// What all copies of a program share.
+/// The data shared by all copies of a program.
 struct compiled_code {
   interpreter code;
   std::vector<port> inputs, outputs;
   std::vector<held_constant> constants;
-  std::unordered_map<symbol, int> input_of, output_of; // of results, the first that is this expression
+  std::unordered_map<symbol, int> input_of, output_of; // of results: the first one of this expression
   run_prediction predicted;
   std::shared_ptr<graph_identity const> graph;
 
-  /// One more result, which has a place of its own where it is the same expression as another.
+  /// Adds a result, with memory of its own even if another result is the same expression.
   void add_output(port const& p) {
     int const k = static_cast<int>(outputs.size());
     if (auto const [at, first] = output_of.emplace(p.id, k); !first) {

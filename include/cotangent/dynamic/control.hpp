@@ -13,19 +13,19 @@
 #include <type_traits>
 #include <utility>
 
-// Loops and branches of dynamic expressions. Bodies are functions that are called once, with expressions that stand for the
-// values of an iteration; what they use of the expressions around them is passed in by itself.
+// Loops and branches of dynamic expressions. A body is a function that is called once, with expressions for
+// the values of an iteration. Outer expressions that it uses are captured automatically.
 
 namespace cotangent {
 namespace dynamic::detail {
 
-// ---- one expression, or a tuple of several, or nothing
+// ---- one expression, a tuple of several, or none
 
 template <class X> inline constexpr bool is_several = false;
 template <class... X> inline constexpr bool is_several<std::tuple<X...>> = true;
 template <class A, class B> inline constexpr bool is_several<std::pair<A, B>> = true;
 
-/// Whether there is an expression of a graph that is built, or a tuple of such.
+/// True for an expression of a run-time graph, and for a tuple of such.
 template <class A> inline constexpr bool holds_open = open_expr<A>;
 template <class... A> inline constexpr bool holds_open<std::tuple<A...>> = (holds_open<A> || ...);
 
@@ -33,7 +33,7 @@ template <class A> struct expression_of {
   using type = expr<typename element_taken<A>::type>;
 };
 
-/// Symbols of what a body returns, each an expression or a number, which takes the element of `Like`.
+/// The symbols of a body's results. Each is an expression or a number, which takes the element of `Like`.
 template <class Like, class R> void push_results(graph_state& s, R const& r, request const& q,
                                                  std::vector<symbol>& to) {
   static_assert(open_expr<R> || is_expr<R> || literal<R>,
@@ -58,7 +58,7 @@ template <class Likes, class R> std::vector<symbol> results_of(graph_state& s, R
   return all_of_them;
 }
 
-/// The types of what a body returns, as expressions.
+/// The result types of a body, as expressions.
 template <class R> struct returned {
   using type = std::tuple<typename expression_of<R>::type>;
 };
@@ -73,14 +73,14 @@ template <class... T> struct elements_of_expressions<std::tuple<expr<T>...>> {
 };
 template <class Tuple> using elements_in_tuple = typename elements_of_expressions<Tuple>::type;
 
-/// One as it is, several as a tuple.
+/// A single expression unwrapped, several as a tuple.
 template <class Tuple> auto one_or_several(Tuple&& t) {
   if constexpr (std::tuple_size_v<std::remove_cvref_t<Tuple>> == 1) return std::get<0>(t);
   else return std::move(t);
 }
 
-/// While it lives, operations go to a region of the loop or branch that `maker` makes, and what they take from around it
-/// is captured. With it ends what was captured, so that a body that throws leaves nothing.
+/// While it lives, operations go to a region of the loop or branch under construction, and outer values are
+/// captured. Its destructor withdraws captures, so that a body that throws leaves nothing.
 class open_body {
   graph_state& s_;
   std::int32_t outer_;
@@ -100,7 +100,7 @@ public:
   }
 };
 
-/// What no piece of a body was written to is zero.
+/// Tensors of a body without any written piece are zero.
 inline void fill_unwritten(graph_state& s, std::source_location where) {
   for (symbol const t : s.frames.back().pieces) {
     std::int64_t const zero = 0;
@@ -110,15 +110,15 @@ inline void fill_unwritten(graph_state& s, std::source_location where) {
   }
 }
 
-/// Puts the builder back where it was when a loop or branch fails in its middle.
+/// Restores the builder's region if a loop or branch fails midway.
 struct same_region {
   graph_state& s;
   std::int32_t region = s.b.region;
   ~same_region() { s.b.region = region; }
 };
 
-/// Where a loop or choice was asked for; where nobody could say (a list of any length leaves no room for it), where the last
-/// operation of its parts was.
+/// The source location of a loop or branch. If the caller could not pass it (a parameter pack leaves no room
+/// for it), the location of the last operation inside.
 inline std::source_location place_among(graph_state const& s, std::int32_t first, std::source_location where) {
   for (std::int32_t k = s.b.get().nodes.size(); k-- > first && where.line() == 0;)
     where = s.b.get().nodes[k].where;
@@ -135,7 +135,7 @@ template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
                           std::type_identity<Tuple>{});
 }
 
-/// Runs a loop's parts. `Condition` may be nothing (`std::nullptr_t`), and then there is a limit.
+/// Builds a loop from its parts. `Condition` may be `std::nullptr_t`; then there is a limit.
 template <class Inits, class Condition, class Body, class Limit>
 auto make_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
                Limit const& limit, Inits const& inits) {
@@ -205,7 +205,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   return one_or_several(expressions<carried>(s, results));
 }
 
-/// Whether this call is for expressions of a graph that is built.
+/// True if the call is for expressions of a run-time graph.
 template <class... A>
 concept for_open = (open_expr<A> || ...);
 
@@ -265,9 +265,9 @@ private:
 
 } // namespace dynamic::detail
 
-/// As long as `condition(i, x...)` holds, the next x... are `body(i, x...)`; i counts the iterations from 0. Returns what
-/// was carried last: one expression, or a tuple of several. The condition is asked before each iteration, so there may
-/// be none.
+/// While `condition(i, x...)` is true, the next x... are `body(i, x...)`; i counts the iterations from 0.
+/// Returns the final carried values: one expression, or a tuple of several. The condition is evaluated before
+/// each iteration, so there may be none.
 ///
 ///     auto y = ct::while_loop([](auto i, auto x) { return i < 5; }, [&](auto i, auto x) { return ct::log(x * w); }, x0);
 template <class Condition, class Body, class... X>
@@ -276,8 +276,8 @@ auto while_loop(Condition const& condition, Body const& body, X const&... init) 
   return dynamic::detail::make_loop(std::source_location{}, "while_loop", condition, body, nullptr,
                                     std::tuple<X...>(init...));
 }
-// A pack comes last, and what comes after it can have no default: so the first few are written out, for the place in the
-// user's source.
+// Default arguments cannot follow a pack: the first overloads are written out, for the user's source
+// location.
 template <class Condition, class Body, class X0>
   requires dynamic::detail::for_open<X0>
 auto while_loop(Condition const& condition, Body const& body, X0 const& x0,
@@ -306,7 +306,7 @@ auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 c
                                     std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
 }
 
-/// The same `count` times: `body(i, x...)` for i = 0, 1, ..., count - 1.
+/// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`.
 template <class Count, class Body, class... X>
   requires(dynamic::detail::for_open<Count, X...> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
@@ -345,8 +345,8 @@ auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, 
                                     std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
 }
 
-/// `case_of(index, f0, f1, ...)(x...)` is what branch number `index` makes of x...; with any other index (-1) x... pass
-/// through. Only that branch is computed. The index is not differentiated.
+/// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index
+/// (-1) it is x... itself. Only the selected branch is computed. The index is not differentiated.
 template <class I, class... Branch>
   requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
            sizeof...(Branch) != 0)
@@ -380,7 +380,7 @@ auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const&
                                                       "case_of", where};
 }
 
-/// `cond(predicate, f, g)(x...)` is f(x...) where the predicate, one bool, holds, else g(x...).
+/// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
 template <class P, class Then, class Otherwise>
   requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
 auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,

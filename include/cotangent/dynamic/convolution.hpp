@@ -14,14 +14,14 @@ COTANGENT_HEADER_BEGIN
 
 #  include <source_location>
 
-// Convolution and pooling of expressions of a graph, or variables, with windows that are known when it is built:
-// ct::conv2d(x, w, {.stride = 2}).
+// Convolution and pooling of expressions of a run-time graph, or of variables, with options known at run
+// time: ct::conv2d(x, w, {.stride = 2}).
 
 namespace cotangent {
 namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
-/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+/// Including this header registers the kernels for all graphs, also those of symbols or from files.
 inline bool const knows_images =
     (detail::know_convolution<dynamic::expr<double>>(), detail::know_pooling<dynamic::expr<double>>(), true);
 } // namespace COTANGENT_ABI

@@ -18,19 +18,20 @@
 #include <type_traits>
 #include <vector>
 
-// Shapes, memory and values whose extents are known only while the program runs.
+// Shapes, memory and values whose extents are known at run time only.
 
 namespace cotangent::dynamic {
 
-/// The sizes of all axes, as `{3}`, `{2, 4}`, or nothing for a scalar; from anything that can be walked through.
+/// The sizes of all axes, as `{3}`, `{2, 4}`, or empty for a scalar; constructed from any range.
 class sizes {
-  int rank_ = 0; // also beyond `max_rank`, so that it can be refused
+  int rank_ = 0; // may exceed `max_rank`, so that it can be refused
   std::int64_t size_[max_rank]{};
 
 public:
   sizes() = default;
   template <std::integral I> sizes(std::initializer_list<I> all) : sizes(all.begin(), all.end()) {}
-  sizes(std::initializer_list<std::int64_t> all) : sizes(all.begin(), all.end()) {} // integers of several types
+  // integers of several types
+  sizes(std::initializer_list<std::int64_t> all) : sizes(all.begin(), all.end()) {}
   sizes(cotangent::shape const& s) {
     for (int k = 0; k < s.rank; ++k) push(s.extents[k].number);
   }
@@ -61,7 +62,7 @@ public:
   }
 };
 
-/// A list of what is an `Any`, or becomes one: in braces, or a vector, an array or a span of them.
+/// A list of `Any`, or of types that convert to it: in braces, or a vector, an array or a span.
 template <class Any> class list_of {
   std::vector<Any> all_;
 
@@ -85,7 +86,7 @@ public:
 
 namespace detail {
 
-/// The size of an axis. Throws: `shape_error` where there is no such axis.
+/// The size of an axis. Throws: `shape_error` if the axis does not exist.
 inline std::int64_t extent_at(cotangent::shape const& s, int axis, std::source_location where) {
   if (axis >= 0 && axis < s.rank) return s.extents[axis].number;
   message text("cotangent: extent: an axis must be at least 0 and less than the rank; it is ");
@@ -93,7 +94,7 @@ inline std::int64_t extent_at(cotangent::shape const& s, int axis, std::source_l
   throw shape_error(text);
 }
 
-/// A pointer that throws where it would be followed to nothing.
+/// A pointer that throws if it is dereferenced while null.
 template <class Pointer, class Refusal> class checked_pointer {
   Pointer p_{};
 
@@ -110,7 +111,7 @@ public:
 
 } // namespace detail
 
-/// What a program has computed, or what an input is bound to: elements row by row, owned by somebody else.
+/// The elements of a result, or of the memory bound to an input: row-major, not owned.
 template <class T> class values {
   T const* data_ = nullptr;
   cotangent::shape shape_;
@@ -122,7 +123,7 @@ public:
   T const* data() const noexcept { return data_; }
   cotangent::shape const& shape() const noexcept { return shape_; }
   int rank() const noexcept { return shape_.rank; }
-  /// Throws: `shape_error` for an axis that is not there.
+  /// Throws: `shape_error` if the axis does not exist.
   std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
     return detail::extent_at(shape_, axis, where);
   }
@@ -131,7 +132,7 @@ public:
   T const* end() const noexcept { return data_ + size(); }
   T const& operator[](std::int64_t i) const noexcept { return data_[i]; }
 
-  /// One index for each axis. Throws: `shape_error` where they are not as many as the axes, or out of range.
+  /// One index for each axis. Throws: `shape_error` if their number is wrong, or one is out of range.
   template <std::integral... Index> T const& operator()(Index... index) const {
     std::int64_t const at[]{static_cast<std::int64_t>(index)..., 0};
     bool fits = static_cast<int>(sizeof...(Index)) == rank();
@@ -149,7 +150,7 @@ public:
     }
     return data_[place];
   }
-  /// The element of a scalar. Throws: `shape_error` where there are more.
+  /// The element of a scalar. Throws: `shape_error` for any other shape.
   operator T() const {
     if (rank() == 0 && data_ != nullptr) return *data_;
     throw shape_error(
@@ -159,10 +160,10 @@ public:
 
 namespace detail {
 
-/// Memory of somebody's, row by row.
+/// Memory of a caller, row-major.
 struct memory_of {
   void const* data = nullptr;
-  void* to = nullptr; // the same where it may be written
+  void* to = nullptr; // the same address if it is writable
   element type = element::float64;
   sizes shape;
 };
@@ -180,7 +181,7 @@ template <class M> memory_of memory_in(M& m) {
   return r;
 }
 
-/// Aligned memory that is copied with what holds it.
+/// Aligned memory that is copied with its owner.
 class block {
   void* first_ = nullptr;
   std::size_t bytes_ = 0;
@@ -208,7 +209,7 @@ public:
 
   void* data() const noexcept { return first_; }
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Forgets what there was where it has to grow.
+  /// Grows if needed, without keeping the contents.
   void at_least(std::size_t bytes) {
     if (bytes <= bytes_) return;
     ::operator delete(first_, std::align_val_t{64});

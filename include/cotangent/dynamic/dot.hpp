@@ -21,12 +21,12 @@ COTANGENT_HEADER_BEGIN
 
 namespace cotangent {
 
-/// A graph that is built at run time as a picture: what the results need, the first `options.values` of them as values, the
-/// others as gradients; without results all of it.
+/// Draws a run-time graph: the nodes of the results, the first `options.values` results as values, the others
+/// as gradients; without results the whole graph.
 ///
 ///     ct::dot(std::ofstream("graph.dot"), g, {{"loss", loss}, {"d w", dw}});
 ///
-/// Throws: `graph_error` for expressions of another graph, and where there is no order in which the nodes can run.
+/// Throws: `graph_error` for expressions of another graph, and if the nodes have no valid order.
 /// Checked: tests/runtime/dot_regions.cpp
 template <class Stream>
 void dot(Stream&& out, dynamic::graph const& g,
@@ -39,7 +39,7 @@ void dot(Stream&& out, dynamic::graph const& g,
     names.push_back(name.c_str());
   }
   dynamic::detail::graph_state const* s = &dynamic::detail::graph_access::state(g);
-  std::unique_ptr<dynamic::detail::graph_state> copy; // with sub-graphs as loops and branches
+  std::unique_ptr<dynamic::detail::graph_state> copy; // with sub-graphs lowered to loops and branches
   if (s->symbolic.used) {
     copy = std::make_unique<dynamic::detail::graph_state>(*s);
     (void)dynamic::detail::lower(*copy, {.outputs = ids, .all = results.empty()},

@@ -2,10 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_DYNAMIC_HPP
 #define COTANGENT_DYNAMIC_DYNAMIC_HPP
 
-// Graphs that are built while the program runs: ct::dynamic. Their errors are exceptions, so with -fno-exceptions there is
-// nothing here.
+// Run-time graphs: ct::dynamic. They report errors by exceptions, so with -fno-exceptions this header is
+// empty.
 
-#include <cotangent/core/abi.hpp> // what it says of warnings holds for headers that are included later, too
+#include <cotangent/core/abi.hpp> // its warning pragma also applies to headers that are included later
 
 COTANGENT_HEADER_BEGIN
 

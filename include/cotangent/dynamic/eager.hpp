@@ -2,8 +2,8 @@
 #ifndef COTANGENT_DYNAMIC_EAGER_HPP
 #define COTANGENT_DYNAMIC_EAGER_HPP
 
-// Eager mode: ct::dynamic::eager, where operations run as they are written. Its errors are exceptions, so with
-// -fno-exceptions there is nothing here.
+// Eager mode: ct::dynamic::eager, whose operations run when they are written. It reports errors by
+// exceptions, so with -fno-exceptions this header is empty.
 
 #include <cotangent/dynamic/dynamic.hpp>
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <source_location>
 
-// How eager mode runs one operation, and records it.
+// Runs and records one operation of eager mode.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
@@ -19,7 +19,7 @@ inline bool is_tracked(eager_operand const* x, int n) noexcept {
   return false;
 }
 
-/// Notes how `y` came about, as far as somebody may ask for its gradient.
+/// Records the operation that computed `y`, as far as a gradient may need it.
 inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y) {
   int const n = static_cast<int>(c.operands.size()), m = static_cast<int>(c.results.size());
   chosen tracked;
@@ -65,7 +65,7 @@ inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y)
     }
 }
 
-/// Runs an operation and records it: its results are in `y`.
+/// Runs an operation and records it; its results are in `y`.
 inline void apply_code(eager_state& s, eager_code& c, eager_operand const* x, held* y,
                        std::source_location where) {
   int const n = static_cast<int>(c.operands.size()), m = static_cast<int>(c.results.size());

@@ -14,9 +14,9 @@
 #include <source_location>
 #include <vector>
 
-// What eager mode prepares once for each kind of operation (a function, with the elements and shapes of its operands): a
-// small graph, the program that runs it, and, when they are asked for, its adjoints by the transformer: graphs again, so
-// that they have adjoints too.
+// Prepared operations of eager mode, one for each function with the elements and shapes of its operands. Each
+// has a small graph, the program that runs it, and, on demand, its adjoints. These are graphs from the
+// transformer, so that they have adjoints too.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
@@ -25,12 +25,12 @@ struct adjoint_code;
 
 struct tensor_type {
   element type = element::float64;
-  std::int32_t shape = 0; // of the recorder's
+  std::int32_t shape = 0; // index among the recorder's shapes
   std::int64_t elements = 1;
   std::int64_t bytes() const noexcept { return elements * static_cast<std::int64_t>(size_of(type)); }
 };
 
-/// One elementwise operation on whole operands, or on one element: its kernel needs no interpreter.
+/// One elementwise operation on whole operands, or on one element: its kernel runs without an interpreter.
 struct single_kernel {
   static constexpr int most = 3;
   kernels::elementwise_kernel run = nullptr;
@@ -41,16 +41,16 @@ struct single_kernel {
 
 /// A prepared operation.
 struct eager_code {
-  cotangent::graph g; // operands are its inputs
+  cotangent::graph g; // its inputs are the operands
   interpreter run;
   single_kernel single;
   std::vector<tensor_type> operands, results;
-  chosen floating;                   // of the results: those that may have a gradient
+  chosen floating;                   // the results that may have a gradient
   std::vector<std::int32_t> same_as; // by result: the operand whose elements it has, or none
   std::vector<std::unique_ptr<adjoint_code>> adjoints;
-  eager_code* of = nullptr; // what this is an adjoint of, whose memory this is
-  std::int64_t users = 0;   // records of it and of its adjoints, where it is nobody's adjoint
-  double work = -1;         // seconds, by the model of budgets; -1: not asked for yet
+  eager_code* of = nullptr; // the operation that this is an adjoint of, and that owns it
+  std::int64_t users = 0;   // records of it and of its adjoints, unless it is an adjoint
+  double work = -1;         // predicted seconds; -1: not computed yet
 
   std::int64_t& counted() noexcept {
     eager_code* c = this;
@@ -59,16 +59,17 @@ struct eager_code {
   }
 };
 
-/// The adjoint toward some operands, where cotangents arrive at some results. Its operands are those of the operation,
-/// then its results, then these cotangents; its results are the gradients of those in `reached`, in their order.
+/// The adjoint toward some operands, for cotangents of some results. Its operands are those of the operation,
+/// then its results, then these cotangents. Its results are the gradients of the operands in `reached`, in
+/// order.
 struct adjoint_code {
   chosen wanted, given, reached;
-  std::vector<bool> reads; // by its operand
+  std::vector<bool> reads; // by operand of the adjoint
   eager_code code;
   failure failed;
 };
 
-/// The operand that `t` is under another shape; none.
+/// The operand that `t` is, possibly with another shape; else none.
 inline std::int32_t operand_behind(graph_view const& g, symbol t) {
   for (;;) {
     for (int k = 0; k < g.input_count(); ++k)
@@ -122,7 +123,7 @@ inline single_kernel single_kernel_of(graph_view const& g) {
   return k;
 }
 
-/// Prepares the program of a graph that stands, with its inputs and outputs. What is refused is returned.
+/// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
 template <class = void> failure prepare(eager_code& c) {
   cotangent::graph const simple = simplify(c.g);
   graph_view const view = simple;
@@ -135,8 +136,8 @@ template <class = void> failure prepare(eager_code& c) {
   return c.run.failed();
 }
 
-/// Lets results be given, not computed: their producers go. What else they computed of is computed again where it is
-/// needed. Returns the symbols that stand for the results.
+/// Turns results into inputs: removes their producers. Intermediate values that only those producers read are
+/// recomputed if needed. Returns the symbols of the results.
 inline std::vector<symbol> take_results_as_given(cotangent::graph& g) {
   graph_view const v = g;
   std::vector<symbol> given;
@@ -229,7 +230,7 @@ inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& w
   return made;
 }
 
-/// Made when it is first asked for.
+/// Created at the first request.
 inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given) {
   for (auto const& d : c.adjoints)
     if (d->wanted == wanted && d->given == given) return *d;

@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-// How the functions of the library, which are written over terms, run on variables of eager mode: prepared once for each
-// function and the elements and shapes it is applied to, then run as they are called.
+// Runs the library's functions over terms on variables of eager mode. Each is prepared once for the elements
+// and shapes of its operands, then run at every call.
 
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
@@ -31,7 +31,7 @@ template <class T> inline constexpr bool is_variable<variable<T>> = true;
 
 constexpr int length_of(std::string_view s) noexcept { return static_cast<int>(s.size()); }
 
-/// Throws, with what these variables are.
+/// Throws, with the types of these variables.
 template <class Refusal> [[noreturn]] void raise_about(std::initializer_list<eager_value const*> all,
                                                        request r) {
   builder b;
@@ -55,7 +55,7 @@ template <class Refusal, class X, class Y> [[noreturn]] void raise_eager(X const
   raise_about<Refusal>({x.value_held(), y.value_held()}, r);
 }
 
-/// A view of a tensor that got a piece more depends on that, too.
+/// A view of a tensor that received a further piece depends on that piece, too.
 inline void read_again(eager_value& v, std::source_location where) {
   eager_state& s = *v.now.s;
   struct recorded {
@@ -73,7 +73,7 @@ inline void read_again(eager_value& v, std::source_location where) {
   ++v.version;
 }
 
-/// Lets a view follow what it is a view of.
+/// Updates a view after its tensor changed.
 inline void refresh(eager_value& v, std::source_location where) {
   if (v.view == nullptr || v.view->seen == v.view->base->version) return;
   eager_state& s = *v.now.s;
@@ -94,7 +94,7 @@ template <class X> eager_value& value_of(X const& x, request const& r) {
   return *v;
 }
 
-/// The same, in order to compute with it.
+/// The value of an operand, updated for computing with it.
 template <class X> eager_value& operand_value(eager_state const& s, X const& x, request const& r) {
   eager_value& v = value_of(x, r);
   if (v.now.s != &s) raise_eager<refusals::eager_other_recorder, X>(x, r);
@@ -107,7 +107,7 @@ template <class A> eager_state* eager_state_of(A const& a) noexcept {
   else return nullptr;
 }
 
-// ---- what a function with state is, for the key of its prepared operation
+// ---- the state of a function, as the key of its prepared operation
 
 inline void put_sizes(sizes const& s, eager_key& key) {
   key.put(s.rank());
@@ -137,12 +137,12 @@ inline bool describe(take_some_fn const& fn, eager_key& key) {
   }
   return true;
 }
-/// Of others nothing is known: they are found by the graphs that they make.
+/// The state of any other function is unknown: it is found by the graph that it builds.
 template <class Fn> bool describe(Fn const&, eager_key&) { return std::is_empty_v<Fn>; }
 
 // ---- operands
 
-/// A number as it lies in memory.
+/// The bits of a number, as they are in memory.
 template <class T> std::int64_t in_memory(std::int64_t bits) noexcept {
   T const v = cotangent::detail::scalar_of(element_of<T>, bits).template as<T>();
   std::int64_t m = 0;
@@ -150,7 +150,7 @@ template <class T> std::int64_t in_memory(std::int64_t bits) noexcept {
   return m;
 }
 
-/// The bits of a number that is no tensor, as constants of graphs hold them.
+/// The bits of a number that is not a tensor, in the form of graph constants.
 template <class T, class A> std::int64_t number_bits(A const& a, request const& r) {
   if constexpr (is_variable<A>) return a.number_bits();
   else {
@@ -163,7 +163,7 @@ template <class T, class A> std::int64_t number_bits(A const& a, request const& 
 
 template <class Fn, class L, class A>
 eager_operand operand_of(eager_state& s, A const& a, request const& r, eager_key& key, bool& described) {
-  if constexpr (is_expr<A>) { // made without operands: ct::zeros<3>(), a literal beside select
+  if constexpr (is_expr<A>) { // detached: ct::zeros<3>(), a literal operand of select
     if (a.standing().b != nullptr) raise<refusals::eager_other_recorder>(builder(), r);
     if (A::rank != 0 || a.standing().id != cotangent::detail::standing::uniform) described = false;
     key.put(-1 - static_cast<int>(A::type));
@@ -181,7 +181,7 @@ eager_operand operand_of(eager_state& s, A const& a, request const& r, eager_key
     }
     using T = typename element_taken<std::conditional_t<literal<A>, L, A>>::type;
     std::int64_t const bits = number_bits<T>(a, r);
-    if (std::is_same_v<Fn, apply_fn<op::pow>>) { // x^2 is a square, and has no logarithm in its gradient
+    if (std::is_same_v<Fn, apply_fn<op::pow>>) { // x^2 becomes a square, whose gradient has no logarithm
       key.put(-1 - static_cast<int>(element_of<T>));
       key.put(bits);
       return {.type = element_of<T>, .constant = true};
@@ -255,13 +255,14 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
   }
 }
 
-// ---- what variables do
+// ---- operations of variables
 
 inline void retain_grad(eager_value& v, gradients use, std::source_location where) {
   request const r{"retain_grad", 11, nullptr, 0, where};
   eager_state& s = *v.now.s;
   if (v.now.from == nullptr) raise<refusals::eager_untracked>(builder(), r);
-  if (v.now.from->owner != &v) { // one of several results, or another name of it: a step more, of its own
+  // one of several results, or another name of it: record an identity of its own
+  if (v.now.from->owner != &v) {
     eager_operand const x = operand_of(v.now);
     eager_key key{&function_tag<op::identity>::here, {}, 0};
     key.put(v.now.shape * 8 + static_cast<int>(v.now.type));
@@ -275,7 +276,7 @@ inline void retain_grad(eager_value& v, gradients use, std::source_location wher
   v.wanted = use;
 }
 
-/// Its elements, where nobody else needs them as they are.
+/// Writable elements: copied first if other owners need the old ones.
 inline void* writable(eager_value& v, std::source_location where = {}) {
   eager_state& s = *v.now.s;
   storage* const before = v.now.data;
@@ -301,7 +302,7 @@ template <class X> void set_elements(X const& x, memory_of const& m, std::source
   for (int k = 0; k < s.dims(t.shape).rank; ++k) own.push(s.dims(t.shape).size[k]);
   if (!(own == m.shape) && !(m.shape.rank() == 1 && m.shape[0] == t.elements))
     raise_eager<refusals::eager_set_shape, X>(x, r);
-  if (v.now.data->users != 1) // what was computed from it may still need it
+  if (v.now.data->users != 1) // values computed from it may still need it
     s.release(std::exchange(v.now.data, s.new_storage(t.bytes())));
   if (t.bytes() > 0) std::memmove(v.now.data->data(), m.data, static_cast<std::size_t>(t.bytes()));
   ++v.version;

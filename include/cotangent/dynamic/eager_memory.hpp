@@ -10,26 +10,26 @@
 #include <new>
 #include <vector>
 
-// Memory of eager mode: elements, counted by who needs them, and small objects. What is given back is used again, so that
-// an operation costs no call of the allocator after the first of its kind.
+// Memory of eager mode: reference-counted elements, and small objects. Freed memory is reused, so that an
+// operation calls the allocator only the first time of its kind.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 struct eager_origin;
 }
 
-/// The elements of a tensor. They follow this head, aligned, in whole lines: kernels work in whole packs. Where they may go
-/// while somebody needs them, they follow another one, `body`.
+/// The elements of a tensor. They follow this header, aligned and padded to whole lines, since kernels
+/// process whole packs. If they can be evicted while still needed, they follow another header, `body`.
 struct storage {
   std::int32_t users = 1;
   std::int32_t bin = 0;
   std::int64_t bytes = 0; // of the elements
   storage* next = nullptr;
-  void* at = nullptr; // the elements; null while they are gone
+  void* at = nullptr; // the elements; null while evicted
   storage* body = nullptr;
-  eager_origin* origin = nullptr; // how to compute them again
-  std::int32_t waiting = 0;       // of the users: origins, which need the elements only to compute others again
-  std::int32_t pins = 0;          // operations that run on them
+  eager_origin* origin = nullptr; // how to recompute them
+  std::int32_t waiting = 0;       // of the users: origins, which need the elements only to recompute others
+  std::int32_t pins = 0;          // operations that currently run on them
 
   void* data() noexcept { return at; }
 };
@@ -41,7 +41,7 @@ class storage_pool {
   storage* free_[bin_count]{};
   std::int64_t kept_ = 0;
 
-  /// Sizes in lines: to 8 each, then four between a power of two and the next.
+  /// Size classes, in cache lines: 1 to 8, then four per power of two.
   static int bin_of(std::int64_t& lines) noexcept {
     if (lines <= 8) return static_cast<int>(lines);
     int log = 63 - __builtin_clzll(static_cast<unsigned long long>(lines - 1));
@@ -89,7 +89,7 @@ public:
   }
 };
 
-/// Small objects, by their size in steps of 16 bytes.
+/// Small objects, in size classes of 16 bytes.
 class small_blocks {
   static constexpr std::size_t step = 16, bin_count = 65, chunk_bytes = 1 << 16;
   struct link {
@@ -133,10 +133,10 @@ public:
   }
 };
 
-/// Which of several operands or results.
+/// A set of operands or results.
 class chosen {
   std::uint64_t low_ = 0;
-  std::vector<std::uint64_t> high_; // as long as the last that is chosen needs
+  std::vector<std::uint64_t> high_; // as long as the last member needs
 
 public:
   bool operator[](int k) const noexcept {

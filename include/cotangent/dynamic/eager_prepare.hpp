@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-// How eager mode finds what is prepared of an operation, or prepares it.
+// Finds the prepared form of an operation, or creates it.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// What an operation is applied to: a value, or a number that is none yet.
+/// An operand: a value, or a number that is not a tensor.
 struct eager_operand {
   held const* value = nullptr;
   std::string const* name = nullptr;
@@ -25,8 +25,8 @@ struct eager_operand {
   bool constant = false; // part of the operation
 };
 
-/// Makes what is prepared of an operation. `build(b, x, y)` appends it to a builder: its operands are x, it adds its
-/// results to y. Throws what it refuses. Nothing is made where `known(graph)` says so.
+/// Prepares an operation. `build(b, x, y)` appends it to a builder: its operands are x, and it adds its
+/// results to y. Throws its refusals. Prepares nothing if `known(graph)` is true.
 template <class Build, class Known>
 std::unique_ptr<eager_code> new_code(eager_state& s, eager_operand const* x, int n, request r,
                                      Build const& build, Known const& known) {
@@ -61,7 +61,7 @@ std::unique_ptr<eager_code> new_code(eager_state& s, eager_operand const* x, int
   return c;
 }
 
-/// The prepared operation with this key, which `build` makes where there is none.
+/// The prepared operation of this key; `build` creates it if it is missing.
 template <class Build>
 eager_code& code_for(eager_state& s, eager_key const& key, eager_operand const* x, int n, request const& r,
                      Build const& build) {
@@ -75,7 +75,7 @@ eager_code& code_for(eager_state& s, eager_key const& key, eager_operand const* 
   return *s.codes.back();
 }
 
-/// What a graph is, as numbers: equal for graphs that were built alike.
+/// A graph as numbers: equal for graphs that were built alike.
 inline std::vector<std::int64_t> words_of_graph(cotangent::graph const& g) {
   std::vector<std::int64_t> words;
   graph_view const v = g;
@@ -102,7 +102,7 @@ inline std::vector<std::int64_t> words_of_graph(cotangent::graph const& g) {
   return words;
 }
 
-/// The same for a function whose state nobody knows: it is built each time, and found by what was built.
+/// For a function of unknown state: it is built at every call, and found by the graph that it builds.
 template <class Build>
 eager_code& code_by_content(eager_state& s, eager_operand const* x, int n, request const& r,
                             Build const& build) {

@@ -10,12 +10,12 @@
 #include <source_location>
 #include <vector>
 
-// How eager mode runs what is prepared of an operation, and computes elements again that went.
+// Runs prepared operations, and recomputes evicted elements.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// Arrays of as many as most operations need.
+/// An array with inline room for the usual number of elements.
 template <class T> class few {
   static constexpr int most = 12;
   T here_[most]{};
@@ -44,7 +44,7 @@ inline void run_code(eager_state& s, eager_code const& c, void const* const* in,
   }
 }
 
-/// Where an operand lies. A tensor fills whole lines, which kernels read; a number does not.
+/// The location of an operand. A tensor is padded to whole lines, which kernels read; a number is not.
 struct eager_place {
   void const* at = nullptr;
   bool tensor = true;
@@ -54,7 +54,7 @@ inline eager_place place_of(eager_operand const& x) noexcept {
   return {&x.bits, false};
 }
 
-/// One element at all places of a line.
+/// Repeats one element over a line.
 template <class Word> void repeat(char* line, void const* element) noexcept {
   Word w;
   std::memcpy(&w, element, sizeof w);
@@ -66,8 +66,8 @@ inline void repeat(char* line, void const* element, std::size_t bytes) noexcept 
   else repeat<unsigned char>(line, element);
 }
 
-/// Runs one elementwise operation: `place(k)` is that of its k-th operand. (One element for all positions is a whole pack of
-/// it.)
+/// Runs one elementwise operation: `place(k)` is the location of operand k. (A single element is repeated
+/// over a pack.)
 template <class Place> void run_single(eager_code const& c, Place const& place, void* y) {
   single_kernel const& k = c.single;
   alignas(64) char lines[single_kernel::most][64];
@@ -87,7 +87,7 @@ template <class Place> void run_single(eager_code const& c, Place const& place, 
   k.run(y, in, count, fixed, nullptr);
 }
 
-/// Runs the one or the other; `result(k)` is where the k-th result belongs.
+/// Runs the kernel or the program; `result(k)` is the address of result k.
 template <class Place, class Result>
 void run_on(eager_state& s, eager_code const& c, Place const& place, Result const& result,
             std::source_location where) {
@@ -100,11 +100,11 @@ void run_on(eager_state& s, eager_code const& c, Place const& place, Result cons
   run_code(s, c, in.data(), out.data(), where);
 }
 
-/// Computes elements that went, and what they are computed from as far as that went, too: each once, an operand staying
-/// until the last of them has read it.
+/// Recomputes evicted elements, and evicted operands that they need: each once. An operand stays until its
+/// last reader has run.
 class recomputation {
   eager_state& s_;
-  std::vector<storage*> order_; // operands before what is computed from them
+  std::vector<storage*> order_; // operands before their readers
   std::size_t done_ = 0;
   std::source_location where_;
 
@@ -143,7 +143,7 @@ class recomputation {
     s_.make_place();
     s_.evict_for(p->bytes);
     eager_state::taken body(s_.memory, p->bytes);
-    std::vector<std::unique_ptr<eager_state::taken>> others; // that are there, or that nobody needs
+    std::vector<std::unique_ptr<eager_state::taken>> others; // results that are present, or not needed
     auto const result = [&](int k) {
       if (k == o.which) return body.data();
       others.push_back(
@@ -167,7 +167,7 @@ public:
     for (; done_ < order_.size(); ++done_) each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
   }
 
-  /// That itself is pinned.
+  /// `p` itself stays pinned.
   void run() {
     for (; done_ < order_.size(); ++done_) {
       compute(order_[done_]);
@@ -176,7 +176,7 @@ public:
   }
 };
 
-/// The operands of an operation, while it runs: they are there.
+/// Pins the operands of an operation while it runs.
 class pinned {
   eager_state& s_;
   eager_operand const* x_;
@@ -199,7 +199,8 @@ public:
   }
 };
 
-/// The elements, computed again where they went; until the next operation, or with `stay` as long as somebody needs them.
+/// The elements, recomputed if evicted. They are valid until the next operation, or with `stay` as long as
+/// they are needed.
 inline void* elements_of(eager_state& s, storage* p, std::source_location where, bool stay = false) {
   if (p->at == nullptr) {
     s.pin(p);

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-// What the recorder of eager mode holds: tensors, and the record of how they came about. A record is kept alive by what it
-// made and by the records that continue from there; the elements of a tensor by the variables that name it and by the
-// records whose adjoint reads them. Who needs nothing keeps nothing.
+// The state of a recorder: tensors, and the record of the operations that computed them. A record is kept
+// alive by its results and by later records that depend on it. Elements are kept alive by the variables that
+// name them, and by records whose adjoints read them. Everything else is freed.
 
 namespace cotangent::dynamic {
 
-/// What a backward does with the gradient of a tensor: nothing, put it there, add it to what is there.
+/// The action of backward on the gradient of a tensor: none, replace it, or add to it.
 enum class gradients : unsigned char { none, last, sum };
 
 namespace detail {
@@ -29,31 +29,31 @@ struct eager_state;
 struct eager_value;
 struct eager_record;
 
-/// From a record to one that made an operand of it; null for what has no gradient.
+/// An edge from a record to the record of an operand; null if that has no gradient.
 struct edge {
   eager_record* from = nullptr;
   std::int32_t which = 0; // of its results
 };
 
-/// How something came about: an operation, or nothing (a parameter).
+/// The record of an operation, or of a parameter.
 struct eager_record {
   std::int32_t users = 1;
   std::int32_t operand_count = 0, result_count = 1;
-  bool needed = false;   // of a walk
-  bool released = false; // its adjoint cannot be computed any more
+  bool needed = false;   // by a walk
+  bool released = false; // its adjoint can no longer be computed
   bool writes = false;   // its second operand was written to a window of its first; `code` reads that window
   eager_code* code = nullptr;
-  adjoint_code* adjoint = nullptr; // toward all operands that have a gradient
-  eager_value* owner = nullptr;    // the tensor that it made, while that is there
-  eager_record* next = nullptr;    // of those that end at the same time
-  std::uint64_t born = 0;          // what it was made of is older
-  std::uint64_t walk = 0;          // the last that came here
-  std::int64_t slot = 0;           // of that walk
+  adjoint_code* adjoint = nullptr; // toward all operands with a gradient
+  eager_value* owner = nullptr;    // the tensor of its result, while that is alive
+  eager_record* next = nullptr;    // in the list of dying records
+  std::uint64_t born = 0;          // its operands are older
+  std::uint64_t walk = 0;          // the last walk that visited it
+  std::int64_t slot = 0;           // in that walk
 
   edge* edges() noexcept { return reinterpret_cast<edge*>(this + 1); }
-  /// By operand and result: what the adjoint reads.
+  /// By operand and result: the values that the adjoint reads.
   storage** kept() noexcept { return reinterpret_cast<storage**>(edges() + operand_count); }
-  /// By result: whether it was detached.
+  /// By result: true if it was detached.
   bool* detached() noexcept { return reinterpret_cast<bool*>(kept() + operand_count + result_count); }
   static std::size_t bytes(int operands, int results) noexcept {
     return sizeof(eager_record) + static_cast<std::size_t>(operands) * (sizeof(edge) + sizeof(storage*)) +
@@ -61,7 +61,7 @@ struct eager_record {
   }
 };
 
-/// A value whose memory and record are counted.
+/// A value with counted memory and record.
 class held {
 public:
   eager_state* s = nullptr;
@@ -88,18 +88,18 @@ public:
   explicit operator bool() const noexcept { return data != nullptr; }
 };
 
-/// A window on another tensor, which follows when that gets other elements.
+/// A window on another tensor, updated when that tensor changes.
 struct eager_view {
   eager_value* base = nullptr; // never a view
   eager_code* code = nullptr;
   tensor_window window;
-  std::uint64_t seen = 0; // of the base
+  std::uint64_t seen = 0; // the base's version at the last update
 };
 
-/// What variables name.
+/// The tensor that variables name.
 struct eager_value {
   std::int64_t users = 1;
-  std::uint64_t version = 0; // how often it got other elements
+  std::uint64_t version = 0; // the number of changes of its elements
   held now;
   eager_value* gradient = nullptr;
   eager_view* view = nullptr;
@@ -108,7 +108,7 @@ struct eager_value {
   gradients wanted = gradients::none;
 };
 
-/// How a prepared operation is found: by its function, and what it is applied to.
+/// The key of a prepared operation: its function and the types of its operands.
 struct eager_key {
   static constexpr int most = 16;
   void const* function = nullptr;
@@ -136,13 +136,13 @@ struct eager_key {
 };
 
 struct eager_state : eager_storages {
-  std::int64_t values = 0; // tensors that variables name; with them it stays
-  bool open = true;        // its recorder is there
+  std::int64_t values = 0; // tensors named by variables; they keep the state alive
+  bool open = true;        // its recorder is alive
   bool recording = true;
   std::uint64_t walks = 0, births = 0;
-  builder sizes; // its shapes are those that there are
+  builder sizes; // its shapes are all known shapes
   std::vector<std::int64_t> counts;
-  eager_record* dying = nullptr; // those that end and were not taken apart yet
+  eager_record* dying = nullptr; // records to be freed
   bool releasing = false;
   block workspace;
   tape own_tape;
@@ -197,7 +197,7 @@ struct eager_state : eager_storages {
     if (2 * (codes.size() + 1) > table.size()) rehash(2 * table.size());
     insert({hash, key, code});
   }
-  /// Forgets what no record needs, where there is too much.
+  /// Removes prepared operations that no record needs, if there are too many.
   void make_room() {
     if (codes.size() < most_codes) return;
     std::vector<entry> const before = std::move(table);
@@ -227,7 +227,7 @@ struct eager_state : eager_storages {
     for (int k = 0; k < results; ++k) r->detached()[k] = false;
     return r;
   }
-  /// Also a chain of a million records, one after the other.
+  /// Frees iteratively: a chain may have a million records.
   void release(eager_record* r) noexcept {
     if (r == nullptr || --r->users != 0) return;
     r->next = dying;
@@ -241,7 +241,7 @@ struct eager_state : eager_storages {
     }
     releasing = false;
   }
-  /// Makes a record one of nothing.
+  /// Removes the history of a record.
   void cut(eager_record& r) noexcept {
     if (r.code != nullptr) {
       --live.operations;
@@ -263,7 +263,7 @@ struct eager_state : eager_storages {
     ++values;
     return v;
   }
-  /// The last one ends the state itself, when its recorder has ended.
+  /// The last value frees the state itself, if its recorder has ended.
   static void release(eager_value* v) noexcept {
     if (v == nullptr || --v->users != 0) return;
     eager_state* const s = v->now.s;

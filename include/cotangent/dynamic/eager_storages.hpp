@@ -12,21 +12,21 @@
 #include <utility>
 #include <vector>
 
-// The elements that a recorder holds. Within a limit, those that were computed go while they are still needed, the cheapest
-// first, and are computed again.
+// The elements held by a recorder. Within a memory limit, computed elements are evicted while still needed,
+// the cheapest first, and recomputed later.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// How elements were computed, for those that may go: they are computed again when somebody needs them.
+/// How evictable elements were computed, so that they can be recomputed.
 struct eager_origin {
   eager_code* code = nullptr;
-  double work = 0;  // seconds, by the model
-  double again = 0; // with that for operands that were gone when it went
+  double work = 0;  // predicted seconds
+  double again = 0; // plus that of operands that were evicted at the same time
   std::uint64_t used = 0;
-  std::uint64_t seen = 0; // the last recomputation that came here
-  std::int32_t which = 0; // of the results
-  std::int32_t place = 0; // among those that may go, while the elements are there
+  std::uint64_t seen = 0; // the last recomputation that visited it
+  std::int32_t which = 0; // the index of the result
+  std::int32_t place = 0; // index among evictable elements, while present
 
   int operands() const noexcept { return static_cast<int>(code->operands.size()); }
   storage** in() noexcept { return reinterpret_cast<storage**>(this + 1); } // null for a number
@@ -36,7 +36,7 @@ struct eager_origin {
   }
 };
 
-/// What is alive in a recorder.
+/// The live objects of a recorder.
 struct live_counts {
   std::int64_t operations = 0; // recorded
   std::int64_t tensors = 0;    // with elements in memory
@@ -45,9 +45,9 @@ struct live_counts {
 };
 
 class eager_storages {
-  std::vector<storage*> may_go_; // those that are there
+  std::vector<storage*> may_go_; // evictable elements that are present
   std::size_t looked_at_ = 0;
-  storage* ending_ = nullptr; // storages that nobody needs and that were not taken apart yet
+  storage* ending_ = nullptr; // storages to be freed
   bool is_ending_ = false;
   std::uint64_t clock_ = 0;
 
@@ -56,7 +56,7 @@ public:
   storage_pool memory;
   small_blocks blocks;
   std::function<void(std::int64_t)> on_free;
-  std::int64_t limit = 0, smallest = 0; // bytes; no limit: nothing goes
+  std::int64_t limit = 0, smallest = 0; // bytes; limit 0: nothing is evicted
   std::int64_t recompute_count = 0;
   std::uint64_t recomputations = 0;
 
@@ -80,7 +80,7 @@ public:
     if (on_free) on_free(bytes);
   }
 
-  /// For a result: with elements that may go, where they are worth it.
+  /// Allocates a result, with evictable elements if they are large enough.
   storage* result_storage(std::int64_t bytes) {
     if (limit == 0) return new_storage(bytes);
     evict_for(bytes);
@@ -91,7 +91,7 @@ public:
     put(head, body.keep());
     return head;
   }
-  /// Memory that goes back where something goes wrong.
+  /// Memory that is returned if an exception occurs.
   class taken {
     storage_pool& from_;
     storage* p_;
@@ -112,7 +112,7 @@ public:
     ++live.tensors;
     live.bytes += p->bytes;
   }
-  /// Lets elements go until there is room for so many bytes, or until what is left is needed now.
+  /// Evicts elements until so many bytes fit, or until all others are in use.
   void evict_for(std::int64_t bytes) noexcept {
     while (live.bytes + bytes > limit) {
       storage* const p = cheapest();
@@ -120,7 +120,7 @@ public:
       evict(p);
     }
   }
-  /// Notes how the elements of `p` came about. `in`: null for numbers, which are in `numbers`.
+  /// Records how the elements of `p` were computed. `in`: null for numbers, which are in `numbers`.
   template <class Operand> void set_origin(storage* p, eager_code& c, int which, Operand const& operand) {
     std::size_t const n = c.operands.size();
     double const work = work_of(c);
@@ -140,7 +140,7 @@ public:
     p->origin = o;
     came(p);
   }
-  /// Before elements that may go are there, which nothing then stops.
+  /// Reserves room in advance, so that adding evictable elements cannot throw.
   void make_place() {
     if (may_go_.size() == may_go_.capacity()) may_go_.reserve(2 * may_go_.size() + 16);
   }
@@ -164,7 +164,7 @@ public:
     evict(p);
     return true;
   }
-  /// An operation runs on it, or does not any more.
+  /// Marks the begin and the end of an operation on it.
   void pin(storage* p) noexcept {
     ++p->pins;
     if (p->origin != nullptr) p->origin->used = ++clock_;
@@ -173,11 +173,11 @@ public:
     --p->pins;
     settle(p);
   }
-  /// What is only needed to compute others again goes at once.
+  /// Evicts elements that are only needed to recompute others.
   void settle(storage* p) noexcept {
     if (p->origin != nullptr && p->at != nullptr && p->pins == 0 && p->users == p->waiting) evict(p);
   }
-  /// Elements that are there stay from now on.
+  /// Makes present elements permanent.
   void keep(storage* p) noexcept {
     if (p->origin == nullptr) return;
     leave(p);
@@ -185,8 +185,8 @@ public:
   }
 
 private:
-  /// Among about as many as the root of how many there are: what costs least to compute again for its bytes and the time
-  /// since it was used.
+  /// The cheapest eviction among a sample of about sqrt(n) elements: the least cost of recomputation per byte
+  /// and per time since the last use.
   storage* cheapest() noexcept {
     std::size_t const n = may_go_.size();
     std::size_t count = 8;
@@ -237,7 +237,7 @@ private:
     --o->code->counted();
     blocks.give_back(o, eager_origin::bytes(n));
   }
-  /// Also a chain of a million, each the origin of the next.
+  /// Frees iteratively: a chain of origins may have a million links.
   void end(storage* p) noexcept {
     p->next = ending_;
     ending_ = p;
@@ -254,7 +254,7 @@ private:
         live.bytes -= bytes;
       }
       if (e->origin != nullptr) end_origin(e->origin);
-      e->bytes = 0; // of the head alone
+      e->bytes = 0; // of the header alone
       memory.give_back(e);
       if (there && on_free) on_free(bytes);
     }

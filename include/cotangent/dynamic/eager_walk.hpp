@@ -10,15 +10,15 @@
 #include <source_location>
 #include <vector>
 
-// The walk back over what was recorded: from outputs to what their gradient is asked for.
+// The reverse sweep over the record, from outputs to the variables whose gradients are requested.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// The tensor that a view shows; another one itself.
+/// The tensor of a view; any other tensor itself.
 inline eager_value& root_of(eager_value& v) noexcept { return v.view == nullptr ? v : *v.view->base; }
 
-/// With a memory of its own: two gradients never share any.
+/// A value with memory of its own: two gradients never share memory.
 inline held alone(eager_state& s, held h) {
   if (h.data->users == 1) return h;
   storage* const own = s.result_storage(h.data->bytes);
@@ -43,14 +43,14 @@ inline eager_code& sum_code(eager_state& s, held const& a, eager_operand const* 
                     y.push_back(extend::apply<op::add>(term{&to, t[0]}, term{&to, t[1]}).id);
                   });
 }
-/// Two values of one type, added.
+/// The sum of two values of one type.
 inline held sum_of(eager_state& s, held const& a, held const& b, std::source_location where) {
   eager_operand const x[]{operand_of(a), operand_of(b)};
   held y;
   apply_code(s, sum_code(s, a, x, where), x, &y, where);
   return y;
 }
-/// The same, over the first where nobody else sees it.
+/// Adds to the first value, in place if it has no other owner.
 inline void add_to(eager_state& s, held& sum, held const& d, std::source_location where) {
   eager_operand const x[]{operand_of(sum), operand_of(d)};
   eager_code& c = sum_code(s, sum, x, where);
@@ -58,7 +58,7 @@ inline void add_to(eager_state& s, held& sum, held const& d, std::source_locatio
     run_single(c, [&](int k) { return place_of(x[k]); }, sum.data->data());
   else sum = sum_of(s, sum, d, where);
 }
-/// One number at all places.
+/// A tensor with one number in all elements.
 inline held filled(eager_state& s, element e, std::int32_t shape, double value, std::source_location where) {
   eager_key key{&function_tag<op::constant>::here, {}, 0};
   key.put(shape * 8 + static_cast<int>(e));
@@ -74,11 +74,11 @@ inline held filled(eager_state& s, element e, std::int32_t shape, double value, 
 
 class eager_walk {
   eager_state& s_;
-  std::vector<eager_record*> order_; // operands before what was made of them
+  std::vector<eager_record*> order_; // operands before the results
   std::vector<held> cotangents_;     // by slot
-  std::vector<char> wanted_;         // by slot: whether it is asked for
+  std::vector<char> wanted_;         // by slot: its gradient is requested
   std::source_location where_;
-  std::uint64_t oldest_ = UINT64_MAX; // of what is asked for
+  std::uint64_t oldest_ = UINT64_MAX; // of the requested values
 
 public:
   eager_walk(eager_state& s, std::source_location where) : s_(s), where_(where) { ++s_.walks; }
@@ -87,7 +87,7 @@ public:
   bool reached(eager_record const* r) const noexcept { return r->walk == s_.walks; }
   std::vector<eager_record*> const& order() const noexcept { return order_; }
 
-  /// Takes in what an output was made of.
+  /// Collects the history of an output.
   void collect(eager_record* from) {
     if (from == nullptr || reached(from)) return;
     struct visit {
@@ -113,7 +113,7 @@ public:
         enter(e.from);
     }
   }
-  /// Asks for the gradient of a value; false where no output depends on it.
+  /// Requests the gradient of a value; false if no output depends on it.
   bool want(eager_record* r, int which) {
     if (r == nullptr) return false;
     if (r->born < oldest_) oldest_ = r->born;
@@ -121,28 +121,28 @@ public:
     wanted_[slot(r, which)] = r->needed = true;
     return true;
   }
-  /// Asks for whatever there may be behind what was released.
+  /// Also reports requests behind released records.
   void want_all() noexcept { oldest_ = 0; }
   void start(eager_record* r, int which, held seed) {
     if (r == nullptr) return;
     cotangents_.resize(wanted_.size());
     add(r, which, static_cast<held&&>(seed));
   }
-  /// The gradient, if any arrived.
+  /// The gradient, if any contribution arrived.
   held gradient(eager_record* r, int which) {
     if (r == nullptr || !reached(r) || cotangents_.size() != wanted_.size()) return {};
     return cotangents_[slot(r, which)];
   }
-  /// The same, given away.
+  /// The gradient, moved out.
   held take_gradient(eager_record* r, int which) {
     if (cotangents_.size() != wanted_.size()) return {};
     return static_cast<held&&>(cotangents_[slot(r, which)]);
   }
 
-  /// What arrived is not needed any more.
+  /// Frees the cotangents.
   void forget() noexcept { cotangents_.clear(); }
 
-  /// From the last to the first.
+  /// In reverse order.
   void run() {
     cotangents_.resize(wanted_.size());
     for (eager_record* const r : order_) {
@@ -160,7 +160,7 @@ public:
   }
 
 private:
-  /// What it was made of was forgotten, and may be asked for.
+  /// True if its history was released, but may be requested.
   bool is_missed(eager_record const& r) const noexcept { return r.released && oldest_ < r.born; }
 
   static std::size_t slot(eager_record const* r, int which) noexcept {
@@ -172,7 +172,7 @@ private:
     else sum = static_cast<held&&>(d);
   }
 
-  /// What the adjoint reads is there: more adjoints than the one that was prepared for may be.
+  /// True if the values that the adjoint reads are alive: `a` may be another adjoint than the prepared one.
   static bool is_kept(eager_record& r, adjoint_code const& a) {
     if (a.failed.why != nullptr) return false;
     for (int k = 0; k < r.operand_count + r.result_count; ++k)
@@ -246,7 +246,7 @@ private:
       }
   }
 
-  /// From a tensor to what it was before a piece was written, and to the piece.
+  /// Passes the cotangent of a tensor to its state before a piece was written, and to the piece.
   void pass(eager_record& r) {
     held const d = cotangents_[slot(&r, 0)];
     edge const before = r.edges()[0], piece = r.edges()[1];

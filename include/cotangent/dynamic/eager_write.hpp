@@ -8,13 +8,13 @@
 #include <cstring>
 #include <utility>
 
-// Tensors of eager mode that are written in pieces. A piece is a step more in the record of its tensor: what arrives at the
-// tensor passes on to the steps before as it is, and a window of it goes to what was written.
+// Tensors of eager mode that are written in pieces. A piece is a further step in the tensor's record. The
+// tensor's cotangent passes unchanged to the previous steps, and a window of it goes to the written value.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// Visits the elements of a window row by row: where a row begins, and how far its elements stand apart. Ends where `row`
+/// Visits the elements of a window row by row, with the begin and the stride of each row. Stops if `row`
 /// returns false.
 template <class Row> bool each_row(tensor_window const& w, Row row) {
   std::int64_t index[max_rank]{};
@@ -35,7 +35,8 @@ template <class Row> bool each_row(tensor_window const& w, Row row) {
   }
 }
 
-/// Notes that the elements of a window were written; false, and nothing noted, where one of them was before.
+/// Marks the elements of a window as written; false, and nothing is marked, if one of them was written
+/// before.
 inline bool claim(std::vector<bool>& written, tensor_window const& w) {
   std::int64_t done = 0;
   auto const all = [&](bool value, std::int64_t most) {
@@ -66,7 +67,7 @@ inline void copy_to_window(char* to, tensor_window const& w, char const* from, s
   });
 }
 
-/// What passes a window on to what was written there.
+/// The operation that passes a window of the cotangent to the written value.
 inline eager_code& window_code(eager_state& s, eager_value& to, request const& r) {
   if (to.view != nullptr) return *to.view->code;
   eager_operand const x = operand_of(to.now);
@@ -76,14 +77,15 @@ inline eager_code& window_code(eager_state& s, eager_value& to, request const& r
                   [](builder&, symbol const* t, std::vector<symbol>& y) { y.push_back(t[0]); });
 }
 
-/// Writes a value of its element and shape where `to` stands: a tensor that is written in pieces, or a view of one.
+/// Writes a value of the right element and shape to `to`: a tensor that is written in pieces, or a view of
+/// one.
 inline void write_elements(eager_value& to, eager_value& value, request const& r) {
   eager_state& s = *to.now.s;
   eager_value& base = to.view == nullptr ? to : *to.view->base;
   if (base.written == nullptr) raise_about<refusals::eager_write_place>({&to, &value}, r);
   dimensions const& all = s.dims(base.now.shape);
   tensor_window const w = to.view == nullptr ? all_of(0, all) : to.view->window;
-  held const from = value.now; // it may be a view of what is written
+  held const from = value.now; // `value` may be a view of the written tensor
   eager_code& code = window_code(s, to, r);
   eager_record* const step = s.recording && from.from != nullptr ? s.new_record(2, 1) : nullptr;
   if (!claim(*base.written, w)) {

@@ -14,14 +14,15 @@ namespace cotangent::dynamic {
 
 class any_expr;
 
-/// A value of a `ct::dynamic::graph`: the functions and operators of the library take it and return such. Its element is
-/// in its type, its extents are known while the program runs.
+/// A value of a `ct::dynamic::graph`: the argument and result type of the library's functions and operators.
+/// Its element is in its type, its extents are known at run time only.
 ///
-/// It is copied and assigned like a number: a copy is a new name for the same value. It belongs to its graph and must not
-/// outlive it. A number (`ct::dynamic::expr<double> s = 0.0`) joins a graph where it first meets one.
+/// It is copied and assigned like a number: a copy is another name for the same value. It belongs to its
+/// graph and must not outlive it. A number (`ct::dynamic::expr<double> s = 0.0`) joins the graph of the first
+/// operand it meets.
 ///
-/// Refuses, by exceptions: what does not fit (`shape_error`), expressions of two graphs, or of a loop body that has ended
-/// (`graph_error`). After an error the graph is as it was.
+/// Throws: `shape_error` for operands that do not fit; `graph_error` for expressions of two graphs, or of a
+/// loop body that has ended. After an error the graph is unchanged.
 template <class T> class expr : public cotangent::detail::operators<expr<T>>,
                                 public detail::indexed<expr<T>> {
   static_assert(element_type<T>);
@@ -36,7 +37,7 @@ public:
   template <cotangent::detail::literal L>
   expr(L value)
       : at_(detail::standing::number(cotangent::detail::literal_bits<T>(static_cast<T>(value)))) {}
-  /// What a graph makes.
+  /// Created by graphs.
   explicit expr(detail::standing const& at) : at_(at) {}
   expr(expr const&) = default;
   expr& operator=(expr const&) & = default;
@@ -46,27 +47,27 @@ public:
   }
 
   detail::standing const& where_it_stands() const noexcept { return at_; }
-  /// The symbol in the graph; `ct::none` for a number that has not met one.
+  /// The symbol in the graph; `ct::none` for a number without a graph.
   symbol id() const noexcept { return at_.id; }
   bool attached() const noexcept { return at_.s != nullptr; }
   cotangent::shape shape() const {
     return at_.s == nullptr ? cotangent::shape{} : detail::shape_of(at_.s->b, at_.id);
   }
   int rank() const { return at_.s == nullptr ? 0 : at_.s->b.dims(at_.id).rank; }
-  /// Throws: `shape_error` for an axis that is not there.
+  /// Throws: `shape_error` if the axis does not exist.
   std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
     return detail::extent_at(shape(), axis, where);
   }
   std::int64_t size() const { return shape().size().number; }
 
-  /// `before` gets another node with its own shape: what `x += y` and its kin ask.
+  /// The result of `x += y` and the like: a new node with the shape of `before`.
   template <class Op> static expr updated(std::source_location where, expr const& before, expr const& after) {
     return detail::updated<Op>(where, before, after);
   }
 
   explicit operator bool() const noexcept(refusals::no_truth::report<T>()) { return false; }
 
-  // ---- what the functions of the library call
+  // ---- called by the library's functions
 
   template <class Op, class... A> static auto apply(std::source_location where, A const&... a) {
     return detail::apply<Op>(where, a...);
@@ -81,7 +82,7 @@ public:
   }
 };
 
-/// An expression of any element: what lists of outputs are made of.
+/// An expression of any element type: the member type of lists of outputs.
 class any_expr {
   detail::standing at_;
   element type_ = element::float64;
@@ -94,7 +95,7 @@ public:
   detail::standing const& where_it_stands() const noexcept { return at_; }
   symbol id() const noexcept { return at_.id; }
   element type() const noexcept { return type_; }
-  /// The same with its element in its type.
+  /// With the element in the type.
   template <class T> expr<T> as(std::source_location where = std::source_location::current()) const {
     if (element_of<T> == type_) return expr<T>(at_);
     static builder const nothing;
@@ -103,7 +104,7 @@ public:
   }
 };
 
-/// Expressions of any elements: in braces, or a vector, an array or a span.
+/// A list of expressions of any element types: in braces, or a vector, an array or a span.
 using expressions = list_of<any_expr>;
 
 } // namespace cotangent::dynamic

@@ -9,8 +9,8 @@
 #include <initializer_list>
 #include <source_location>
 
-// The functions whose axes and sizes are template arguments elsewhere, with numbers that are known when the graph is
-// built: ct::sum(x, {0, 2}), ct::reshape(x, {4, 5}), ct::softmax(x, axis).
+// Functions whose axes and sizes are numbers known when the graph is built, instead of template arguments:
+// ct::sum(x, {0, 2}), ct::reshape(x, {4, 5}), ct::softmax(x, axis).
 
 namespace cotangent {
 
@@ -50,7 +50,7 @@ template <class X> struct result_element<along_value<argmax_fn>, X> {
   using type = std::int64_t;
 };
 
-/// A shape for the builder; what is no size is refused.
+/// A shape in the builder; invalid sizes are refused.
 inline std::int32_t shape_for(builder& b, sizes const& s) {
   dimensions d;
   if (s.rank() > max_rank) {
@@ -151,13 +151,13 @@ auto argmax(X const& x, int axis, std::source_location where = std::source_locat
   return X::lift(where, dynamic::detail::along_value<detail::argmax_fn>{axis}, x);
 }
 
-/// The same elements in the same order under other sizes.
+/// The same elements in row-major order, with other sizes.
 template <detail::open_expr X>
 auto reshape(X const& x, dynamic::sizes const& to,
              std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::reshape_to_fn{to}, x);
 }
-/// `x` repeated to these sizes, aligned at the last axis.
+/// Broadcasts `x` to these sizes, aligned at the last axis.
 template <detail::open_expr X>
 auto broadcast_to(X const& x, dynamic::sizes const& to,
                   std::source_location where = std::source_location::current()) {

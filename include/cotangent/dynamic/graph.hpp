@@ -25,7 +25,7 @@ inline namespace COTANGENT_ABI {
 class vjp_program;
 }
 
-/// A graph that is built while the program runs, from the functions and operators that traced functions use.
+/// A graph that is built at run time, by the functions and operators of traced functions.
 ///
 ///     ct::dynamic::graph g;
 ///     auto x = g.input<double>("x", {3});
@@ -33,11 +33,11 @@ class vjp_program;
 ///     auto dx = g.gradient({y}, {x}).front();
 ///     auto p = g.compile({y, dx});
 ///
-/// Equal operations on equal operands are one value. A graph is moved and copied as a value; expressions belong to the
-/// graph that made them, also after it was moved.
+/// Equal operations on equal operands are one value. A graph is moved and copied as a value; expressions
+/// belong to the graph that created them, also after it was moved.
 ///
-/// Throws: `shape_error`, `graph_error` and their kin, with the operation, the shapes and the place in your source. After
-/// an error the graph is as it was.
+/// Throws: `shape_error`, `graph_error` and the like, with the operation, the shapes and your source
+/// location. After an error the graph is unchanged.
 class graph {
   using held_state = detail::checked_pointer<std::unique_ptr<detail::graph_state>, refusals::graph_moved_from>;
   held_state s_{std::make_unique<detail::graph_state>()};
@@ -53,13 +53,13 @@ public:
     return *this;
   }
 
-  /// A value that is given when a program runs.
+  /// A value that is given at every run.
   template <element_type T>
   expr<T> input(std::string_view name, sizes const& shape = {},
                 std::source_location where = std::source_location::current()) {
     return expr<T>(declare(element_of<T>, name, shape, where));
   }
-  /// The same; `parameters()` lists those that are to be learnt.
+  /// An input that is listed by `parameters()`, for training.
   template <element_type T>
   expr<T> parameter(std::string_view name, sizes const& shape = {},
                     std::source_location where = std::source_location::current()) {
@@ -67,7 +67,8 @@ public:
     s_->parameters.push_back(x.id());
     return x;
   }
-  /// Memory of the program's for what `compile_options::updates` change: zero at first, unless you bind it.
+  /// An input in the program's own memory, for `compile_options::updates`: initially zero, unless you bind
+  /// it.
   template <element_type T>
   expr<T> state(std::string_view name, sizes const& shape = {},
                 std::source_location where = std::source_location::current()) {
@@ -81,7 +82,7 @@ public:
     return all;
   }
 
-  /// A number.
+  /// A scalar constant.
   template <element_type T> expr<T> constant(T value,
                                              std::source_location where = std::source_location::current()) {
     symbol const t =
@@ -89,12 +90,12 @@ public:
     detail::tell_made(*s_);
     return expr<T>(detail::standing(*s_, t));
   }
-  /// A number at every position.
+  /// One number in all elements.
   template <element_type T>
   expr<T> full(sizes const& shape, T value, std::source_location where = std::source_location::current()) {
     return cotangent::broadcast_to(constant(value, where), shape, where);
   }
-  /// The elements of a tensor, an array, a vector: the graph keeps a copy.
+  /// A constant with the elements of a tensor, an array or a vector, which the graph copies.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
     requires(!element_type<M>)
   expr<T> constant(M const& elements, std::source_location where = std::source_location::current()) {
@@ -107,7 +108,7 @@ public:
     return constant_of<T>(detail::memory_in(elements), shape, where);
   }
 
-  /// A tensor that is to be written in pieces, by `write`. What nobody writes is zero.
+  /// A tensor that is written in pieces, by `write`. Unwritten elements are zero.
   template <element_type T>
   expr<T> tensor(std::string_view name, sizes const& shape,
                  std::source_location where = std::source_location::current()) {
@@ -127,9 +128,10 @@ public:
     return expr<T>(detail::standing(*s_, v));
   }
 
-  /// Lets an expression be computed where `to` stands: a view, or a whole tensor of `tensor()`. Each element is written at
-  /// most once, and whoever reads it reads what was written, in whatever order reading and writing stand in your source.
-  /// The body of a loop or branch writes to tensors that it makes, anew in each iteration. Returns `to`.
+  /// Computes an expression at the location of `to`: a view, or a whole tensor of `tensor()`. Each element is
+  /// written at most once. All readers see the written elements, in whatever order reads and writes appear in
+  /// your source. The body of a loop or branch writes to its own tensors, which are new in each iteration.
+  /// Returns `to`.
   template <class T, class V>
   expr<T> write(expr<T> const& to, V const& value,
                 std::source_location where = std::source_location::current()) {
@@ -169,11 +171,11 @@ public:
     return to;
   }
 
-  /// The gradients of the outputs with respect to each of `wrt`. `seeds` are the cotangents that arrive at the outputs;
-  /// left out, they are ones, which only scalars have.
+  /// The gradients of the outputs with respect to each of `wrt`. `seeds` are the cotangents of the outputs;
+  /// by default they are 1, which requires scalars.
   ///
-  /// In the body of a loop or branch they are gradients of what one iteration computes: also with respect to values from
-  /// around, by all ways that lead there, but not through what earlier iterations carried.
+  /// In the body of a loop or branch these are gradients of one iteration's values, also with respect to
+  /// outer values, along all paths except through values carried from earlier iterations.
   template <class T>
   std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
                                 std::initializer_list<any_expr> seeds = {},
@@ -187,7 +189,7 @@ public:
                                 std::source_location where = std::source_location::current()) {
     return gradient(expressions(outputs), std::vector<expr<T>>(wrt), expressions(seeds), options, where);
   }
-  /// The same for lists: vectors, arrays or spans of expressions of one element, or of any (`any_expr`).
+  /// Takes lists: vectors, arrays or spans of expressions of one element type, or of any (`any_expr`).
   template <class T>
   std::vector<expr<T>> gradient(expressions const& outputs, std::vector<expr<T>> const& wrt,
                                 expressions const& seeds = {}, unreachable policy = unreachable::zeros,
@@ -225,7 +227,7 @@ public:
     detail::tell_made(*s_);
     return all;
   }
-  /// What the last `gradient` that was asked for `x` gave. Throws: `graph_error` where none was.
+  /// The result of the last `gradient` with respect to `x`. Throws: `graph_error` if there is none.
   template <class T> expr<T> gradient_of(expr<T> const& x,
                                          std::source_location where = std::source_location::current()) const {
     symbol const t = known(x, {"gradient_of", 11, nullptr, 0, where});
@@ -236,7 +238,7 @@ public:
     detail::raise<refusals::dynamic_no_gradient>(s_->b, {"gradient_of", 11, &t, 1, where});
   }
 
-  /// The program that computes `outputs`. What else is bound now has to be an input, or becomes an output too.
+  /// The program that computes `outputs`. Other bound expressions must be inputs, or become outputs too.
   template <class P = program>
   P compile(expressions const& outputs, std::vector<binding> const& binds = {},
             compile_options const& options = {},
@@ -251,22 +253,22 @@ public:
                                   binds, options, r);
   }
 
-  /// The program that computes `outputs` in two parts: a run saves what the gradients with respect to `wrt` need, in the
-  /// fewest bytes, and returns a `pullback` that owns it. In dynamic/vjp.hpp.
+  /// The program that computes `outputs` in two parts. A run saves the values that gradients with respect to
+  /// `wrt` need, in the fewest bytes, and returns a `pullback` that owns them. In dynamic/vjp.hpp.
   vjp_program vjp(expressions const& outputs, expressions const& wrt, vjp_options const& options,
                   std::source_location where = std::source_location::current()) const;
   vjp_program vjp(expressions const& outputs, expressions const& wrt,
                   std::source_location where = std::source_location::current()) const;
 
-  /// The same graph by its symbols: tensors, operations, edges, sub-graphs. What expressions made is seen there, and
-  /// `expression<T>(t)` is the expression for a tensor symbol.
+  /// The same graph as symbols: tensors, operations, edges, sub-graphs. It includes expressions, and
+  /// `expression<T>(t)` is the expression of a tensor symbol.
   symbolic_graph symbolic() { return symbolic_graph(*s_); }
   template <class T>
   expr<T> expression(symbolic_tensor const& t, std::source_location where = std::source_location::current()) {
     return symbolic_graph(*s_).template expression<T>(t, where);
   }
-  /// A graph of its own that is equal; each command is what `substitution` makes of it. Symbols of this graph are found
-  /// there by `d.symbolic().same(t)`.
+  /// A separate, equal graph, with each command replaced by `substitution`. `d.symbolic().same(t)` finds a
+  /// symbol of this graph in it.
   graph duplicate(std::function<command(symbolic_exec, command const&)> const& substitution = {},
                   std::source_location where = std::source_location::current()) const {
     graph copy(*this);
@@ -274,8 +276,8 @@ public:
     return copy;
   }
 
-  /// The steps of an optimizer (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The first
-  /// descends the loss, the second along gradients that you have. In dynamic/training.hpp.
+  /// The step of an optimizer (`ct::adam{}`), as operations of the graph; `compile` takes its `updates`. The
+  /// first overload descends the loss, the second along given gradients. In dynamic/training.hpp.
   template <class Optimizer>
   training_step minimize(any_expr const& loss, Optimizer const& optimizer,
                          expressions const& parameters, gradient_options const& options = {},
@@ -285,7 +287,7 @@ public:
                                 expressions const& gradients,
                                 std::source_location where = std::source_location::current());
 
-  /// The same for a graph by its symbols; parameters are tensors that no operation writes, and are given.
+  /// For symbolic graphs; parameters are tensors that no operation writes, and that are given.
   template <class Optimizer>
   symbolic_step minimize(symbolic_tensor const& loss, Optimizer const& optimizer,
                          std::vector<symbolic_tensor> const& parameters, gradient_options const& options = {},
@@ -295,7 +297,7 @@ public:
                                 std::vector<symbolic_tensor> const& gradients,
                                 std::source_location where = std::source_location::current());
 
-  /// The graph as every pass takes it.
+  /// The graph in the form that passes take.
   cotangent::graph const& get() const { return s_->b.get(); }
 
 private:
@@ -308,7 +310,7 @@ private:
                       std::vector<symbolic_tensor> const& gradients, std::source_location where);
   any_expr expression(symbol t) const { return {detail::standing(*s_, t), s_->b.tensor(t).type}; }
 
-  /// The symbol where it was made: in the graph, or in a body that is being built.
+  /// The symbol in its own region: of the graph, or of a body under construction.
   symbol known(any_expr const& e, detail::request const& r) const {
     detail::standing const& at = e.where_it_stands();
     if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
@@ -316,9 +318,9 @@ private:
     (void)s_->depth_of(at.id, r);
     return at.id;
   }
-  /// The same as the body that is being built knows it.
+  /// The symbol in the body under construction.
   symbol inside(any_expr const& e, detail::request const& r) const { return s_->inside(known(e, r), r); }
-  /// A symbol of the graph itself, while no body is built.
+  /// A symbol of the graph itself; refused while a body is under construction.
   symbol symbol_of(any_expr const& e, detail::request const& r) const {
     symbol const t = known(e, r);
     if (!s_->frames.empty()) detail::raise<refusals::dynamic_in_body>(s_->b, r);
@@ -339,7 +341,7 @@ private:
     std::int32_t const s = detail::shape_for(b, shape);
     back.check(r);
     std::int32_t const region = b.region;
-    if (is_input) b.region = 0; // an input is the graph's, also where a body is being built
+    if (is_input) b.region = 0; // an input belongs to the graph, even while a body is under construction
     symbol const t = b.symbol_of(e, s);
     b.region = region;
     if (!name.empty()) {
@@ -367,7 +369,7 @@ private:
     dimension const wanted = b.count(b.get().shapes[id]);
     if (given != wanted)
       detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(wanted));
-    if (given == 1) // as a number, which can be computed with ahead
+    if (given == 1) // as a number, which can be constant-folded
       return back.keep(),
              cotangent::broadcast_to(constant(*static_cast<T const*>(m.data), where), shape, where);
     detail::standing const at = declare(element_of<T>, "", shape, where);

@@ -8,7 +8,7 @@
 
 namespace cotangent::dynamic::detail {
 
-/// What writes, reads and draws graphs sees of one.
+/// Access to graphs for writing, reading and drawing them.
 struct graph_access {
   static graph_state& state(graph& g) { return *g.s_; }
   static graph_state const& state(graph const& g) { return *g.s_; }

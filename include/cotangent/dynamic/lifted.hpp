@@ -16,8 +16,8 @@
 #include <string_view>
 #include <type_traits>
 
-// How the functions of the library, which are written over terms, run on expressions of a graph that is being built: at
-// once, with a failure as an exception.
+// Runs the library's functions over terms on expressions of a graph under construction; a failure becomes an
+// exception.
 
 namespace cotangent::dynamic {
 
@@ -34,7 +34,8 @@ namespace detail {
 
 using namespace cotangent::detail;
 
-/// Where an expression stands: a symbol of a graph; or nowhere yet, a number. Made from nothing it is neither.
+/// The location of an expression: a symbol of a graph; or a number without a graph. Default constructed it is
+/// neither.
 struct standing {
   graph_state* s = nullptr;
   symbol id = none;
@@ -53,7 +54,7 @@ struct standing {
   bool is_in(graph_state const& of) const noexcept { return graph == of.identity->number; }
 };
 
-// ---- what a function is called, and what it gives
+// ---- names and result types of functions
 
 /// "matmul" of `matmul_fn`, "sum" of `along_axes<sum_fn, false, 1>`.
 template <class Fn> constexpr std::string_view name_of_fn() {
@@ -74,7 +75,7 @@ template <class... Index> struct name_of<take_fn<Index...>> {
   static constexpr std::string_view value = "x(i, j, ...)";
 };
 
-/// The element of the result, of operands with these elements.
+/// The element type of the result, for operands of these element types.
 template <class Fn, class First, class... Rest> struct result_element {
   using type = First;
 };
@@ -121,7 +122,7 @@ struct element_taken<A> {
   using type = typename A::value_type;
 };
 
-/// A number as a scalar of the graph.
+/// A number as a scalar constant of the graph.
 inline symbol scalar_symbol(graph_state& s, element e, std::int64_t bits, std::source_location where) {
   return s.b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, s.b.shape(dimensions{}), where);
 }
@@ -134,7 +135,7 @@ template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request
     if (at.s == nullptr) raise<refusals::dynamic_no_value>(s.b, r);
     if (!at.is_in(s)) raise<refusals::dynamic_other_graph>(s.b, r);
     return s.inside(at.id, r);
-  } else if constexpr (is_expr<A>) { // made without operands: ct::zeros<3>()
+  } else if constexpr (is_expr<A>) { // detached: ct::zeros<3>()
     if (a.standing().b != nullptr && a.standing().b != &s.b) raise<refusals::dynamic_other_graph>(s.b, r);
     return a.attach(s.b);
   } else {
@@ -152,7 +153,7 @@ template <class Fn> constexpr request request_of(std::source_location where) {
 
 // ---- functions
 
-/// Of numbers only: computed at once.
+/// Numbers only: computed at once.
 template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location where, Fn const& fn,
                                                             A const&... a) {
   graph_state trial;
@@ -164,7 +165,7 @@ template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location
   return expr<T>(standing::number(bits_of(n.value)));
 }
 
-/// The element that literals take among such operands, and that of what `Fn` makes of them.
+/// The element type of literals among such operands, and that of the result of `Fn`.
 template <class... A> using element_met = typename decltype(element_among<A...>())::type;
 template <class Fn, class... A>
 using element_made = typename result_element<
@@ -197,7 +198,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
   }
 }
 
-/// An elementwise operation: as `lift`, but a literal takes the shape of what it meets at once.
+/// An elementwise operation: like `lift`, but a literal immediately takes the shape of the other operand.
 template <class Op, class... A> auto apply(std::source_location where, A const&... a) {
   return detail::lift(where, apply_fn<Op>{}, a...);
 }
@@ -214,7 +215,7 @@ template <class Op, class X> X updated(std::source_location where, X const& a, X
 
 // ---- x(i, ct::all, ...)
 
-/// One index, made a value: what it does to its axis.
+/// One index as a value: its effect on its axis.
 template <class Index> place_on_axis place_of_index(Index const& i) {
   if constexpr (std::is_same_v<Index, between>) return {.start = i.start, .stop = i.stop, .step = i.step};
   else return (void)i, place_traits<Index>::place;
@@ -242,8 +243,9 @@ template <class X, class... Index> X take(std::source_location where, X const& x
   return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
 }
 
-/// Elements, rows and windows: integers choose a position and drop the axis, `ct::all` keeps it, `ct::range<0, 8, 2>` or
-/// `ct::dynamic::between(0, n, 2)` keeps a part. Axes that are left out are kept. Negative integers count from the end.
+/// Elements, rows and windows. An integer selects a position and drops the axis; `ct::all` keeps the axis;
+/// `ct::range<0, 8, 2>` or `ct::dynamic::between(0, n, 2)` keeps a part of it. Omitted axes are kept.
+/// Negative integers count from the end.
 template <class X> struct indexed {
   template <class A> auto operator()(A a,
                                      std::source_location where = std::source_location::current()) const {

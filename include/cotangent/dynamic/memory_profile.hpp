@@ -17,20 +17,20 @@ COTANGENT_HEADER_BEGIN
 #  include <cstdint>
 #  include <string>
 
-// What lies where in the workspace of a program that was compiled at run time.
+// The memory profile of a program that was compiled at run time.
 
 namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// A region as a profile, with the regions that its steps run.
+/// The profile of a region, with those of the sub-graphs that its steps run.
 class region_profile {
   array<interpret::region_code> const& codes_;
 
 public:
   explicit region_profile(interpreter const& of) : codes_(of.codes()) {}
 
-  /// `table`: where it begins, the bases of its addresses, which belong to it.
+  /// `table`: the bytes of its own table of addresses, with which it begins.
   profile of(int code, std::int64_t table) const {
     interpret::region_code const& c = codes_[code];
     interpret::region_record const& r = c.record;
@@ -88,7 +88,7 @@ private:
     if (where.line() == 0) return {};
     return {where.file_name(), where.line()};
   }
-  /// "tanh, multiply x2": those that follow each other are counted.
+  /// "tanh, multiply x2": consecutive equal operations are counted.
   static std::string operations_of(interpret::region_record const& r, interpret::kept_step const& s) {
     std::string text;
     for (int k = s.first; k < s.first + s.count;) {
@@ -108,8 +108,8 @@ private:
 
 inline namespace COTANGENT_ABI {
 
-/// The bytes of a program's workspace, step by step and piece by piece; those of the bodies of loops and of branches, which
-/// work in the memory of the step that runs them, follow as profiles of their own.
+/// The workspace of a program, step by step and buffer by buffer. The bodies of loops and branches, which use
+/// the memory of their step, follow as profiles of their own.
 ///
 ///     ct::profile m = ct::memory_profile(p);
 ///     std::cout << m;

@@ -16,13 +16,14 @@ COTANGENT_HEADER_BEGIN
 #  include <source_location>
 #  include <vector>
 
-// Parts of an axis, as many as are known when the graph is built: ct::split(x, 3, 0), ct::split(x, {2, 3, 4}, 0).
+// Splits an axis into parts whose number is known when the graph is built: ct::split(x, 3, 0), ct::split(x,
+// {2, 3, 4}, 0).
 
 namespace cotangent {
 namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
-/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+/// Including this header registers the kernels for all graphs, also those of symbols or from files.
 inline bool const knows_networks = (detail::know_of<op::erf, dynamic::expr<double>>(),
                                     detail::know_of<op::normal_cdf, dynamic::expr<double>>(), true);
 } // namespace COTANGENT_ABI

@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
-// What the functions of a graph are told: windows, bindings, how to compile.
+// Options of the functions of a graph: windows, bindings, compilation.
 
 namespace cotangent::dynamic {
 
-/// An expression and the memory that it is bound to.
+/// An expression and the memory bound to it.
 struct binding {
   any_expr what;
   detail::memory_of memory;
@@ -32,36 +32,37 @@ struct binding {
         std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
         "cotangent: bind: the elements of the memory must be those of the expression");
   }
-  /// The same for a tensor symbol: elements are compared when it is bound.
+  /// For a tensor symbol: element types are compared when it is bound.
   template <class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())
       : what(x.s == nullptr ? any_expr() : any_expr(detail::standing(*x.s, x.id), x.s->b.tensor(x.id).type)),
         memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
-  std::uint32_t generation = 0; // of a symbol that may have been freed since
+  std::uint32_t generation = 0; // of a symbol that may have been freed meanwhile
   bool generation_known = false;
   binding(any_expr const& x, detail::memory_of const& m,
           std::source_location w = std::source_location::current())
       : what(x), memory(m), where(w) {}
 };
 
-/// Which elements of a tensor a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride of the memory of
-/// what it is a view of, counted from its first element. `stride` left out is that of what it is a view of, `offset` 0.
+/// The elements of a tensor that a view sees: position (i, j, ...) is element (offset + (i, j, ...)) * stride
+/// of its tensor's memory, counted from the first element of the viewed tensor or view. The default `stride`
+/// is that of the viewed tensor, the default `offset` 0.
 struct window {
   sizes offset{}, shape{}, stride{};
 };
 
-/// After a run the memory of `of`, an input, holds what `to` was computed to be, from what it held before.
+/// After a run the memory of `of`, an input, holds the value of `to`, computed from its previous contents.
 struct update {
   any_expr of, to;
 };
 
 namespace detail {
 
-/// The symbol of a window; what is refused is recorded in the builder.
+/// The symbol of a window; a refusal is recorded in the builder.
 inline symbol view_symbol(builder& b, symbol of, window const& w) {
   tensor_window const from = window_of(b.get(), of);
-  (void)shape_for(b, w.shape); // what is no shape is refused
+  (void)shape_for(b, w.shape); // invalid shapes are refused
   if (b.failed().why != nullptr) return b.refused();
   int const rank = w.shape.rank();
   sizes stride = w.stride;
@@ -71,7 +72,7 @@ inline symbol view_symbol(builder& b, symbol of, window const& w) {
     if (given != rank) return b.refuse<refusals::dynamic_window>(given, rank, b.place), b.refused();
   dimensions d;
   std::int64_t offset = 0;
-  bool far = false; // outside of anything: no other axis leads back
+  bool far = false; // outside of any memory: no other axis can lead back
   for (int k = 0; k < rank; ++k) {
     d.size[d.rank++] = w.shape[k];
     if (w.offset.rank() == 0 || far) continue;
@@ -84,56 +85,56 @@ inline symbol view_symbol(builder& b, symbol of, window const& w) {
 
 } // namespace detail
 
-/// What a step of an optimizer computes: give `updates` to `compile`.
+/// The operations of an optimizer's step: pass `updates` to `compile`.
 struct training_step {
   std::vector<any_expr> gradients; // by parameter
-  std::vector<update> updates;     // of the parameters, and of what the optimizer remembers
-  expr<double> learning_rate;      // an input that holds the optimizer's rate, unless you bind it to another
-  expr<std::int64_t> count;        // how many steps were taken, where the optimizer counts them
+  std::vector<update> updates;     // of the parameters and of the optimizer's states
+  expr<double> learning_rate;      // an input that holds the optimizer's rate, unless you bind it
+  expr<std::int64_t> count;        // the number of steps taken, if the optimizer counts them
 };
 
-/// The same for symbols: `updates` are pairs of an input and its next value, of the parameters first, then of what the
-/// optimizer remembers.
+/// The step of a symbolic graph: `updates` are pairs of an input and its next value, first of the parameters,
+/// then of the optimizer's states.
 struct symbolic_step {
   std::vector<symbolic_tensor> gradients;
   std::vector<std::pair<symbolic_tensor, symbolic_tensor>> updates;
-  symbolic_tensor learning_rate, count; // the count absent where the optimizer has none
+  symbolic_tensor learning_rate, count; // count is absent if the optimizer has none
 };
 
-/// How gradients are made. With a `tape.limit` a loop whose record would take more bytes runs parts of itself again, with
-/// the same results bit for bit.
+/// Options of gradients. With a `tape.limit`, a loop whose record would exceed it reruns parts of itself,
+/// with the same bits.
 ///
-/// `sum` makes of the contributions to one cotangent, two or more in the order in which they came, an expression of their
-/// shape and element type: their sum, made as you like. Left out, they are added one after another.
+/// `sum` takes two or more contributions to one cotangent, in order of arrival, and returns their sum: an
+/// expression of their shape and element type. By default they are added one after another.
 struct gradient_options {
   unreachable policy = unreachable::zeros;
   tape_options tape = {};
   std::function<any_expr(std::vector<any_expr> const&)> sum = {};
 };
 
-/// How eager mode walks back.
+/// Options of a reverse sweep in eager mode.
 struct backward_options {
-  bool record = false;  // true: the walk is recorded too, so that gradients have gradients
-  bool release = false; // true: what was recorded for it goes; a second walk through there is refused
+  bool record = false;  // true: the sweep is recorded too, so that gradients have gradients
+  bool release = false; // true: the record is freed; a second sweep through it is refused
   unreachable policy = unreachable::zeros;
 };
 
 struct compile_options {
-  bool exact = false; // true: nothing is rewritten, every operation runs as it was written
+  bool exact = false; // true: no rewrites, every operation runs as written
   std::vector<update> updates{};
-  /// true: inputs and results that are not bound here lie in the program's memory too, where `program::memory` finds them.
-  /// What comes in there is used up by a run, since results may be written over it.
+  /// true: inputs and results that are not bound here are in the program's own memory too, see
+  /// `program::memory`. A run may overwrite such inputs with results.
   bool own_memory = false;
-  /// The bytes that `program::workspace_bytes` may be, together with what loops record that are known to run so often at
-  /// most; 0 where it may be any. Where that is less than what all values take, some are computed again when they are read,
-  /// with the same bits; `program::predicted` says at which cost.
+  /// The limit of `program::workspace_bytes` plus the records of loops with a known bound; 0: unlimited.
+  /// Below the bytes of all values, some are recomputed when they are read, with the same bits;
+  /// `program::predicted` is the cost.
   std::int64_t memory_budget = 0;
-  /// Which nodes may be computed again, `&ct::is_cheap` say. With a budget: the others never are; null: all may. Without one:
-  /// those are, for gradients, where that lowers the peak, as is decided by the bytes that come and go with them; null: none.
-  /// `program::predicted` says at which cost.
+  /// A predicate for nodes that may be recomputed, such as `&ct::is_cheap`. With a budget, other nodes never
+  /// are; null: all may be. Without a budget, these nodes are rematerialized for gradients if that lowers the
+  /// peak, by the mirroring rule; null: none. `program::predicted` is the cost.
   bool (*mirror)(node const&) = nullptr;
-  /// true: everything that the graph computes is a result, so that `program::value` finds any symbol, also by its name. No
-  /// two values share memory then.
+  /// true: every value of the graph is a result, so that `program::value` finds any symbol, also by its name.
+  /// No two values then share memory.
   bool keep_all = false;
 };
 

@@ -27,21 +27,22 @@ struct program_access;
 
 inline namespace COTANGENT_ABI {
 
-/// What `ct::dynamic::graph::compile` makes: the steps that compute some expressions from the graph's inputs, and memory of
-/// its own for them.
+/// The result of `ct::dynamic::graph::compile`: the steps that compute some expressions from the graph's
+/// inputs, with memory of its own.
 ///
-///     p.bind(x, data);  // `data` is read at every run, from where it lies
+///     p.bind(x, data);  // `data` is read in place at every run
 ///     p.run();
-///     p.value(y);       // valid until the next run, or the end of the program; of an input, what it is bound to
+///     p.value(y);       // valid until the next run; of an input: its bound memory
 ///
-/// Every result has memory of its own, which each run writes, also where two results are one value or an input. Of an
-/// expression that is named n times as a result, n bindings in a row are for one place after the other; `value` reads the first.
+/// Every result has memory of its own, which each run writes, even if two results are one value or an input.
+/// If an expression is listed n times as a result, n consecutive bindings go to its locations in order;
+/// `value` reads the first.
 ///
 /// A copy shares the steps and has its own memory and bindings: one for each thread.
 ///
 /// Cost: a run allocates nothing after the first.
-/// Throws: `shape_error` where memory does not fit; `graph_error` for what is neither input nor result, for inputs without
-/// memory, and for results that would share memory.
+/// Throws: `shape_error` if memory does not fit; `graph_error` for expressions that are neither input nor
+/// result, for inputs without memory, and for results that would share memory.
 class program {
   friend detail::program_access;
   detail::checked_pointer<std::shared_ptr<detail::compiled_code const>, refusals::program_empty> code_;
@@ -50,7 +51,7 @@ class program {
   std::vector<void*> to_;
   detail::block workspace_;
   tape tape_;
-  struct readiness { // of pointers, which a copy has to find again
+  struct readiness { // of pointers, which a copy has to compute again
     bool now = false;
     readiness() = default;
     readiness(readiness const&) noexcept {}
@@ -69,8 +70,7 @@ public:
       out_[k].arena = code_->code.output_place(static_cast<int>(k));
   }
 
-  /// Lets the program read an input from `memory`, or write a result there, from the next run on. Memory that is a
-  /// temporary is copied.
+  /// From the next run on, reads an input from `memory`, or writes a result there. A temporary is copied.
   template <class T, class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<M>)
   void bind(expr<T> const& x, M&& memory, std::source_location where = std::source_location::current()) {
@@ -93,7 +93,7 @@ public:
     m.shape.push(static_cast<std::int64_t>(elements.size()));
     bind_memory(x, m, true, where);
   }
-  /// The same for a tensor symbol: its elements are compared with the memory's. A number is converted.
+  /// For a tensor symbol: its element type is compared with the memory's. A number is converted.
   template <class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>> || std::is_arithmetic_v<std::remove_cvref_t<M>>)
   void bind(symbolic_tensor const& t, M&& memory, std::source_location where = std::source_location::current()) {
@@ -127,8 +127,8 @@ public:
     bind_symbol(own_symbol(x.where_it_stands(), "bind", where), m, copied, where);
   }
 
-  /// Computes the results. Throws: `graph_error` where an input has no memory or results share some; `shape_error` where an
-  /// index was out of range (it was clamped).
+  /// Computes the results. Throws: `graph_error` if an input has no memory, or results share memory;
+  /// `shape_error` if an index was out of range (it was clamped).
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_.now) prepare(where);
     for (std::size_t k = 0; k < in_.size(); ++k)
@@ -145,14 +145,14 @@ public:
     cotangent::detail::raise_status(s, text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
-  /// The elements of a result, or of what an input is bound to. Throws: `graph_error` for a symbol that the program does not
-  /// keep.
+  /// The elements of a result, or of the memory bound to an input. Throws: `graph_error` for a symbol that
+  /// the program does not keep.
   template <class T>
   values<T> value(expr<T> const& y, std::source_location where = std::source_location::current()) const {
     symbol const t = own_symbol(y.where_it_stands(), "value", where);
     return value_of<T>(t, where);
   }
-  /// The same by the name of a symbol of the graph: the first of that name.
+  /// By the name of a symbol of the graph: the first of that name.
   template <element_type T>
   values<T> value(std::string_view name, std::source_location where = std::source_location::current()) const {
     detail::port const* p = nullptr;
@@ -170,8 +170,9 @@ public:
     asked.name = name;
     throw graph_error(detail::located<refusals::value_expression>(asked, where));
   }
-  /// The elements of an input or a result in the program's own memory, if it was compiled with `own_memory` and this is
-  /// not bound. An input has to be written there before each run; a run may leave a result in its place.
+  /// The elements of an input or a result in the program's own memory, if it was compiled with `own_memory`
+  /// and this is not bound. The input must be written there before each run; a run may overwrite it with a
+  /// result.
   template <class T>
   std::span<T> memory(expr<T> const& x, std::source_location where = std::source_location::current()) {
     symbol const t = own_symbol(x.where_it_stands(), "memory", where);
@@ -185,7 +186,8 @@ public:
         p = &ports[static_cast<std::size_t>(k)];
       }
     };
-    find(code_->input_of, in_, code_->inputs); // first: an input may be a result too, which is a copy of it
+    // first: an input may be a result too, which is then a copy of it
+    find(code_->input_of, in_, code_->inputs);
     find(code_->output_of, out_, code_->outputs);
     if (at < 0)
       throw graph_error(detail::located<refusals::memory_expression>(named(t), where));
@@ -193,16 +195,16 @@ public:
     return {static_cast<T*>(in_arena(at)), static_cast<std::size_t>(p->shape.size().number)};
   }
 
-  /// The memory for what is computed on the way; results and inputs are in it where the program was compiled with
-  /// `own_memory`.
+  /// The memory for intermediate values, and with `own_memory` for inputs and results.
   std::int64_t workspace_bytes() const { return code_->code.workspace_bytes(); }
-  /// What loops took for their records in the runs so far.
+  /// The bytes used by the records of loops in the runs so far.
   std::int64_t tape_bytes() const noexcept { return tape_.bytes(); }
-  /// The part of it for values that wait for a later step; the rest is what steps need while they run.
+  /// The part of it for values that outlive their step; the rest is scratch memory of steps.
   std::int64_t value_bytes() const { return code_->code.value_bytes(); }
-  /// What a run takes, by the model that `compile_options::memory_budget` chooses with; without it only the bytes.
+  /// The predicted cost of a run, by the model of `compile_options::memory_budget`; without a budget only the
+  /// bytes.
   run_prediction const& predicted() const { return code_->predicted; }
-  /// How many steps a run takes: what runs in one loop counts once.
+  /// The number of steps of a run: fused operations count once.
   int step_count() const { return code_->code.step_count(); }
 
 private:
@@ -237,7 +239,8 @@ private:
       detail::check_fit(c.inputs[k], m, where);
       in_[k].set(m, copied, c.inputs[k].bytes);
     } else if (auto const out = c.output_of.find(t); out != c.output_of.end()) {
-      auto k = static_cast<std::size_t>(out->second); // of its places, the first that was bound least often
+      // of its locations, the first one that was bound least often
+      auto k = static_cast<std::size_t>(out->second);
       for (int next = c.outputs[k].next; next >= 0; next = c.outputs[static_cast<std::size_t>(next)].next)
         if (out_[static_cast<std::size_t>(next)].bound < out_[k].bound) k = static_cast<std::size_t>(next);
       detail::check_fit(c.outputs[k], m, where);
@@ -249,7 +252,7 @@ private:
       throw graph_error(detail::located<refusals::bind_expression>(named(t), where));
     ready_.now = false;
   }
-  /// The elements of a result or an input; false where the symbol is neither, or an input without memory.
+  /// The elements of a result or an input; false if the symbol is neither, or an input without memory.
   template <class T> bool find_value(symbol t, values<T>& to, std::source_location where) const {
     if (auto const out = code_->output_of.find(t); out != code_->output_of.end()) {
       auto const k = static_cast<std::size_t>(out->second);
@@ -286,7 +289,7 @@ private:
     case element::boolean: return f(std::type_identity<bool>{});
     }
   }
-  /// What is known of a symbol of the graph; nothing where the graph has ended.
+  /// The port of a symbol of the graph; empty if the graph has ended.
   detail::port named(symbol t) const {
     detail::graph_state const* const s = code_->graph->state;
     return s == nullptr ? detail::port{} : detail::port_of(s->b, t);
@@ -298,7 +301,7 @@ private:
     to_.resize(c.outputs.size());
     for (std::size_t k = 0; k < in_.size(); ++k) {
       detail::port const& p = c.inputs[k];
-      if (in_[k].is_own) in_[k].data = in_[k].to = in_[k].own.data(); // of a copy of the program
+      if (in_[k].is_own) in_[k].data = in_[k].to = in_[k].own.data(); // in a copy of the program
       if (in_[k].data == nullptr && p.constant >= 0)
         in_[k].data = c.constants[static_cast<std::size_t>(p.constant)].bytes.data();
       if (in_[k].data == nullptr && p.state) {
@@ -348,7 +351,7 @@ private:
 
 namespace detail {
 inline namespace COTANGENT_ABI {
-/// What profiles and pullbacks see of a program.
+/// Access to programs for profiles and pullbacks.
 struct program_access {
   static compiled_code const& code(program const& p) { return *p.code_; }
   static tape& record(program& p) { return p.tape_; }

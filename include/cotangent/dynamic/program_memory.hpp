@@ -9,20 +9,21 @@
 #include <source_location>
 #include <vector>
 
-// The memory that inputs and results of a program are bound to, and whether it fits.
+// The memory bound to inputs and results of a program, and checks that it fits.
 
 namespace cotangent::dynamic::detail {
 inline namespace COTANGENT_ABI {
 
-/// Where an input or a result of a program lies.
+/// The memory of an input or a result of a program.
 struct port_memory {
   void const* data = nullptr;
   void* to = nullptr;
   detail::block own;
   bool is_own = false;
-  bool is_input = false; // a result that is computed elsewhere and copied, since it lies where an input is still read
-  std::int64_t arena = -1; // where it is in the workspace
-  std::int64_t bound = 0;  // how often
+  // a result that is computed elsewhere and copied, since its memory is an input that is still read
+  bool is_input = false;
+  std::int64_t arena = -1; // its offset in the workspace
+  std::int64_t bound = 0;  // the number of bindings
 
   void set(memory_of const& m, bool copied, std::int64_t bytes) {
     is_own = copied;
@@ -46,7 +47,7 @@ template <class Refusal> message located(port const& p, std::source_location whe
   return text;
 }
 inline void check_fit(port const& p, memory_of const& m, std::source_location where) {
-  bool const row = m.shape.rank() == 1 && m.shape[0] == p.shape.size().number; // all elements, row by row
+  bool const row = m.shape.rank() == 1 && m.shape[0] == p.shape.size().number; // all elements, row-major
   if (m.type != p.type)
     throw graph_error(
         located<refusals::bind_elements>(p, where));
@@ -59,7 +60,7 @@ inline void check_fit(port const& p, memory_of const& m, std::source_location wh
   throw shape_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
 }
 
-/// Results lie apart, and over no input unless they are that input exactly.
+/// Results must not overlap each other, nor an input unless they are exactly that input.
 inline void check_overlaps(compiled_code const& code, std::vector<port_memory> const& in,
                            std::vector<port_memory> const& out, std::vector<void const*> const& from,
                            std::vector<void*> const& to, std::source_location where) {

@@ -16,46 +16,47 @@
 #include <utility>
 #include <vector>
 
-// What a run of a vjp program leaves behind for its gradients.
+// Pullbacks: the saved values of a run of a vjp program, and its gradients.
 
 namespace cotangent::dynamic {
 
-/// One value that a vjp program saves. What a loop records has the shape and the elements of an iteration's entry.
+/// One value that a vjp program saves. A loop's record has the shape and the elements of one iteration's
+/// entry.
 struct saved_tensor {
-  std::string name; // of the input, where it is one that has a name
+  std::string name; // of the input, if it is a named one
   cotangent::shape shape;
   element type = element::float64;
-  int bits = 0; // of an element, as it is kept
+  int bits = 0; // of an element, as stored
   std::int64_t bytes = 0;
   bool is_input = false, is_output = false;
-  bool moved = false; // computed for the gradient's sake, since it is smaller than what it is made of
-  int depth = 0; // of a record: 1, or as many as there are loops in each other; its bytes are without what is
-                 // recorded where nobody knows how often a loop runs
+  bool moved = false; // computed for the gradient only, since it is smaller than its operands
+  // of a record: 1, or the depth of nested loops; its bytes exclude records of loops with an unknown bound
+  int depth = 0;
 };
 
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// A symbol for the k-th saved value, which no graph has.
+/// A symbol for the k-th saved value, which no graph uses.
 constexpr symbol saved_symbol(std::size_t k) noexcept { return -2 - static_cast<symbol>(k); }
 
-/// What all pullbacks of a vjp program share.
+/// The data shared by all pullbacks of a vjp program.
 struct vjp_code {
   std::vector<saved_tensor> saved;
   std::vector<element> outputs;   // of those with cotangents
   std::vector<symbol> cotangents; // the outputs they belong to
   std::vector<cotangent::shape> shapes;
-  std::vector<symbol> integers; // outputs that have none
+  std::vector<symbol> integers; // outputs without cotangents
   gradient_needs needs;         // inputs in the order of the graph, without its constants
   std::vector<symbol> inputs, all_outputs;
   bool has_records = false;
 
-  std::int64_t wide_bytes = 0; // of all narrow values as the programs take them
+  std::int64_t wide_bytes = 0; // of all narrow values, unpacked
 
   std::int64_t wide(std::size_t k) const {
     return cotangent::detail::whole_lines(elements(k) * static_cast<std::int64_t>(size_of(saved[k].type)));
   }
-  /// Of a record, where it stands on the tape.
+  /// Of a record: its address on the tape.
   std::int64_t elements(std::size_t k) const { return saved[k].depth > 0 ? 1 : saved[k].shape.size().number; }
   element type(std::size_t k) const { return saved[k].depth > 0 ? element::int64 : saved[k].type; }
   std::int64_t held_bytes(std::size_t k) const { return saved[k].depth > 0 ? 8 : saved[k].bytes; }
@@ -69,7 +70,7 @@ struct vjp_code {
   }
 };
 
-/// A saved value under its symbol, in memory.
+/// A saved value in memory.
 inline memory_of saved_memory(vjp_code const& c, std::size_t k, void* at) {
   memory_of m{at, at, c.type(k), {}};
   m.shape.push(c.elements(k));
@@ -80,7 +81,7 @@ template <class Visit> void with_narrow_type(element e, Visit visit) {
   else if (e == element::int32) visit(static_cast<std::int32_t*>(nullptr));
   else visit(static_cast<std::int64_t*>(nullptr));
 }
-/// Memory of the thread for narrow values as the programs take them, one after the other.
+/// A thread's memory for unpacked narrow values.
 class wide_memory {
   vjp_code const& c_;
   unsigned char* next_;
@@ -101,30 +102,30 @@ public:
 
 inline namespace COTANGENT_ABI {
 
-/// The gradients of one run of a vjp program: owns what they need of its values, and nothing else.
+/// The gradients of one run of a vjp program. It owns the values that they need, and nothing else.
 ///
 ///     auto back = s.run();
 ///     back.bind(y, dy);
 ///     back.run();
 ///     back.value(x);   // valid until the next run
 ///
-/// It may be run as often as one likes, with other cotangents. Outputs without one count as zeros; where none is bound at
-/// all, numbers have the cotangent 1.
+/// It may run any number of times, with other cotangents. Outputs without a cotangent count as zeros; if none
+/// is bound, scalars have the cotangent 1.
 class pullback {
   detail::checked_pointer<std::shared_ptr<detail::vjp_code const>, refusals::program_empty> code_;
   program back_;
   std::vector<detail::block> kept_;
   std::shared_ptr<tape const> record_; // of the loops that ran
   std::vector<bool> given_; // by cotangent
-  detail::block filled_;    // for those that are not given
+  detail::block filled_;    // for absent cotangents
   friend class vjp_program;
 
   pullback(std::shared_ptr<detail::vjp_code const> code, program const& back)
       : code_(std::move(code)), back_(back), kept_(code_->saved.size()), given_(code_->cotangents.size()) {}
 
 public:
-  /// Binds the cotangent of an output. Throws: `shape_error` where it does not fit; `graph_error` for what is no output, or
-  /// one of integers.
+  /// Binds the cotangent of an output. Throws: `shape_error` if it does not fit; `graph_error` for other
+  /// expressions, and for integer outputs.
   template <class T, class M>
   void bind(expr<T> const& y, M&& memory, std::source_location where = std::source_location::current()) {
     std::size_t const k = cotangent_of(y, where);
@@ -139,7 +140,7 @@ public:
     given_[k] = true;
   }
 
-  /// Computes the gradients. Throws: `shape_error` where no cotangent is bound and an output is no number.
+  /// Computes the gradients. Throws: `shape_error` if no cotangent is bound and an output is not a scalar.
   void run(std::source_location where = std::source_location::current()) {
     fill(where);
     detail::wide_memory wide(*code_);
@@ -157,13 +158,13 @@ public:
     back_.run(where);
   }
 
-  /// The gradient with respect to `x`, of the last run. Throws: `graph_error` for what there is no gradient of.
+  /// The gradient with respect to `x` of the last run. Throws: `graph_error` if there is none.
   template <class T>
   values<T> value(expr<T> const& x, std::source_location where = std::source_location::current()) const {
     return detail::program_access::result(back_, x, where);
   }
 
-  /// The bytes that are saved.
+  /// The bytes saved.
   std::int64_t bytes() const {
     std::int64_t sum = record_ == nullptr ? 0 : record_->bytes();
     for (std::size_t k = 0; k < kept_.size(); ++k) sum += code_->held_bytes(k);
@@ -179,7 +180,7 @@ private:
     throw graph_error(text.put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
-  /// Zeros or ones for the cotangents that are not given.
+  /// Zeros or ones for absent cotangents.
   void fill(std::source_location where) {
     bool any = false, all = true;
     std::int64_t most = 0;

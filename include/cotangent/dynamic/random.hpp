@@ -15,13 +15,13 @@ COTANGENT_HEADER_BEGIN
 #  include <cstdint>
 #  include <source_location>
 
-// Random numbers of sizes that are known when the graph is built: ct::random_normal<float>(key, {64, 10}).
+// Random numbers of sizes known when the graph is built: ct::random_normal<float>(key, {64, 10}).
 
 namespace cotangent {
 namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
-/// Who includes this runs such graphs by their kernels, however they were made: by symbols too, or read from a file.
+/// Including this header registers the kernels for all graphs, also those of symbols or from files.
 inline bool const knows_random = (detail::know_random<dynamic::expr<double>>(), true);
 } // namespace COTANGENT_ABI
 

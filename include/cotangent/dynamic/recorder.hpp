@@ -18,8 +18,8 @@
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
 
-/// The recorder of eager mode: operations on its variables run as they are written, and are recorded as far as a gradient
-/// may be asked for.
+/// The recorder of eager mode: operations on its variables run when they are written, and are recorded as far
+/// as a gradient may need them.
 ///
 ///     ct::dynamic::eager e;
 ///     auto x = e.parameter(19.0);
@@ -27,11 +27,12 @@ inline namespace COTANGENT_ABI {
 ///     e.backward(f);
 ///     double const slope = x.grad().item();
 ///
-/// What nobody needs goes at once: a tensor with its last name, unless an adjoint will read it; a record with the last
-/// tensor that depends on it. One thread at a time uses a recorder and its variables. Variables may outlive it: they keep
-/// their elements, but take part in no operation any more.
+/// Dead values are freed at once: a tensor with its last name, unless an adjoint will read it; a record with
+/// the last tensor that depends on it. A recorder and its variables are used by one thread at a time.
+/// Variables may outlive it: they keep their elements, but no operation accepts them.
 ///
-/// Throws: `shape_error`, `graph_error` and their kin, with the operation, the shapes and the place in your source.
+/// Throws: `shape_error`, `graph_error` and the like, with the operation, the shapes and your source
+/// location.
 class eager {
   using held_state = detail::checked_pointer<detail::eager_state*, refusals::eager_moved_from>;
   held_state s_{new detail::eager_state};
@@ -55,7 +56,7 @@ public:
 
   // ---- tensors
 
-  /// What gradients can be asked for; a copy of the elements.
+  /// A variable with gradients; copies the elements.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> parameter(M const& elements, std::string_view name = {},
                                  std::source_location where = std::source_location::current()) {
@@ -67,7 +68,7 @@ public:
                                  std::source_location where = std::source_location::current()) {
     return make<T>(detail::memory_in(elements), shape, name, true, where);
   }
-  /// What they cannot: operations on constants alone are not recorded.
+  /// A variable without gradients: operations on constants alone are not recorded.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
   dynamic::variable<T> constant(M const& elements,
                                 std::source_location where = std::source_location::current()) {
@@ -80,7 +81,7 @@ public:
     return make<T>(detail::memory_in(elements), shape, {}, false, where);
   }
 
-  /// A tensor that is to be written in pieces, by `write`. What nobody writes is zero.
+  /// A tensor that is written in pieces, by `write`. Unwritten elements are zero.
   template <element_type T>
   dynamic::variable<T> tensor(sizes const& shape, std::string_view name = {},
                               std::source_location where = std::source_location::current()) {
@@ -90,8 +91,8 @@ public:
         static_cast<std::size_t>(made.value_held()->now.data->bytes) / size_of(element_of<T>));
     return made;
   }
-  /// Puts a value where `to` stands: a tensor of `tensor()`, or a view of one. Each element is written at most once; all
-  /// names and views see it. What was computed before stays, with the gradient of what it was computed from. Returns `to`.
+  /// Writes a value to `to`: a tensor of `tensor()`, or a view of one. Each element is written at most once;
+  /// all names and views see it. Earlier results keep their values and gradients. Returns `to`.
   template <class T, class V>
   dynamic::variable<T> write(dynamic::variable<T> const& to, V const& value,
                              std::source_location where = std::source_location::current()) {
@@ -105,7 +106,8 @@ public:
     return to;
   }
 
-  /// A window on a tensor or on a view, as `graph::view`: it shows what the tensor holds, also after `set`.
+  /// A window on a tensor or on a view, like `graph::view`: it shows the tensor's current elements, also
+  /// after `set`.
   template <class T>
   dynamic::variable<T> view(dynamic::variable<T> const& x, window const& w,
                             std::source_location where = std::source_location::current()) {
@@ -135,8 +137,8 @@ public:
 
   // ---- gradients
 
-  /// Walks back from `y`, and adds what arrives to the gradients of the parameters it depends on (and of what was told
-  /// `retain_grad`). The cotangent of a scalar is 1 if left out.
+  /// Sweeps backward from `y`, and adds to the gradients of the parameters it depends on (and of variables
+  /// with `retain_grad`). The cotangent of a scalar is 1 by default.
   template <class T>
   void backward(dynamic::variable<T> const& y, dynamic::variable<T> const& seed = {},
                 backward_options const& options = {},
@@ -144,7 +146,7 @@ public:
     any_variable const output = y, cotangent = seed.is_number() ? constant(seed.item()) : seed;
     backward(variables{output}, variables{cotangent}, options, where);
   }
-  /// From several outputs; an empty seed is a 1.
+  /// From several outputs; an empty seed is 1.
   void backward(variables const& outputs, variables const& seeds = {},
                 backward_options const& options = {},
                 std::source_location where = std::source_location::current()) {
@@ -173,7 +175,7 @@ public:
     finish(walk, options);
   }
 
-  /// The gradients with respect to each of `wrt`: zeros where nothing depends on it.
+  /// The gradients with respect to each of `wrt`: zeros if no output depends on it.
   template <class T>
   std::vector<dynamic::variable<T>>
   grad(std::initializer_list<any_variable> outputs, std::initializer_list<dynamic::variable<T>> wrt,
@@ -181,7 +183,7 @@ public:
            std::source_location where = std::source_location::current()) {
     return grad(variables(outputs), std::vector<dynamic::variable<T>>(wrt), variables(seeds), options, where);
   }
-  /// The same for lists: vectors, arrays or spans of variables of one element, or of any (`any_variable`).
+  /// Takes lists: vectors, arrays or spans of variables of one element type, or of any (`any_variable`).
   template <class T>
   std::vector<dynamic::variable<T>> grad(variables const& outputs, std::vector<dynamic::variable<T>> const& wrt,
                                              variables const& seeds = {}, backward_options const& options = {},
@@ -229,7 +231,8 @@ public:
     for (any_variable& d : all) d.value_held()->now = detail::alone(*s_, static_cast<detail::held&&>(d.value_held()->now));
     return all;
   }
-  /// The gradient with respect to `wrt`, added to `sum`, which may be `wrt` itself; an empty `sum` gets it.
+  /// The gradient with respect to `wrt`, added to `sum`, which may be `wrt` itself; an empty `sum` receives
+  /// it.
   template <class T>
   void accumulate(dynamic::variable<T> const& y, dynamic::variable<T> const& wrt, dynamic::variable<T>& sum,
                   std::source_location where = std::source_location::current()) {
@@ -249,7 +252,7 @@ public:
 
   // ---- the record
 
-  /// Forgets how a tensor came about: it and all that was made of it depend no more on what it was made of.
+  /// Removes the history of a tensor: it and its results no longer depend on its operands.
   void detach(any_variable const& x, std::source_location where = std::source_location::current()) {
     detail::eager_value& v = detail::operand_value(*s_, x, {"detach", 6, nullptr, 0, where});
     detail::eager_record* const r = v.now.from;
@@ -258,7 +261,7 @@ public:
     else s_->cut(*r);
     r->released = false;
   }
-  /// Which of the candidates `y` depends on, in their order.
+  /// For each candidate: true if `y` depends on it.
   std::vector<bool> depends_on(any_variable const& y, variables const& candidates,
                                std::source_location where = std::source_location::current()) {
     detail::eager_walk walk(*s_, where);
@@ -279,30 +282,30 @@ public:
     no_grad& operator=(no_grad const&) = delete;
     ~no_grad() { s_->recording = before_; }
   };
-  /// Keeps elements within so many bytes, as far as that can be: those that were computed from now on and recorded, in
-  /// tensors of at least `smallest` bytes, go while they are still needed, those first that cost little to compute again for
-  /// their bytes and were not used for long; who needs them gets them again, with the same bits. 0: no limit.
+  /// Limits the bytes of elements, as far as possible. Recorded elements computed from now on, in tensors of
+  /// at least `smallest` bytes, are evicted while still needed: first those that are cheap to recompute for
+  /// their bytes and were not used for long. They are recomputed on demand, with the same bits. 0: no limit.
   ///
   /// Source: Kirisame et al., "Dynamic Tensor Rematerialization", ICLR 2021.
   void set_memory_limit(std::int64_t bytes, std::int64_t smallest = 4096) {
     s_->limit = bytes > 0 ? bytes : 0;
     s_->smallest = smallest;
   }
-  /// Lets the elements of a tensor go now; false where they cannot be computed again, or are gone.
+  /// Evicts the elements of a tensor; false if they cannot be recomputed, or are evicted already.
   bool evict(any_variable const& x, std::source_location where = std::source_location::current()) {
     return s_->try_evict(detail::operand_value(*s_, x, {"evict", 5, nullptr, 0, where}).now.data);
   }
-  /// How often an operation was computed again, since its elements went.
+  /// The number of operations recomputed for evicted elements.
   std::int64_t recompute_count() const { return s_->recompute_count; }
-  /// What is alive.
+  /// The live objects.
   detail::live_counts live() const { return s_->live; }
-  /// `tell(bytes)` hears of each tensor whose memory goes, until the recorder ends.
+  /// Calls `tell(bytes)` for each tensor whose memory is freed, until the recorder ends.
   void on_free(std::function<void(std::int64_t)> tell) {
     s_->on_free = static_cast<std::function<void(std::int64_t)>&&>(tell);
   }
 
 private:
-  /// Records, or not, for a while.
+  /// Switches recording on or off for a scope.
   struct quiet {
     detail::eager_state& s;
     bool before;

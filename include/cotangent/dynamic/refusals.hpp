@@ -4,7 +4,7 @@
 
 #include <cotangent/core/refusal.hpp>
 
-// What a graph that is built at run time refuses on its own account; what shapes refuse stands with the operations.
+// Refusals of run-time graphs; those about shapes are next to the operations.
 
 namespace cotangent::refusals {
 

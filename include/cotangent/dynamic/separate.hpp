@@ -2,10 +2,10 @@
 #ifndef COTANGENT_DYNAMIC_SEPARATE_HPP
 #define COTANGENT_DYNAMIC_SEPARATE_HPP
 
-// What graphs of run time take a compiler longest for: the interpreter with its kernels, and the passes that prepare a
-// graph for it. A program whose units are compiled with -DCOTANGENT_SEPARATE leaves all this to one of them, which includes
-// this header. (With other flags of the instruction set or of the arithmetic the linker does not find it, since
-// COTANGENT_ABI differs: code for one processor never runs in place of code for another.)
+// The most expensive headers to compile: the interpreter with its kernels, and the passes that prepare a
+// graph for it. If the units of a program are compiled with -DCOTANGENT_SEPARATE, only one of them includes
+// this header. (A unit with other instruction set or arithmetic flags does not link, since COTANGENT_ABI
+// differs: code for one processor never runs in place of code for another.)
 
 #include <cotangent/dynamic/dynamic.hpp>
 #include <cotangent/dynamic/eager.hpp>

@@ -19,13 +19,13 @@
 #include <unordered_map>
 #include <vector>
 
-// What a graph under construction knows besides the graph, and how its failures become exceptions.
+// The state of a graph under construction besides the graph, and the conversion of failures to exceptions.
 
 namespace cotangent::dynamic::detail {
 
 namespace refusals = cotangent::refusals;
 
-/// What an operation was asked to do, for the words of a failure.
+/// The requested operation, for the message of a failure.
 struct request {
   char const* name = nullptr; // of the operation
   int name_length = 0;
@@ -65,7 +65,7 @@ template <class = void> message words_of(builder const& b, failure const& f, req
   return text;
 }
 
-/// Throws what the failure is, in words.
+/// Throws the failure with its message.
 [[noreturn]] inline void raise(builder const& b, failure const& f, request const& r) {
   message const text = words_of(b, f, r);
   if (f.why == why<refusals::unreachable_wrt>()) throw unreachable_error(text);
@@ -94,19 +94,19 @@ template <class Refusal>
 
 using control_maker = cotangent::detail::control_builder;
 
-/// The body of a loop or a branch while it is built, and by which symbols it knows those around it.
+/// The body of a loop or a branch under construction, and its symbols for outer values.
 struct frame {
   std::int32_t region = 0;
-  control_maker* maker = nullptr; // null: nothing can be taken into it
+  control_maker* maker = nullptr; // null: nothing can be captured
   std::unordered_map<symbol, symbol> known = {};
   std::vector<symbol> pieces = {};                   // tensors of the body that are written in pieces
-  std::unordered_map<symbol, symbol> gradients = {}; // of `graph_state::gradients`, made in the body
+  std::unordered_map<symbol, symbol> gradients = {}; // of `graph_state::gradients`, requested in the body
 };
 
-/// Up to so many writers of a tensor are compared with each one that comes.
+/// Up to this number of writers, each new writer of a tensor is compared with all others.
 inline constexpr std::size_t compared_at_once = 64;
 
-/// Elements that the graph itself holds, for an input that stands for a constant of many.
+/// Elements held by the graph, for an input that represents a constant tensor.
 struct held_constant {
   symbol id = none;
   std::vector<unsigned char> bytes;
@@ -115,11 +115,11 @@ struct held_constant {
 struct graph_access; // dynamic/graph_access.hpp
 struct graph_state;
 
-/// Which graph a state is, or is a copy of for a pass. Programs keep it, so that they know the expressions of their graph,
-/// also after the graph has ended and another one lies at its address.
+/// The identity of a graph, shared by copies for passes. Programs keep it, so that they recognize the
+/// expressions of their graph, also after the graph has ended and another one has its address.
 struct graph_identity {
   graph_state const* state = nullptr; // null: the graph has ended
-  std::uint64_t number = next();      // of no other graph of the process
+  std::uint64_t number = next();      // unique in the process
 
   static std::uint64_t next() noexcept {
     static std::atomic<std::uint64_t> last{0};
@@ -130,14 +130,14 @@ struct graph_identity {
 struct graph_state {
   std::shared_ptr<graph_identity> identity = std::make_shared<graph_identity>();
   builder b;
-  std::vector<symbol> inputs; // of the graph, in the order in which they were made
+  std::vector<symbol> inputs; // of the graph, in the order of creation
   std::vector<symbol> parameters;
-  std::vector<symbol> states;                              // inputs whose memory is the program's, zero at first
-  std::vector<symbol> piecewise;                           // tensors that are to be written in pieces
-  std::unordered_map<symbol, std::vector<symbol>> written; // by tensor: what nodes write of it
-  std::unordered_map<symbol, symbol> gradients;            // by what they are with respect to
+  std::vector<symbol> states; // inputs in the program's own memory, initially zero
+  std::vector<symbol> piecewise;                           // tensors that are written in pieces
+  std::unordered_map<symbol, std::vector<symbol>> written; // by tensor: the views that nodes write
+  std::unordered_map<symbol, symbol> gradients;            // by the symbol they are with respect to
   std::vector<held_constant> constants;
-  std::vector<frame> frames; // of the bodies that are being built, the innermost last
+  std::vector<frame> frames; // of bodies under construction, the innermost last
   symbolic_record symbolic;
 
   graph_state() { identity->state = this; }
@@ -146,7 +146,7 @@ struct graph_state {
   ~graph_state() {
     if (identity->state == this) identity->state = nullptr;
   }
-  /// A copy that is a graph of its own.
+  /// A copy that is a separate graph.
   std::unique_ptr<graph_state> duplicate() const {
     auto copy = std::make_unique<graph_state>(*this);
     copy->identity = std::make_shared<graph_identity>();
@@ -154,7 +154,7 @@ struct graph_state {
     return copy;
   }
 
-  /// Whether it is a tensor of the region under construction that is written in pieces.
+  /// True for a tensor of the region under construction that is written in pieces.
   bool is_piecewise(symbol t) const {
     for (symbol const p : frames.empty() ? piecewise : frames.back().pieces)
       if (p == t) return true;
@@ -162,7 +162,7 @@ struct graph_state {
   }
   std::int32_t region() const noexcept { return frames.empty() ? 0 : frames.back().region; }
 
-  /// How many bodies under construction are around `t` and its region: 0 for the graph itself.
+  /// The number of bodies under construction around `t`: 0 for the graph itself.
   std::size_t depth_of(symbol t, request const& r) const {
     std::int32_t const home = b.tensor(t).region;
     if (home == 0) return 0;
@@ -171,17 +171,17 @@ struct graph_state {
     if (depth == frames.size()) raise<refusals::dynamic_left_body>(b, r);
     return depth + 1;
   }
-  /// The symbol by which the region under construction knows `t`: itself, or an input that stands for it.
+  /// The symbol of `t` in the region under construction: itself, or the input that captures it.
   symbol inside(symbol t, request const& r) {
     if (b.tensor(t).region == region()) return t;
     for (std::size_t depth = depth_of(t, r); depth < frames.size(); ++depth) t = taken(frames[depth], t, r);
     return t;
   }
-  /// Where the gradients are that are made now.
+  /// The table of gradients of the region under construction.
   std::unordered_map<symbol, symbol>& gradients_here() noexcept {
     return frames.empty() ? gradients : frames.back().gradients;
   }
-  /// Forgets the symbols from `first` on: the builder has taken them back.
+  /// Removes the symbols from `first` on, after the builder has rolled back.
   void forget(symbol first) {
     auto const newer = [&](auto const& pair) { return pair.first >= first || pair.second >= first; };
     std::erase_if(gradients, newer);
@@ -205,7 +205,7 @@ private:
     node const* const p = b.producer(t);
     symbol y = none;
     if (p != nullptr && p->operand_count == 0 && p->result_count == 1 &&
-        x.base == none) { // remade, not taken
+        x.base == none) { // emitted again, not captured
       node const n = *p;
       std::vector<std::int64_t> attributes(b.get().numbers.data() + n.attribute,
                                            b.get().numbers.data() + n.attribute + n.attribute_count);
@@ -223,7 +223,7 @@ private:
   }
 };
 
-/// Takes back what was added to the graph, unless it is told that all went well.
+/// Rolls back additions to the graph, unless `keep` is called.
 class undo {
   graph_state* s_;
   builder* before_;
@@ -231,7 +231,7 @@ class undo {
   std::size_t inputs_, parameters_, states_, constants_;
 
 public:
-  /// `before`: what the graph was, where more is changed than added.
+  /// `before`: the former graph, if nodes are changed, not only added.
   explicit undo(graph_state& s, builder* before = nullptr)
       : s_(&s), before_(before), mark_(s.b.here()), inputs_(s.inputs.size()),
         parameters_(s.parameters.size()), states_(s.states.size()), constants_(s.constants.size()) {}
@@ -254,7 +254,7 @@ public:
     s_->forget(mark_.tensors);
   }
   void keep() noexcept { s_ = nullptr; }
-  /// The failure of the builder as an exception, where there is one.
+  /// Throws the failure of the builder, if there is one.
   void check(request const& r) {
     if (failure const f = s_->b.failed(); f.why != nullptr) raise(s_->b, f, r);
   }

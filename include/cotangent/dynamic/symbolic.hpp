@@ -17,24 +17,24 @@
 
 namespace cotangent::dynamic {
 
-/// A `ct::dynamic::graph`, or a sub-graph of it, by its symbols: a small value that refers to it.
+/// A `ct::dynamic::graph`, or a sub-graph of it, as symbols: a small value that refers to it.
 ///
 ///     auto s = g.symbolic();
 ///     auto x = s.tensor<double>({3}, "x"), y = s.tensor<double>({3}, "y");
 ///     s.exec(ct::dynamic::command::of<ct::op::exp>(), {x}, {y}, "exp");
 ///     auto p = s.compile({.outputs = {y}});
 ///
-/// Until it is compiled everything can be changed; compiling changes nothing. Operations are run in the order that their
-/// data, and edges made by hand, ask for.
+/// Until it is compiled everything can be changed; compiling changes nothing. Operations run in the order of
+/// their data dependencies and manual edges.
 ///
-/// Throws: `graph_error`, `shape_error` and their kin, with names and shapes. After an error the graph is as it was.
+/// Throws: `graph_error`, `shape_error` and the like, with names and shapes. Errors leave the graph unchanged.
 class symbolic_graph : public symbolic_edges {
 public:
   explicit symbolic_graph(detail::graph_state& s, std::int32_t region = 0) : symbolic_edges(s, region) {}
 
   // ---- expressions
 
-  /// The expression for a tensor symbol of the graph itself.
+  /// The expression of a tensor symbol of the graph itself.
   template <class T>
   expr<T> expression(symbolic_tensor const& t,
                      std::source_location where = std::source_location::current()) const {
@@ -51,7 +51,7 @@ public:
     detail::record(*s_, id).exposed = true;
     return any_expr(detail::standing(*s_, id), s_->b.tensor(id).type);
   }
-  /// The tensor symbol for an expression.
+  /// The tensor symbol of an expression.
   symbolic_tensor symbol_of(any_expr const& e,
                             std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("symbol_of", where);
@@ -60,7 +60,7 @@ public:
     detail::record(*s_, e.id()).exposed = true;
     return detail::handle_of(*s_, detail::checked(*s_, detail::handle_of(*s_, e.id()), r));
   }
-  /// What stands here for a symbol of a graph that this one is a duplicate of.
+  /// The counterpart here of a symbol of the graph that this one duplicates.
   symbolic_tensor same(symbolic_tensor const& t) const {
     return t.present() ? symbolic_tensor{s_, t.id, t.generation, s_->identity->number} : t;
   }
@@ -70,23 +70,23 @@ public:
 
   // ---- sub-graphs
 
-  /// A sub-graph of this one: the body of a loop.
+  /// A new sub-graph: the body of a loop.
   symbolic_graph sub_graph(std::string_view name = {},
                            std::source_location where = std::source_location::current()) const {
     (void)changing("sub_graph", where);
     return symbolic_graph(*s_, open(name));
   }
-  /// The sub-graph with this number, as `symbolic_node::graphs` has them.
+  /// The sub-graph with this number, see `symbolic_node::graphs`.
   symbolic_graph graph(std::int32_t number, std::source_location where = std::source_location::current()) const {
     return symbolic_graph(*s_, detail::checked_graph(*s_, number, asking("graph", where)));
   }
   std::int32_t number() const noexcept { return region_; }
-  /// The graph around; of the graph itself, that.
+  /// The enclosing graph; the graph itself has none but itself.
   symbolic_graph outer() const {
     return symbolic_graph(*s_, region_ == 0 ? 0 : detail::graph_at(*s_, region_).parent);
   }
-  /// Runs `body` as long as `condition`, one bool of the body, holds. It is asked before each iteration, or with `last`
-  /// after each.
+  /// Runs `body` while `condition`, one bool of the body, is true. It is evaluated before each iteration, or
+  /// with `last` after each.
   symbolic_exec while_(symbolic_graph const& body, symbolic_tensor const& condition, bool last = false,
                        std::string_view name = {},
                        std::source_location where = std::source_location::current()) const {
@@ -107,14 +107,14 @@ public:
     detail::tell_made(*s_);
     return made;
   }
-  /// Another condition for this body.
+  /// Sets another condition for this body.
   void set_condition(symbolic_tensor const& condition, bool last = false,
                      std::source_location where = std::source_location::current()) const {
     symbol const asked = bool_of(condition, body_request("set_condition", where));
     detail::graph_at(*s_, region_).condition = asked;
     detail::graph_at(*s_, region_).condition_last = last;
   }
-  /// The number of the iteration, from 0: one int64 of this body.
+  /// The index of the iteration, from 0: one int64 of this body.
   symbolic_tensor count(std::source_location where = std::source_location::current()) const {
     (void)body_request("count", where);
     if (detail::graph_at(*s_, region_).count == none) {
@@ -125,8 +125,8 @@ public:
     }
     return detail::handle_of(*s_, detail::graph_at(*s_, region_).count);
   }
-  /// In the next iteration `to` is what `from` is in this one. In the first it is what it stands for around the body, or,
-  /// where it stands for nothing, given when a program runs.
+  /// In the next iteration `to` has the present value of `from`. In the first one it has the value of its
+  /// outer symbol, or, without one, is given at run time.
   void carry(symbolic_tensor const& from, symbolic_tensor const& to,
              std::source_location where = std::source_location::current()) const {
     detail::request r = body_request("carry", where);
@@ -148,7 +148,7 @@ public:
     detail::tell_made(*s_);
   }
 
-  /// One of several branches, by an integer scalar: see `branch` and `bypass`.
+  /// Selects one of several branches by an integer scalar: see `branch` and `bypass`.
   symbolic_exec case_of(symbolic_tensor const& selector, std::string_view name = {},
                         std::source_location where = std::source_location::current()) const {
     detail::request r = changing("case_of", where);
@@ -167,8 +167,8 @@ public:
     detail::tell_made(*s_);
     return made;
   }
-  /// The next branch of a choice, numbered from 0: a sub-graph. What it writes of the symbols around it, all branches of
-  /// that choice have to write.
+  /// Adds the next branch of a choice, numbered from 0: a sub-graph. All branches of a choice must write the
+  /// same outer symbols.
   symbolic_graph branch(symbolic_exec const& choice, std::string_view name = {},
                         std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("branch", where);
@@ -178,7 +178,7 @@ public:
     detail::graph_at(*s_, region).owner = id;
     return symbolic_graph(*s_, region);
   }
-  /// Where the selector is no branch (-1), `to` is `from`. Without it, `to` then is zero.
+  /// If the selector is no branch (-1), `to` is `from`. Without a bypass, `to` is then zero.
   void bypass(symbolic_exec const& choice, symbolic_tensor const& from, symbolic_tensor const& to,
               std::source_location where = std::source_location::current()) const {
     detail::request r = changing("bypass", where);
@@ -197,9 +197,9 @@ public:
     detail::tell_made(*s_);
   }
 
-  /// What stands here for a symbol of a graph around: always the same symbol. For a symbol of a sub-graph of this graph: what
-  /// it reads here, or, where the sub-graph writes it, what gets its last value. It is made where there is none. Absent for
-  /// counts, and for what stays inside of a sub-graph that cannot be changed any more.
+  /// The local symbol of an outer symbol: always the same. For a symbol of a sub-graph of this graph: its
+  /// outer value, or, if the sub-graph writes it, the symbol of its final value. It is created if needed.
+  /// Absent for counts, and for internal symbols of a sub-graph that is sealed.
   symbolic_tensor resolve(symbolic_tensor const& t,
                           std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("resolve", where);
@@ -213,8 +213,8 @@ public:
     detail::tell_made(*s_);
     return t_here;
   }
-  /// Lets a symbol of this sub-graph stand for one of the graph around: for what it reads, or, where this writes it, for
-  /// what it gives.
+  /// Connects a symbol of this sub-graph with one of the enclosing graph: as an input, or, if this graph
+  /// writes it, as a result.
   void hookup(symbolic_tensor const& inner, symbolic_tensor const& outer,
               std::source_location where = std::source_location::current()) const {
     detail::request r = changing("hookup", where);
@@ -238,7 +238,8 @@ public:
     detail::tell_made(*s_);
   }
 
-  /// The symbol of another graph that belongs to this one; `backward` sets it for what a loop keeps. Absent where none does.
+  /// The corresponding symbol of another graph, which `backward` sets for values that a loop records. Absent
+  /// if there is none.
   symbolic_tensor peer_of(symbolic_tensor const& t,
                           std::source_location where = std::source_location::current()) const {
     return detail::handle_of(*s_, detail::look(*s_, detail::checked(*s_, t, asking("peer_of", where))).peer);
@@ -250,13 +251,13 @@ public:
     detail::record(*s_, x).peer = y;
     detail::record(*s_, y).peer = x;
   }
-  /// The number of the sub-graph that this one is the backward pass of, or the other way round; none where there is none.
+  /// The number of the sub-graph that is the backward pass of this one, or the reverse; or none.
   std::int32_t peer() const { return detail::graph_at(*s_, region_).peer; }
 
   // ---- gradients and programs
 
-  /// The gradients of the outputs with respect to each `wrt`, as further operations of the graph. Without `seeds`, the
-  /// cotangents of the outputs, scalars get one. Sub-graphs that loops and branches run cannot be changed afterwards.
+  /// Adds the gradients of the outputs with respect to each `wrt` to the graph. Without `seeds`, the
+  /// cotangents of the outputs, scalars have 1. Sub-graphs of loops and branches are sealed afterwards.
   gradient_table backward(std::vector<symbolic_tensor> const& outputs,
                           std::vector<symbolic_tensor> const& wrt,
                           std::vector<symbolic_tensor> const& seeds = {},
@@ -270,7 +271,7 @@ public:
                           std::source_location where = std::source_location::current()) const {
     return backward({outputs, wrt, seeds, {}, {}, options.policy, options.tape, options.sum}, where);
   }
-  /// The same of a part of the graph: see `symbolic_backward`.
+  /// Differentiates a part of the graph: see `symbolic_backward`.
   gradient_table backward(symbolic_backward const& what,
                           std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("backward", where);
@@ -286,15 +287,15 @@ public:
     return table;
   }
 
-  /// The gradient that was made last with respect to `t`, by symbols or by expressions, also one of a graph that was read
-  /// from a file. Absent where there is none.
+  /// The last gradient with respect to `t`, of symbols or of expressions, also in a loaded graph. Absent if
+  /// there is none.
   symbolic_tensor gradient_of(symbolic_tensor const& t,
                               std::source_location where = std::source_location::current()) const {
     auto const at = s_->gradients.find(detail::checked(*s_, t, asking("gradient_of", where)));
     return at == s_->gradients.end() ? symbolic_tensor{} : detail::handle_of(*s_, at->second);
   }
 
-  /// The program for some outputs. Binds are for tensors and aliases, also of sub-graphs.
+  /// The program of some outputs. Bindings are for tensors and aliases, also of sub-graphs.
   program compile(symbolic_compile const& what,
                   std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("compile", where);
@@ -329,7 +330,7 @@ public:
                                         r);
   }
 
-  /// Lets each command of this graph and of its sub-graphs be what `to` makes of it.
+  /// Replaces each command of this graph and of its sub-graphs by the result of `to`.
   void substitute(std::function<command(symbolic_exec, command const&)> const& to,
                   std::source_location where = std::source_location::current()) const {
     detail::keep_in_step(*s_);

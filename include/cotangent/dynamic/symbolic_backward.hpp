@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-// Gradients of graphs that expressions, symbols, or both have made.
+// Gradients of graphs built from expressions, symbols, or both.
 
 namespace cotangent::dynamic {
 namespace detail {
 
-/// What a graph was, to go back to where more is changed than added.
+/// Restores a former graph, if more was changed than added.
 template <class = void> void restore(graph_state& s, graph_state& was) {
   std::shared_ptr<symbolic_hooks> hooks = std::move(s.symbolic.hooks);
   s.b = std::move(was.b);
@@ -37,7 +37,7 @@ template <class = void> void restore(graph_state& s, graph_state& was) {
   s.forget(s.b.get().tensors.size());
 }
 
-/// While it lives, what goes wrong leaves the graph as it was.
+/// Restores the graph on destruction, unless `keep` is called.
 class whole_undo {
   graph_state* s_;
   std::unique_ptr<graph_state> was_;
@@ -52,7 +52,7 @@ public:
   void keep() noexcept { s_ = nullptr; }
 };
 
-/// What loops keep for their reverse sweep, and which sub-graphs belong together.
+/// Finds the values that loops record for their reverse sweep, and pairs of sub-graphs.
 inline void find_peers(graph_state& s, std::int32_t first_node) {
   graph const& g = s.b.get();
   for (std::int32_t i = first_node; i < g.nodes.size(); ++i) {
@@ -80,7 +80,8 @@ inline void find_peers(graph_state& s, std::int32_t first_node) {
   }
 }
 
-/// Lets each operation from node `first` on run after the one whose adjoint it is a part of, and be as exact as that.
+/// Orders each operation from node `first` on after the operation whose adjoint it is, and copies its exact
+/// flag.
 inline void follow_forward(graph_state& s, std::int32_t first, array<std::int32_t> const& made_for) {
   std::vector<std::int32_t> const& execs = s.symbolic.node_exec;
   for (std::int32_t i = first; i < made_for.size(); ++i) {
@@ -94,7 +95,7 @@ inline void follow_forward(graph_state& s, std::int32_t first, array<std::int32_
   }
 }
 
-/// A walk over some of the operations of the graph itself: the others are constant.
+/// A sweep over some operations of the graph itself: the others are constant.
 class part_walk {
   builder& b_;
   array<bool> const& part_; // by node
@@ -114,8 +115,8 @@ public:
   }
 };
 
-/// Two results are two values, each with memory of its own: a gradient that is another one, or that was there before (a
-/// seed, an input, a part of one), becomes a copy.
+/// Two results are two values, each with memory of its own: a gradient that equals another one, or an
+/// existing symbol (a seed, an input, a part of one), becomes a copy.
 inline void give_own_symbols(builder& b, std::vector<symbol>& dx, symbol first_new) {
   builder_scope const before(b);
   b.flags.of_gradient = true;
@@ -133,8 +134,9 @@ inline void give_own_symbols(builder& b, std::vector<symbol>& dx, symbol first_n
   }
 }
 
-/// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: after an error the
-/// caller goes back to where a graph of symbols was. `part`: by operation, whether it is differentiated; null: all are.
+/// The gradients of `y` with cotangents `dy` (or none) with respect to `x`, one symbol each. `undone`: the
+/// caller restores a symbolic graph after an error. `part`: by operation, whether it is differentiated; null:
+/// all are.
 template <class = void>
 std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& dy,
                                      std::vector<symbol> const& x, gradient_options const& options, request r,
@@ -170,7 +172,7 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
   std::int32_t const first = b.get().nodes.size();
   symbol const first_symbol = b.get().tensors.size();
   tape_options tape = options.tape;
-  tape.in_place = !s.symbolic.used; // whose operations are known by where they stand
+  tape.in_place = !s.symbolic.used; // operations of symbolic graphs are identified by their position
   array<std::int32_t> made_for;
   for (std::int32_t i = 0; s.symbolic.used && i < first; ++i) made_for.push(none);
   users_sum sums(s, r, options);
@@ -209,7 +211,8 @@ std::vector<symbol> gradient_symbols(graph_state& s, std::vector<symbol> const& 
 
 } // namespace detail
 
-/// What one call of `backward` gave: gradients by the symbols they are with respect to. Each call has its own.
+/// The result of one call of `backward`: gradients by the symbols they are with respect to. Each call has its
+/// own table.
 class gradient_table {
   detail::graph_state* s_ = nullptr;
   std::unordered_map<symbol, symbolic_tensor> gradients_;
@@ -220,13 +223,14 @@ public:
   gradient_table() = default;
   explicit gradient_table(detail::graph_state& s) : s_(&s) {}
 
-  /// Of a `wrt`; of an output that depends on one, its cotangent. Absent for any other symbol.
+  /// The gradient with respect to a `wrt`; for an output that depends on one, its cotangent. Absent for other
+  /// symbols.
   symbolic_tensor gradient_of(symbolic_tensor const& t) const {
     auto const at = gradients_.find(t.id);
     return t.s != s_ || at == gradients_.end() ? symbolic_tensor{} : at->second;
   }
-  /// The one operation after which a gradient is there: what computes it, or a noop that waits for all of its pieces.
-  /// Absent for what nothing computes.
+  /// The operation that completes a gradient: its producer, or a noop that waits for all of its pieces.
+  /// Absent if no operation computes it.
   symbolic_exec producer_of(symbolic_tensor const& gradient) const {
     if (s_ == nullptr || gradient.s != s_) return {};
     if (auto const at = joins_.find(detail::root_of(*s_, gradient.id)); at != joins_.end()) return at->second;
@@ -238,7 +242,7 @@ public:
   }
   /// The gradients in the order of `wrt`.
   std::vector<symbolic_tensor> const& all() const& noexcept { return in_order_; }
-  std::vector<symbolic_tensor> all() && { return std::move(in_order_); } // for loops over a table that ends before them
+  std::vector<symbolic_tensor> all() && { return std::move(in_order_); } // for loops over a temporary table
 
   void add(symbol of, symbolic_tensor const& gradient, bool wrt) {
     if (wrt) in_order_.push_back(gradient);
@@ -249,7 +253,7 @@ public:
 
 namespace detail {
 
-/// Which of the outputs depend on one of `x`: what was written of them was computed from it.
+/// By output: true if it depends on one of `x`, through the elements written to it.
 inline std::vector<bool> depending(graph_state const& s, std::vector<symbol> const& y,
                                    std::vector<symbol> const& x, std::vector<bool> const* part) {
   graph const& g = s.b.get();
@@ -276,7 +280,7 @@ inline std::vector<bool> depending(graph_state const& s, std::vector<symbol> con
   return depends;
 }
 
-/// Gives each gradient that is made in pieces, from node `first` on, one operation after which it is there.
+/// Gives each gradient that is computed in pieces, from node `first` on, one operation that completes it.
 inline void join_pieces(graph_state& s, gradient_table& table, std::vector<symbol> const& dx,
                         std::int32_t first, std::source_location where) {
   graph const& g = s.b.get();
@@ -309,7 +313,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   whole_undo back(s);
   bool scalars = dy.empty();
   for (symbol const t : y) scalars = scalars && b.dims(t).rank == 0 && !is_unknown(s, t);
-  for (std::size_t k = 0; scalars && k < y.size(); ++k) { // (for others `gradient` says what is missing)
+  for (std::size_t k = 0; scalars && k < y.size(); ++k) { // (for others `gradient` reports what is missing)
     element const e = b.tensor(y[k]).type;
     std::int64_t const bits = cotangent::detail::bits_of(e, 1);
     dy.push_back(b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, b.tensor(y[k]).shape, r.where));

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// Changing and freeing symbols, and asking what they are.
+// Changes, frees and queries symbols.
 
 namespace cotangent::dynamic {
 
@@ -21,7 +21,7 @@ protected:
   using symbolic_symbols::symbolic_symbols;
 
 public:
-  /// Other inputs and outputs for an operation.
+  /// Sets other inputs and outputs of an operation.
   void set_io(symbolic_exec const& e, std::vector<symbolic_tensor> const& inputs,
               std::vector<symbolic_tensor> const& outputs,
               std::source_location where = std::source_location::current()) const {
@@ -35,13 +35,13 @@ public:
         },
         r);
   }
-  /// Another command for an operation, with the inputs and outputs that it has.
+  /// Sets another command for an operation, and keeps its inputs and outputs.
   void set_command(symbolic_exec const& e, command const& what,
                    std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("set_command", where);
     change(plain(e, r), [&](detail::exec_record& x) { x.what = what; }, r);
   }
-  /// Other attributes for the operation that it is.
+  /// Sets other attributes of an operation.
   void set_params(symbolic_exec const& e, std::vector<std::int64_t> attributes,
                   std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("set_params", where);
@@ -58,14 +58,14 @@ public:
     detail::request const r = changing("set_flags", where);
     detail::exec_at(*s_, plain(e, r)).flags = flags;
   }
-  /// A text of yours that stays with an operation, a loop or a choice: in walks, pictures and files. What has one is merged
-  /// with nothing. An empty one takes it away.
+  /// Attaches a text to an operation, a loop or a choice: it stays in walks, drawings and files, and prevents
+  /// merging. An empty text removes it.
   void set_hint(symbolic_exec const& e, std::string_view hint,
                 std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("set_hint", where);
     detail::exec_at(*s_, here(e, r)).hint = hint;
   }
-  /// What a tensor is where no operation writes any of it.
+  /// Sets the value of a tensor that no operation writes.
   void set_flags(symbolic_tensor const& t, unwritten fill,
                  std::source_location where = std::source_location::current()) const {
     detail::request r = changing("set_flags", where);
@@ -75,7 +75,8 @@ public:
     if (s_->b.tensor(id).base != none) detail::raise_graph<refusals::symbolic_flags_of_alias>(s_->b, r);
     detail::record(*s_, id).fill = fill;
   }
-  /// Another shape; operations that it no longer fits are refused when the graph is compiled or differentiated.
+  /// Sets another shape; operations that it does not fit are refused when the graph is compiled or
+  /// differentiated.
   void set_shape(symbolic_tensor const& t, sizes const& shape,
                  std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("set_shape", where);
@@ -95,7 +96,7 @@ public:
     wait(id);
   }
 
-  /// Ends a tensor symbol, which nothing uses any more. Its place may be used again; who still asks for it is refused.
+  /// Frees a tensor symbol without users. Its index may be reused; later uses of the old symbol are refused.
   void free(symbolic_tensor const& t, std::source_location where = std::source_location::current()) const {
     detail::request r = changing("free", where);
     symbol const id = local(t, r);
@@ -123,16 +124,16 @@ public:
     if (used) detail::raise_graph<refusals::symbolic_in_use>(s_->b, r);
     end(id);
   }
-  /// Ends an operation, its edges and its place among sources and destinations; of a loop or choice its sub-graphs too.
-  /// What it wrote is written by nobody.
+  /// Frees an operation, its edges and its role as source or destination; for a loop or choice also its
+  /// sub-graphs. Its outputs then have no writer.
   void free(symbolic_exec const& e, std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("free", where);
     free_exec(here(e, r));
   }
 
-  // ---- asking
+  // ---- queries
 
-  /// The first symbol of that name in this graph; absent where there is none.
+  /// The first symbol of that name in this graph; absent if there is none.
   symbolic_tensor find_tensor(std::string_view name) const {
     detail::keep_in_step(*s_);
     graph const& g = s_->b.get();
@@ -159,7 +160,7 @@ public:
                                 std::source_location where = std::source_location::current()) const {
     return s_->b.tensor(detail::checked(*s_, t, asking("element_of", where))).type;
   }
-  /// Throws: `graph_error` where it is not known yet.
+  /// Throws: `graph_error` if the shape is not known yet.
   cotangent::shape shape_of(symbolic_tensor const& t,
                             std::source_location where = std::source_location::current()) const {
     detail::request r = asking("shape_of", where);
@@ -182,7 +183,7 @@ public:
                       std::source_location where = std::source_location::current()) const {
     return detail::exec_at(*s_, detail::checked(*s_, e, asking("name_of", where))).name;
   }
-  /// The tensor an alias is a window on; absent for a tensor.
+  /// The tensor of an alias; absent for a tensor.
   symbolic_tensor base_of(symbolic_tensor const& t,
                           std::source_location where = std::source_location::current()) const {
     return detail::handle_of(*s_, s_->b.tensor(detail::checked(*s_, t, asking("base_of", where))).base);
@@ -200,7 +201,7 @@ public:
                      std::source_location where = std::source_location::current()) const {
     return detail::look(*s_, detail::checked(*s_, t, asking("flags_of", where))).fill;
   }
-  /// Whether a loop keeps a value of it for each iteration, for the backward sweep.
+  /// True if a loop records its value for each iteration, for the backward sweep.
   bool is_taped(symbolic_tensor const& t,
                 std::source_location where = std::source_location::current()) const {
     return detail::look(*s_, detail::checked(*s_, t, asking("is_taped", where))).taped;
@@ -263,7 +264,7 @@ protected:
   }
 
 private:
-  /// Changes an operation; what goes wrong leaves it as it was.
+  /// Changes an operation; restores it after an error.
   template <class Change> void change(std::int32_t id, Change const& to, detail::request const& r) const {
     detail::exec_record const was = detail::exec_at(*s_, id);
     detail::exec_record now = was;
@@ -297,7 +298,7 @@ private:
     if (fixed) detail::raise_graph<refusals::symbolic_shape_of_alias>(s_->b, r);
     return id;
   }
-  /// Lets the operations on a tensor wait until all shapes are there.
+  /// Defers the operations on a tensor until all shapes are known.
   void wait(symbol t) const {
     for (std::int32_t const e : detail::graph_at(*s_, region_).execs) {
       detail::exec_record& x = detail::exec_at(*s_, e);

@@ -17,19 +17,21 @@
 namespace cotangent::dynamic {
 
 struct noop_t {};
-/// The command that computes nothing: what reads its outputs runs after it, and it after what writes its inputs.
+/// The command that computes nothing: readers of its outputs run after it, and it runs after the writers of
+/// its inputs.
 inline constexpr noop_t noop{};
 
-/// What an operation of the symbolic-graph API does: a small value.
+/// The command of an operation of the symbolic API: a small value.
 ///
-///     command::of<ct::op::multiply>()                  // an operation of the library, or one of yours
+///     command::of<ct::op::multiply>()                  // a library operation, or one of yours
 ///     command::of<ct::op::sum>({0b01})                 // with its attributes: the axes as bits
-///     command::set(1.0)                                // one number at every position
+///     command::set(1.0)                                // one number in all elements
 ///     command("softmax", [](ct::term x) { return ct::extend::softmax(x, 1); }) // any function of terms
 ///     ct::dynamic::noop
 ///
-/// A function of terms takes one to four terms, or a `std::vector<ct::term>` of any number, and gives one term or a vector;
-/// absent inputs are terms that are not `present()`. It is called when the shapes of its inputs are known, each time anew.
+/// A function of terms takes one to four terms, or a `std::vector<ct::term>` of any number, and returns one
+/// term or a vector; absent inputs are terms that are not `present()`. It is called once the shapes of its
+/// inputs are known, for each operation anew.
 class command {
 public:
   using function = std::function<std::vector<term>(std::vector<term> const&)>;
@@ -41,7 +43,7 @@ private:
   std::shared_ptr<function const> fn_;
   std::string name_ = "noop";
   scalar value_{};
-  int arity_ = -1; // of a function: how many terms it takes
+  int arity_ = -1; // of a function: the number of terms it takes
   form form_ = form::nothing;
 
   template <class F, std::size_t... K>
@@ -60,7 +62,7 @@ private:
 public:
   command() = default;
   command(noop_t) {}
-  /// A function of terms under a name.
+  /// A named function of terms.
   template <class F> command(std::string name, F f)
       : name_(std::move(name)), arity_(terms_of<F>()), form_(form::function) {
     constexpr int count = terms_of<F>();
@@ -104,12 +106,12 @@ public:
   /// Null unless it is one operation.
   operation const* op() const noexcept { return op_; }
   std::vector<std::int64_t> const& attributes() const noexcept { return attributes_; }
-  /// Of `set`.
+  /// The value of `set`.
   scalar const& value() const noexcept { return value_; }
-  /// Of a function of terms: how many it takes, -1: any number.
+  /// The number of terms that a function takes; -1: any number.
   int arity() const noexcept { return arity_; }
   std::vector<term> operator()(std::vector<term> const& x) const { return (*fn_)(x); }
-  /// The same operation with the same attributes; functions are equal to their copies only.
+  /// Equal operations with equal attributes; functions are equal to their copies only.
   friend bool operator==(command const& a, command const& b) noexcept {
     return a.form_ == b.form_ && a.op_ == b.op_ && a.attributes_ == b.attributes_ && a.fn_ == b.fn_ &&
            a.value_.type == b.value_.type && a.value_.real == b.value_.real &&

@@ -13,22 +13,22 @@
 #include <utility>
 #include <vector>
 
-// Edges, sources and destinations, and a walk over the operations.
+// Edges, sources and destinations, and walks over the operations.
 
 namespace cotangent::dynamic {
 
-/// One operation as `visit` shows it.
+/// One operation, as shown by `visit`.
 struct symbolic_node {
   symbolic_exec exec;
   std::string name;
   command what;
   std::vector<symbolic_tensor> inputs, outputs;
-  int edges_in = 0, edges_out = 0;    // by data and by hand
+  int edges_in = 0, edges_out = 0;    // data dependencies and manual edges
   std::vector<std::int32_t> graphs{}; // the sub-graphs that it runs: see `symbolic_graph::graph`
   std::string hint{};                 // of `set_hint`
 };
 
-/// What `autogen` makes.
+/// The scope of `autogen`.
 enum class autogen_of : unsigned char { edges, ends, all };
 
 class symbolic_edges : public symbolic_changes {
@@ -36,7 +36,7 @@ protected:
   using symbolic_changes::symbolic_changes;
 
 public:
-  /// `before` runs before `after`. (Whoever reads what another writes runs after it in any case.)
+  /// Orders `before` before `after`. (A reader runs after its writers in any case.)
   void concat(symbolic_exec const& before, symbolic_exec const& after,
               std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("concat", where);
@@ -54,28 +54,28 @@ public:
       detail::raise_graph<refusals::symbolic_no_edge>(s_->b, r);
     std::erase(detail::exec_at(*s_, b).before, a);
   }
-  /// Writes down an edge wherever an operation reads an element that another writes, and what has no edge to it, or from
-  /// it, as sources and destinations.
+  /// Adds an edge wherever an operation reads an element that another one writes. Operations without incoming
+  /// edges become sources, those without outgoing edges destinations.
   ///
-  /// Cost: n log n, also for tensors with many aliases; as many edges as there are.
+  /// Cost: n log n, also for tensors with many aliases, plus the number of edges.
   void autogen(autogen_of what = autogen_of::all,
                std::source_location where = std::source_location::current()) const {
     (void)changing("autogen", where);
     generate(detail::graph_at(*s_, region_).execs, what);
   }
-  /// The same, where both operations are among these. Sources and destinations are those of the whole graph.
+  /// Adds edges among these operations only. Sources and destinations are those of the whole graph.
   void autogen(std::vector<symbolic_exec> const& among, autogen_of what = autogen_of::all,
                std::source_location where = std::source_location::current()) const {
     generate(here_all(among, changing("autogen", where)), what);
   }
 
-  /// The operations that run directly after this one, in the order in which they were made: by data, by hand, or as its
+  /// The direct successors of an operation, in the order of creation: by data, by manual edges, or as its
   /// adjoint.
   std::vector<symbolic_exec> successors_of(symbolic_exec const& e,
                                            std::source_location where = std::source_location::current()) const {
     return neighbors(e, true, asking("successors_of", where));
   }
-  /// The operations that run directly before it.
+  /// The direct predecessors.
   std::vector<symbolic_exec> predecessors_of(symbolic_exec const& e,
                                              std::source_location where = std::source_location::current()) const {
     return neighbors(e, false, asking("predecessors_of", where));
@@ -124,16 +124,16 @@ private:
   }
 
 public:
-  /// The operation whose adjoint this is a part of, as `backward` made it, and which it runs after: there is an edge, until
-  /// `disjoin` takes it away. Absent for sums of cotangents, and for what no gradient made.
+  /// The operation whose adjoint this is a part of, as created by `backward`. An edge orders the two, until
+  /// `disjoin` removes it. Absent for sums of cotangents, and for operations outside of gradients.
   symbolic_exec forward_of(symbolic_exec const& e,
                            std::source_location where = std::source_location::current()) const {
     return detail::exec_handle(*s_, detail::forward_of(*s_, detail::checked(*s_, e, asking("forward_of", where))));
   }
 
-  /// Where a walk begins: what was set or generated, else what nothing runs before.
+  /// The begin of a walk: as set or generated, else the operations without predecessors.
   std::vector<symbolic_exec> sources() const { return ends(true); }
-  /// Where it ends.
+  /// The end of a walk.
   std::vector<symbolic_exec> destinations() const { return ends(false); }
   void set_sources(std::vector<symbolic_exec> const& all,
                    std::source_location where = std::source_location::current()) const {
@@ -150,7 +150,7 @@ public:
     detail::graph_at(*s_, region_).destinations_set = true;
   }
 
-  /// Of each of these, whether it is on a way to `target` (or is it).
+  /// For each candidate: true if it is on a path to `target` (or is `target`).
   std::vector<bool> reaches(std::vector<symbolic_exec> const& candidates, symbolic_exec const& target,
                             std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("reaches", where);
@@ -163,8 +163,8 @@ public:
     return found;
   }
 
-  /// Calls `with(symbolic_node)` for each operation between the sources and the destinations, in an order in which they
-  /// can be run. Throws: `graph_error` where edges lead round.
+  /// Calls `with(symbolic_node)` for each operation between the sources and the destinations, in a valid
+  /// order. Throws: `graph_error` if edges form a cycle.
   template <class With> void visit(With with,
                                    std::source_location where = std::source_location::current()) const {
     detail::request const r = asking("visit", where);
@@ -192,7 +192,7 @@ public:
       with(static_cast<symbolic_node const&>(n));
     }
   }
-  /// How many operations a visit comes to.
+  /// The number of operations that `visit` visits.
   int size() const {
     int n = 0;
     visit([&](symbolic_node const&) { ++n; });
@@ -219,7 +219,7 @@ protected:
     for (symbolic_exec const& e : all) ids.push_back(here(e, r));
     return ids;
   }
-  /// By operation, whether it is on a path from a source to a destination; empty where neither are given.
+  /// By operation: true if it is on a path from a source to a destination; empty if neither are given.
   std::vector<bool> between(std::vector<symbolic_exec> const& sources, std::vector<symbolic_exec> const& destinations,
                             detail::request const& r) const {
     std::vector<bool> on;

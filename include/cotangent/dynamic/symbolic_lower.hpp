@@ -9,25 +9,26 @@
 #include <utility>
 #include <vector>
 
-// From what the symbolic API records to a graph that every pass takes: done to a copy, so that compiling changes nothing.
+// Lowers the records of the symbolic API to a plain graph. It works on a copy, so that compiling changes
+// nothing.
 
 namespace cotangent::dynamic::detail {
 
-/// What a graph is lowered for.
+/// The purpose of a lowering.
 struct lowering {
   std::vector<symbol> outputs{};
-  std::vector<symbol> bound{};                        // what has memory
-  std::vector<std::pair<symbol, symbol>> updates{};   // inputs, and what they become
+  std::vector<symbol> bound{};                        // symbols with memory
+  std::vector<std::pair<symbol, symbol>> updates{};   // inputs and their next values
   std::vector<std::int32_t> const* sources = nullptr; // null: all
   std::vector<std::int32_t> const* destinations = nullptr;
-  bool all = true; // false: nothing but what the outputs, and what is bound and updated, need
+  bool all = true; // false: only operations that outputs, bindings and updates need
 };
 struct lowered {
-  array<dependency> extra;                           // what runs before what, beside what reads what
-  std::vector<std::pair<symbol, symbol>> stands_for; // what is bound, and the input that gets its memory
+  array<dependency> extra;                           // order beyond data dependencies
+  std::vector<std::pair<symbol, symbol>> stands_for; // bound symbols, and the inputs that get their memory
 };
 
-/// The inputs that are neither written nor known as such: what is read, and what is asked for.
+/// Finds inputs that are neither written nor declared: symbols that are read or requested.
 inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, request r) {
   std::vector<bool> seen(static_cast<std::size_t>(s.b.get().tensors.size()));
   for (symbol const t : s.inputs) seen[static_cast<std::size_t>(t)] = true;
@@ -47,7 +48,7 @@ inline void find_inputs(graph_state& s, std::vector<symbol> const& wanted, reque
   for (symbol const t : wanted) look_at(t);
 }
 
-/// Whether memory that is bound to `t` is read: it is a view of a tensor, of what no operation writes.
+/// True if memory bound to `t` is read: `t` is a view of a part that no operation writes.
 inline bool is_given_part(graph_state const& s, symbol t, std::vector<symbol> const& bound) {
   symbol const root = root_of(s, t);
   if (t == root || s.b.tensor(t).region != 0 || s.b.tensor(root).producer != none ||
@@ -59,7 +60,7 @@ inline bool is_given_part(graph_state const& s, symbol t, std::vector<symbol> co
   for (symbol const other : bound) given = given && (other == t || root != other);
   return given;
 }
-/// An input of the graph that is written where the view is: its memory is that which is bound.
+/// An input that is written to the view: the bound memory is its memory.
 inline void give_part(graph_state& s, symbol t, std::vector<symbol> const& bound, lowered& l,
                       request const& r) {
   if (!is_given_part(s, t, bound)) return;
@@ -82,11 +83,11 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
   }
   sealing(s, r).run(to.all ? nullptr : &wanted);
   keep_in_step(s);
-  std::vector<symbol> may_be_given; // also what nobody reads may be bound
+  std::vector<symbol> may_be_given; // unread symbols may be bound too
   for (symbol const t : graph_at(s, 0).tensors)
     if (s.b.tensor(t).base == none && !is_unknown(s, t) && !gets_written(s, t)) may_be_given.push_back(t);
   exec_order const order = order_in(s, 0, false);
-  (void)sorted(s, order, r); // edges that lead round are refused
+  (void)sorted(s, order, r); // cycles are refused
   std::vector<bool> runs = between(order, to.sources, to.destinations);
   if (!to.all) {
     std::vector<bool> const needed = needed_for(s, order, wanted);
@@ -129,7 +130,7 @@ template <class = void> lowered lower(graph_state& s, lowering const& to, reques
   }
   for (std::size_t k = 0; k < to.bound.size(); ++k) {
     symbol const t = to.bound[k];
-    if (s.b.tensor(t).region != 0) { // of a sub-graph: the input that stands for it there
+    if (s.b.tensor(t).region != 0) { // of a sub-graph: its outer input
       symbol at = t;
       while (s.b.tensor(at).region != 0 && look(s, at).outer != none && look(s, look(s, at).outer).lifted)
         at = look(s, at).outer;

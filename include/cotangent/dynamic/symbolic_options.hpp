@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-// What the functions of a graph by its symbols are told.
+// Options of symbolic graphs.
 
 namespace cotangent::dynamic {
 
-/// What `symbolic_graph::compile` is told.
+/// Options of `symbolic_graph::compile`.
 struct symbolic_compile {
   std::vector<symbolic_tensor> outputs{};
   std::vector<binding> binds{};
@@ -25,12 +25,12 @@ struct symbolic_compile {
   bool keep_all = false;
 };
 
-/// What `symbolic_graph::backward` is told. With sources or destinations only operations on a path from a source to a
-/// destination are differentiated: other operations are constant, as if their results were given.
+/// Options of `symbolic_graph::backward`. With sources or destinations only operations on a path from a
+/// source to a destination are differentiated: the results of other operations are constant.
 struct symbolic_backward {
   std::vector<symbolic_tensor> outputs{}, wrt{}, seeds{};
   std::vector<symbolic_exec> sources{}, destinations{};               // nothing: all operations
-  unreachable policy = unreachable::zeros;              // and the rest as in `gradient_options`
+  unreachable policy = unreachable::zeros;              // this and the following as in `gradient_options`
   tape_options tape = {};
   std::function<any_expr(std::vector<any_expr> const&)> sum = {};
 };

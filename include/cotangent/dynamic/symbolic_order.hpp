@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-// Which operation runs before which: because it writes what the other reads, or because an edge says so.
+// The order of operations: by data dependencies and by edges.
 
 namespace cotangent::dynamic::detail {
 
@@ -22,7 +22,7 @@ struct exec_io {
   std::vector<symbol> in, out;
 };
 
-/// Whether an operation writes it, also one of a sub-graph that is no loop or branch yet.
+/// True if an operation writes it, also one of a sub-graph that is not lowered yet.
 inline bool gets_written(graph_state const& s, symbol t) {
   if (is_written(s, t)) return true;
   for (graph_record const& g : s.symbolic.graphs) {
@@ -33,7 +33,8 @@ inline bool gets_written(graph_state const& s, symbol t) {
   return false;
 }
 
-/// What an operation reads and writes in its own graph; of a loop or choice, what its sub-graphs do.
+/// The symbols that an operation reads and writes in its own graph; for a loop or choice, those of its
+/// sub-graphs.
 inline exec_io io_of(graph_state const& s, std::int32_t e) {
   exec_record const& x = exec_at(s, e);
   graph const& g = s.b.get();
@@ -60,7 +61,7 @@ inline exec_io io_of(graph_state const& s, std::int32_t e) {
   return io;
 }
 
-/// What its nodes make on the way to its outputs, where they are several: gradients may read it.
+/// Intermediate symbols of an operation with several nodes: gradients may read them.
 inline std::vector<symbol> inside_of(graph_state const& s, std::int32_t e) {
   exec_record const& x = exec_at(s, e);
   std::vector<symbol> found;
@@ -76,7 +77,7 @@ inline std::vector<symbol> inside_of(graph_state const& s, std::int32_t e) {
   return found;
 }
 
-/// The operations of one graph, and who follows whom, by their place in `execs`.
+/// The operations of one graph, with their successors and predecessors, by index in `execs`.
 struct exec_order {
   std::vector<std::int32_t> execs;
   std::unordered_map<std::int32_t, std::int32_t> place;
@@ -98,7 +99,8 @@ struct exec_order {
   }
 };
 
-/// The edges by data among these operations, by their place: exact, in n log n. `noops`: those of what noops write.
+/// The data dependencies among these operations, by index: exact, in n log n. `noops`: also those on outputs
+/// of noops.
 inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32_t> const& execs,
                                     bool noops) {
   graph const& g = s.b.get();
@@ -133,14 +135,14 @@ inline array<dependency> data_edges(graph_state const& s, std::vector<std::int32
   return edges_of(shadow);
 }
 
-/// The operation whose adjoint this is a part of; none where there is none any more.
+/// The operation whose adjoint this is a part of; none if it does not exist any more.
 inline std::int32_t forward_of(graph_state const& s, std::int32_t e) {
   std::int32_t const f = exec_at(s, e).forward;
   return f == none || exec_at(s, f).dead || exec_at(s, f).generation != exec_at(s, e).forward_generation ? none : f;
 }
 
-/// `adjoints`: with the edges from operations to their adjoints. They only order: what is not needed is not run for them.
-/// `among`: these operations of the region alone; null: all.
+/// `adjoints`: includes the edges from operations to their adjoints, which only order and cause no operation
+/// to run. `among`: only these operations of the region; null: all.
 template <class = void>
 exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = true,
                     std::vector<std::int32_t> const* among = nullptr) {
@@ -161,7 +163,7 @@ exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = t
     if (std::int32_t const f = forward_of(s, o.execs[k]); f != none)
       if (auto const at = o.place.find(f); at != o.place.end())
         o.after[static_cast<std::size_t>(at->second)].push_back(static_cast<std::int32_t>(k));
-  std::vector<std::int32_t> told(o.execs.size(), none); // by place: by whom last
+  std::vector<std::int32_t> told(o.execs.size(), none); // by index: the last operation that reported it
   for (std::size_t k = 0; k < o.execs.size(); ++k) {
     auto const at = static_cast<std::int32_t>(k);
     std::vector<std::int32_t> once;
@@ -179,7 +181,8 @@ exec_order order_in(graph_state const& s, std::int32_t region, bool adjoints = t
   return o;
 }
 
-/// Their order, as near to that in which they were made as can be. Throws: `graph_error` naming an operation on a cycle.
+/// A valid order, as close to the order of creation as possible. Throws: `graph_error` naming an operation on
+/// a cycle.
 inline std::vector<std::int32_t> sorted(graph_state const& s, exec_order const& o, request const& r) {
   std::priority_queue<std::int32_t, std::vector<std::int32_t>, std::greater<>> ready;
   std::vector<std::size_t> missing(o.execs.size());
@@ -197,7 +200,7 @@ inline std::vector<std::int32_t> sorted(graph_state const& s, exec_order const& 
   if (places.size() == o.execs.size()) return places;
   std::size_t at = 0;
   while (missing[at] == 0) ++at;
-  for (std::size_t steps = 0; steps < o.execs.size(); ++steps) // back along what it waits for, onto the cycle
+  for (std::size_t steps = 0; steps < o.execs.size(); ++steps) // back along its predecessors, onto the cycle
     for (std::int32_t const p : o.before[at])
       if (missing[static_cast<std::size_t>(p)] != 0) {
         at = static_cast<std::size_t>(p);
@@ -208,7 +211,7 @@ inline std::vector<std::int32_t> sorted(graph_state const& s, exec_order const& 
   throw graph_error(text.put("; on it is ").put(x.what.name().c_str()).put(" ").put(x.name.c_str()));
 }
 
-/// What lies on a way from the sources to the destinations; all of it where neither was set.
+/// The operations on a path from the sources to the destinations; all if neither was set.
 inline std::vector<bool> between(exec_order const& o, std::vector<std::int32_t> const* sources,
                                  std::vector<std::int32_t> const* destinations) {
   std::vector<bool> in(o.execs.size(), true);
@@ -225,7 +228,7 @@ inline std::vector<bool> between(exec_order const& o, std::vector<std::int32_t> 
   return in;
 }
 
-/// What has to run, by place, for these symbols to be computed.
+/// By index: the operations that these symbols need.
 inline std::vector<bool> needed_for(graph_state const& s, exec_order const& o,
                                     std::vector<symbol> const& wanted) {
   std::vector<bool> is_wanted(static_cast<std::size_t>(s.b.get().tensors.size()));

@@ -11,11 +11,12 @@
 #include <utility>
 #include <vector>
 
-// How one operation of the symbolic API becomes nodes of the graph, which are its own: no others are merged with them.
+// Emits the nodes of one operation of the symbolic API. They belong to it alone: no other nodes merge with
+// them.
 
 namespace cotangent::dynamic::detail {
 
-/// Lets the nodes from `first` on belong to an operation; none: to nobody.
+/// Assigns the nodes from `first` on to an operation; none: to no operation.
 inline void take_nodes(graph_state& s, std::int32_t first, std::int32_t e) {
   auto& owners = s.symbolic.node_exec;
   owners.resize(static_cast<std::size_t>(first), none);
@@ -25,7 +26,7 @@ inline void take_nodes(graph_state& s, std::int32_t first, std::int32_t e) {
   }
 }
 
-/// Takes the nodes of an operation away; what they gave is written by nobody.
+/// Removes the nodes of an operation; its outputs then have no writer.
 inline void unrealize(graph_state& s, std::int32_t e) {
   graph& g = s.b.edit();
   for (std::int32_t const i : exec_at(s, e).nodes) {
@@ -46,7 +47,8 @@ inline std::int32_t shape_in(builder& to, builder const& from, std::int32_t shap
   return to.shape(from.get().shapes[shape]);
 }
 
-/// What a node needs of its attributes and operands before its rule may be asked; nothing where it fits.
+/// Checks the numbers of attributes and operands that a node's shape rule requires; refuses if they do not
+/// fit.
 inline void check_counts(graph_state const& s, request const& r, operation const* op, int operands,
                          int attributes) {
   if (op->kind == operation_kind::control || op->kind == operation_kind::input)
@@ -68,7 +70,7 @@ inline void check_counts(graph_state const& s, request const& r, operation const
   if (needed >= 0 && attributes != needed)
     raise_graph<refusals::symbolic_attributes>(s.b, r, extent::of(attributes), extent::of(needed));
 }
-/// Whether the operation leaves the shape of its result to whoever makes the node.
+/// True if the operation's node states the shape of its result.
 inline bool shape_is_stated(operation const* op) {
   switch (op->kind) {
   case operation_kind::constant:
@@ -83,7 +85,7 @@ inline bool shape_is_stated(operation const* op) {
   }
 }
 
-/// Sets an unknown shape; another one must be this. Operands of the request: what was read, then `y`.
+/// Sets an unknown shape; a known one must be equal. Operands of the request: the inputs, then `y`.
 inline void give_type(graph_state& s, symbol y, element e, dimensions const& d, request const& r) {
   std::int32_t const shape = s.b.shape(d);
   if (is_unknown(s, y) && s.b.tensor(y).type == e) {
@@ -99,12 +101,12 @@ inline void give_type(graph_state& s, symbol y, element e, dimensions const& d, 
   throw shape_error(text);
 }
 
-/// One node, with all its operands, for a symbol that stands already.
+/// Emits one node, with all its operands, for an existing symbol.
 inline void realize_node(graph_state& s, operation const* op, std::vector<symbol> const& x, symbol y,
                          std::vector<std::int64_t> const& attributes, request const& r) {
   builder& b = s.b;
   int const count = static_cast<int>(attributes.size());
-  std::vector<std::int64_t> padded = attributes; // a rule may ask for one that is not there
+  std::vector<std::int64_t> padded = attributes; // a rule may read an attribute that is missing
   padded.resize(attributes.size() + 2 * max_rank);
   if (shape_is_stated(op)) {
     if (is_unknown(s, y)) raise_graph<refusals::symbolic_shape_unknown>(b, r);
@@ -124,13 +126,13 @@ inline void realize_node(graph_state& s, operation const* op, std::vector<symbol
         words_of(b, {why<refusals::symbolic_output_type>(), {}, {}, none, {}}, r).put("; ").put(text));
 }
 
-/// What a function of terms makes of the inputs, into the outputs.
+/// Calls a function of terms on the inputs, and emits its result to the outputs.
 inline void realize_function(graph_state& s, command::function const& f, std::vector<symbol> const& x,
                              std::vector<symbol> const& y, request const& r) {
   builder own;
   own.place = r.where;
   std::vector<term> terms;
-  std::vector<symbol> now; // by symbol of `own`: that of the graph
+  std::vector<symbol> now; // by symbol of `own`: the symbol of the graph
   for (symbol const t : x) {
     if (t == none) {
       terms.push_back({&own, none});
@@ -194,7 +196,7 @@ inline void realize_function(graph_state& s, command::function const& f, std::ve
                        nullptr, 0, r.where);
 }
 
-/// One operation with what is absent filled in, its operands broadcast, more of them folded.
+/// Emits one operation: fills in absent operands, broadcasts, and folds further operands.
 inline void realize_operation(graph_state& s, command const& c, std::vector<symbol> x,
                               std::vector<symbol> const& y, request const& r) {
   builder& b = s.b;
@@ -208,7 +210,7 @@ inline void realize_operation(graph_state& s, command const& c, std::vector<symb
   for (std::size_t k = 0; k < x.size(); ++k)
     if (x[k] == none && !(over_one && k == 0))
       raise_graph<refusals::symbolic_input_absent>(b, r, extent::of(static_cast<std::int64_t>(k)));
-  if (y[0] == none) return; // nobody takes what it gives
+  if (y[0] == none) return; // the result is not used
   bool equal = !folds && !over_one;
   for (symbol const t : x)
     equal =
@@ -244,10 +246,10 @@ inline void realize_operation(graph_state& s, command const& c, std::vector<symb
       x, y, r);
 }
 
-/// Makes the nodes of an operation; where a shape is not known yet, they wait. After an exception nodes may stand that
-/// belong to nobody: the caller takes them back.
+/// Emits the nodes of an operation; if a shape is not known yet, they wait. After an exception nodes without
+/// an owner may remain: the caller rolls back.
 template <class = void> void realize(graph_state& s, std::int32_t e, bool wait = true) {
-  exec_record const x = exec_at(s, e); // a copy: functions may do what they like
+  exec_record const x = exec_at(s, e); // a copy: functions may change the graph
   std::vector<symbol> all;
   for (symbol const t : x.in)
     if (t != none) all.push_back(t);

@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-// What the symbolic-graph API knows besides the graph: which symbols are dead, edges made by hand, sub-graphs before they
-// are loops and branches.
+// The records of the symbolic API besides the graph: dead symbols, manual edges, sub-graphs that are not
+// lowered yet.
 
 namespace cotangent::dynamic {
 namespace detail {
 struct graph_state;
 }
 
-/// A tensor symbol: a name for a symbol of the graph. Made from nothing it is absent, which inputs and outputs of an
-/// operation may be.
+/// A tensor symbol: a handle of a symbol of the graph. Default constructed it is absent, as inputs and
+/// outputs of an operation may be.
 struct symbolic_tensor {
   detail::graph_state* s = nullptr;
   symbol id = none;
@@ -47,31 +47,31 @@ struct automatic_t {
   struct tag {};
   explicit constexpr automatic_t(tag) {}
 };
-/// A shape that is set later, or follows from the operation that writes the tensor.
+/// A shape that is set later, or inferred from the operation that writes the tensor.
 inline constexpr automatic_t automatic{automatic_t::tag{}};
 
-/// What a tensor is where no operation writes it: given when a program runs, or all zeros, or all ones.
+/// The value of a tensor that no operation writes: given at run time, zeros, or ones.
 enum class unwritten : unsigned char { given, zeros, ones };
 
-/// What `set_flags` says of an operation.
+/// The flags of an operation, see `set_flags`.
 struct exec_flags {
-  bool keep = false;  // never merged with an equal one: a copy that is to be computed again
-  bool exact = false; // no rewrite changes it
+  bool keep = false;  // never merged with an equal one: a copy for recomputation
+  bool exact = false; // never rewritten
 };
 
 namespace detail {
 
 struct tensor_record {
-  bool own = false; // made by the symbolic API
+  bool own = false; // created by the symbolic API
   bool dead = false;
   bool automatic = false; // its shape is not known yet
-  bool exposed = false;   // an expression may stand for it: its place is not used again
-  bool lifted = false;    // stands for an input of the graph that nobody named
-  bool taped = false;     // its value is kept for each iteration
+  bool exposed = false;   // an expression may refer to it: its index is not reused
+  bool lifted = false;    // represents an input of the graph that was not declared
+  bool taped = false;     // its value is recorded for each iteration
   unwritten fill = unwritten::given;
   std::uint32_t generation = 0;
-  symbol outer = none;        // the symbol of the graph around that it stands for
-  symbol peer = none;         // the symbol of another graph that belongs to it
+  symbol outer = none;        // the outer symbol that it represents
+  symbol peer = none;         // the corresponding symbol of another graph
   std::int32_t writer = none; // the operation that writes it
 };
 
@@ -82,7 +82,7 @@ struct exec_record {
   std::vector<symbol> in, out;             // none: absent
   std::vector<std::int32_t> before, after; // edges
   std::vector<std::int32_t> nodes;         // of the graph
-  std::vector<std::int32_t> graphs;        // of a loop, of branches: regions
+  std::vector<std::int32_t> graphs;        // of a loop, of branches: their regions
   std::string name, hint;
   std::source_location where{};
   symbol selector = none;
@@ -92,7 +92,7 @@ struct exec_record {
   exec_kind kind = exec_kind::operation;
   bool dead = false;
   bool pending = false; // its nodes wait for shapes, or for the rest of its sub-graphs
-  bool foreign = false; // an expression or a gradient made it
+  bool foreign = false; // created by an expression or a gradient
   std::int32_t forward = none; // the operation whose adjoint it is a part of, and runs after
   std::uint32_t forward_generation = 0;
   exec_flags flags;
@@ -103,10 +103,10 @@ struct graph_record {
   std::int32_t region = 0, parent = none;
   std::string name;
   std::int32_t owner = none; // the loop or choice that runs it
-  bool sealed = false;       // a loop or branch as every pass takes it: it cannot be changed any more
+  bool sealed = false;       // lowered to a loop or branch: it cannot be changed any more
   std::vector<std::int32_t> execs;
   std::vector<symbol> tensors;
-  std::vector<std::pair<symbol, symbol>> outer_inner; // what stands for what
+  std::vector<std::pair<symbol, symbol>> outer_inner; // outer symbols and their inner symbols
   std::vector<std::pair<symbol, symbol>> carries;     // from, to
   symbol count = none, condition = none;
   bool condition_last = false;
@@ -121,19 +121,19 @@ struct symbolic_hooks {
   int next = 0;
 };
 
-/// Copied with the graph, but for the hooks: they belong to who set them.
+/// Copied with the graph, except for the hooks, which belong to their owners.
 struct symbolic_record {
-  std::vector<tensor_record> tensors; // by symbol, as far as they were looked at
+  std::vector<tensor_record> tensors; // by symbol, as far as they were used
   std::vector<exec_record> execs;
   std::vector<std::int32_t> node_exec; // by node: the exec it belongs to, or none
-  std::vector<graph_record> graphs;    // by region, as far as there are
-  std::vector<symbol> free_tensors;    // dead, to be used again
+  std::vector<graph_record> graphs;    // by region, as far as they exist
+  std::vector<symbol> free_tensors;    // dead, to be reused
   std::vector<std::int32_t> free_execs;
   std::shared_ptr<symbolic_hooks> hooks = std::make_shared<symbolic_hooks>();
-  std::vector<symbol> made_tensors;    // by this API, before the hooks were told
+  std::vector<symbol> made_tensors;    // by this API, before hooks were called
   std::vector<std::int32_t> made_execs;
-  symbol told = 0;   // the hooks were told of the symbols before this one
-  bool used = false; // somebody has asked for the symbolic API
+  symbol told = 0;   // hooks were called for the symbols before this one
+  bool used = false; // the symbolic API was used
 
   symbolic_record() = default;
   symbolic_record(symbolic_record const& o)
@@ -143,7 +143,7 @@ struct symbolic_record {
   symbolic_record& operator=(symbolic_record&&) = default;
   symbolic_record& operator=(symbolic_record const&) = delete;
 
-  /// Forgets what is no longer in the graph.
+  /// Removes records of symbols that are no longer in the graph.
   void take_back(std::int32_t tensor_count, std::int32_t node_count, std::int32_t region_count) {
     if (told > tensor_count) told = tensor_count;
     std::erase_if(made_tensors, [&](symbol t) { return t >= tensor_count; });

@@ -8,13 +8,12 @@
 
 #include <cstdint>
 
-// Which symbol of one graph stands for a symbol of another: of a sub-graph, or of a graph around it.
+// Maps symbols of one graph to symbols of another: of a sub-graph, or of an enclosing graph.
 
 namespace cotangent::dynamic::detail {
 
-/// Of a sub-graph that is a loop or branch as every pass takes it: the symbol of the graph around for `t` inside, or with
-/// `inwards` the symbol inside for `t` around. What the sub-graph reads comes first, then what it gives. None where there is
-/// none.
+/// For a lowered sub-graph: the outer symbol of `t`, or with `inwards` the inner symbol of `t`. Inputs of the
+/// sub-graph take precedence over its results. None if there is none.
 inline symbol across(graph_state const& s, std::int32_t region, symbol t, bool inwards) {
   graph const& g = s.b.get();
   std::int32_t const e = graph_at(s, region).owner;
@@ -36,7 +35,7 @@ inline symbol across(graph_state const& s, std::int32_t region, symbol t, bool i
   return none;
 }
 
-/// The symbol by which a sub-graph knows `t` of a graph around it; made where there is none.
+/// The symbol of a sub-graph for `t` of an enclosing graph; created if needed.
 inline symbol resolved(graph_state& s, std::int32_t region, symbol t, request const& r) {
   if (s.b.tensor(t).region == region) return t;
   if (region == 0) raise_graph<refusals::symbolic_sub_graph>(s.b, r);
@@ -55,8 +54,8 @@ inline symbol resolved(graph_state& s, std::int32_t region, symbol t, request co
   return inner;
 }
 
-/// The symbol of a graph around for `t` of a sub-graph: what it reads there, or, where the sub-graph writes it, what gets
-/// its last value. Made where there is none and the sub-graph can still be changed; none for counts.
+/// The outer symbol of `t` of a sub-graph: its input there, or, if the sub-graph writes it, the symbol of its
+/// final value. Created if needed while the sub-graph can be changed; none for counts.
 inline symbol resolved_outwards(graph_state& s, std::int32_t region, symbol t, request const& r) {
   while (s.b.tensor(t).region != region) {
     std::int32_t const inside = s.b.tensor(t).region;

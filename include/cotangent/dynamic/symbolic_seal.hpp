@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// Sealing: shapes that were left open follow from others, operations that waited get their nodes, and sub-graphs become
-// loops and branches as every pass takes them.
+// Sealing: infers open shapes, emits the nodes of waiting operations, and lowers sub-graphs to loops and
+// branches.
 
 namespace cotangent::dynamic::detail {
 
@@ -23,7 +23,7 @@ class sealing {
 public:
   sealing(graph_state& s, request const& r) : s_(s), r_(r) { keep_in_step(s); }
 
-  /// What these symbols need; null: everything.
+  /// Seals what these symbols need; null: everything.
   void run(std::vector<symbol> const* wanted) { graph(0, wanted); }
 
 private:
@@ -84,13 +84,13 @@ private:
     for (symbol const t : tensors)
       if (unwritten const fill = look(s_, t).fill;
           fill != unwritten::given && !look(s_, t).dead && !is_written(s_, t)) {
-        if (is_unknown(s_, t)) continue; // nobody reads it: what reads it was refused
+        if (is_unknown(s_, t)) continue; // unread: its readers were refused
         place(region, info_of<op::constant>(), {}, {t},
               {cotangent::detail::bits_of(type(t).type, fill == unwritten::ones ? 1 : 0)});
       }
   }
 
-  /// Shapes that come from around it; then all of its own.
+  /// Infers shapes from outside; then all of its own.
   void inside(std::int32_t region) {
     for (auto const& [outer, inner] : graph_at(s_, region).outer_inner)
       if (look(s_, inner).automatic && !is_unknown(s_, outer) && !is_written(s_, inner)) {
@@ -99,7 +99,7 @@ private:
       }
     graph(region);
   }
-  /// Shapes that come from inside, and one writer for each element.
+  /// Infers shapes from inside, and ensures one writer for each element.
   void give_out(symbol outer, symbol inner) {
     request r = r_;
     symbol const pair[]{outer, inner};
@@ -118,7 +118,8 @@ private:
   struct connections {
     std::vector<std::pair<symbol, symbol>> in, out; // outer, inner
   };
-  /// What a sub-graph takes and gives. What nobody writes, and stands for nothing, becomes an input of the graph around.
+  /// The inputs and results of a sub-graph. A symbol without a writer and without an outer symbol becomes an
+  /// input of the enclosing graph.
   connections connect(std::int32_t region, std::vector<symbol> const& carried_to) {
     graph_record const g = graph_at(s_, region);
     std::vector<bool> read(static_cast<std::size_t>(s_.b.get().tensors.size()));
@@ -157,7 +158,7 @@ private:
 
   void loop(std::int32_t e) {
     std::int32_t const region = exec_at(s_, e).graphs.front(), parent = exec_at(s_, e).graph;
-    if (graph_at(s_, region).execs.empty() && graph_at(s_, region).carries.empty()) return; // nothing to do
+    if (graph_at(s_, region).execs.empty() && graph_at(s_, region).carries.empty()) return; // empty
     inside(region);
     graph_record const g = graph_at(s_, region);
     std::vector<symbol> to;
@@ -181,7 +182,7 @@ private:
       next.push_back(from);
       results.push_back(none);
     }
-    for (auto const& [outer, inner] : c.out) { // the last value of what the body writes
+    for (auto const& [outer, inner] : c.out) { // the final value of what the body writes
       give_out(outer, inner);
       std::size_t k = 0;
       while (k < next.size() && (next[k] != inner || results[k] != none)) ++k;
@@ -195,7 +196,7 @@ private:
       results.push_back(outer);
     }
     symbol const dims0 = in[0];
-    if (g.condition_last) { // carried too: the next iteration asks for it
+    if (g.condition_last) { // carried too: the next iteration reads it
       inits.push_back(number(parent, g.condition, 1));
       in.push_back(fresh(region, g.condition));
       next.push_back(g.condition);
@@ -237,7 +238,7 @@ private:
     finish(e);
   }
 
-  /// The nodes that compute the condition, once more in a region of their own.
+  /// Copies the nodes that compute the condition to a region of their own.
   symbol copied(symbol t, std::int32_t region, std::int32_t to, std::vector<symbol> const& in,
                 std::vector<symbol> const& asked) {
     std::unordered_map<symbol, symbol> now;

@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-// The records of the symbolic API beside the graph: kept in step with it, asked with checks, taken back after an error.
+// Records of the symbolic API: synchronized with the graph, accessed with checks, rolled back after an error.
 
 namespace cotangent::dynamic::detail {
 
 inline request request_of_words(std::string_view name, std::source_location where) {
   return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
 }
-/// Throws what is wrong with a graph, not with shapes.
+/// Throws a failure about the graph, not about shapes.
 template <class Refusal>
 [[noreturn]] inline void raise_graph(builder const& b, request const& r, extent const& left = {},
                                      extent const& right = {}) {
@@ -54,7 +54,7 @@ inline bool is_control(node const& n) {
   return n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
 }
 
-/// A place for an operation: one that was freed, or a new one.
+/// An index for an operation: a freed one, or a new one.
 inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
   std::int32_t const region = e.graph;
   std::int32_t at = static_cast<std::int32_t>(s.symbolic.execs.size());
@@ -69,7 +69,7 @@ inline std::int32_t new_exec(graph_state& s, exec_record&& e) {
   return at;
 }
 
-/// Takes up what expressions and gradients have made since.
+/// Adds records for symbols of expressions and gradients.
 template <class = void> void keep_in_step(graph_state& s) {
   graph const& g = s.b.get();
   symbolic_record& all = s.symbolic;
@@ -116,7 +116,7 @@ template <class = void> void keep_in_step(graph_state& s) {
   }
 }
 
-/// What stands at a handle, checked.
+/// The symbol of a handle, checked.
 inline symbol checked(graph_state& s, symbolic_tensor const& t, request const& r) {
   if (!t.present()) raise_graph<refusals::symbolic_absent>(s.b, r);
   if (t.graph != s.identity->number) raise_graph<refusals::dynamic_other_graph>(s.b, r);
@@ -154,7 +154,7 @@ inline void name_symbol(builder& b, symbol t, std::string_view name) {
   b.edit().names.push('\0');
 }
 
-/// A tensor symbol of a sub-graph: in a place that was freed there, or a new one.
+/// A tensor symbol of a sub-graph: at a freed index, or a new one.
 inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::int32_t shape, bool automatic,
                          std::string_view name) {
   symbol t = none;
@@ -183,7 +183,7 @@ inline symbol new_tensor(graph_state& s, std::int32_t region, element e, std::in
   return t;
 }
 
-/// Whether a symbol is a part of how one operation of this API is computed: it has no name outside.
+/// True if a symbol is an intermediate value of one operation of this API: it has no name outside.
 inline bool is_internal(graph_state const& s, symbol t) {
   graph const& g = s.b.get();
   std::int32_t node = g.tensors[t].producer;
@@ -194,9 +194,9 @@ inline bool is_internal(graph_state const& s, symbol t) {
   return e == none ? made : !exec_at(s, e).foreign;
 }
 
-/// Calls the hooks for what was made since they were called last: by this API, by expressions, by gradients. First tensors
-/// and aliases, then operations, each in the order in which they were made; of several hooks the one set last, first. A hook
-/// may make symbols and set hooks.
+/// Calls the hooks for all symbols created since the last call: by this API, by expressions, by gradients.
+/// Tensors and aliases come first, then operations, each in the order of creation; the hook set last is
+/// called first. A hook may create symbols and set hooks.
 template <class = void> void tell_made(graph_state& s) {
   symbolic_record& all = s.symbolic;
   if (!all.used) return;
@@ -224,7 +224,7 @@ inline symbol root_of(graph_state const& s, symbol t) {
 inline bool is_unknown(graph_state const& s, symbol t) {
   return t != none && look(s, root_of(s, t)).automatic;
 }
-/// Whether some operation writes it, or a part of it.
+/// True if an operation writes it, or a part of it.
 inline bool is_written(graph_state const& s, symbol t) {
   if (s.b.tensor(t).producer != none) return true;
   symbol const root = root_of(s, t);
@@ -233,7 +233,7 @@ inline bool is_written(graph_state const& s, symbol t) {
   return at != s.written.end() && !at->second.empty();
 }
 
-/// Takes back what was added, unless it is told that all went well. (What was changed, its user puts back.)
+/// Rolls back additions, unless `keep` is called. (Changes are restored by the caller.)
 class symbolic_undo {
   graph_state* s_;
   builder::mark mark_;

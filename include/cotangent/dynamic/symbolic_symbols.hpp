@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-// Making symbols: tensors, aliases, operations; and what they are asked for.
+// Creates symbols: tensors, aliases, operations; and queries them.
 
 namespace cotangent::dynamic {
 namespace detail {
 
-/// The symbol of a window on `of`. Throws where it does not fit; what was added then, its caller takes back.
+/// The symbol of a window on `of`. Throws if it does not fit; the caller rolls back additions.
 inline symbol window_on(graph_state& s, symbol of, window const& w, request r) {
   builder& b = s.b;
   b.place = r.where;
@@ -35,7 +35,7 @@ inline symbol window_on(graph_state& s, symbol of, window const& w, request r) {
   return v;
 }
 
-/// Lets a hook be called until this ends; hooks that are set later end earlier.
+/// Keeps a hook registered until destruction; hooks that are set later must end earlier.
 template <class List> class hook_guard {
   std::weak_ptr<symbolic_hooks> hooks_;
   List symbolic_hooks::* list_;
@@ -79,7 +79,7 @@ protected:
     detail::keep_in_step(*s_);
     return detail::request_of_words(name, where);
   }
-  /// As this sub-graph knows it; none for an absent one.
+  /// The symbol in this sub-graph; none for an absent one.
   symbol here(symbolic_tensor const& t, detail::request const& r) const {
     return detail::resolved(*s_, region_, detail::checked(*s_, t, r), r);
   }
@@ -96,7 +96,7 @@ protected:
       detail::raise_graph<refusals::symbolic_sub_graph>(s_->b, r);
     return id;
   }
-  /// Whether an operation of this graph may write these symbols, besides `own`.
+  /// Checks that an operation of this graph may write these symbols, besides `own`.
   void check_places(std::vector<symbol> const& out, detail::request r) const {
     builder const& b = s_->b;
     std::vector<symbol> mine;
@@ -148,7 +148,7 @@ protected:
   }
 
 public:
-  /// A tensor symbol: element, shape, name; no memory. One that no operation writes is given when a program runs.
+  /// A tensor symbol: element, shape, name; no memory. If no operation writes it, it is given at run time.
   symbolic_tensor tensor(element e, sizes const& shape, std::string_view name = {},
                          std::source_location where = std::source_location::current()) const {
     detail::request const r = changing("tensor", where);
@@ -158,7 +158,7 @@ public:
     if (failure const f = s_->b.failed(); f.why != nullptr) detail::raise(s_->b, f, r);
     return made(detail::new_tensor(*s_, region_, e, id, false, name), back);
   }
-  /// The same with a shape that is set later, or follows.
+  /// With a shape that is set later, or inferred.
   symbolic_tensor tensor(element e, automatic_t, std::string_view name = {},
                          std::source_location where = std::source_location::current()) const {
     (void)changing("tensor", where);
@@ -195,8 +195,8 @@ public:
     return detail::handle_of(*s_, t);
   }
 
-  /// An operation: it reads the inputs and writes the outputs, which stand already. Both may be absent where the command
-  /// allows it; symbols of graphs around are resolved. It never merges with another.
+  /// An operation: it reads the inputs and writes the outputs, which exist already. Both may be absent if the
+  /// command allows it; symbols of enclosing graphs are resolved. It never merges with another one.
   symbolic_exec exec(command const& what, std::vector<symbolic_tensor> const& inputs,
                      std::vector<symbolic_tensor> const& outputs, std::string_view name = {},
                      std::source_location where = std::source_location::current()) const {
@@ -233,7 +233,7 @@ private:
   }
 
 public:
-  // ---- what is called when a symbol was made, in the graph or any sub-graph, by this API, by expressions or by gradients
+  // ---- hooks for new symbols, in the graph or any sub-graph: of this API, of expressions, of gradients
 
   [[nodiscard]] auto on_tensor(std::function<void(symbolic_tensor)> hook) const {
     return hooked(&detail::symbolic_hooks::tensor, std::move(hook));
@@ -246,7 +246,7 @@ public:
   }
 
 protected:
-  /// Ends an operation's place.
+  /// Frees an operation's index.
   void forget(std::int32_t id) const {
     detail::exec_record& e = detail::exec_at(*s_, id);
     std::erase(detail::graph_at(*s_, e.graph).execs, id);

@@ -13,13 +13,14 @@
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
 
-/// An optimizer (`ct::adam{}`) at work on parameters of eager mode, and what it remembers of them.
+/// An optimizer (`ct::adam{}`) for parameters of eager mode, with its states.
 ///
 ///     ct::dynamic::trainer t(ct::adam{.learning_rate = 0.01}, {w, b});
 ///     t.minimize(loss);
 ///
-/// The step of a parameter is a program, one for each element and shape, that updates its memory in place.
-/// Refuses: constants, and what was computed (`graph_error`).
+/// The step of a parameter is a program, one for each element type and shape, that updates its memory in
+/// place.
+/// Refuses: constants, and computed variables (`graph_error`).
 template <class Optimizer> class trainer {
   struct one {
     any_variable parameter;
@@ -29,7 +30,7 @@ template <class Optimizer> class trainer {
     element type;
     sizes shape;
   };
-  std::vector<graph> graphs_; // what the programs' expressions belong to
+  std::vector<graph> graphs_; // the graphs of the programs' expressions
   std::vector<one> all_;
 
 public:
@@ -49,15 +50,15 @@ public:
     }
   }
 
-  /// Walks back from the loss, and takes a step along all gradients that are there.
+  /// Sweeps backward from the loss, and takes a step along all gradients.
   template <class T>
   void minimize(eager& recorder, variable<T> const& loss,
                 std::source_location where = std::source_location::current()) {
     recorder.backward(loss, {}, {}, where);
     apply_gradients(where);
   }
-  /// A step along what the walks back since the last step have summed up, which is cleared. A parameter that none of them
-  /// reached stays.
+  /// Takes a step along the gradients summed since the last step, and clears them. A parameter without a
+  /// gradient stays unchanged.
   void apply_gradients(std::source_location where = std::source_location::current()) {
     for (one& o : all_) {
       detail::eager_value& v = *o.parameter.value_held();
@@ -71,7 +72,7 @@ public:
       detail::eager_state::release(std::exchange(v.gradient, nullptr));
     }
   }
-  /// From the next step on.
+  /// Takes effect at the next step.
   void set_learning_rate(double learning_rate, std::source_location where = std::source_location::current()) {
     for (one& o : all_) o.step.bind(o.learning_rate, double{learning_rate}, where); // a copy
   }

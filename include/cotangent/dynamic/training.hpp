@@ -17,7 +17,7 @@
 namespace cotangent::dynamic {
 namespace detail {
 
-/// The new value of one parameter, and of what the optimizer remembers of it.
+/// The new value of one parameter, and of its optimizer states.
 template <class T, class Optimizer>
 void add_step(graph& g, Optimizer const& optimizer, any_expr const& parameter, any_expr const& gradient,
               std::string_view name, training_step& step, expr<std::int64_t> const& now,

@@ -14,7 +14,7 @@
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
 
-/// A variable of any element: what lists of them are made of. It may be empty.
+/// A variable of any element type: the member type of lists of variables. It may be empty.
 class any_variable {
 protected:
   detail::eager_value* v_ = nullptr;
@@ -36,22 +36,23 @@ public:
   bool empty() const noexcept { return v_ == nullptr; }
 };
 
-/// Variables of any elements: in braces, or a vector, an array or a span.
+/// A list of variables of any element types: in braces, or a vector, an array or a span.
 using variables = list_of<any_variable>;
 
-/// A tensor of eager mode: operations on it run as they are written. Its element is in its type, its extents are not.
-/// `x(i, j)` is a copy, through which gradients go.
+/// A tensor of eager mode: operations on it run when they are written. Its element is in its type, its
+/// extents are not. `x(i, j)` is a copy, which propagates gradients.
 ///
-/// It is copied and assigned like a number: a copy is a new name for the same tensor, whose memory goes with its last name,
-/// unless a backward needs it. A number (`s = 0.0`) joins a recorder where it first meets a variable of one.
+/// It is copied and assigned like a number: a copy is another name for the same tensor, whose memory is freed
+/// with its last name, unless a backward needs it. A number (`s = 0.0`) joins the recorder of the first
+/// variable it meets.
 ///
-/// Refuses, by exceptions: what does not fit (`shape_error`); variables of two recorders, of one that has ended, and
-/// those that name nothing (`graph_error`).
+/// Throws: `shape_error` for operands that do not fit; `graph_error` for variables of two recorders, of one
+/// that has ended, and for empty ones.
 template <class T> class variable : public any_variable,
                                     public cotangent::detail::operators<variable<T>>,
                                     public detail::indexed<variable<T>> {
   static_assert(element_type<T>);
-  std::int64_t number_ = 0; // the bits of a number that is no tensor yet
+  std::int64_t number_ = 0; // the bits of a number that is not a tensor yet
   bool is_number_ = false;
 
 public:
@@ -62,7 +63,7 @@ public:
   variable() = default;
   template <cotangent::detail::literal L>
   variable(L value) : number_(cotangent::detail::literal_bits<T>(static_cast<T>(value))), is_number_(true) {}
-  /// What the recorder makes.
+  /// Created by recorders.
   explicit variable(detail::eager_value* v) noexcept : any_variable(v) {}
   variable(variable const&) = default;
   variable(variable&&) = default;
@@ -84,30 +85,30 @@ public:
     return s;
   }
   int rank() const { return is_number_ ? 0 : dims().rank; }
-  /// Throws: `shape_error` for an axis that is not there.
+  /// Throws: `shape_error` if the axis does not exist.
   std::int64_t extent(int axis, std::source_location where = std::source_location::current()) const {
     return detail::extent_at(shape(), axis, where);
   }
   std::int64_t size() const { return shape().size().number; }
 
-  /// Its elements, until it gets others or its last name goes.
+  /// Its elements, valid until they change or the last name ends.
   values<T> value(std::source_location where = std::source_location::current()) const {
     detail::eager_value& v = detail::value_of(*this, {"value", 5, nullptr, 0, where});
     return {static_cast<T const*>(detail::elements_of(*v.now.s, v.now.data, where, true)), shape()};
   }
-  /// The number that a scalar is.
+  /// The number of a scalar.
   T item(std::source_location where = std::source_location::current()) const {
     if (is_number_) return cotangent::detail::scalar_of(type, number_).template as<T>();
     return value(where);
   }
-  /// Whether it depends on something that a gradient can be asked for.
+  /// True if it depends on a variable with gradients.
   bool tracked() const noexcept {
     if (v_ == nullptr) return false;
     bool const follows = v_->view != nullptr && v_->view->base->written != nullptr;
     return (follows ? v_->view->base->now.from : v_->now.from) != nullptr;
   }
 
-  /// The same elements without a history: no gradient goes from there.
+  /// The same elements without a history: no gradient passes.
   variable detach(std::source_location where = std::source_location::current()) const {
     detail::eager_value& v = detail::value_of(*this, {"detach", 6, nullptr, 0, where});
     detail::held h = v.now;
@@ -115,13 +116,13 @@ public:
     return variable(v.now.s->new_value(static_cast<detail::held&&>(h)));
   }
 
-  /// What backward does here: parameters sum their gradients up, other tensors forget them.
+  /// Sets the action of backward here: by default parameters sum gradients, other tensors store none.
   void retain_grad(gradients use = gradients::sum,
                      std::source_location where = std::source_location::current()) {
     detail::retain_grad(detail::value_of(*this, {"retain_grad", 11, nullptr, 0, where}), use, where);
   }
   bool has_grad() const noexcept { return v_ != nullptr && v_->gradient != nullptr; }
-  /// What backward put here. Throws: `graph_error` where none came.
+  /// The gradient of the last backward. Throws: `graph_error` if there is none.
   variable grad(std::source_location where = std::source_location::current()) const {
     detail::eager_value& v = detail::value_of(*this, {"grad", 4, nullptr, 0, where});
     if (v.gradient == nullptr)
@@ -133,8 +134,8 @@ public:
     if (v_ != nullptr) detail::eager_state::release(std::exchange(v_->gradient, nullptr));
   }
 
-  /// Gives other elements to a parameter or a constant: all names of it see them, and all views. What was computed before
-  /// stays, and its gradient is that of the elements it was computed from.
+  /// Sets the elements of a parameter or a constant: all its names and views see them. Earlier results keep
+  /// their values, and their gradients are those of the old elements.
   template <class M>
     requires(cotangent::detail::takes_memory<M>)
   void set(M const& elements, std::source_location where = std::source_location::current()) {
@@ -149,14 +150,14 @@ public:
     detail::set_elements(*this, m, where);
   }
 
-  /// A scalar of bool is a condition: `if (x > 0)` works here, where values are known.
+  /// A scalar bool is a condition: `if (x > 0)` works here, where values are known.
   explicit operator bool() const
     requires std::is_same_v<T, bool>
   {
     return item();
   }
 
-  // ---- what the functions and operators of the library call
+  // ---- called by the library's functions and operators
 
   template <class Op> static variable updated(std::source_location where, variable const& before,
                                               variable const& after) {
@@ -173,7 +174,7 @@ public:
   }
   cotangent::detail::standing standing() const noexcept { return {}; }
   void* graph_held() const noexcept { return nullptr; }
-  struct undo { // nothing is built
+  struct undo { // no graph is built
     explicit undo(void*) noexcept {}
     void keep() noexcept {}
   };
