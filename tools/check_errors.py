@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Hold docs/reference/errors.md to the headers: the page must list every sentence that a header refuses with or reports
-at run time, and none that no header has. On the page a sentence is a heading of four signs, as code:
+"""Compares docs/reference/errors.md with the headers: the page must list every sentence that a header refuses with or reports
+at run time, and no other. On the page a sentence is a heading of level four, as code:
 
     #### `matmul: the columns of the left operand must equal the rows of the right`
 
-without `cotangent: ` in front. What a sentence made at run time fills in stands in angle brackets: `the size <n> of axis
-<n>`; the words between are string literals of one header. What `verify` says of a graph is listed as "- `sentence`".
+without the prefix `cotangent: `. Angle brackets mark the values in a run-time sentence: `the size <n> of axis <n>`; the words
+between them are string literals of one header. The sentences of `verify` are listed as "- `sentence`".
 
 usage: check_errors.py INCLUDE_FOLDER PAGE
        check_errors.py --self-test

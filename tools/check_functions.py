@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Nothing that users can write goes untested or undocumented:
+"""Checks that every function, operator and operation is tested and documented:
 
 - every function and operator of expressions (namespace cotangent in include/cotangent/trace) is called in the lists of
-  tests/functions.hpp, which all witnesses go through, and stands on a page of docs/reference;
+  tests/functions.hpp, which all witnesses use, and is on a page of docs/reference;
 - every operation (a struct with a name in include/cotangent/ops) is in `library_operations` of ops/list.hpp there,
   or in a list of ops/all.hpp.
 

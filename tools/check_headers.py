@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Hold the headers to the order of the layers: includes point one way, never in a circle, and name their path in full;
-what is foreign stays where it belongs. Also the first lines that every header has.
+"""Checks the includes of the headers: they follow the order of the layers, have no cycles and name full paths. Headers of other
+libraries are included only where they belong. Also checks the first lines of every header.
 
 usage: check_headers.py INCLUDE_FOLDER
        check_headers.py --self-test
@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-# What stands directly under each layer. A layer may include what it reaches from here, and itself.
+# The layers directly below each layer. A layer may include itself and every layer that it reaches here.
 UNDER = {
     "core": [],
     "graph": ["core"],
@@ -98,7 +98,7 @@ def check(root):
     for path in sorted(root.rglob("*.hpp")):
         header, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
         if header != UMBRELLA and (header.count("/") < 2 or layer_of(header) not in UNDER):
-            found.append(f"{header}: lies in no layer; the layers are {', '.join(UNDER)}")
+            found.append(f"{header}: is in no layer; the layers are {', '.join(UNDER)}")
             continue
         found += [f"{header}: {what}" for what in complaints_of_form(header, text)]
         found += [f"{header}: {what}" for what in complaints_of_includes(header, text)]
@@ -131,7 +131,7 @@ def self_test():
         (["stay in interop"], {base: ["#include <Eigen/Core>"]}),
         (["only cotangent/io/archive/json.hpp does"], {base: ["#include <nlohmann/json.hpp>"]}),
         (["named in cotangent/kernels/simd*.hpp alone"], {base: ["#include <immintrin.h>"]}),
-        (["lies in no layer"], {"cotangent/misc/a.hpp": [], base: []}),
+        (["is in no layer"], {"cotangent/misc/a.hpp": [], base: []}),
         (["holds no headers"], {}),
     ]
     for expected, tree in cases:

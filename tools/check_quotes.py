@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Errors that the documentation quotes are what the compiler says. Above such a block stands the refused file:
+"""Compares errors that the documentation quotes with the compiler's output. The refused file is named above such a block:
 
     <!-- refused: tests/fail/matmul.cpp -->
     ```text
@@ -47,7 +47,7 @@ def check(root, compiler):
 
 def self_test():
     if missing("a\nb\n", "x\nb\na\n") or missing("f:1:2: a\nc\n", "x\nb\nf:3:4: a\n") != ["c"]:
-        return ["a line that nobody says was not noticed"]
+        return ["a line that is not in the output was not noticed"]
     return []
 
 

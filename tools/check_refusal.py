@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Compile one file twice: it must pass as it stands, and with -DREFUSED be refused in the words it promises.
+"""Compiles one file twice: unchanged it must compile, and with -DREFUSED it must be refused in the expected words.
 
 usage: check_refusal.py FILE COMPILER [FLAG...]
        check_refusal.py --self-test COMPILER [FLAG...]
 
 In the file:
-  // EXPECT: regular expression     what the compiler must say; the first one on the first error line
-  // ERRORS: 1                      so many errors at most
-  // LINES: g++ 14, clang 24        so many lines at most; these are also the limits where nothing is said
+  // EXPECT: regular expression     the expected message; the first one on the first error line
+  // ERRORS: 1                      the maximum number of errors
+  // LINES: g++ 14, clang 24        the maximum number of lines; these are also the defaults
 """
 import os
 import pathlib
@@ -42,7 +42,7 @@ def check(path, compiler):
 
     control = compiled()
     if control.returncode or control.stderr.strip():
-        return f"{path}: as it stands it must compile without a word\n{control.stderr}"
+        return f"{path}: unchanged it must compile without messages\n{control.stderr}"
     refused = compiled("-DREFUSED")
     if not refused.returncode:
         return f"{path}: compiled with -DREFUSED, but ought to be refused"
@@ -82,8 +82,8 @@ def self_test(compiler):
         ("2 errors, 1 promised", right + twice),
         ("1 promised", right + "// LINES: g++ 1, clang 1\n" + refusal),
         ("ought to be refused", right + "int main() {}\n"),
-        ("must compile without a word", right + refusal.replace("#ifdef REFUSED", "#if 1")),
-        ("must compile without a word", right + '#warning "a word"\n' + refusal),
+        ("must compile without messages", right + refusal.replace("#ifdef REFUSED", "#if 1")),
+        ("must compile without messages", right + '#warning "a word"\n' + refusal),
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "case.cpp"

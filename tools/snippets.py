@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Hold the code in the documentation to files that are compiled: every block that is fenced with ```cpp stands under a line
+"""Compares the code in the documentation with compiled files. Every block that is fenced with ```cpp follows a line
 
     <!-- examples/fit.cpp: solve -->
 
-and equals what stands in that file between `// [solve]` and `// [/solve]`; without a name, the whole file after its SPDX
-line. Prints what differs, or with --write copies the code into the pages.
+and equals the lines of that file between `// [solve]` and `// [/solve]`; without a name, the whole file after its SPDX
+line. Prints the differences, or with --write copies the code into the pages.
 
 usage: snippets.py [--write] ROOT
        snippets.py --self-test

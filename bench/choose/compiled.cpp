@@ -34,15 +34,19 @@ Tensor filled(std::vector<T> const& from) {
 template <ct::extent N>
 task gradient_of(std::vector<double> const& w, std::vector<double> const& x) {
   using vector = ct::tensor<double, N>;
+  // [program]
   using P = ct::program<decltype(ct::value_and_grad(loss)), vector, vector>;
+  // [/program]
   struct state {
     vector w, x, dw;
     typename P::workspace memory;
   };
   auto s = std::make_shared<state>(state{filled<vector>(w), filled<vector>(x), {}, {}});
   return [s] {
+    // [run]
     double value;
     P::run(s->memory, std::tie(s->w, s->x), std::tie(value, s->dw));
+    // [/run]
     return value + *s->dw.begin();
   };
 }

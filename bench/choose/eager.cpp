@@ -22,8 +22,10 @@ task gradient_of(std::vector<double> const& w, std::vector<double> const& x) {
   s->w = s->e.parameter(w, {static_cast<std::int64_t>(w.size())});
   s->x = s->e.constant(x, {static_cast<std::int64_t>(x.size())});
   return [s] {
+    // [eager]
     auto const value = loss(s->w, s->x);
     auto const dw = s->e.grad({value}, {s->w}).front();
+    // [/eager]
     return double(value.item()) + dw.value().data()[0];
   };
 }

@@ -8,9 +8,11 @@ namespace choose {
 
 namespace ct = cotangent;
 
+// [loss]
 inline constexpr auto loss = [](auto const& w, auto const& x) {
   return ct::mean(ct::square(ct::tanh(w * x) - 0.5));
 };
+// [/loss]
 
 inline constexpr auto network = [](auto const& w1, auto const& b1, auto const& w2, auto const& b2, auto const& x,
                                    auto const& labels) {

@@ -14,11 +14,13 @@ namespace {
 
 task gradient_of(std::vector<double> const& w_, std::vector<double> const& x_) {
   auto const n = static_cast<std::int64_t>(w_.size());
+  // [graph]
   ct::dynamic::graph g;
   auto const w = g.input<double>("w", {n}), x = g.input<double>("x", {n});
   auto const value = loss(w, x);
   auto const dw = g.gradient({value}, {w}).front();
   auto p = std::make_shared<ct::dynamic::program>(g.compile({value, dw}));
+  // [/graph]
   p->bind(w, w_);
   p->bind(x, x_);
   auto const owner = std::make_shared<ct::dynamic::graph>(std::move(g));

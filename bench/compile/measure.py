@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""What a gradient costs to compile: seconds, megabytes, template instantiations against its number of nodes.
+"""The cost of compiling a gradient: seconds, megabytes and template instantiations by its number of nodes.
 
 For each family of graphs (generate.py) and each compiler, sources with about 1, 10, 100, 300 and 1,000 nodes, counted
 after backward, are compiled at -O2 with the compiler's default limits. Printed are the milliseconds a node, by the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""What one file that compiles the interpreter for all saves: a file with a graph of run time, alone and with
--DCOTANGENT_SEPARATE, and the one file itself.
+"""The compile time saved by compiling the interpreter separately: a file with a run-time graph, alone and with
+-DCOTANGENT_SEPARATE, and the separate file itself.
 
 Seconds are the fastest of some runs, and of a processor where others use it too; the ratio is steadier than they are.
 """

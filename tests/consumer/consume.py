@@ -61,7 +61,7 @@ def pkg_config(root, scratch, compiler):
 
 
 def cmake(root, scratch, compiler):
-    # Moved after it was installed: the package finds its headers from where it lies itself.
+    # Moved after installation: the package finds its headers relative to itself.
     prefix = install(root, scratch).rename(scratch / "moved")
     run("cmake", "-G", "Ninja", "-S", HERE, "-B", scratch / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", scratch / "build")

@@ -180,7 +180,7 @@ TEST_CASE("the outer gradient passes through a gradient in a body", "[dynamic][b
   SECTION("views, and pieces that are written") {
     check_outer([](graph& g, auto const& x) { return changed_halves(g, ct::cos(x), x); }, inner);
   }
-  SECTION("a window on what it is with respect to") {
+  SECTION("a view of the value that is differentiated for") {
     check_outer([](graph& g, auto const& x) { return g.view(x, {.offset = {1}, .shape = {2}}); },
                 [](graph& g, auto const& x, auto const& z, auto const& s) {
                   return s + g.gradient({ct::sum(z * z * z)}, {x}).front();

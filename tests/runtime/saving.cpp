@@ -389,7 +389,7 @@ TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as nar
     CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == 8);
     check_parts(j.plain(), choose_saved(j.plain()), d);
   }
-  SECTION("a chain of cheap operations: what came in, and all is computed again") {
+  SECTION("a chain of cheap operations: the operand is saved, and all values are rematerialized") {
     joint j;
     symbol const x = j.shaped({64});
     term y = j.at(x);

@@ -177,7 +177,7 @@ TEST_CASE("a duplicate is a separate graph, with other commands on request", "[s
       ct::error);
 }
 
-TEST_CASE("hooks are told of new operations, the latest hook first, as long as they live", "[symbolic]") {
+TEST_CASE("hooks are called for new operations, the latest hook first, during their lifetime", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   std::string seen;

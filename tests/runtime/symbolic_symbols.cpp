@@ -92,7 +92,7 @@ TEST_CASE("hooks are told at once of the symbols of expressions", "[symbolic]") 
   CHECK(told.names() == std::vector<std::string>{"add"});
 }
 
-TEST_CASE("hooks are told of loops and branches of expressions, and of symbols in bodies",
+TEST_CASE("hooks are called for loops and branches of expressions, and for symbols in bodies",
           "[symbolic][control]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4});
@@ -118,7 +118,7 @@ TEST_CASE("hooks are told of loops and branches of expressions, and of symbols i
   CHECK(told.names() == std::vector<std::string>{"exp", "case_of"});
 }
 
-TEST_CASE("hooks are told of the symbols of gradients, of expressions and of symbols", "[symbolic]") {
+TEST_CASE("hooks are called for the symbols of gradients, of expressions and of symbols", "[symbolic]") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const x = g.input<double>("x", {4});

@@ -21,7 +21,7 @@ template <class T> std::string printed(T const& value) {
 }
 } // namespace
 
-TEST_CASE("a tensor starts from zeros, whichever way it is made") {
+TEST_CASE("a tensor is initially zero, with every constructor") {
   ct::tensor<double, 3, 4> inside;
   ct::tensor<float, 64, 32> heap;
   ct::tensor<std::int32_t, "n", 3> sized(100);

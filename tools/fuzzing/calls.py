@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
-"""Sequences of calls with arguments that may be anything: a recipe that is right, between whose statements others stand.
-These must be refused by the library's exceptions or be taken, and the outputs of the recipe must be the oracle's."""
+"""Sequences of calls with arbitrary arguments, inserted between the statements of a valid recipe. The library must accept them or
+refuse them by its exceptions, and the outputs of the recipe must equal those of the oracle."""
 import copy
 import random
 
@@ -93,7 +93,7 @@ class Wrong:
 
 
 def drawn(seed):
-    """A right recipe, and what stands between its statements."""
+    """A valid recipe, and the calls between its statements."""
     case = dynamic.drawn(seed)
     if case is None or case.recipe.real != "f64":
         return None

@@ -341,7 +341,7 @@ def candidates(recipe):
     for i, statements in enumerate(lists_of(recipe)):
         for j in reversed(range(len(statements))):
             s = statements[j]
-            # an output further up instead of what stands at the end
+            # an earlier output instead of the last one
             for operand in dict.fromkeys([*s.of, *(x for b in s.blocks for x in b.gives[:1])]):
                 r = copy.deepcopy(recipe)
                 mine = lists_of(r)[i]
