@@ -27,7 +27,7 @@ namespace cotangent::dynamic {
 /// Until it is compiled everything can be changed; compiling changes nothing. Operations run in the order of
 /// their data dependencies and manual edges.
 ///
-/// Throws: `graph_error`, `shape_error` and the like, with names and shapes. Errors leave the graph unchanged.
+/// Throws: `graph_error`, `shape_error` and the like, with names and shapes. No error changes the graph.
 class symbolic_graph : public symbolic_edges {
 public:
   explicit symbolic_graph(detail::graph_state& s, std::int32_t region = 0) : symbolic_edges(s, region) {}
