@@ -6,18 +6,18 @@
 
 #include <cstdint>
 
-// What depends on what, as far as derivatives go: through loops to a fixed point, through all branches.
+// Activity analysis for derivatives: through loops to a fixed point, through all branches.
 
 namespace cotangent::detail {
 
-/// The range in which the symbols of each region lie, and its nodes in their order.
+/// The range of symbols of each region, and its nodes in order.
 class region_index {
   region_nodes nodes_;
-  array<symbol> low_, high_; // by region; empty where there is one only
+  array<symbol> low_, high_; // by region; empty if there is one region only
   symbol symbol_count_;
 
 public:
-  bool reordered; // nodes are taken in another order than that of the pool
+  bool reordered; // nodes are not visited in the order of the pool
 
   constexpr explicit region_index(graph const& g, std::int32_t const* order = nullptr)
       : nodes_(g, order), symbol_count_(g.tensors.size()), reordered(order != nullptr) {
@@ -28,10 +28,10 @@ public:
     for (symbol t = symbol_count_; t-- > 0;) low_[g.tensors[t].region] = t;
     for (symbol t = 0; t < symbol_count_; ++t) high_[g.tensors[t].region] = t + 1;
   }
-  /// Leaves those nodes of the graph itself out that are not marked, of those that there were when marks were set.
+  /// Drops unmarked nodes of the graph itself, among those that existed when marks were set.
   constexpr void keep_of_graph(array<bool> const& kept) { nodes_.keep_of_graph(kept); }
   constexpr int count(std::int32_t r) const noexcept { return nodes_.count(r); }
-  /// Null where there is one region only, in the order of the pool: then node k is node k.
+  /// Null if there is one region only, in the order of the pool: then node k is node k.
   constexpr std::int32_t const* nodes(std::int32_t r) const noexcept { return nodes_.list(r); }
   constexpr symbol low(std::int32_t r) const noexcept { return low_.size() == 0 ? 0 : low_[r]; }
   constexpr symbol high(std::int32_t r) const noexcept {
@@ -39,7 +39,7 @@ public:
   }
 };
 
-/// Marks on the symbols of one region. What a loop was made to save since the index was made is never marked.
+/// Marks on the symbols of one region. Values that a loop saves since the index was built are never marked.
 class region_marks {
   array<bool> at_;
   symbol low_;
@@ -55,7 +55,7 @@ public:
   }
 };
 
-/// Follows derivatives through a region, forward from its inputs or backward from its outputs.
+/// Propagates activity through a region, forward from its inputs or backward from its outputs.
 class activity {
   graph const& g_;
   region_index const& index_;
@@ -69,7 +69,7 @@ class activity {
 public:
   constexpr activity(graph const& g, region_index const& index) : g_(g), index_(index) {}
 
-  /// A view is marked with its base, and its base with it.
+  /// A view is marked together with its base.
   constexpr bool marked(region_marks& m, symbol t) const {
     return t != none && (m[t] || (g_.tensors[t].base != none && m[g_.tensors[t].base]));
   }
@@ -79,7 +79,7 @@ public:
     if (g_.tensors[t].base != none) m[g_.tensors[t].base] = true;
   }
 
-  /// Which results depend on the marked operands.
+  /// Marks the results that depend on the marked operands.
   constexpr void forward(node const& n, bool const* operands, bool* results) const {
     for (int k = 0; k < n.result_count; ++k) results[k] = false;
     bool any = false;
@@ -89,7 +89,7 @@ public:
     if (n.op == info_of<op::case_of>()) return forward_case(n, operands, results);
     for (int k = 0; k < n.result_count; ++k) results[k] = floating(result(n, k));
   }
-  /// Which operands the marked results depend on.
+  /// Marks the operands that the marked results depend on.
   constexpr void backward(node const& n, bool const* results, bool* operands) const {
     for (int k = 0; k < n.operand_count; ++k) operands[k] = false;
     bool any = false;
@@ -100,7 +100,7 @@ public:
     for (int k = 0; k < n.operand_count; ++k) operands[k] = operand(n, k) != none && floating(operand(n, k));
   }
 
-  /// From what is marked in the region to all that depends on it.
+  /// Marks everything in the region that depends on marked symbols.
   constexpr void forward(std::int32_t r, region_marks& m) const {
     std::int32_t const* const nodes = index_.nodes(r);
     array<bool> from, to;
@@ -114,7 +114,7 @@ public:
         if (to[k]) mark(m, result(n, k));
     }
   }
-  /// From what is marked in the region to all that it depends on.
+  /// Marks everything in the region that marked symbols depend on.
   constexpr void backward(std::int32_t r, region_marks& m) const {
     std::int32_t const* const nodes = index_.nodes(r);
     array<bool> from, to;
@@ -129,7 +129,7 @@ public:
     }
   }
 
-  /// Marks of carried values (by position) to a fixed point; `m` holds the body's marks afterwards.
+  /// Marks carried values (by position), to a fixed point; `m` then holds the body's marks.
   constexpr void forward_carried(loop_layout const& at, region_marks& m) const {
     for (bool grew = true; grew;) {
       forward(at.body, m);

@@ -11,7 +11,7 @@
 
 namespace cotangent::detail {
 
-/// The region of an adjoint while it is made: what is appended to it, and what it reads of the forward region.
+/// The region of an adjoint under construction: its new nodes, and their reads of the forward region.
 class adjoint_region {
   builder& b_;
   std::int32_t first_node_;
@@ -31,7 +31,7 @@ public:
   }
   constexpr bool live(symbol t) const { return live_[t - first_symbol_]; }
 
-  /// Keeps what the outputs need; the rest reads nothing any more. (It stays as constants, which nobody reads.)
+  /// Keeps the nodes that the outputs need. Dead ones read nothing any more; they remain as unused constants.
   constexpr void close(array<symbol> const& outputs) {
     live_ = array<bool>(b_.get().tensors.size() - first_symbol_);
     for (symbol t : outputs)
@@ -66,7 +66,8 @@ public:
   }
 };
 
-/// What the reverse of one part needs: symbols of the region in which it is made, but for those of the adjoint's region.
+/// The parts of a reverse loop: symbols of the region under construction, except for those of the adjoint's
+/// region.
 struct reverse_parts {
   std::int32_t at = none; // the loop
   adjoint_region* adjoint = nullptr;

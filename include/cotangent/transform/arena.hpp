@@ -7,26 +7,27 @@
 
 #include <cstdint>
 
-// Where values lie in one piece of memory, from when they are needed and how large they are.
+// Assigns offsets to values in one block of memory, from their live ranges and sizes.
 
 namespace cotangent {
 namespace detail {
 
-/// Puts values at the lowest place that no neighbor in time takes, in several orders, and keeps the best.
+/// Puts each value at the lowest offset that overlaps no neighbor in time, in several orders, and keeps the
+/// best.
 class arena_search {
   array<lifetime> const& v_;
-  array<std::int32_t> first_, others_; // by value: where its neighbors in time begin among the others
-  array<std::int64_t> offsets_;        // of the order that is tried, -1 where not placed yet
+  array<std::int32_t> first_, others_; // by value: the first of its neighbors in time, in `others_`
+  array<std::int64_t> offsets_;        // of the current order, -1 if not placed yet
   struct taken {
     std::int64_t from, to;
   };
   array<taken> heap_;
-  std::int64_t lower_bound_, left_; // what may be looked at
+  std::int64_t lower_bound_, left_; // the remaining number of pairs
 
 public:
   arena best;
 
-  /// `effort`: how many pairs of neighbors may be looked at.
+  /// `effort`: the largest number of pairs of neighbors to visit.
   constexpr arena_search(array<lifetime> const& values, arena&& found, std::int64_t lower_bound,
                          std::int64_t effort)
       : v_(values), lower_bound_(lower_bound), left_(effort), best(static_cast<arena&&>(found)) {
@@ -74,7 +75,7 @@ private:
     });
   }
 
-  /// All pairs that are there at the same time; false where they are too many to look at.
+  /// Finds all pairs of values that are live at the same time; false if there are too many.
   constexpr bool find_neighbors() {
     int const n = v_.size();
     array<std::int32_t> order(n), active, pairs;
@@ -112,7 +113,7 @@ private:
     return true;
   }
 
-  /// The bytes that this order needs; kept where no order before needs less.
+  /// The bytes that this order needs; it is kept if no earlier order needs less.
   constexpr std::int64_t place(array<std::int32_t> const& order) {
     for (std::int64_t& o : offsets_) o = -1;
     std::int64_t top = 0;
@@ -153,7 +154,7 @@ private:
     }
   }
 
-  /// What stands highest goes in first, again and again.
+  /// Repeatedly moves the topmost values to the front of the order.
   constexpr void improve(array<std::int32_t>& order) {
     std::uint32_t seed = 1;
     for (int round = 0; round < most_rounds && !done() && best.bytes - lower_bound_ > lower_bound_ / 64;
@@ -174,18 +175,19 @@ private:
 
 } // namespace detail
 
-/// Gives every value its offset, so that no two that are there at the same time share a byte. The bytes are never more
-/// than what placing the largest first (of equal ones the first given) needs, unless there are too many pairs of values at the same time to look at
-/// (`effort`); equal sizes need no more than what is there at one time.
+/// Gives every value an offset, so that no two live values overlap. The bytes never exceed those of
+/// largest-first placement (of equal sizes the first given), unless there are more than `effort` pairs of
+/// neighbors. Values of equal size need no more than the peak.
 ///
-/// Values of more than 2^61 bytes together are not placed: `bytes` is INT64_MAX, which cannot be allocated.
+/// More than 2^61 bytes in total are not placed: `bytes` is INT64_MAX, which cannot be allocated.
 ///
-/// Cost: n log n, and `effort` at most.
+/// Cost: n log n, and at most `effort`.
 /// Checked: tests/runtime/arena.cpp, tests/long/arena.cpp, tests/static/arena.cpp.
 constexpr arena plan_arena(array<lifetime> const& values, std::int64_t effort = std::int64_t{1} << 21) {
   std::int64_t together = 0;
   for (lifetime const& value : values) together = detail::capped_sum(together, value.bytes);
-  if (together > INT64_MAX / 4) return {array<std::int64_t>(values.size()), INT64_MAX}; // else offsets could overflow
+  // else offsets could overflow
+  if (together > INT64_MAX / 4) return {array<std::int64_t>(values.size()), INT64_MAX};
   detail::arena_sweep sweep(values);
   std::int64_t const bound = sweep.most_at_once;
   return detail::arena_search(values, static_cast<arena&&>(sweep.made), bound, effort).best;

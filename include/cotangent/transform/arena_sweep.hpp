@@ -9,13 +9,13 @@
 
 namespace cotangent {
 
-/// A value that is there from step `first` to step `last`, both included.
+/// A live range: from step `first` to step `last`, both included.
 struct lifetime {
   std::int32_t first = 0, last = 0;
   std::int64_t bytes = 0;
 };
 
-/// Where each value lies, and what all need together.
+/// The offset of each value, and the total bytes.
 struct arena {
   array<std::int64_t> offsets;
   std::int64_t bytes = 0;
@@ -23,7 +23,7 @@ struct arena {
 
 namespace detail {
 
-/// Ascending by a time, those of one time as they were.
+/// Stable sort by time.
 template <class Time>
 constexpr array<std::int32_t> by_time(array<std::int32_t> const& values, Time time) {
   std::int32_t low = time(values[0]), high = low;
@@ -44,19 +44,21 @@ constexpr array<std::int32_t> by_time(array<std::int32_t> const& values, Time ti
   return order;
 }
 
-/// Walks through time: what begins takes the smallest gap that holds it, what has ended leaves one. Gaps are kept by how
-/// many of the sizes that occur fit, so that the smallest that holds one is found without a look at the others.
+/// Sweeps through time: a value that begins takes the smallest gap that holds it, a value that ends leaves a
+/// gap. Gaps are listed by the number of occurring sizes that fit, so that the smallest suitable gap is found
+/// without a search.
 class arena_sweep {
   struct block {
     std::int64_t offset = 0, bytes = 0;
     std::int32_t below = none, above = none;  // neighbors in memory
-    std::int32_t before = none, after = none; // of the same list of gaps
+    std::int32_t before = none, after = none; // in the same list of gaps
     bool free = false;
   };
   array<lifetime> const& v_;
   array<std::int64_t> sizes_;    // that occur, ascending
-  array<std::int32_t> head_;     // by how many sizes fit: a gap
-  array<std::uint64_t> bits_[4]; // which lists have gaps; then which of these words are not 0, and so on
+  array<std::int32_t> head_;     // by number of fitting sizes: a gap
+  // a bit tree: which lists have gaps; then which of these words are nonzero, and so on
+  array<std::uint64_t> bits_[4];
   array<block> blocks_;
   array<std::int32_t> unused_;
   std::int32_t top_ = none; // the highest block
@@ -64,7 +66,7 @@ class arena_sweep {
 
 public:
   arena made;
-  std::int64_t most_at_once = 0; // bytes: no arena needs less
+  std::int64_t most_at_once = 0; // peak bytes: no arena needs less
 
   constexpr explicit arena_sweep(array<lifetime> const& values) : v_(values) {
     int const n = v_.size();
@@ -104,7 +106,7 @@ private:
     }
     ++levels_;
   }
-  /// How many of the sizes are no larger.
+  /// The number of sizes that are no larger.
   constexpr int fitting(std::int64_t bytes) const {
     int low = 0, high = sizes_.size();
     while (low < high) {
@@ -126,7 +128,7 @@ private:
     for (int level = 0; level < levels_; ++level, at /= 64)
       if ((bits_[level][at / 64] &= ~(std::uint64_t{1} << (at % 64))) != 0) return;
   }
-  /// The first list from this one on that has a gap, or none.
+  /// The first non-empty list from this one on, or none.
   constexpr int next_list(int at) const {
     for (int level = 0; level < levels_ && at / 64 < bits_[level].size(); ++level, at = at / 64 + 1) {
       std::uint64_t const left = bits_[level][at / 64] & ~std::uint64_t{0} << (at % 64);
@@ -200,7 +202,7 @@ private:
     }
     add_gap(b);
   }
-  /// The block above becomes part of this one.
+  /// Merges the block above into this one.
   constexpr void join(std::int32_t b, std::int32_t above) {
     blocks_[b].bytes += blocks_[above].bytes;
     blocks_[b].above = blocks_[above].above;

@@ -11,15 +11,15 @@
 
 namespace cotangent {
 
-/// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol each in
-/// `result`. All live in the region in which nodes go now. Only nodes on a path from a `wrt` to an output get adjoints;
-/// contributions to one cotangent are summed when all are known, in the order of a reverse walk. Loops and branches on
-/// such a path get further results: what their adjoints read of them; with a limit for the tape, loops run again instead.
-/// What goes wrong is recorded in the builder.
+/// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol
+/// each in `result`. All belong to the current region. Only nodes on a path from a `wrt` to an output get
+/// adjoints. Contributions to one cotangent are summed once all are known, in the order of the reverse sweep.
+/// Loops and branches on such a path get further results: the values that their adjoints read; with a tape
+/// limit, loops rerun instead. Failures are recorded in the builder.
 ///
-/// Outputs and each `wrt` may be views, inputs, or both. A result is a tensor, a view of one, or a tensor that nodes
-/// assign in pieces; what nobody assigns of it is zero. With respect to an input is with respect to what comes in: zero
-/// where a node writes it.
+/// Outputs and each `wrt` may be views, inputs, or both. A result is a tensor, a view, or a tensor that nodes
+/// assign in pieces; its unassigned elements are zero. The gradient with respect to an input is that of its
+/// initial value: zero where a node writes it.
 constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   ordering order;
   bool views = false;

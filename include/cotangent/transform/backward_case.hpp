@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// The adjoint of a choice of branches: again one, by the same index, so that it can be differentiated again.
+// The adjoint of a branch: again a branch, with the same index, so that it is differentiable.
 
 namespace cotangent::detail {
 
@@ -17,10 +17,10 @@ class case_adjoint {
   case_layout const layout_;
   symbol const* cotangent_;
   bool const* wanted_;
-  // Operands of the adjoint, and for each branch the inputs that stand for them, none where it does not read them.
+  // Operands of the adjoint, and for each branch the inputs for them; none if the branch does not read them.
   array<symbol> operands_;
   array<array<symbol>> inputs_;
-  array<array<symbol>> dx_; // by branch, by value: none where it is zero
+  array<array<symbol>> dx_; // by branch, by value: none if zero
 
   constexpr std::int32_t branch(int j) const { return case_layout::of(b_, b_.get().nodes[at_]).branch(j); }
   constexpr int bypass(int k) const { return case_layout::of(b_, b_.get().nodes[at_]).bypass(k); }
@@ -47,7 +47,7 @@ public:
   }
 
 private:
-  /// The adjoint of one branch. Its outputs are named when it is known which values get a cotangent at all.
+  /// The adjoint of one branch. Its outputs are set once all values with cotangents are known.
   constexpr bool differentiate(int j, array<int> const& place, array<std::int32_t>& regions) {
     adjoint_region adjoint(b_);
     regions.push(adjoint.region);
@@ -92,9 +92,9 @@ private:
   }
 
   constexpr void make(array<int> const& place, array<std::int32_t> const& regions, symbol* given) {
-    // what passed by gets its cotangent by
+    // Cotangents of bypassing values bypass the adjoint.
     array<std::int64_t> attributes;
-    array<int> results, by; // positions among the wanted values; of what passes by among the operands
+    array<int> results, by; // positions among the wanted values; of bypassing ones among the operands
     int w = -1;
     for (int k = 0; k < layout_.values; ++k) {
       if (!wanted_[1 + k]) continue;

@@ -10,19 +10,19 @@
 
 #include <cstdint>
 
-// The adjoint of a loop of which not every iteration is recorded: a part of the loop runs again from values that were
-// kept, records itself and is reversed, then the part before it. All of it is loops of copies of the body, so that it can
-// be differentiated again. Every copy gives the same bits, see `node_flags::repeated`.
+// The adjoint of a loop without a full record: a part of the loop reruns from stored values, records itself
+// and is reversed, then the part before it. It consists of loops over copies of the body, so that it is
+// differentiable. All copies have the same bits, see `node_flags::repeated`.
 
 namespace cotangent::detail {
 
 class checkpointed_adjoint {
-  /// What all levels pass on to the ones inside.
+  /// The values passed on to inner levels.
   struct values {
-    array<symbol> state;             // what is carried, at the beginning of what is to be reversed
+    array<symbol> state;             // carried values at the begin of the part to be reversed
     array<symbol> captured, scanned; // of the loop
     array<symbol> cotangents;        // sequences
-    symbol from = none;              // iteration 0 has this count; in a loop in reverse this count less one
+    symbol from = none;              // the count of iteration 0; in a reverse loop this count minus one
   };
   sweep_scope const& s_;
   builder& b_;
@@ -32,15 +32,15 @@ class checkpointed_adjoint {
   region_copier copies_;
   tape_schedule plan_;
   tape_sizes size_;
-  std::int64_t uses_ = 0; // of one place, at most; 0 where nobody knows
+  std::int64_t uses_ = 0; // of one slot, at most; 0 if unknown
 
   constexpr symbol operand(int k) const { return b_.get().ids[loop_.first + k]; }
   constexpr symbol result(int k) const { return b_.get().ids[loop_.first + loop_.operand_count + k]; }
   constexpr term of(symbol t) const { return {&b_, t}; }
   constexpr term number(std::int64_t v) const { return int64_number(b_, v); }
-  /// The number of iterations, where it is known.
+  /// The number of iterations, if known; else -1.
   constexpr std::int64_t known_trips() const { return counted_trips(b_.get(), loop_); }
-  /// The same, or the most that there will be.
+  /// The number of iterations, or its bound, if known; else -1.
   constexpr std::int64_t most_trips() const {
     std::int64_t const trips = known_trips();
     return trips < 0 && layout_.most() > 0 ? layout_.most() : trips;
@@ -54,7 +54,8 @@ public:
       size_.state = capped_sum(size_.state, bytes(operand(layout_.init(k))));
     size_.place = size_.state;
     for (symbol const t : parts.carried) size_.place = capped_sum(size_.place, bytes(t));
-    // Marked blocks change nothing here, so that they change no bit of any gradient, as long as all of the record fits.
+    // Checkpointed blocks change nothing here, hence no bit of any gradient, as long as the whole record
+    // fits.
     choose(parts.saved);
     if (plan_.by == tape_schedule::impossible) choose(least_record(b_.get(), s.index, layout_, parts.saved));
     if (plan_.by != tape_schedule::binomial) return;
@@ -63,15 +64,15 @@ public:
     if (trips < 0 && uses_ > trips_of_unknown_loops) uses_ = 0;
   }
 
-  /// Whether a full record does.
+  /// True if a full record fits.
   constexpr bool whole() const noexcept { return plan_.by == tape_schedule::whole; }
-  /// What an iteration of the record takes.
+  /// The bytes of the record of one iteration.
   constexpr std::int64_t record_bytes() const {
     std::int64_t const trips = most_trips();
     return trips < 0 ? 8 : capped_product(trips, size_.record);
   }
 
-  /// The cotangents of carried values and the sums, at the beginning of the loop; none after a failure.
+  /// The cotangents of carried values and the sums, at the begin of the loop; none after a failure.
   constexpr array<symbol> run() {
     if (plan_.by == tape_schedule::impossible) {
       b_.refuse<refusals::tape_limit>(s_.tape->options.limit, plan_.least, loop_.where);
@@ -107,7 +108,7 @@ public:
 
 private:
   constexpr std::int64_t bytes(symbol t) const { return s_.tape->bytes_of(b_, t); }
-  /// What to do if these values of the body are recorded.
+  /// Chooses a schedule if these values of the body are recorded.
   constexpr void choose(array<symbol> const& recorded) {
     size_.record = 0;
     size_.fixed = sequence_bytes * layout_.carried;
@@ -117,17 +118,17 @@ private:
         size_.fixed += sequence_bytes;
       }
     tape_options options = s_.tape->options;
-    // a loop that another gradient has made is short, and stands in others, which record what it records
+    // A bounded loop of another gradient is short, and part of others, which record its records.
     if (layout_.most() > 0) options.schedule = checkpoints::automatic;
     plan_ = schedule_of(options, size_, most_trips(), can_be_cut(), layout_.most() > 0 ? 8 : 1);
   }
-  /// The position of what is scanned among the scanned operands; -1 for other values.
+  /// The position of a value among the scanned operands; -1 for other values.
   constexpr int scanned_at(symbol t) const {
     for (int k = 0; k < layout_.scanned; ++k)
       if (region_input(b_, layout_.body, layout_.scan(k)) == t) return k;
     return -1;
   }
-  /// Whether the loop itself can become a loop of its parts: then values to go on from cost no extra run.
+  /// True if the loop itself can become a loop over its parts: then stored values cost no extra run.
   constexpr bool can_be_cut() const {
     return s_.tape->options.in_place && layout_.condition == none && layout_.stacked == 0 &&
            known_trips() >= 0;
@@ -138,8 +139,8 @@ private:
 
   // ---- parts of the loop, from iteration `low` to `high`
 
-  /// A node of the loop for these iterations alone, `most` at most; `region` becomes its body. Its last values, then what
-  /// it stacks.
+  /// The loop restricted to these iterations, `most` at most; `region` becomes its body. Returns its final
+  /// values, then the stacked ones.
   constexpr array<symbol> part(values const& v, symbol low, symbol high, std::int64_t most,
                                std::int32_t region, symbol const* next, array<symbol> const& entries) {
     array<symbol> operands, results, outputs;
@@ -227,7 +228,7 @@ private:
     return results;
   }
 
-  /// The same values in the body of a loop that is being made.
+  /// The same values in the body of a loop under construction.
   constexpr values inside(loop_builder& loop, values const& v) const {
     values in;
     for (symbol const t : v.state) in.state.push(loop.capture(t));
@@ -238,9 +239,9 @@ private:
     return in;
   }
 
-  // ---- places that are used again and again
+  // ---- reused slots
 
-  /// Reverses iterations `low` to `high` with so many places to go on from.
+  /// Reverses iterations `low` to `high` with this number of slots.
   constexpr array<symbol> level(int places, values const& v, symbol low, symbol high,
                                 array<symbol> const& dy) {
     if (places == 0) return unit(v, low, high, dy);
@@ -276,17 +277,18 @@ private:
     return dx;
   }
 
-  // ---- places equally far from each other
+  // ---- equally spaced slots
 
-  /// How many parts there are.
+  /// The number of parts.
   constexpr symbol parts_of(symbol trips, symbol segment) const {
     term const filled = of(trips) + of(segment) - number(1);
     term const count =
         extend::convert(filled, element::float64) / extend::convert(of(segment), element::float64);
     return extend::convert(extend::apply<op::floor>(count), element::int64).id;
   }
-  /// The loop as a loop of its parts, which stacks what each begins with; into `last` go its last values. Without `trips`
-  /// and `segment` the numbers are known, and the loop's own body is taken instead of a copy.
+  /// The loop as a loop over its parts, which stacks the initial values of each; `last` receives the final
+  /// values. Without `trips` and `segment` the numbers are known, and the loop's own body is used instead of
+  /// a copy.
   constexpr array<symbol> stacked_states(values const& v, symbol trips, symbol segment, symbol count,
                                          array<symbol>* last = nullptr) {
     loop_builder parts(b_, {.inits = v.state.data(), .carried = v.state.size(), .limit = count});
@@ -320,7 +322,7 @@ private:
     return places;
   }
 
-  /// Lets the loop itself become the one of its parts. The stacks.
+  /// Turns the loop itself into the loop over its parts. Returns the stacks.
   constexpr array<symbol> cut_in_place() {
     std::int32_t const region = b_.region;
     b_.region = loop_.region;
@@ -334,8 +336,8 @@ private:
     std::int64_t const count = (known_trips() + plan_.segment - 1) / plan_.segment;
     array<symbol> const places = stacked_states(v, none, none, number(count).id, &last);
     for (symbol const t : places) s_.tape->note(t, capped_product(count, bytes_of_entry(t)));
-    s_.tape->disordered = true; // the count stands behind the loop
-    // what had been results of the loop is now that of the loop of parts; its node stands for the number of trips
+    s_.tape->disordered = true; // the count follows the loop
+    // The former results of the loop become those of the loop over parts; its node keeps the number of trips.
     node& parts = b_.edit().nodes[b_.get().nodes.size() - 1];
     loop_layout const now = loop_layout::of(b_, parts);
     symbol* const ids = b_.edit().ids.data() + parts.first + parts.operand_count;

@@ -6,22 +6,23 @@
 
 #include <cstdint>
 
-// Logarithms of probabilities. Their cotangents go past the probability, to what it was made from: through a softmax or a
-// sigmoid that underflows they would be 0 times infinity.
+// Logarithms of probabilities. Their cotangents skip the probability and go to its operand: through a softmax
+// or a sigmoid that underflows they would be 0 times infinity.
 
 namespace cotangent::detail {
 
-/// What the operand of a logarithm is: e / (the sum of e over axes) with e = exp(z), sigmoid(z), or 1 - sigmoid(z).
+/// Recognizes the operand of a logarithm: e / (the sum of e over axes) with e = exp(z), sigmoid(z), or 1 -
+/// sigmoid(z).
 class probability {
   graph const& g_;
 
 public:
   enum class form : unsigned char { other, softmax, sigmoid, one_minus_sigmoid };
   form is = form::other;
-  symbol z = none;        // what it was made from, without what a softmax does not depend on
+  symbol z = none;        // its operand, without terms that a softmax does not depend on
   symbol p = none;        // the softmax or the sigmoid
   std::uint32_t mask = 0; // the axes of the softmax
-  array<symbol> between;  // z and the logarithm
+  array<symbol> between;  // the symbols between z and the logarithm
 
   constexpr probability(graph const& g, symbol x) : g_(g) {
     node const* const n = producer(x);
@@ -68,9 +69,9 @@ private:
   constexpr symbol operand(node const& n, int k) const { return g_.ids[n.first + k]; }
   constexpr dimensions const& dims(symbol t) const { return g_.shapes[g_.tensors[t].shape]; }
 
-  /// Whether `r` repeats the sums of `e` over some axes, each along its own row; `mask` is these axes.
+  /// True if `r` broadcasts the sums of `e` over some axes along these axes; `mask` is these axes.
   constexpr bool is_sum_of(symbol r, symbol e) {
-    std::int32_t axis[max_rank]{}; // of what is looked at: the axis of e, -1 where it repeats
+    std::int32_t axis[max_rank]{}; // of the current symbol: the axis of e, -1 if broadcast
     for (int k = 0; k < max_rank; ++k) axis[k] = k;
     if (g_.tensors[r].shape != g_.tensors[e].shape) return false;
     for (int hops = 0; hops < 6; ++hops) {
@@ -112,7 +113,7 @@ private:
     }
     return false;
   }
-  /// Whether `c` repeats along the axes of the softmax.
+  /// True if `c` is broadcast along the axes of the softmax.
   constexpr bool is_the_same_along(symbol c) const {
     node const* const n = producer(c);
     if (n == nullptr || n->op->kind != operation_kind::broadcast) return false;
@@ -123,7 +124,7 @@ private:
   }
 };
 
-/// What arrives at z where dy arrives at the logarithm of the probability, whose softmax or sigmoid is `p`.
+/// The cotangent of z, if dy is that of the logarithm of the probability, and `p` the softmax or sigmoid.
 constexpr term cotangent_before(probability::form is, std::uint32_t mask, term p, term dy) {
   if (is == probability::form::sigmoid) return dy * (1 - p);
   if (is == probability::form::one_minus_sigmoid) return -(dy * p);

@@ -6,11 +6,12 @@
 
 #include <cstdint>
 
-// The adjoint of a loop: again a loop, so that it can be differentiated again.
+// The adjoint of a loop: again a loop, so that it is differentiable.
 
 namespace cotangent::detail {
 
-/// Carries the cotangents of carried values, sums those of captured ones, stacks those of scanned ones; reads the tape.
+/// Carries the cotangents of carried values, sums those of captured ones, stacks those of scanned ones; reads
+/// the tape.
 class loop_adjoint {
   sweep_scope const& s_;
   builder& b_;
@@ -18,11 +19,11 @@ class loop_adjoint {
   loop_layout const layout_;
   symbol const* cotangent_;
   bool const* wanted_;
-  array<bool> active_;            // by input of the body: gets a cotangent
+  array<bool> active_;            // by input of the body: it gets a cotangent
   array<symbol> wrt_;             // inputs of the body
-  array<int> wrt_position_;       // the same as positions
+  array<int> wrt_position_;       // their positions
   array<symbol> outputs_, seeds_; // of the body
-  array<int> carried_, scanned_;  // positions among the results of the loop: whose cotangents come in
+  array<int> carried_, scanned_;  // positions among the results of the loop that have cotangents
   array<symbol> carried_in_, scanned_in_;
 
 public:
@@ -60,7 +61,7 @@ public:
   }
 
 private:
-  /// With a limit for the tape or without, the body is rewritten as if it were to run again.
+  /// Rewrites the body as if it reran, with or without a tape limit, so that bits do not depend on the limit.
   constexpr void repeats(std::int32_t r) {
     std::int32_t const* const nodes = s_.index.nodes(r);
     for (int p = 0; p < s_.index.count(r); ++p) {
@@ -76,7 +77,7 @@ private:
       }
     }
   }
-  /// Both marks, to a fixed point through the carries.
+  /// Propagates both marks through the carried values to a fixed point.
   constexpr void find_active() {
     activity const follow(b_.get(), s_.index);
     region_marks from(s_.index, layout_.body), to(s_.index, layout_.body);
@@ -122,7 +123,7 @@ private:
 
   constexpr void finish(adjoint_region& adjoint, symbol count, array<symbol> const& sums_in,
                         array<int> const& summed, array<int> const& stacked, symbol* given) {
-    // what it reads: captured values as such, others from the tape
+    // Its reads: captured values directly, others from the tape.
     std::int64_t all_of_them = 0; // bytes
     array<symbol> captures, captures_in, saved,
         saved_in; // positions among the operands; inputs; values of the body

@@ -12,12 +12,12 @@
 
 #include <cstdint>
 
-// The reverse walk over the nodes of one region. The adjoint of the graph itself is appended to it; that of a body goes
-// to a region of its own.
+// The reverse sweep over the nodes of one region. The adjoint of the graph itself is appended to it; that of
+// a body goes to a region of its own.
 
 namespace cotangent {
 
-/// What to do about a `wrt` that no output depends on.
+/// The action for a `wrt` that no output depends on.
 enum class unreachable : unsigned char { zeros, error };
 
 namespace detail {
@@ -25,14 +25,15 @@ struct sweep_scope;
 }
 struct gradient_request;
 
-/// Another walk than that over the region in which nodes go: `run` gets what that one would get, and fills in the results,
-/// `none` where nothing arrives; it returns false after a failure.
+/// Replaces the sweep over the current region: `run` takes the same arguments and writes the results, `none`
+/// for absent ones; it returns false after a failure.
 struct gradient_walk {
   bool (*run)(void* with, detail::sweep_scope const&, gradient_request const&, symbol* result) = nullptr;
   void* with = nullptr;
 };
 
-/// Outputs, the cotangents that arrive at them (`none`: ones, for a scalar only), and what to differentiate for.
+/// Outputs, their cotangents (`none`: ones, for scalars only), and the symbols to differentiate with respect
+/// to.
 struct gradient_request {
   symbol const* outputs = nullptr;
   symbol const* seeds = nullptr; // null: none for all
@@ -40,18 +41,19 @@ struct gradient_request {
   symbol const* wrt = nullptr;
   int wrt_count = 0;
   unreachable policy = unreachable::zeros;
-  symbol const* inputs = nullptr; // of the graph, as far as `set_inputs` has not been told of them yet
+  symbol const* inputs = nullptr; // of the graph, if `set_inputs` was not called for them yet
   int input_count = 0;
   tape_options tape = {};
-  array<std::int32_t>* made_for = nullptr; // gets, by node, whose adjoint it is a part of; none for sums, and before
+  // receives, by node, the node whose adjoint it is a part of; none for sums and earlier nodes
+  array<std::int32_t>* made_for = nullptr;
   aggregation sum = {};
   gradient_walk walk = {};
 };
 
 namespace detail {
 
-/// What a region in the making reads of the values of another one: for each a symbol that stands for it here. What is
-/// the same in every iteration, and cheap, is made anew.
+/// Reads of a region under construction from another region: for each value the symbol for it here.
+/// Loop-invariant cheap values are emitted again instead.
 class importer {
   builder& b_;
   hash_index known_;
@@ -59,10 +61,10 @@ class importer {
   void* with_ = nullptr;
 
 public:
-  array<symbol> there, here; // in the order in which they were asked for
+  array<symbol> there, here; // in the order of requests
 
   constexpr explicit importer(builder& b) : b_(b) {}
-  /// `take(with, of)` gives the symbol that stands for `of`.
+  /// `take(with, of)` returns the symbol for `of`.
   constexpr importer(builder& b, symbol (*take)(void*, symbol), void* with) : b_(b), take_(take), with_(with) {}
   constexpr importer(importer const&) = delete;
 
@@ -104,23 +106,23 @@ private:
   }
 };
 
-/// Whose nodes are differentiated, and how what is appended reads their values: directly where `in` is null.
+/// The differentiated region, and the access of new nodes to its values: direct if `in` is null.
 struct sweep_scope {
   builder& b;
   region_index const& index;
   std::int32_t region;
   importer* in;
-  /// The adjoint of the loop or of the choice of branches `at`. `cotangent`: by result, none where nothing arrived;
-  /// `wanted`, `given`: by operand.
+  /// The adjoint of the loop or branch `at`. `cotangent`: by result, none if absent; `wanted`, `given`: by
+  /// operand.
   void (*control)(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted,
                   symbol* given);
-  tape_plan* tape = nullptr; // null: loops record whatever is read of them
+  tape_plan* tape = nullptr; // null: loops record everything that is read of them
   aggregation sum = {};
 
   constexpr symbol value(symbol t) const { return in == nullptr ? t : (*in)(t); }
 };
 
-/// The sweep; its steps are in the order in which they are taken.
+/// The sweep; its steps are listed in the order of execution.
 class backward_sweep {
   sweep_scope const& s_;
   builder& b_;
@@ -138,7 +140,7 @@ public:
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
         first_(s.index.high(s.region)),
         views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region), s.sum) {
-    if (views_.any() || s.index.reordered) { // what depends on what may stand anywhere
+    if (views_.any() || s.index.reordered) { // dependencies may be in any position
       region const& own = b_.get().regions[s.region];
       for (int k = 0; k < own.input_count; ++k) views_.is_input(b_.get().ids[own.first_input + k]);
       for (int k = 0; k < r.input_count; ++k) views_.is_input(r.inputs[k]);
@@ -157,7 +159,7 @@ public:
     }
   }
 
-  /// The gradients, `none` where nothing arrives; false after a failure.
+  /// The gradients, `none` if absent; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
@@ -193,7 +195,7 @@ public:
       note(r, none);
       std::int32_t const from = n.first;
       if (n.op == info_of<op::log>() && !n.flags.exact &&
-          past_probability(b_.get().ids[from], total, r, dy)) // (the sum has moved what `ids` points to)
+          past_probability(b_.get().ids[from], total, r, dy)) // (the sum may have moved the array of `ids`)
         continue;
       if (s_.in != nullptr) import(n);
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
@@ -207,20 +209,20 @@ public:
   }
 
 private:
-  /// What was made since is a part of the adjoint of node i.
+  /// Marks the nodes emitted since then as the adjoint of node i.
   constexpr void note(gradient_request const& r, std::int32_t i) const {
     if (r.made_for == nullptr) return;
     while (r.made_for->size() < b_.get().nodes.size()) r.made_for->push(i);
   }
-  /// A gradient inside of a block is a part of it.
+  /// A gradient inside a block belongs to that block.
   constexpr std::int32_t block_of_adjoint(node const& n) const noexcept {
     return outer_block_ > 0 ? outer_block_ : n.flags.block > 0 ? -n.flags.block : n.flags.block;
   }
-  /// Where `x` is a probability whose logarithm is taken, the cotangent goes to what it was made from.
+  /// If `x` is a probability under a logarithm, the cotangent goes to the probability's operand.
   constexpr bool past_probability(symbol x, symbol total, gradient_request const& r, cotangents& dy) {
     probability const found(b_.get(), x);
     if (found.is == probability::form::other) return false;
-    for (symbol const t : found.between) // somebody wants what arrives there
+    for (symbol const t : found.between) // a cotangent in between is requested
       for (int k = 0; k < r.wrt_count; ++k)
         if (r.wrt[k] == t) return false;
     if (found.z >= first_ && depends_[found.z - first_])
@@ -232,7 +234,7 @@ private:
     b_.fail({why<refusals::not_differentiable>(), {}, {}, i, n.where});
     return false;
   }
-  /// Lets the node refer to what stands for its operands and results in the region that is being made.
+  /// Replaces the node's operands and results by their symbols in the region under construction.
   constexpr void import(node& n) {
     int const all = n.operand_count + n.result_count;
     array<symbol> mapped(all);
@@ -241,7 +243,8 @@ private:
     for (int k = 0; k < all; ++k) b_.edit().ids.push(mapped[k]);
   }
 
-  /// Which symbols depend on a wrt. False where a symbol before `first_` would: symbols may stand in any order.
+  /// Finds the symbols that depend on a wrt. False if a symbol before `first_` does: symbols may have any
+  /// order.
   constexpr bool find_dependent(gradient_request const& r) {
     depends_ = array<bool>(s_.index.high(s_.region) - first_);
     graph const& g = b_.get();
@@ -272,7 +275,7 @@ private:
     depends_[y - first_] = true;
     if (views_.any() && views_.has(y)) views_.mark(y);
   }
-  /// A view depends on what was written where it looks.
+  /// A view depends on what was written to its elements.
   constexpr void look_through(symbol const* x, int count) {
     for (int k = 0; k < count; ++k)
       if (x[k] != none && views_.has(x[k]) && !depends_[x[k] - first_])
@@ -295,7 +298,7 @@ private:
     return true;
   }
 
-  /// Loops, branches, and what has several results.
+  /// Loops, branches, and operations of several results.
   constexpr bool rare(std::int32_t i, cotangents& dy, gradient_request const& r) {
     node n = b_.get().nodes[i];
     array<symbol> total(n.result_count, none), given(n.operand_count, none);

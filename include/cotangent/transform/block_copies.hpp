@@ -9,18 +9,18 @@
 
 #include <cstdint>
 
-// The nodes of blocks once more, for their gradients: see checkpoint.hpp.
+// Copies the nodes of blocks for their gradients: see checkpoint.hpp.
 //
-// What a node makes belongs to the block of the node, and the gradient of a block reads it. The innermost block around all
-// that reads a value is where the value is at home. A value that is at home in no block is kept. One that is at home in a
-// block is computed again with that block, once its gradient is computed: from values that are at home further out, which
-// either were kept or were computed again with the blocks around, and with all that lies between, whatever inner block
-// that belongs to. Inner blocks are computed again from that once more.
+// The result of a node belongs to the node's block, and is read by the gradient of a block. Its home is the
+// innermost block around all its readers. A value without a home is stored. A value with a home block is
+// rematerialized with that block, once the block's gradient starts. It is computed from values with outer
+// homes, which are stored or rematerialized with outer blocks, and from all values in between. Inner blocks
+// are then rematerialized from these once more.
 
 namespace cotangent::detail {
 
 class block_copies {
-  /// A value as a block has it while it is computed again; one that waits for `since`.
+  /// A rematerialized value of a block; or one that waits for `since`.
   struct again {
     std::int32_t block = 0;
     symbol made = none, since = none;
@@ -30,16 +30,16 @@ class block_copies {
   block_tree const& tree_;
   builder b_;
   region_copier regions_;
-  array<std::int32_t> block_;        // by node: what is left of its block; negative for gradients
+  array<std::int32_t> block_;        // by node: its remaining block; negative for gradients
   array<std::int32_t> home_;         // by symbol
   array<std::int32_t> first_, late_; // by symbol: into `all_`
   array<again> all_;
-  array<symbol> arrived_;         // by block: the cotangent that came from outside last
-  array<std::int32_t> last_node_; // by block: its last one in the region at hand
-  array<std::int32_t> last_;      // by block: its last one
-  array<std::int32_t> before_;    // by new node: the one before which it stands
+  array<symbol> arrived_;         // by block: the last cotangent from outside
+  array<std::int32_t> last_node_; // by block: its last node in the current region
+  array<std::int32_t> last_;      // by block: its last node
+  array<std::int32_t> before_;    // by new node: the node that it precedes
   array<bool> used_;              // by block
-  std::int32_t now_ = 0;          // the node at hand
+  std::int32_t now_ = 0;          // the current node
   bool regions_copied_ = false;
 
 public:
@@ -56,7 +56,7 @@ public:
   }
   constexpr graph take() { return static_cast<graph&&>(b_.edit()); }
   constexpr bool has_regions() const noexcept { return regions_copied_; }
-  /// Whether anything of this block is computed again.
+  /// True if any value of this block is rematerialized.
   constexpr bool uses(std::int32_t block) const noexcept { return used_[block]; }
   constexpr std::int32_t last_node(std::int32_t block) const noexcept { return last_[block]; }
 
@@ -65,7 +65,7 @@ private:
     return n.op->kind == operation_kind::constant || n.op->kind == operation_kind::iota ||
            n.op->kind == operation_kind::size;
   }
-  /// What writes into views stays where it is, and what has no result has an effect.
+  /// Writers of views stay in place, and a node without results has a side effect.
   constexpr bool can_run_again(node const& n) const {
     for (int k = 0; k < n.result_count; ++k)
       if (g_.tensors[g_.result(n, k)].base != none) return false;
@@ -116,7 +116,7 @@ private:
       if (block_[now_] < 0) visit(g_.nodes[now_]);
     }
   }
-  /// What was made stands in the order in which it was made.
+  /// New nodes precede the current node, in the order of emission.
   constexpr void stands_here() {
     while (g_.node_count + before_.size() < b_.get().nodes.size()) before_.push(now_);
   }
@@ -143,7 +143,8 @@ private:
         b_.edit().ids[b_.get().nodes[now_].first + k] = made;
       }
   }
-  /// A value that the gradient of block `of` reads: a cotangent for those blocks in whose gradient it was not made.
+  /// Notes a value that the gradient of block `of` reads: it is a cotangent for the blocks whose gradient did
+  /// not compute it.
   constexpr void arrive(symbol x, std::int32_t of) {
     std::int32_t const p = g_.tensors[x].producer;
     if (p == none || block_[p] > 0 || is_source(g_.nodes[p]) || g_.tensors[x].depth > 0) return;
@@ -153,7 +154,7 @@ private:
           (arrived_[a] == none || g_.tensors[arrived_[a]].producer < p))
         arrived_[a] = x;
   }
-  /// What a copy in this block has to wait for.
+  /// The value that a copy in this block has to wait for.
   constexpr symbol cotangent_of(std::int32_t block) const {
     if (arrived_[block] != none) return arrived_[block];
     for (std::int32_t i = now_ - 1; i >= 0; --i) {
@@ -176,11 +177,11 @@ private:
   constexpr void note(symbol t, std::int32_t block, symbol made) {
     first_[t] = all_.push({block, made, none, first_[t]});
   }
-  /// Whether a value is computed again with this block, rather than there when that begins.
+  /// True if a value is rematerialized with this block; otherwise it exists when the block begins.
   constexpr bool is_inside(symbol t, std::int32_t block) const {
     return home_[t] != 0 && tree_.lies_in(home_[t], block);
   }
-  /// A value that is there when a block within its home is computed again.
+  /// A value that exists when a block inside its home is rematerialized.
   constexpr symbol there(symbol t) { return home_[t] == 0 ? t : computed(t, home_[t]); }
 
   constexpr symbol computed(symbol wanted, std::int32_t block) {
@@ -214,7 +215,7 @@ private:
     node const n = g_.nodes[i];
     array<symbol> x(n.operand_count, none);
     int outside = -1;
-    bool late = false; // something is a copy that waits already
+    bool late = false; // some operand is a copy that waits already
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g_.operand(n, k);
       if (t == none) continue;
@@ -241,7 +242,7 @@ private:
     }
     stands_here();
   }
-  /// The value at hand for t, but not before the cotangents of the block are there.
+  /// The value of t, ordered after the cotangents of the block.
   constexpr symbol waiting_for(symbol t, symbol x, std::int32_t block) {
     symbol const since = cotangent_of(block);
     if (since == none || since == x) return x;

@@ -6,18 +6,19 @@
 
 #include <cstdint>
 
-// The blocks of a graph, which are functions that are computed again for their gradients, as they lie in each other.
+// The nesting of a graph's blocks, which are functions that are rematerialized for their gradients.
 
 namespace cotangent::detail {
 
-/// Does a node read or write a view? `Graph`: graph or graph_view.
+/// True if a node reads or writes a view. `Graph`: graph or graph_view.
 template <class Graph> constexpr bool touches_views(Graph const& g, node const& n) {
   for (int k = 0; k < n.operand_count + n.result_count; ++k)
     if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return true;
   return false;
 }
 
-/// Blocks are counted from 1; 0 is what lies around all of them. A block that is dissolved belongs to the one around it.
+/// Blocks are numbered from 1; 0 encloses all of them. The contents of a dissolved block belong to the
+/// enclosing one.
 class block_tree {
   array<std::int32_t> around_, depth_; // by block
   array<bool> dissolved_;
@@ -35,14 +36,14 @@ public:
   constexpr std::int32_t size() const noexcept { return around_.size(); }
   constexpr void dissolve(std::int32_t b, bool yes = true) { dissolved_[b] = yes; }
 
-  /// What is left of a block: itself, or the next one around it.
+  /// The remaining block: itself, or the next enclosing one that is not dissolved.
   constexpr std::int32_t left_of(std::int32_t b) const noexcept {
     while (dissolved_[b]) b = around_[b];
     return b;
   }
-  /// The block around one that is not dissolved.
+  /// The enclosing block that is not dissolved.
   constexpr std::int32_t around(std::int32_t b) const noexcept { return left_of(around_[b]); }
-  /// The innermost block in which both lie.
+  /// The innermost common block.
   constexpr std::int32_t common(std::int32_t a, std::int32_t b) const noexcept {
     while (a != b) {
       bool const first = depth_[a] > depth_[b];
@@ -51,7 +52,7 @@ public:
     }
     return left_of(a);
   }
-  /// Whether a block is another one, or lies in it.
+  /// True if block a equals b or lies in it.
   constexpr bool lies_in(std::int32_t a, std::int32_t b) const noexcept {
     while (depth_[a] > depth_[b]) a = around_[a];
     return a == b;

@@ -9,19 +9,20 @@
 
 namespace cotangent::detail {
 
-/// The cheapest schedule of a chain within a limit: what part of the chain is computed, and held, when
-/// its rest is to be read from behind with `bytes` at hand, by dynamic programming over parts. A value is held until what
-/// reads it has run. Parts whose links are alike are solved once: chains of equal layers take few steps.
+/// The cheapest schedule of a chain within a limit, by dynamic programming over parts: which links of a part
+/// are computed and held if `bytes` are available and the rest of the chain is read in reverse. A value is
+/// held until its reader has run. Parts with equal links are solved once: chains of equal layers take few
+/// steps.
 class chain_schedule {
 public:
   struct point {
     std::int64_t bytes = 0;
     double cost = 0;
   };
-  /// What is known of parts so far: a constant evaluation goes on where one before had to stop.
+  /// The parts solved so far: a constant evaluation continues where an earlier one stopped.
   struct progress {
     array<point> points;       // of a part: ascending bytes, descending cost
-    array<std::int32_t> first; // by part that was solved: where its points begin
+    array<std::int32_t> first; // by solved part: the index of its first point
   };
 
 private:
@@ -29,17 +30,17 @@ private:
   memory_chain const& c_;
   std::int64_t limit_, work_;
   progress known_;
-  array<std::int32_t> best_of_; // by part: which of those that were solved
-  array<std::int32_t> alike_;   // by link: how many from here on are each like the one before
-  array<std::int64_t> held_;    // by link: bytes of all before it
+  array<std::int32_t> best_of_; // by part: the index of its solution
+  array<std::int32_t> alike_;   // by link: the number of links from here on that equal their predecessor
+  array<std::int64_t> held_;    // by link: bytes of all links before it
   std::int32_t links_;
 
 public:
-  array<std::int32_t> steps; // none where nothing fits
-  bool exact = true;         // no more ways had to be distinguished than are
+  array<std::int32_t> steps; // none if nothing fits
+  bool exact = true;         // no points had to be merged
   bool finished = false;
 
-  /// Stops before it is finished where more than `most_work` ways of parts would have to be looked at.
+  /// Stops before it is finished if more than `most_work` combinations of parts would be visited.
   constexpr chain_schedule(memory_problem const& p, memory_chain const& c, std::int64_t limit,
                            std::int64_t most_work = INT64_MAX, progress const& from = {})
       : p_(p), c_(c), limit_(limit), work_(most_work), known_(from),
@@ -77,7 +78,8 @@ private:
       }
     return finished = true;
   }
-  // Part (s, t): link s - 1 is there (0: nothing need be), and what reads links s ... t - 1 is to run, the last first.
+  // Part (s, t): link s - 1 is present (0: nothing is required), and the readers of links s ... t - 1 are to
+  // run, the last first.
   struct points_of_part {
     point const* data;
     int count;
@@ -88,7 +90,7 @@ private:
     return {known_.points.data() + first, known_.first[k + 1] - first};
   }
 
-  /// What computing links s ... j takes at most, and costs.
+  /// The peak and the cost of computing links s ... j.
   struct way {
     std::int64_t bytes = 0;
     double cost = 0;
@@ -107,11 +109,11 @@ private:
     return compute < run ? run : compute;
   }
 
-  /// `floor`: so many bytes are at hand at least, whatever is held before.
+  /// `floor`: the least bytes that are available, whatever is held before.
   constexpr void solve(int s, int t, std::int64_t floor) {
     array<point> best;
     if (s == t) best.push({0, 0});
-    else if (c_.links[t - 1].begin < 0) { // nobody reads it
+    else if (c_.links[t - 1].begin < 0) { // it is not read
       points_of_part const same = part(s, t - 1);
       for (int k = 0; k < same.count; ++k) best.push(same.data[k]);
     } else find(s, t, floor, best);
@@ -127,7 +129,7 @@ private:
       if (right.count == 0 || left.count == 0) continue;
       if (!best.empty() && best[0].bytes <= floor &&
           w.cost + right.data[right.count - 1].cost + left.data[left.count - 1].cost >= best[0].cost)
-        continue; // no better with any memory than what is known to do with the least
+        continue; // not better with any memory than the best solution with the least memory
       fresh.clear();
       join(w.cost, least(w, j, t), c_.links[j].bytes, right, left, best, fresh);
       if (fresh.empty()) continue;
@@ -144,8 +146,8 @@ private:
       best = merged;
     }
   }
-  /// What holding one link makes of what is known of the parts beside it: those points that nothing in `best` equals.
-  /// (The loop that all the time goes into; a constant evaluation counts each call.)
+  /// Combines the solutions of both parts beside a held link: the points that `best` does not dominate. (This
+  /// loop takes all the time; a constant evaluation counts each call.)
   constexpr void join(double cost, std::int64_t at_least, std::int64_t held, points_of_part right,
                       points_of_part left, array<point> const& best, array<point>& fresh) {
     point const *r = right.data, *l = left.data, *b = best.data();
@@ -182,7 +184,7 @@ private:
     if (best.size() <= most_points)
       for (point const& x : best) points.push(x);
     else {
-      exact = false; // of neighbors the one that takes more stands for both
+      exact = false; // the larger one of two neighbors replaces both
       for (int k = 1; k < best.size(); k += 2) points.push(best[k]);
       if (best.size() % 2 != 0) points.push(best.back());
     }
@@ -216,7 +218,7 @@ private:
     for (int j = s; j <= chosen; ++j)
       for (int v = c_.links[j].first; v <= c_.links[j].last; ++v) steps.push(v);
     emit(chosen + 1, t, bytes - c_.links[chosen].bytes, next);
-    if (c_.links[chosen].begin >= 0) { // what stands before the next link's turn
+    if (c_.links[chosen].begin >= 0) { // steps before the next link's turn
       std::int32_t end = p_.size();
       for (int j = chosen; j-- > 0;)
         if (c_.links[j].begin >= 0) {

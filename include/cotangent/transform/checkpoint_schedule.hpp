@@ -9,34 +9,36 @@
 
 #include <cstdint>
 
-// How a loop is cut for being run again: decided when the gradient is made, as far as sizes and counts are known then,
-// and otherwise by numbers that the graph itself computes.
+// The schedule of a loop that reruns for its gradient: chosen when the gradient is built, as far as sizes and
+// counts are known then; otherwise the graph itself computes the numbers.
 
 namespace cotangent::detail {
 
-/// How a loop is recorded.
+/// The way a loop is recorded.
 struct tape_schedule {
   enum way : unsigned char { whole, spaced, binomial, impossible } by = whole;
-  std::int64_t segment = 1; // iterations that are recorded at once; 0: the graph finds out
-  int places = 0;           // for values to go on from, where they are used again
-  std::int64_t least = 0;   // bytes, where it is impossible
+  std::int64_t segment = 1; // iterations recorded at once; 0: the graph computes it
+  int places = 0;           // reused slots for stored values
+  std::int64_t least = 0;   // bytes, if it is impossible
 };
 
-/// Loops nest as deep as there are places, and each level has the body once more.
+/// Loops nest as deep as there are slots, and each level has a copy of the body.
 inline constexpr int most_places = 12;
 
-/// How much more work is done where fewer places do; an iteration that is recorded and reversed is work of three.
+/// The factor of extra work that is accepted for fewer slots; recording and reversing an iteration counts as
+/// three.
 inline constexpr double work_for_fewer_places = 1.125;
 
-/// Where nobody knows how often a loop runs: it is expected to run so often, and a schedule is chosen that does at most so
-/// much more work than the best one at any of these numbers.
+/// Loops with an unknown number of iterations: the expected number, and numbers for which the chosen schedule
+/// does at most `work_for_unknown_trips` times the work of the best one.
 inline constexpr std::int64_t trips_of_unknown_loops = 4096;
 inline constexpr std::int64_t trips_of_schedules[]{256, trips_of_unknown_loops, std::int64_t{1} << 16,
                                                    std::int64_t{1} << 20};
 inline constexpr double work_for_unknown_trips = 1.5;
 inline constexpr std::int64_t most_trips_of_unknown_loops = std::int64_t{1} << 31;
 
-/// How often units are run ahead, in all, until the last of them was reversed: at least, with so many places.
+/// The least total number of forward runs of units until the last of them is reversed, with this number of
+/// slots.
 ///
 /// Source: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2: with s places and each unit run
 /// at most r times C(s + r, s) units can be reversed, and u of them, no fewer than with r - 1, take r u - C(s + r, r - 1).
@@ -53,9 +55,9 @@ constexpr double fewest_runs(std::int64_t units, int places) noexcept {
   return r * u - beyond;
 }
 
-/// How often the outermost place, or one inside of it, is used until so many units are reversed: at most.
+/// An upper bound of the uses of the outermost slot, or of an inner one, until all units are reversed.
 ///
-/// Source: as above; what is left when a place is used again needs one run of its units less.
+/// Source: as above; the remaining part needs one run less of its units when a slot is reused.
 constexpr std::int64_t most_uses(std::int64_t units, int places) noexcept {
   if (places == 1) return units;
   double r = 0, reach = 1;
@@ -66,10 +68,11 @@ constexpr std::int64_t most_uses(std::int64_t units, int places) noexcept {
   return static_cast<std::int64_t>(r) + 1;
 }
 
-/// Of several units that are still to be reversed: how many to run before the next place is used, where the value that they
-/// begin with has one of the places. With one alone, all but the last.
+/// The number of units, of those to be reversed, to run before the next slot is used, if their initial value
+/// is in a slot. With one slot: all but the last.
 ///
-/// Source: as above: C(s + r - 2, s) of them at least, and no more than leave C(s + r - 1, s - 1) for the other places.
+/// Source: as above: at least C(s + r - 2, s), and at most as many as leave C(s + r - 1, s - 1) for the other
+/// slots.
 constexpr std::int64_t units_ahead(std::int64_t units, int places) noexcept {
   auto const u = static_cast<double>(units);
   if (places <= 1) return units - 1;
@@ -95,15 +98,15 @@ constexpr std::int64_t root_above(std::int64_t x) noexcept {
   return low;
 }
 
-/// What a loop takes, in bytes.
+/// The bytes that a loop needs.
 struct tape_sizes {
-  std::int64_t state = 0;                     // to go on from, in a sequence
-  std::int64_t place = 0;  // the same where it is used again, with the sums that the loop around it carries
+  std::int64_t state = 0;                     // a stored state, in a sequence
+  std::int64_t place = 0;  // a state in a reused slot, with the sums that its loop carries
   std::int64_t record = 0; // of an iteration
   std::int64_t fixed = 0;  // of any record
 };
 
-/// `trips`: -1 where nobody knows; `once`: whether the loop can be cut where it stands; `share`: a full record may take
+/// `trips`: -1 if unknown; `once`: true if the loop can be divided in place; `share`: a full record may take
 /// the limit divided by it.
 constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& bytes, std::int64_t trips,
                                     bool once, int share = 1) {
@@ -122,7 +125,7 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
   }
   if (o.schedule != checkpoints::binomial && trips >= 0 &&
       (once || o.schedule == checkpoints::equally_spaced)) {
-    // state trips / n + record n is least here; fewer segments take as much work
+    // state trips / n + record n has its minimum here; fewer segments take as much work
     std::int64_t const ratio = capped_product(trips, state) / record;
     s.segment = root_above(ratio < (std::int64_t{1} << 61) ? ratio : (std::int64_t{1} << 61));
     if (s.segment < 1) s.segment = 1;
@@ -130,18 +133,19 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
     if (o.schedule == checkpoints::equally_spaced || fits((trips + s.segment - 1) / s.segment, s.segment))
       return s;
   }
-  std::int64_t const room = limit - state; // the part that runs again has one more
+  std::int64_t const room = limit - state; // the rerun part has one state more
   std::int64_t const least = capped_sum(capped_sum(bytes.place, record), state);
   if (least > limit) return {tape_schedule::impossible, 1, 0, capped_sum(bytes.fixed, least)};
   s.by = tape_schedule::binomial;
-  // what one more place takes is taken from the segment; a place is a loop more, so it must save work worth it
+  // A further slot reduces the segment, and is one more loop: it must save enough work.
   auto const segment_with = [&](int places) {
     std::int64_t const segment = (room - capped_product(places, bytes.place)) / record;
     return trips >= 0 && segment > trips ? trips < 1 ? 1 : trips : segment;
   };
   int most = 0;
   while (most < most_places && segment_with(most + 1) > 0) ++most;
-  auto const need = [&](std::int64_t counted, double allowed) { // `s.places` grows to what these iterations need
+  // `s.places` grows as these iterations require
+  auto const need = [&](std::int64_t counted, double allowed) {
     double work[most_places + 1]{}, fewest = 0;
     for (int places = 1; places <= most; ++places) {
       std::int64_t const segment = segment_with(places),
@@ -167,7 +171,7 @@ constexpr term int64_number(builder& b, std::int64_t value) {
 constexpr term lesser(term x, term y) { return extend::select(y < x, y, x); }
 constexpr term greater(term x, term y) { return extend::select(x < y, y, x); }
 
-/// How many iterations to record at once, where they are equally spaced and only the run knows how many there are.
+/// The number of iterations to record at once, if equally spaced and known at run time only.
 constexpr term spacing(term trips, std::int64_t state, std::int64_t record) {
   builder& b = *trips.b;
   term const n = extend::convert(greater(trips, int64_number(b, 1)), element::float64);
@@ -176,14 +180,14 @@ constexpr term spacing(term trips, std::int64_t state, std::int64_t record) {
   return greater(extend::convert(root, element::int64), int64_number(b, 1));
 }
 
-/// Of `units` that are still to be reversed: how many to run before the next place, of `places`, is used.
+/// The number of `units` to be reversed to run before the next of `places` slots is used.
 ///
 /// Source: A. Griewank, A. Walther, Algorithm 799: revolve, ACM TOMS 26 (2000), section 2. With s places and every unit
 /// run at most r times, at most C(s + r, s) units can be reversed.
 constexpr term units_ahead(term units, int places) {
   builder& b = *units.b;
   builder_scope const outer(b);
-  b.flags.exact = true; // numbers of units are whole
+  b.flags.exact = true; // numbers of units are integers
   term const u = extend::convert(units, element::float64);
   auto const number = [&](double v) {
     return extend::constant(b, element::float64, b.shape(dimensions{}), v).id;

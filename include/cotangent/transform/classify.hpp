@@ -4,7 +4,8 @@
 
 #include <cotangent/transform/placements.hpp>
 
-// What each symbol of a graph is to the planner: computed in loops or by a kernel, a view of memory, a repetition.
+// Classifies each symbol of a graph for the planner: computed in loops or by a kernel, a view of memory, or a
+// broadcast.
 
 namespace cotangent::detail {
 
@@ -26,7 +27,7 @@ public:
       if (domains[d].host != none) d = domains[d].host;
   }
 
-  // ---- what each symbol is
+  // ---- classes of symbols
 
   constexpr void classify() {
     for (int k = 0; k < g.input_count(); ++k) at[g.input(k)].kind = place_kind::argument;
@@ -55,7 +56,7 @@ public:
         for (int k = 0; k < n.operand_count; ++k) make_contiguous(g.operand(n, k));
     }
   }
-  /// What is read as one piece of memory must be one: here and, since it is viewed, to the end.
+  /// A value read as one contiguous piece must be contiguous, here and, since it is viewed, to the end.
   constexpr void make_contiguous(symbol t) {
     dimension stride[max_rank]{};
     kernel_strides_of(t, stride);
@@ -80,14 +81,14 @@ public:
   constexpr void classify_pad(node const& n, symbol y) {
     has_pads = true;
     at[y].kind = domains[domain_id(y)].rank == 0 ? place_kind::kernel : place_kind::lane;
-    for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that no nest has
+    for (int k = 0; k < g.shape(y).rank; ++k) // steps, and nothing on an axis that the nest lacks
       if (g.attribute(n, 2 * k + 1) != 1 ||
           (g.shape(y).size[k] == 1 && g.shape(g.operand(n, 0)).size[k] != 1))
         at[y].kind = place_kind::kernel;
   }
 
   static constexpr dimension most_shift = 4;
-  /// How far a pad moves what it pads along the only axis, none where that is not a short way.
+  /// The distance by which a pad shifts its operand along the only axis; none if it is not short.
   constexpr std::int32_t shift_of(node const& n) const {
     dimensions const& d = g.shape(g.result(n));
     std::int32_t low = none;
@@ -99,8 +100,8 @@ public:
     }
     return low;
   }
-  /// What is padded by a little is computed where the padded value is: in one nest over both, of which the loop over the
-  /// positions that all have knows nothing of the ends.
+  /// Computes a slightly padded operand in the nest of the padded value: one nest over both, whose main loop
+  /// ignores the ends.
   constexpr void host_operand(node const& n) {
     std::int32_t const own = domain_id(g.operand(n, 0)), whole = domain_id(g.result(n));
     domain &part = domains[own], &host = domains[whole];
@@ -116,7 +117,7 @@ public:
     if (host.split == none) host.split = part.split;
   }
 
-  /// Where the operands of a node forbid to join two axes of its nest, no lane axis may join them.
+  /// If operands of a node forbid merging two axes of its nest, no lane axis may merge them.
   constexpr void constrain(node const& n) {
     bool const reduces = n.op->kind == operation_kind::reduction;
     domain& d = domains[domain_id(reduces ? g.operand(n, 0) : g.result(n))];
@@ -151,10 +152,10 @@ public:
   }
   constexpr void classify_reduction(node const& n, symbol y, symbol x) {
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n)));
-    if (mask == 0) return make_alias(n, y, x); // only axes of size 1 go
+    if (mask == 0) return make_alias(n, y, x); // only axes of size 1 are dropped
     domain& d = domains[domain_id(x)];
     std::uint32_t const all = (1u << d.rank) - 1;
-    at[y].kind = place_kind::lane; // which of lane, row, total, kernel it becomes is known with the split
+    at[y].kind = place_kind::lane; // lane, row, total or kernel: known after the split
     if (mask == all) {
       d.total = true;
       return;
@@ -165,9 +166,9 @@ public:
     }
   }
 
-  /// Stores what an alias looks at where the alias itself cannot look through.
+  /// Stores the operand of an alias, if the alias cannot look through it.
   constexpr void make_alias(node const& n, symbol y, symbol x) {
-    // axes of size 1 that come and go leave a value where it is
+    // Adding or dropping axes of size 1 does not move a value.
     if (n.op->kind != operation_kind::permute && n.op->kind != operation_kind::slice &&
         domain_id(x) == domain_id(y) && at[x].kind != place_kind::argument &&
         at[x].kind != place_kind::alias) {
@@ -210,7 +211,8 @@ public:
     at[v.root].viewed = true;
   }
 
-  /// What is joined is computed where it is joined, if nothing else asks for memory of its own.
+  /// Operands of a concatenation are computed in its memory, unless something else requires memory of their
+  /// own.
   constexpr void settle_parts(node const& n, symbol y) {
     memory_view const whole = row_major(y);
     dimension offset = 0;
@@ -236,7 +238,7 @@ public:
     }
   }
 
-  /// An output must stand in memory of its own; another name for a computed value takes the memory of that value.
+  /// An output needs memory of its own; another name of a computed value uses the memory of that value.
   constexpr void settle_output(symbol t) {
     symbol_plan& a = at[t];
     if (a.kind == place_kind::repeated || a.kind == place_kind::alias) {
@@ -251,7 +253,7 @@ public:
     a.must_store = true;
     results.push(t);
   }
-  /// What reads memory only needs constants and positions there.
+  /// Operands of kernels need constants and positions in memory.
   constexpr void settle_operands(node const& n) {
     symbol const y = g.result(n);
     if (at[y].kind != place_kind::kernel && n.op->kind != operation_kind::pad &&
@@ -262,7 +264,7 @@ public:
         at[base].kind = place_kind::lane;
   }
 
-  /// Follows a broadcast to what it repeats, once: axes of the nest are those of the result without size 1.
+  /// Resolves a broadcast to its operand, once: axes of the nest are those of the result without size 1.
   constexpr void make_repeated(node const& n, symbol y, symbol x) {
     resolved r;
     r.repeats = true;
@@ -273,7 +275,7 @@ public:
     for (int k = 0; k < dx.rank; ++k) axis[k] = dx.size[k] == 1 ? none : nest_axis[g.attribute(n, k)];
     r.base = x;
     if (at[x].kind == place_kind::repeated) {
-      // the axes of what x repeats are counted among those of x without size 1
+      // the axes of x's own operand are numbered among those of x without size 1
       resolved const& inner = repeats[at[x].view];
       std::int32_t of_x[max_rank]{};
       for (int k = 0, j = 0; k < dx.rank; ++k)

@@ -8,12 +8,12 @@
 
 namespace cotangent::detail {
 
-/// The contributions to the cotangents of the symbols from `first` on, in the order in which they came. Those of views
-/// are contributions to the tensor behind.
+/// The contributions to the cotangents of symbols from `first` on, in order of arrival. Those of views are
+/// contributions to their tensor.
 class cotangents {
   symbol first_;
-  viewed_tensors* views_;           // null where there is none
-  array<std::int32_t> head_, tail_; // by symbol - first_, into the lists; 0: nothing
+  viewed_tensors* views_;           // null if there are none
+  array<std::int32_t> head_, tail_; // by symbol - first_, into the lists; 0: none
   contribution_lists lists_;
 
 public:
@@ -27,12 +27,12 @@ public:
     if (views_ != nullptr && views_->has(t)) return views_->add(t, contribution);
     lists_.add(head_[t - first_], tail_[t - first_], contribution);
   }
-  /// The sum, built once, when it is first asked for.
+  /// The sum, emitted at the first request.
   constexpr symbol sum(symbol t) {
     if (views_ != nullptr && views_->has(t)) return views_->sum(t);
     return lists_.sum(head_[t - first_], tail_[t - first_]);
   }
-  /// The same for what is asked for.
+  /// The sum as the result of a gradient.
   constexpr symbol gradient(symbol t) {
     if (!any(t)) return none;
     symbol const total = sum(t);

@@ -7,15 +7,15 @@
 
 #include <cstdint>
 
-// Which tensors have elements that are read and assigned by nobody: those are zero, so whoever runs the graph has to
-// zero them first. Needlessly zeroed at worst, never wrong.
+// Finds tensors with unassigned elements that are read: those elements are zero, so executions must clear
+// them first. At worst a tensor is cleared needlessly, never the reverse.
 
 namespace cotangent {
 
 namespace detail {
 
-/// Whether these windows together hold every element of another one. Exact for those that share no element, for boxes
-/// of up to two axes, and for up to 2^24 cells or elements of any others; beyond that, no.
+/// True if these windows together contain every element of another one. Exact for disjoint windows, for boxes
+/// of up to two axes, and for up to 2^24 cells or elements otherwise; beyond that, false.
 constexpr bool covers(dimensions const& of, array<tensor_window> const& pieces, tensor_window const& all) {
   if (!all.known || !numbers_only(of)) return false;
   element_set const wanted(all);
@@ -54,15 +54,15 @@ constexpr bool covers(dimensions const& of, array<tensor_window> const& pieces, 
   return solid ? union_covers(boxes, over, grid.rank) : covers_elements(pieces, wanted);
 }
 
-/// How much of each root is assigned, and whether all that is read of it is.
+/// The assigned elements of each root, and whether all elements that are read are assigned.
 class coverage {
   graph_view const& g_;
   piece_writers writers_;
-  array<array<std::int64_t>> inside_; // by root, by cell: elements of the pieces in it
-  array<bool> whole_;                 // by root: all is assigned
-  array<bool> exact_;                 // by root: the pieces are boxes that share no element
+  array<array<std::int64_t>> inside_; // by root, by cell: elements of its pieces
+  array<bool> whole_;                 // by root: everything is assigned
+  array<bool> exact_;                 // by root: the pieces are disjoint boxes
   array<array<std::int32_t>>
-      tables_; // by root: elements assigned before each corner of the grid, where that is small
+      tables_; // by root: elements assigned before each corner of the grid, if that is small
 
 public:
   constexpr explicit coverage(graph_view const& g)
@@ -71,7 +71,7 @@ public:
   }
   constexpr bool has_pieces(symbol root) const { return writers_.of(root) != none; }
 
-  /// Whether every element of a symbol is an input's or assigned by a node.
+  /// True if every element of a symbol is an input's or assigned by a node.
   constexpr bool covered(symbol t) const {
     symbol const root = g_.tensors[t].base == none ? t : g_.tensors[t].base;
     if (g_.tensors[root].producer != none || is_input(root)) return true;
@@ -109,7 +109,7 @@ private:
     for (int i = 0; i < index.size(); ++i) all.push(index.window(i));
     return all;
   }
-  /// Elements that a question and a box have in common.
+  /// The number of elements common to a question and a box.
   static constexpr std::int64_t shared(window_index const& index, window_index::question const& q,
                                        std::int32_t i) {
     grid_box b;
@@ -119,7 +119,7 @@ private:
       n *= meet(b.axis[k], progression{q.low[k], 1, q.high[k] - q.low[k] + 1}).count;
     return n;
   }
-  /// Sums over all elements before a corner, so that any box costs as much as another.
+  /// Prefix sums over all corners, so that every box costs the same.
   constexpr void make_table(int r, std::int64_t elements) {
     window_index const& index = writers_.index(r);
     element_grid const& g = index.grid();
@@ -193,12 +193,12 @@ private:
 
 } // namespace detail
 
-/// Whether every element of a symbol is an input's or assigned by a node.
+/// True if every element of a symbol is an input's or assigned by a node.
 constexpr bool covered(graph_view const& g, symbol t) { return detail::coverage(g).covered(t); }
 
-/// By symbol: whether something that nobody assigns is read of this tensor, so that who runs the graph has to zero it.
+/// By symbol: true if unassigned elements of this tensor are read, so that executions must clear it.
 ///
-/// Cost: n log n, for a tensor that is written and read through many views too.
+/// Cost: n log n, also for a tensor that is written and read through many views.
 /// Checked: tests/runtime/coverage.cpp.
 constexpr array<bool> zero_filled(graph_view const& g) {
   detail::coverage const pieces(g);

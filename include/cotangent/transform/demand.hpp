@@ -4,7 +4,7 @@
 
 #include <cotangent/transform/fuse.hpp>
 
-// Nests, the instances in them, and what these ask of the symbols that they read.
+// Nests, their instances, and the demands of these on the symbols that they read.
 
 namespace cotangent::detail {
 
@@ -14,7 +14,7 @@ public:
 
   constexpr demander(graph_view const& graph, classification&& fused)
       : fuser(graph, static_cast<classification&&>(fused), true) {
-    // (most of what grows would be copied as often as it is written)
+    // (most arrays would be copied while they grow)
     int const reads = g.id_count - g.node_count + g.output_count();
     demands.reserve(reads);
     p.operands.reserve(reads);
@@ -59,7 +59,7 @@ public:
     return p.nests.push(n);
   }
 
-  // ---- reading
+  // ---- reads
 
   constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand) {
     symbol_plan& o = at[t];
@@ -108,7 +108,7 @@ public:
     return p.instances.push(v);
   }
 
-  /// What is stored of a constant, of positions, of a size: a conversion to its own type.
+  /// The stored form of a constant, of positions, of a size: a conversion to its own type.
   constexpr std::int32_t copy_immediate(node const& n, symbol y, instance const& v) {
     instance from;
     from.where = role::once;
@@ -124,7 +124,7 @@ public:
     v.op = info_of<op::convert>();
     v.operand_count = 1;
     p.operands.push(p.instances.size() + 1);
-    std::int32_t const copy = p.instances.push(v); // readers come before what they read
+    std::int32_t const copy = p.instances.push(v); // readers precede their operands
     p.instances.push(from);
     return copy;
   }
@@ -138,7 +138,7 @@ public:
     else v.detail = v.what == action::position ? axis : v.value;
   }
 
-  /// A pad reads its operand at the position less the start of its window.
+  /// A pad reads its operand at the position minus the start of its window.
   constexpr std::int32_t copy_window(node const& n, symbol y, instance const& v) {
     window w;
     dimensions const &to = g.shape(y), &operand = g.shape(g.operand(n, 0));

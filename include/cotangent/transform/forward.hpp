@@ -10,12 +10,12 @@
 
 namespace cotangent {
 
-/// Appends to `b` the tangents of the outputs, given those of each `wrt` in `seeds` (`none`: zero): one symbol each in
-/// `result`, `none` where the tangent is zero whatever the values. Only nodes on a path from a `wrt` with a seed to an
-/// output get tangents. Loops and branches on such a path compute them side by side with their values; nodes may change
-/// their places for that, symbols do not. What goes wrong is recorded in the builder.
+/// Appends to `b` the tangents of the outputs, given those of each `wrt` in `seeds` (`none`: zero): one
+/// symbol each in `result`, `none` if the tangent is always zero. Only nodes on a path from a `wrt` with a
+/// seed to an output get tangents. Loops and branches on such a path compute them together with their values;
+/// this may reorder nodes, but keeps symbols. Failures are recorded in the builder.
 ///
-/// Refuses: a seed of another shape than its `wrt`; an operation on such a path that has no derivative.
+/// Refuses: a seed whose shape differs from its `wrt`; an operation without a derivative on such a path.
 /// Cost: linear in the nodes between.
 /// Checked: tests/static/forward.cpp, tests/runtime/forward.cpp, tests/runtime/control.cpp.
 constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int wrt_count,

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-// Tangents of loops and branches: computed by the same loop and the same branches, side by side with the values. So
-// nothing is stored for them, and nothing runs twice.
+// Tangents of loops and branches: computed by the same loop and branches, together with the values. Nothing
+// is stored for them, and nothing runs twice.
 
 namespace cotangent::detail {
 
@@ -68,7 +68,7 @@ private:
       if (wanted[old_.stack(k)]) stacked_.push(old_.stack(k));
   }
 
-  /// Old and new of each kind, one after the other.
+  /// Interleaves old and new values of each kind.
   constexpr void widen(symbol const* tangent, array<symbol> const& made, symbol* given) {
     node const n = b_.get().nodes[at_];
     region const body = b_.get().regions[old_.body];

@@ -8,16 +8,16 @@
 
 #include <cstdint>
 
-// The walk of forward mode over the nodes of one region. Tangents go to the same region as what they belong to.
+// The sweep of forward mode over the nodes of one region. Tangents belong to the region of their symbol.
 
 namespace cotangent {
 
-/// Tangents to compute: of the outputs, given those of each `wrt` (`none`: zero).
+/// The requested tangents: of the outputs, given those of each `wrt` (`none`: zero).
 struct tangent_request {
   symbol const* wrt = nullptr;
   symbol const* seeds = nullptr;
   int wrt_count = 0;
-  symbol const* outputs = nullptr; // none where there is nothing to compute
+  symbol const* outputs = nullptr; // none if there is nothing to compute
   int output_count = 0;
 };
 
@@ -27,8 +27,8 @@ struct forward_scope {
   builder& b;
   region_index const& index;
   std::int32_t region;
-  /// Lets the loop or the choice of branches `at` compute tangents as well. `tangent`: by operand, none where zero;
-  /// `wanted`, `given`: by result.
+  /// Lets the loop or branch `at` compute tangents as well. `tangent`: by operand, none if zero; `wanted`,
+  /// `given`: by result.
   void (*control)(forward_scope const& s, std::int32_t at, symbol const* tangent, bool const* wanted,
                   symbol* given);
 };
@@ -51,7 +51,7 @@ public:
         low_(s.index.low(s.region)), views_(s.b, s.index, s.region), dx_(s.index.high(s.region) - low_, none),
         moves_(dx_.size()), needed_(dx_.size()) {}
 
-  /// The tangents, none where zero whatever the values; false after a failure.
+  /// The tangents, none if always zero; false after a failure.
   constexpr bool run(tangent_request const& r, symbol* result) {
     for (int k = 0; k < r.output_count; ++k) result[k] = none;
     std::int32_t begin = b_.get().nodes.size();
@@ -144,7 +144,7 @@ private:
     for (int k = 0; k < n.operand_count; ++k)
       if (moving(ids[k])) need(ids[k]);
   }
-  /// Whether a tangent of this symbol is to be computed.
+  /// True if a tangent of this symbol is to be computed.
   constexpr bool wanted(symbol y) const {
     bool const asked = needed_[y - low_] || (is_view(y) && needed_[b_.tensor(y).base - low_]);
     return asked && moving(y) && dx_[y - low_] == none;

@@ -9,15 +9,15 @@
 
 #include <cstdint>
 
-// Tangents of tensors that are read and written through views: written and read through the same windows.
+// Tangents of tensors that are read and written through views: through the same windows.
 
 namespace cotangent::detail {
 
 class viewed_tangents {
   builder& b_;
   symbol low_ = 0;
-  array<symbol> written_; // by symbol - low_: the tangent of a tensor in pieces, zero where nobody writes
-  array<array<symbol>> writers_; // by number of the tensor: views that nodes assign
+  array<symbol> written_; // by symbol - low_: the tangent of a tensor in pieces, zero where unassigned
+  array<array<symbol>> writers_; // by index of the tensor: views that nodes assign
   array<std::int32_t> number_;   // by symbol - low_, of tensors with writers
 
 public:
@@ -40,12 +40,13 @@ public:
   }
   constexpr bool any() const noexcept { return written_.size() > 0; }
 
-  /// The tangent of `t`, a view or a tensor that is written in pieces. `whole`: that of its tensor where it came as one.
+  /// The tangent of `t`, a view or a tensor that is written in pieces. `whole`: that of its tensor, if it is
+  /// one symbol.
   constexpr symbol read(symbol t, symbol whole) {
     symbol const root = root_of(t), pieces = written_[root - low_];
     if (number_[root - low_] == none) return whole == none ? none : window(whole, t);
     if (whole == none) return pieces == none ? none : window(pieces, t);
-    // an input that nodes write to: what they write has the written tangent, the rest what came in
+    // An input that nodes write to: written elements have the written tangent, others the input's.
     bool apart = true;
     for (symbol w : writers_[number_[root - low_]]) {
       tensor_window const inner = window_of(b_.get(), t), outer = window_of(b_.get(), w);
@@ -62,7 +63,7 @@ public:
     if (pieces == none) pieces = like(root_of(t));
     copy(dy, window(pieces, t));
   }
-  /// A tensor that is zero but for this tangent of one of its views.
+  /// A tensor that is zero except for this tangent of one of its views.
   constexpr symbol alone(symbol t, symbol dx) {
     symbol const all = like(root_of(t));
     copy(dx, window(all, t));

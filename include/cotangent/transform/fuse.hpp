@@ -4,18 +4,18 @@
 
 #include <cotangent/transform/classify.hpp>
 
-// Which nodes run in one nest of loops, and in which stage: the first half of planning.
+// Fuses nodes into nests of loops and their stages: the first half of planning.
 
 namespace cotangent::detail {
 
 class fuser : public classifier {
 public:
-  /// Of a graph that is classified; `fused`: whose levels are known, too.
+  /// For a classified graph; `fused`: levels are known, too.
   constexpr fuser(graph_view const& graph, classification&& c, bool fused) : classifier(graph, static_cast<classification&&>(c)) {
     if (!fused) assign_levels();
   }
 
-  /// Is the value there without memory, in a nest over `d` at the level of the value?
+  /// True if the value is available without memory, in a nest over `d` at the value's level.
   constexpr bool within(resolved const& r, std::int32_t d) const {
     symbol_plan const& a = at[r.base];
     return r.direct && (a.kind == place_kind::lane || a.kind == place_kind::row) && a.domain == d;
@@ -27,7 +27,7 @@ public:
     if (root == r.base && within(r, d)) return at[root].level;
     return repeatable(r, d) ? at[root].ready : at[root].level + 1;
   }
-  /// May a nest over `d` compute the value again, instead of reading what another nest stored?
+  /// True if a nest over `d` may recompute the value instead of reading what another nest stored.
   constexpr bool repeatable(resolved const& r, std::int32_t d) const {
     symbol_plan const& b = at[r.base];
     std::int32_t const own = nest_domain(r.base);
@@ -35,8 +35,8 @@ public:
                          (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
                         (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
   }
-  /// In additions, from what is stored. Shared work counts as often as it is read, which doubles with every squaring:
-  /// nothing counts for more than `dear`.
+  /// In additions, from stored values. Shared work counts once for each read, which doubles with every
+  /// squaring: the count saturates at `dear`.
   static constexpr float cheap_lane = 4, cheap_scalar = 30, dear = 1000;
 
   // ---- levels
@@ -55,8 +55,7 @@ public:
     }
   }
 
-  /// Another name of a value can ask its readers to wait, see op::after: then the lowest level at which they may run is
-  /// noted as its own.
+  /// An op::after delays its readers: its level is the lowest level at which they may run.
   constexpr void delay(node const& n, symbol y) {
     at[y].level = not_before(g.operand(n, 0));
     for (int k = 1; k < n.operand_count; ++k) {
@@ -86,14 +85,14 @@ public:
     symbol_plan& a = at[y];
     std::int32_t const d = nest_domain(y);
     if (n.op->kind == operation_kind::pad) return assign_pad(n, a, d);
-    // in a nest over its own shape, or beside the row values it is made of
+    // In a nest over its own shape, or with the row values that it reads.
     std::int32_t level = 0, stage = 0, ready = 0, rows = none, row_level = -1;
     float chain = n.op->cost;
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k);
       symbol_plan const& o = at[t];
       std::int32_t l = 0, s = 0, again = 0;
-      if (o.kind == place_kind::lane && o.domain == d) { // by far the most frequent
+      if (o.kind == place_kind::lane && o.domain == d) { // by far the most frequent case
         l = o.level;
         s = o.stage;
         again = o.chain <= cheap_lane ? o.ready : l + 1;
@@ -131,14 +130,14 @@ public:
       symbol_plan const& o = at[g.operand(n, 0)];
       a.level = a.ready = o.level;
       a.stage = o.stage;
-      a.chain = dear; // it needs the position before
+      a.chain = dear; // it needs the previous position
       return;
     }
     symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
     a.level = a.ready = larger(not_before(g.operand(n, 0)), root == none ? 0 : at[root].level + 1);
     a.chain = dear; // read through a window in its own nest only
   }
-  /// Is what a pad reads there, in its own nest over `d`?
+  /// True if a pad's operand is in its own nest over `d`.
   constexpr bool shifts(node const& n, std::int32_t d) const {
     symbol const x = g.operand(n, 0);
     return at[x].kind == place_kind::lane && at[x].domain == d && domain_id(x) != d && shift_of(n) != none;
@@ -153,7 +152,7 @@ public:
     a.stage = stage_of(n, a);
   }
 
-  /// The lowest level of a nest that computes a reader of `r` again.
+  /// The lowest level of a nest that recomputes a reader of `r`.
   constexpr std::int32_t ready_for(resolved const& r) const {
     symbol const root = stored_root(r.base);
     if (root == none) return 0;
@@ -164,7 +163,7 @@ public:
     return again ? b.ready : b.level + 1;
   }
 
-  /// The first stage of the nest in which all operands are there.
+  /// The first stage of the nest in which all operands are available.
   constexpr std::int32_t stage_of(node const& n, symbol_plan const& a) {
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
@@ -183,7 +182,7 @@ public:
     domain const& d = domains[dx];
     std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
     bool const of_rows = at[r.base].kind == place_kind::row && r.direct && nest_domain(r.base) == dx && at[r.base].domain != dx;
-    a.chain = dear; // never computed again
+    a.chain = dear; // never recomputed
     if (of_rows && mask == all && not_before(x) <= at[r.base].level) {
       a.kind = place_kind::total;
       a.level = at[r.base].level;

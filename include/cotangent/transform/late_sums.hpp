@@ -6,8 +6,9 @@
 
 #include <bit>
 
-// In which stage of its nest a reduction is made. Each could run in the first stage in which its operand is there, and would
-// load there what nothing else needs yet. So those that nobody waits for move to a stage that has their operand anyway.
+// Chooses the stages of reductions. Each could run in the first stage that has its operand, and might load it
+// there only for itself. Reductions without a reader in the nest therefore move to a stage that has their
+// operand anyway.
 
 namespace cotangent::detail {
 
@@ -50,7 +51,7 @@ private:
     place_kind const k = at[g.result(n)].kind;
     return n.op->kind == operation_kind::reduction && (k == place_kind::row || k == place_kind::total);
   }
-  /// Does somebody in its nest read this sum?
+  /// True if a node in its nest reads this sum.
   constexpr bool is_awaited(symbol sum) const {
     return at[sum].kind == place_kind::row && last_[sum] <= at[sum].stage;
   }
@@ -58,7 +59,7 @@ private:
     return at[y].stage - (n.op->kind == operation_kind::reduction && at[y].kind == place_kind::row ? 1 : 0);
   }
 
-  /// What a nest reads for an operand: memory, or a value that it has.
+  /// The source of an operand in a nest: memory, or an available value.
   struct source {
     symbol base;
     bool here;
@@ -78,7 +79,7 @@ private:
       symbol const y = g.result(n);
       symbol_plan const& a = at[y];
       if (a.kind < place_kind::lane || a.kind == place_kind::kernel) continue;
-      if (a.kind == place_kind::row && last_[y] < a.stage) last_[y] = a.stage; // nobody in this nest asks
+      if (a.kind == place_kind::row && last_[y] < a.stage) last_[y] = a.stage; // unread in this nest
       std::int32_t const reads = a.kind == place_kind::row && !is_sum(n) ? last_[y] : first_stage(n, y);
       for (int k = 0; k < n.operand_count; ++k) {
         symbol const t = g.operand(n, k);
@@ -89,7 +90,7 @@ private:
     }
   }
 
-  /// Is a lane value computed again in each stage that reads it?
+  /// True if a lane value is recomputed in each stage that reads it.
   constexpr bool is_remade(symbol t) const {
     symbol_plan const& a = at[t];
     if (a.kind != place_kind::lane || a.must_store || a.chain > cheap_lane) return false;
@@ -119,7 +120,7 @@ private:
     node const& n = *g.producer(from.base);
     for (int k = 0; k < n.operand_count; ++k) read(source_of(g.operand(n, k), nest), nest, stage, deep + 1);
   }
-  /// The stages that have a value, or what it is made of, anyway.
+  /// The stages that have a value, or its operands, anyway.
   constexpr std::uint64_t stages_with(source from, place nest, int deep = 0) const {
     symbol_plan const& b = at[from.base];
     constexpr std::uint64_t all = ~std::uint64_t{};

@@ -6,15 +6,15 @@
 #include <cotangent/transform/schedule.hpp>
 #include <cotangent/transform/workspace_layout.hpp>
 
-// Puts a schedule in order: nests by level, axes joined, instances sorted into the order in which loops take them.
+// Orders a schedule: sorts nests by level, merges axes, and sorts instances in loop order.
 
 namespace cotangent::detail {
 
 class layouter {
   graph_view g;
   array<std::int32_t> order_;   // instances, nest after nest, operands before readers
-  array<std::int32_t> sorted_;  // the same, in the final order
-  array<std::int32_t> nest_of_; // by buffer: the last nest seen to use it
+  array<std::int32_t> sorted_;  // instances in the final order
+  array<std::int32_t> nest_of_; // by buffer: the last nest found to use it
   int vector_bytes_;
 
 public:
@@ -33,7 +33,7 @@ public:
   }
 
 private:
-  /// A stable counting sort by level; nests all of whose values are computed elsewhere go.
+  /// A stable counting sort by level; nests without values of their own are dropped.
   constexpr void sort_nests() {
     int const count = p.nests.size();
     array<std::int32_t> instances(count + 1), level_start, position(count);
@@ -51,7 +51,7 @@ private:
       nests[position[k]] = p.nests[k];
     }
     p.nests = static_cast<array<nest>&&>(nests);
-    // instances by nest; those made last come first, since demands were followed from readers to operands
+    // Instances by nest, the last created first, since demands were followed from readers to operands.
     array<std::int32_t> start(p.nests.size() + 1);
     for (instance& v : p.instances) {
       v.nest = position[v.nest];
@@ -86,7 +86,7 @@ private:
     bool const structured = is_structured(n);
     join_axes(n, structured);
     n.domain = none;
-    // roles and stages
+    // Roles and stages.
     n.widest = element::boolean;
     int widest = 0;
     instance* const all = p.instances.data();
@@ -109,8 +109,8 @@ private:
     choose_block(n);
   }
 
-  /// Row values of as many rows as a vector has lanes are computed together, where their row buffers stay small. Rows
-  /// that are shorter than that go into the lanes themselves.
+  /// Row values of as many rows as a vector has lanes are computed together, if their row buffers stay small.
+  /// Shorter rows go into the lanes themselves.
   constexpr void choose_block(nest& n) {
     if (n.split != 1 || n.rank != 2) return;
     float cost = 0;
@@ -130,7 +130,7 @@ private:
         }
       if (v.where == role::lane && v.access != none) ++tiles;
       if (v.where == role::lane && v.what == action::accumulate)
-        cost += 2; // columns: loaded once for rows side by side
+        cost += 2; // columns: loaded once for interleaved rows
       windows = windows || v.what == action::window;
     }
     int const width = vector_bytes_ / larger(4, static_cast<int>(size_of(n.widest)));
@@ -145,12 +145,12 @@ private:
     }
   }
   static constexpr std::int64_t most_buffered = 16384,
-                                most_cached = 40960;       // bytes that the rows of a block take
-  static constexpr int most_columns = 16, most_tiles = 12; // of the turned rows, on the stack
+                                most_cached = 40960;       // bytes of the rows of a block
+  static constexpr int most_columns = 16, most_tiles = 12; // of transposed rows, on the stack
 
   constexpr role role_of(access const& a, nest const& n) const {
     role r = role::once;
-    if (p.buffers[a.buffer].count == 0) { // nothing to load, so never
+    if (p.buffers[a.buffer].count == 0) { // empty: never loaded
       r = role::lane;
       for (int k = 0; k < n.split; ++k)
         if (n.size[k] == 0) r = role::row;
@@ -161,7 +161,7 @@ private:
     return r;
   }
 
-  /// Axes that every access walks through as one become one; what is left after the split is one axis.
+  /// Merges axes that every access walks through contiguously; axes after the split become one.
   constexpr void join_axes(nest& n, bool structured) {
     bool joined[max_rank]{}; // axis k with axis k + 1
     for (int k = 0; k + 1 < n.rank; ++k) joined[k] = !structured || k + 1 != n.split;
@@ -169,7 +169,7 @@ private:
     std::int32_t const* const order = order_.data() + n.first_instance;
     for (int i = 0; i < n.instance_count; ++i) {
       instance const& v = all[order[i]];
-      if (v.what == action::compute && v.access == none) continue; // by far the most
+      if (v.what == action::compute && v.access == none) continue; // by far the most frequent case
       if (v.what == action::position && v.detail != none) {
         joined[v.detail] = false;
         if (v.detail > 0) joined[v.detail - 1] = false;
@@ -215,7 +215,7 @@ private:
     n.split = split;
   }
 
-  /// Once, then for each stage its row values and its lanes; in the order of dependence within each.
+  /// Once, then the row values and the lanes of each stage; in dependence order within each list.
   constexpr void sort_instances(nest& n) {
     int const keys = 2 * n.stages + 1;
     n.first_list = p.lists.size();
@@ -233,7 +233,7 @@ private:
     }
     for (int k = keys; k > 0; --k) at_[k] = at_[k - 1];
     at_[0] = n.first_instance;
-    // registers: lanes live for one stage, row values for one row, the rest for the nest
+    // Registers: lanes live for one stage, row values for one row, the rest for the nest.
     std::int32_t once[element_count]{}, row[element_count]{}, lane[element_count]{};
     std::int32_t stage = 0;
     for (int k = 0; k < n.instance_count; ++k) {
@@ -274,7 +274,7 @@ private:
 
 namespace cotangent {
 
-/// What each nest of a graph computes, loads and keeps; not yet in order.
+/// The values that each nest of a graph computes, loads and keeps; not ordered yet.
 constexpr plan make_schedule(graph_view const& g, detail::classification&& fused) {
   return detail::scheduler(g, static_cast<detail::classification&&>(fused)).p;
 }
@@ -282,7 +282,7 @@ constexpr plan make_schedule(graph_view const& g) {
   return make_schedule(g, detail::late_sums(g, detail::classifier(g).take()).take());
 }
 
-/// Plans the execution of a scheduled graph with vectors of so many bytes.
+/// Plans the execution of a scheduled graph with vectors of this many bytes.
 constexpr plan make_plan(graph_view const& g, plan&& schedule, int vector_bytes) {
   return detail::layouter(g, static_cast<plan&&>(schedule), vector_bytes).p;
 }

@@ -8,9 +8,9 @@
 
 namespace cotangent::detail {
 
-/// The cheapest set of arcs without which nothing comes from vertex 0 to vertex 1, by blocking flows along shortest paths.
+/// The cheapest set of arcs that separates vertex 1 from vertex 0, by blocking flows along shortest paths.
 ///
-/// Cost: three rounds over all arcs for most graphs of values; arcs times vertices squared at worst.
+/// Cost: three rounds over all arcs for most graphs of values; at worst arcs times vertices squared.
 /// Source: Y. Dinitz, Algorithm for solution of a problem of maximum flow in a network with power estimation, 1970.
 /// Checked: tests/runtime/saving.cpp, against all subsets.
 class least_cut {
@@ -18,12 +18,12 @@ class least_cut {
     std::int32_t to, next;
     std::int64_t left;
   };
-  array<arc> arcs_; // each followed by the one that takes back
+  array<arc> arcs_; // each followed by its reverse arc
   array<std::int32_t> first_, level_, now_, queue_, path_;
   std::int64_t total_ = 0;
 
 public:
-  /// No cut takes such an arc, unless there is no other.
+  /// The capacity of an arc that no cut takes, unless there is no other.
   static constexpr std::int64_t endless = std::int64_t{1} << 61;
 
   constexpr explicit least_cut(int vertices) : first_(vertices, -1) {}
@@ -38,13 +38,13 @@ public:
       while (push_along()) {}
     }
   }
-  /// Whether the vertex is on the side of vertex 0; the arcs from there to the other side are the cut, the one that is
-  /// nearest to vertex 0.
+  /// True if the vertex is on the side of vertex 0. The arcs from there to the other side are the cut nearest
+  /// to vertex 0.
   constexpr bool before(int v) const { return level_[v] >= 0; }
   constexpr std::int64_t total() const noexcept { return total_; }
 
 private:
-  /// How far each vertex is by arcs with something left; false where vertex 1 is out of reach.
+  /// The distance of each vertex along arcs with remaining capacity; false if vertex 1 is unreachable.
   constexpr bool measure() {
     level_.assign(first_.size(), -1);
     queue_.clear();
@@ -58,7 +58,7 @@ private:
         }
     return level_[1] >= 0;
   }
-  /// Fills one path; false where there is none. What leads nowhere is not tried again in this round.
+  /// Augments one path; false if there is none. Dead ends are not visited again in this round.
   constexpr bool push_along() {
     path_.clear();
     int v = 0;

@@ -9,8 +9,8 @@
 
 namespace cotangent::detail {
 
-/// What the outputs of a graph need, in all regions: through carried values to a fixed point. A view is needed with the
-/// tensor behind it, and what writes a view of something that is needed.
+/// The symbols and nodes that the outputs of a graph need, in all regions: through carried values to a fixed
+/// point. A live view keeps its tensor alive, and so are the writers of views of a live tensor.
 class liveness {
   graph_view g_;
   region_nodes nodes_;
@@ -24,12 +24,12 @@ public:
   }
   constexpr bool operator[](symbol t) const { return live_[t]; }
   constexpr bool runs(std::int32_t node_index) const { return runs_[node_index]; }
-  /// Whether the carried value at this position is read, inside or after the loop.
+  /// True if the carried value at this position is read, inside or after the loop.
   constexpr bool carries(loop_layout const& at, node const& n, int k) const {
     return live_[g_.result(n, k)] || live_[g_.input(at.init(k), at.body)] ||
            (at.condition != none && live_[g_.input(at.init(k), at.condition)]);
   }
-  /// Whether the value at this position is read in a branch, or passes by to a result that is.
+  /// True if the value at this position is read in a branch, or bypasses to a live result.
   constexpr bool passes(case_layout const& at, node const& n, int k) const {
     for (int j = 0; j < at.branches; ++j)
       if (live_[g_.input(k, at.branch(j))]) return true;

@@ -10,20 +10,20 @@
 
 namespace cotangent {
 
-/// What a run takes: the seconds are those of a model that counts operations and bytes, good for comparing.
+/// The predicted cost of a run. Seconds are those of a model of operations and bytes, good for comparisons.
 struct run_prediction {
-  std::int64_t bytes = 0; // of the workspace, as it is laid out
+  std::int64_t bytes = 0; // of the workspace, as laid out
   double seconds = 0;     // of a run
-  double again = 0;       // of that: for what is computed again
-  std::int64_t tape = 0;  // bytes: what loops record that are known to run so often at most
+  double again = 0;       // of these: for recomputation
+  std::int64_t tape = 0;  // bytes: records of loops with a known bound
 };
 
-/// A graph that fits a budget, and what that costs.
+/// A graph within a budget, and its cost.
 struct budgeted_graph {
-  graph made; // nothing where the graph fits as it is, or not at all
+  graph made; // empty if the graph fits unchanged, or not at all
   bool changed = false;
   bool fits = false;
-  run_prediction predicted; // of the smallest program that was found where none fits
+  run_prediction predicted; // of the smallest program found, if none fits
 };
 
 namespace detail {
@@ -34,7 +34,7 @@ template <class Measure> class memory_budget_search {
   Measure measure_;
   memory_values const values_;
   std::int64_t least_ = INT64_MAX, last_bytes_ = 0;
-  array<std::int32_t> last_; // what was tried last
+  array<std::int32_t> last_; // the last schedule that was tried
 
 public:
   budgeted_graph best;
@@ -55,11 +55,11 @@ public:
   }
 
 private:
-  /// The model's limit is not the program's: what comes of it is measured, and the limit moved until the program just
-  /// fits.
+  /// The limit of the model differs from the program's: each schedule is measured, and the limit moves until
+  /// the program just fits.
   constexpr void search(std::int64_t high) {
     std::int64_t low = memory_bound(values_.problem);
-    std::int64_t const beside = least_ - high; // what the model does not know of, as far as that stays
+    std::int64_t const beside = least_ - high; // bytes outside the model, as far as they are constant
     std::int64_t limit = budget_ - beside;
     for (int tries = 0; tries < most_tries && low < high; ++tries) {
       if (limit < low) limit = low;
@@ -72,7 +72,7 @@ private:
       }
       std::int64_t const bytes = attempt(s);
       if (bytes > budget_) {
-        high = s.peak < limit ? s.peak : limit; // what lies between gives the same schedule
+        high = s.peak < limit ? s.peak : limit; // limits in between give the same schedule
         limit = high;
         limit -= bytes - budget_;
       } else {
@@ -85,7 +85,7 @@ private:
     if (best.fits) return;
     memory_schedule const s = smallest_schedule(values_.problem);
     if (!s) return;
-    for (int part = 0; part < 4 && !best.fits; ++part) // a little more room may be laid out better
+    for (int part = 0; part < 4 && !best.fits; ++part) // a little more room may have a better layout
       if (memory_schedule const t = schedule_within(values_.problem, s.peak + s.peak / 24 * part); t)
         (void)attempt(t);
   }
@@ -110,9 +110,9 @@ private:
 
 } // namespace detail
 
-/// The cheapest program found that takes at most `budget` bytes, as `measure` finds them for a graph: what is kept and what
-/// is computed again is chosen in a model, and the model's limit moved until what is laid out fits. The graph is one that
-/// nothing will rewrite any more. `may(node)`: whether it may be computed again; null: all may.
+/// The cheapest program found that needs at most `budget` bytes, as measured by `measure`. A model chooses
+/// the values to store and to recompute, and its limit moves until the layout fits. The graph must be final:
+/// no rewrites follow. `may(node)`: true if it may be recomputed; null: all may.
 ///
 /// Value: the same bits.
 /// Cost: that of a dozen calls of `schedule_within` and `measure`.

@@ -6,24 +6,25 @@
 
 #include <cstdint>
 
-// The gradient of a chain: values that are computed each from the one before, and then are read from the last to the first.
+// The gradient of a chain: each value is computed from the previous one, and all are then read in reverse.
 
 namespace cotangent::detail {
 
-/// A problem that is a chain: values 0 ... length - 1, each of which reads at most the one before, and the rest, which
-/// reads them from behind. A value that the rest does not read is joined with the next one, which is no larger.
+/// A problem that is a chain: values 0 ... length - 1, each of which reads at most the previous one, and the
+/// rest, which reads them in reverse. A value that the rest does not read is merged with the next one, which
+/// is no larger.
 struct memory_chain {
   struct link {
-    std::int32_t first = 0, last = 0; // values that are computed together; `last` is what they make
+    std::int32_t first = 0, last = 0; // values that are computed together; `last` is their result
     std::int64_t bytes = 0;
     double cost = 0;
-    std::int64_t beside = 0;  // needed while it is computed, besides the link before
-    std::int64_t after = 0;   // the same when that is not read any more
-    std::int32_t begin = -1;  // the first of the rest that reads it, -1 where none does
-    std::int64_t rest = 0;    // what the rest takes from there on, up to the next link's begin
-    std::int64_t waiting = 0; // what of the rest is there before
+    std::int64_t beside = 0;  // needed during its computation, besides the previous link
+    std::int64_t after = 0;   // the same if the previous link is not read later
+    std::int32_t begin = -1;  // the first value of the rest that reads it, -1 if none does
+    std::int64_t rest = 0;    // the bytes of the rest from there on, up to the next link's begin
+    std::int64_t waiting = 0; // the bytes of the rest that are live before
 
-    /// Whether parts of the chain that differ in this link alone take and cost the same.
+    /// True if parts of the chain that differ only in this link have equal bytes and cost.
     constexpr bool is_like(link const& o) const {
       return bytes == o.bytes && cost == o.cost && beside == o.beside && after == o.after && rest == o.rest &&
              waiting == o.waiting && (begin < 0) == (o.begin < 0);
@@ -46,7 +47,7 @@ private:
     return !p.once[length] && !p.stays[length] &&
            (length == 0 ? n == 0 : n == 1 && p.reads[p.first[length]] == length - 1);
   }
-  /// What reads the chain reads it from behind, one link each: as much of it as is read so.
+  /// Finds the links: as much of the chain as the rest reads in reverse.
   constexpr bool find_links(memory_problem const& p) {
     array<std::int32_t> begin;
     for (bool whole = false; !whole;) {
@@ -88,12 +89,12 @@ private:
       l.cost += p.cost[v];
       l.last = v;
       if (begin[v] < 0 && v + 1 < length && bytes >= p.bytes[v + 1]) continue;
-      l.begin = v + 1 == length ? length : begin[v]; // what comes before the last one's turn belongs to it
+      l.begin = v + 1 == length ? length : begin[v]; // values before the last one's turn belong to it
       links.push(l);
       fresh = true;
     }
   }
-  /// What is there of the rest, with every value of it from when it is computed to the last that reads it.
+  /// The live bytes of the rest, each value from its computation to its last reader.
   constexpr void measure_rest(memory_problem const& p) {
     int const n = p.size();
     array<std::int32_t> last(n);

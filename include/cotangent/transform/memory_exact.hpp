@@ -9,33 +9,33 @@
 
 namespace cotangent::detail {
 
-/// The cheapest schedule of a few values within a limit: a shortest path through which values are there, up to each value
-/// that is computed for the first time. Cost: 2^n n log n.
+/// The cheapest schedule of a few values within a limit: a shortest path through sets of present values, up
+/// to each value that is computed for the first time. Cost: 2^n n log n.
 class exact_schedule {
   memory_problem const& p_;
   std::int64_t limit_;
   struct visited {
-    double cost = -1;       // -1: not met
-    std::int32_t from = 0;  // the state before, by number
-    std::int32_t step = -1; // what was computed on the way
+    double cost = -1;       // -1: not reached
+    std::int32_t from = 0;  // the index of the previous state
+    std::int32_t step = -1; // the value computed in between
     bool done = false;
   };
   struct waiting {
     double cost;
     std::int32_t state;
   };
-  // A state: 2^k + (which of the values before k are there), where k is the next value that was never computed.
+  // A state: 2^k + (bits of present values below k), where k is the next value that was never computed.
   array<visited> states_;
   array<waiting> heap_;
-  array<std::uint32_t> needs_; // by value: a bit for each that it reads
-  std::uint32_t gone_ = 0;     // those that need not stay
+  array<std::uint32_t> needs_; // by value: a bit for each operand
+  std::uint32_t gone_ = 0;     // values that may be absent at the end
 
 public:
-  array<std::int32_t> steps; // none where nothing fits
+  array<std::int32_t> steps; // none if nothing fits
   int ways = 0;
   bool finished = false;
 
-  /// Not finished where more than about `most_ways` ways from one set of values to another have to be looked at.
+  /// Not finished if more than about `most_ways` transitions between sets of values would be visited.
   constexpr exact_schedule(memory_problem const& p, std::int64_t limit, int most_ways = 1 << 30)
       : p_(p), limit_(limit), states_(1 << (p.size() + 1)), needs_(p.size()) {
     int const n = p.size();
@@ -92,7 +92,7 @@ private:
     heap_push(heap_, waiting{cost, state}, before);
   }
   static constexpr bool before(waiting const& a, waiting const& b) {
-    return a.cost != b.cost ? a.cost < b.cost : a.state > b.state; // of equal ones that which is further
+    return a.cost != b.cost ? a.cost < b.cost : a.state > b.state; // of equal costs the state that is further
   }
 };
 

@@ -10,14 +10,14 @@
 
 namespace cotangent::detail {
 
-/// Which nodes of a graph are which value of a memory problem, and what is no value.
+/// Maps nodes of a graph to values of a memory problem.
 class memory_nodes {
 protected:
   graph_view g_;
   array<char> is_base_; // by symbol: views of it are written
 
 public:
-  array<std::int32_t> first, nodes; // by value: its nodes, in their order
+  array<std::int32_t> first, nodes; // by value: its nodes, in order
 
   constexpr explicit memory_nodes(graph_view const& g) : g_(g), is_base_(g.tensor_count) {
     for (std::int32_t t = 0; t < g.tensor_count; ++t)
@@ -25,7 +25,7 @@ public:
   }
   constexpr int size() const noexcept { return first.size() - 1; }
 
-  /// Constants, and other views of a value.
+  /// Constants, and views of a value, which are free.
   constexpr bool is_free(std::int32_t i) const {
     node const& n = g_.nodes[i];
     if (n.result_count != 1 || is_written(g_.result(n))) return false;
@@ -41,9 +41,9 @@ public:
     default: return false;
     }
   }
-  /// A part of a tensor that is written in pieces, or the whole of one.
+  /// True for a part of a tensor that is written in pieces, and for such a tensor.
   constexpr bool is_written(symbol t) const { return g_.tensors[t].base != none || is_base_[t] != 0; }
-  /// Whether what reads this can be told to wait: not where it is made of constants.
+  /// True if readers of this can be ordered after another value; not if it is computed from constants.
   constexpr bool is_ordered(symbol t) const {
     for (; t != none; t = g_.operand(g_.nodes[g_.tensors[t].producer], 0)) {
       std::int32_t const i = g_.tensors[t].producer;

@@ -7,20 +7,20 @@
 #include <cstdint>
 #include <initializer_list>
 
-// Which values to keep and which to compute again, as a problem of its own: of a computation only sizes, costs and who
-// reads whom are left.
+// The choice between storing and recomputing values as an abstract problem: only sizes, costs and reads of a
+// computation remain.
 
 namespace cotangent {
 
-/// Values in the order in which they are computed. What a value reads stands before it; what lies in memory of the
-/// caller's is none of them.
+/// Values in the order of computation. Operands precede their readers; values in the caller's memory are
+/// excluded.
 struct memory_problem {
-  array<std::int64_t> bytes; // by value: what it takes while it is there
-  array<double> cost;        // to compute it
-  array<std::int32_t> first; // by value and one more: where what it reads begins
+  array<std::int64_t> bytes; // by value: its bytes while it is live
+  array<double> cost;        // of computing it
+  array<std::int32_t> first; // by value, and the end: its first operand in `reads`
   array<std::int32_t> reads;
-  array<bool> once;  // never computed again
-  array<bool> stays; // there to the end
+  array<bool> once;  // never recomputed
+  array<bool> stays; // live to the end
 
   constexpr memory_problem() { first.push(0); }
   constexpr int size() const noexcept { return bytes.size(); }
@@ -39,22 +39,22 @@ struct memory_problem {
   }
 };
 
-/// In which order to compute the values, some of them more than once; a value goes after the last that reads it before it
-/// is computed again.
+/// An order of computing the values, some of them repeatedly. A value is freed after its last reader before
+/// its next computation.
 struct memory_schedule {
   array<std::int32_t> steps;
-  double again = 0;       // what computing again costs
-  std::int64_t peak = -1; // the most that is there at one time, in bytes; -1: this is no order
+  double again = 0;       // the cost of recomputation
+  std::int64_t peak = -1; // peak bytes; -1: not a valid order
 
   constexpr explicit operator bool() const noexcept { return peak >= 0; }
 };
 
 namespace detail {
 
-/// When each step's value goes, and what is there during each step.
+/// The end of each step's value, and the live bytes during each step.
 struct step_lifetimes {
-  array<std::int32_t> last;     // by step: the last that reads its value, itself where none does
-  array<std::int32_t> previous; // by step: which computed the same value before, -1 where none did
+  array<std::int32_t> last;     // by step: the last reader of its value, itself if there is none
+  array<std::int32_t> previous; // by step: the previous computation of the same value, -1 if there is none
   array<std::int64_t> there;    // by step: bytes
   bool possible = true;
   std::int64_t peak = 0;
@@ -91,7 +91,7 @@ struct step_lifetimes {
 
 } // namespace detail
 
-/// What a schedule costs, and its peak.
+/// The cost and the peak of a schedule.
 constexpr memory_schedule measured(memory_problem const& p, array<std::int32_t> steps) {
   memory_schedule s;
   detail::step_lifetimes const lives(p, steps);
@@ -116,7 +116,7 @@ constexpr memory_schedule computed_once(memory_problem const& p) {
   return measured(p, static_cast<array<std::int32_t>&&>(steps));
 }
 
-/// No schedule needs less: what the greediest step has to see at one time.
+/// A lower bound of all schedules: the largest operand set of one step.
 constexpr std::int64_t memory_bound(memory_problem const& p) {
   std::int64_t most = 0;
   for (int v = 0; v < p.size(); ++v) {

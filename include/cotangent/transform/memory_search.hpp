@@ -12,22 +12,25 @@
 namespace cotangent {
 namespace detail {
 
-/// Computes the values in their order; where memory is short, what is cheap to compute again for its bytes and not read for
-/// long goes, and is computed again when it is read. The rules weigh the three differently.
+/// Computes the values in order. If memory is short, it evicts values that are cheap to recompute for their
+/// bytes and not read for long, and recomputes them when they are read. The rules weigh the three
+/// differently.
 class evicting_schedule {
   memory_problem const& p_;
   std::int64_t limit_, used_ = 0;
   int rule_;
-  array<std::int32_t> first_use_, uses_; // by value: who reads it, ascending
-  array<std::int32_t> next_;             // by value: the first of them that was not reached
-  array<std::int32_t> indirect_; // by value: when it is needed to compute what was given up; past, if not
+  array<std::int32_t> first_use_, uses_; // by value: its readers, ascending
+  array<std::int32_t> next_;             // by value: the next reader
+  // by value: when it is needed to recompute evicted values; in the past, if never
+  array<std::int32_t> indirect_;
   array<char> there_;
-  array<std::int32_t> pinned_; // by value: how often
+  array<std::int32_t> pinned_; // by value: the number of pins
   array<std::int32_t> stamp_, stack_, present_, place_;
-  std::int32_t stamp_now_ = 0, now_ = 0, past_ = -1; // past: of the problem's order all to here has run
+  // past: all values up to here, in the problem's order, have run
+  std::int32_t stamp_now_ = 0, now_ = 0, past_ = -1;
   static constexpr std::int32_t never = INT32_MAX;
   static constexpr int rules_end = 4;
-  bool constant_ = std::is_constant_evaluated(); // then only a few values are looked at, and what is near
+  bool constant_ = std::is_constant_evaluated(); // then only a few values are examined, and near ones
 
 public:
   array<std::int32_t> steps;
@@ -93,7 +96,7 @@ private:
   static constexpr std::int32_t none_ = -1;
   static constexpr double kept = 1e300;
 
-  /// The next value, in the order of the problem, that needs v: never where none does.
+  /// The next value, in the order of the problem, that needs v; `never` if none does.
   constexpr std::int32_t need(std::int32_t v) {
     while (next_[v] < first_use_[v + 1] && uses_[next_[v]] <= past_) ++next_[v];
     std::int32_t const direct = next_[v] < first_use_[v + 1] ? uses_[next_[v]] : never;
@@ -110,7 +113,7 @@ private:
     if (rule_ == 2) return again / (bytes * wait * wait);
     return 1 / wait;
   }
-  /// With everything that it is computed from and that is not there.
+  /// Including everything absent that it is computed from.
   constexpr double cost_again(std::int32_t v) {
     if (p_.once[v]) return kept;
     double sum = 0;
@@ -155,7 +158,7 @@ private:
   }
 };
 
-/// Without what is computed again needlessly: a value that may as well stay, and what nobody reads.
+/// Removes needless recomputations: of values that can stay, and of values that are not read.
 class needless_steps {
   memory_problem const& p_;
   std::int64_t limit_;
@@ -192,7 +195,7 @@ private:
       if (stays[q] != 0) steps[n++] = steps[q];
     steps.resize(n);
   }
-  /// Lets values stay that are computed again while there is room, the dearest first.
+  /// Keeps values that are recomputed while there is room, the most expensive first.
   constexpr bool keep_some() {
     step_lifetimes lives(p_, steps);
     array<std::int32_t> again;
@@ -224,30 +227,30 @@ private:
   }
 };
 
-/// How many values are solved exactly, and how many links of a chain.
+/// The largest number of values that are solved exactly, and of links of a chain.
 inline constexpr int most_exact_values = 14, most_chain_links = 96;
-/// Of that what one constant evaluation takes, and of how many of them a chain may have in a program that is made at compile
-/// time (trace/memory_budget_stages.hpp).
+/// The limits of one constant evaluation, and the number of evaluations for a chain in a static program
+/// (trace/memory_budget_stages.hpp).
 inline constexpr int most_exact_values_constant = 12, most_exact_ways_constant = 9000, most_chain_links_constant = 16,
                      most_chain_stages = 8;
 inline constexpr std::int64_t chain_work_constant = 10000;
 
 } // namespace detail
 
-/// The cheapest schedule found whose peak is at most `limit`, none where none was found. Exact for chains to 96 links (of
-/// schedules that hold a value until what reads it has run) and for 14 values; one constant evaluation stops at 16 and 12.
-/// (A static program has several of them: for 64 equal links, or 28 of all sizes.) Greater problems are solved by several
-/// greedy rules of which the best is kept, without what it does needlessly. Nothing is computed again where the limit does
-/// not ask for it.
+/// The cheapest schedule found with a peak of at most `limit`; none if none was found. Exact for 14 values,
+/// and for chains of up to 96 links (among schedules that hold a value until its reader has run). One
+/// constant evaluation stops at 12 and 16. (A static program has several: for 64 equal links, or 28 of any
+/// sizes.) Larger problems are solved by several greedy rules; the best result is kept, without needless
+/// steps. Nothing is recomputed unless the limit requires it.
 ///
-/// Cost: chains n^3, few values 2^n n^2; else n times the number of values that are there at one time.
+/// Cost: chains n^3, few values 2^n n^2; else n times the number of live values.
 /// Checked: tests/runtime/memory_search.cpp.
 constexpr memory_schedule schedule_within(memory_problem const& p, std::int64_t limit) {
   memory_schedule best = computed_once(p);
   if (!best || best.peak <= limit) return best;
   best = {};
   if (memory_bound(p) > limit) return best;
-  bool constant = std::is_constant_evaluated(); // (of a `const` one g++ would ask before it runs)
+  bool constant = std::is_constant_evaluated(); // (g++ would evaluate a `const` variable too early)
   if (p.size() <= (constant ? detail::most_exact_values_constant : detail::most_exact_values))
     if (detail::exact_schedule const found(p, limit, constant ? detail::most_exact_ways_constant : 1 << 30);
         found.finished)
@@ -273,7 +276,7 @@ constexpr memory_schedule schedule_within(memory_problem const& p, std::int64_t 
 constexpr memory_schedule smallest_schedule(memory_problem const& p) {
   memory_schedule best = computed_once(p);
   if (!best) return best;
-  std::int64_t low = memory_bound(p); // below it there is nothing
+  std::int64_t low = memory_bound(p); // no schedule has a lower peak
   for (int tries = 0; tries < 24 && low < best.peak; ++tries) {
     std::int64_t const limit = low + (best.peak - low) / 2;
     memory_schedule found = schedule_within(p, limit);

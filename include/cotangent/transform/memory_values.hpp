@@ -10,29 +10,29 @@
 
 namespace cotangent {
 
-/// What operations are taken to cost, in seconds. What counts is how they compare.
+/// The model of operations' costs, in seconds. Only ratios matter.
 struct cost_model {
   double addition = 1e-10;  // of one element
-  double product = 2.5e-11; // an addition or a multiplication inside of a matrix product or a convolution
+  double product = 2.5e-11; // an addition or a multiplication inside a matrix product or a convolution
   double byte = 2.5e-11;    // read or written
 };
 
 namespace detail {
 
-/// The nodes of a graph as values of a memory problem: elementwise nodes that run together with the one that reads them are
-/// one value, and what costs nothing (constants, other views of a value) is none.
+/// The nodes of a graph as values of a memory problem. Elementwise nodes that are fused with their reader are
+/// one value with it; free nodes (constants, views) are no values.
 class memory_values : public memory_nodes {
-  array<std::int32_t> readers_; // by symbol: how many of what is needed
+  array<std::int32_t> readers_; // by symbol: the number of live readers
   array<std::int32_t> reader_;  // by symbol: the last of them
   array<std::int32_t> stage_;   // by node
   array<char> needed_;          // by symbol
-  array<symbol> waits_for_;     // by node: the one tensor that it is computed from, none where that is none
+  array<symbol> waits_for_;     // by node: the one tensor that it is computed from, or none
 
 public:
   memory_problem problem;
-  array<std::int32_t> value_of; // by node: none for what is no value, or not needed
+  array<std::int32_t> value_of; // by node: none for dead nodes and those that are no value
 
-  /// `again(node)`: whether it may be computed again.
+  /// `again(node)`: true if it may be recomputed.
   template <class Again>
   constexpr memory_values(graph_view const& g, Again again, cost_model const& model = {})
       : memory_nodes(g), readers_(g.tensor_count), reader_(g.tensor_count, none), stage_(g.node_count),
@@ -52,7 +52,7 @@ public:
     }
     return false;
   }
-  /// Calls `visit(node)` for the nodes, those that are no views, that make operand t.
+  /// Calls `visit(node)` for the nodes, except views, that compute operand t.
   template <class Visit> constexpr void each_source(symbol t, Visit visit) const {
     for (;;) {
       if (t == none) return;
@@ -83,7 +83,7 @@ public:
       if (g_.shape(t).size[k] >= 0) n *= static_cast<double>(g_.shape(t).size[k]);
     return n;
   }
-  /// Seconds, by the model; of a loop one iteration of nothing but its operands and results.
+  /// Seconds, by the model; a loop counts as one iteration of its operands and results only.
   constexpr double cost_of(std::int32_t i, cost_model const& m) const {
     node const& n = g_.nodes[i];
     if (n.result_count == 0) return 0;
@@ -134,7 +134,7 @@ private:
   }
   constexpr bool has_shape_of(symbol a, symbol b) const { return g_.tensors[a].shape == g_.tensors[b].shape; }
 
-  /// What is computed from one tensor waits for the first that reads it, as the interpreter has it.
+  /// A node computed from one tensor is deferred to its first reader, as in the interpreter.
   constexpr void find_waiting() {
     waits_for_.assign(g_.node_count, runs);
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
@@ -154,11 +154,12 @@ private:
       if (one) waits_for_[i] = from;
     }
   }
-  static constexpr symbol runs = -2; // as soon as it can
+  static constexpr symbol runs = -2; // not deferred
 
-  /// What the executions run together: elementwise nodes of one shape that are ready at the same time, and a sum of all.
+  /// Finds the groups that executions fuse: elementwise nodes of one shape that are ready at the same time,
+  /// and full reductions.
   constexpr void find_groups() {
-    array<std::int32_t> end(g_.node_count, none); // by node: the one that it runs together with
+    array<std::int32_t> end(g_.node_count, none); // by node: the node that it is fused with
     for (std::int32_t i = 0; i < g_.node_count; ++i) {
       node const& n = g_.nodes[i];
       if (n.region != 0 || !is_needed(i)) continue;
@@ -205,8 +206,8 @@ private:
   }
 
   template <class Again> constexpr void describe(Again again, cost_model const& model) {
-    array<char> asked(g_.node_count);   // is to be there at the end
-    array<char> outside(g_.node_count); // and is the caller's memory
+    array<char> asked(g_.node_count);   // must be live at the end
+    array<char> outside(g_.node_count); // and is in the caller's memory
     for (int k = 0; k < g_.output_count(); ++k) {
       bool whole = true;
       for (symbol t = g_.output(k); t != none;) {

@@ -7,18 +7,18 @@
 
 #include <cstdint>
 
-// A graph says what is computed from what, not when. This finds an order that can be run: every reader of an element
-// after the one node that assigns it.
+// A graph defines dependencies, not an order. This finds a valid order: every reader of an element after the
+// one node that assigns it.
 
 namespace cotangent {
 
-/// One node that has to run before another.
+/// One node that must run before another.
 struct dependency {
   std::int32_t before = none, after = none;
   friend constexpr bool operator==(dependency const&, dependency const&) = default;
 };
 
-/// Nodes in an order that can be run; false where there is none.
+/// Nodes in a valid order; false if there is none.
 struct ordering {
   array<std::int32_t> nodes;
   std::int32_t cycle = none; // a node on a cycle
@@ -28,7 +28,8 @@ struct ordering {
 
 namespace detail {
 
-/// Which node of region `to`, itself or one that runs it, a node inside belongs to; none for what is not inside.
+/// The node of region `to` that an inner node belongs to: itself, or one that runs it; none if it is not
+/// inside.
 constexpr std::int32_t in_region(graph_view const& g, std::int32_t n, std::int32_t to) {
   while (n != none && g.nodes[n].region != to) n = g.regions[g.nodes[n].region].owner;
   return n;
@@ -37,8 +38,8 @@ constexpr std::int32_t in_region(graph_view const& g, std::int32_t n, std::int32
 class order_search {
   graph_view const& g_;
   piece_writers writers_;
-  array<std::int32_t> head_, next_, target_; // who waits for each vertex: nodes, then the cells of each root
-  array<std::int32_t> missing_;              // by vertex: for how many it waits
+  array<std::int32_t> head_, next_, target_; // successors of each vertex: nodes, then the cells of each root
+  array<std::int32_t> missing_;              // by vertex: the number of missing predecessors
   array<std::int32_t> cells_of_;             // by root: its first cell as a vertex
 
 public:
@@ -50,7 +51,7 @@ public:
     }
     head_.assign(vertices, none);
     missing_.assign(vertices, 0);
-    for (int r = 0; r < writers_.roots(); ++r) { // a cell is ready when those inside are
+    for (int r = 0; r < writers_.roots(); ++r) { // a cell is ready when its inner cells are
       window_index const& index = writers_.index(r);
       for (int c = 1; c < index.cells(); ++c)
         if (index.is_cell(c)) add(cells_of_[r] + c, cells_of_[r] + (c - 1) / 2);
@@ -102,7 +103,7 @@ public:
   }
 
 private:
-  /// A node inside a region that reads what is made outside of it makes the one that runs the region wait too.
+  /// If a node inside a region reads an outer value, the node that runs the region waits too.
   constexpr void wait(std::int32_t before, std::int32_t reader) {
     add(before, reader);
     if (before >= g_.node_count || g_.nodes[before].region == g_.nodes[reader].region) return;
@@ -125,10 +126,10 @@ private:
 
 } // namespace detail
 
-/// An order in which the nodes can be run, as near to that of the pool as can be: always the first one that is ready. A
-/// node is ready when those that assign elements it reads have run, and those that `extra` puts before it.
+/// A valid order of the nodes, as close to the pool's order as possible: always the first ready node. A node
+/// is ready after the nodes that assign elements it reads, and those that `extra` puts before it.
 ///
-/// Cost: n log n, for tensors that are written and read through many views too.
+/// Cost: n log n, also for tensors that are written and read through many views.
 /// Checked: tests/runtime/order.cpp, tests/static/views.cpp.
 constexpr ordering order_of(graph_view const& g, dependency const* extra = nullptr, int extra_count = 0) {
   bool stands = true;
@@ -143,11 +144,11 @@ constexpr ordering order_of(graph_view const& g, dependency const* extra = nullp
   return search.run();
 }
 
-/// Every node that reads what another writes: as many as there are.
+/// All data dependencies between nodes.
 constexpr array<dependency> edges_of(graph_view const& g) {
   detail::piece_writers const writers(g);
   array<dependency> found;
-  array<std::int32_t> seen(g.node_count, none); // by writer: who was told of it last
+  array<std::int32_t> seen(g.node_count, none); // by writer: the reader that was reported last
   for (std::int32_t i = 0; i < g.node_count; ++i) {
     auto const tell = [&](std::int32_t p) {
       if (seen[p] == i) return;

@@ -7,17 +7,18 @@
 
 #include <cstdint>
 
-// The buffers of a plan all of whose sizes are numbers, at offsets of their own instead of in slots.
+// Packs the buffers of a plan with constant sizes at offsets of their own instead of in slots.
 
 namespace cotangent {
 
-/// By buffer its offset in the workspace, none for what is elsewhere; and the bytes that all need.
+/// By buffer its offset in the workspace, none for buffers elsewhere; and the total bytes.
 struct packed_workspace {
   array<std::int64_t> offsets; // empty: slots need no more
   std::int64_t bytes = 0;
 };
 
-/// Offsets for which less than `in_slots` bytes are needed, if they are found within what a constant evaluation may take.
+/// Offsets that need less than `in_slots` bytes, if they are found within the limits of a constant
+/// evaluation.
 ///
 /// Checked: tests/runtime/memory_profile.cpp
 constexpr packed_workspace pack_workspace(buffer const* buffers, int count, std::int64_t in_slots) {
@@ -31,7 +32,7 @@ constexpr packed_workspace pack_workspace(buffer const* buffers, int count, std:
     std::int64_t const bytes = detail::capped_product(b.count, static_cast<std::int64_t>(size_of(b.type)));
     values.push({b.first_nest, b.last_nest, bytes == 0 ? 64 : detail::whole_lines(bytes)});
   }
-  // measured on clang: 700 steps for each value, 100 for each pair that is looked at, and what sorting takes
+  // measured on clang: 700 steps for each value, 100 for each pair, plus sorting
   constexpr int most_values = 900, most_searched = 128, most_pairs = 1000;
   int const n = values.size();
   arena found;

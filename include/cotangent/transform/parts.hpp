@@ -9,7 +9,7 @@
 
 namespace cotangent {
 
-/// The function with what it saves: from the inputs and what is shared to the outputs and the saved values.
+/// The function with its saved values: from the inputs and shared values to the outputs and the saved values.
 constexpr graph forward_part(joint_graph const& j, array<saved_value> const& saved) {
   graph made(j.g);
   array<symbol> inputs, outputs;
@@ -22,7 +22,7 @@ constexpr graph forward_part(joint_graph const& j, array<saved_value> const& sav
   return prune(made);
 }
 
-/// Its gradient: from the saved values, the cotangents and what is shared to the gradients.
+/// Its gradient: from the saved values, the cotangents and shared values to the gradients.
 constexpr graph backward_part(joint_graph const& j, array<saved_value> const& saved) {
   graph_view const& g = j.g;
   graph made(g);
@@ -32,7 +32,7 @@ constexpr graph backward_part(joint_graph const& j, array<saved_value> const& sa
     t.producer = none;
     inputs.push(now[v.of] = made.tensors.push(t));
   }
-  auto const read = [&](symbol t) { // a view of what was saved is a view of what comes in
+  auto const read = [&](symbol t) { // a view of a saved value is a view of the input
     if (t == none) return t;
     symbol const base = g.tensors[t].base;
     if (now[t] == none && base != none && now[base] != none) {
@@ -53,12 +53,13 @@ constexpr graph backward_part(joint_graph const& j, array<saved_value> const& sa
   return prune(made);
 }
 
-/// Which inputs, outputs and cotangents the gradient of a function needs, by position, and how many values besides.
+/// The inputs, outputs and cotangents that a function's gradient needs, by position, and the number of other
+/// values.
 struct gradient_needs {
   array<bool> inputs, outputs, cotangents;
   int others = 0;
 };
-/// The same for what was saved by some choice.
+/// The needs for a given choice of saved values.
 constexpr gradient_needs needs_of(joint_graph const& j, array<saved_value> const& saved) {
   gradient_needs n{array<bool>(j.inputs), array<bool>(j.outputs), array<bool>(j.cotangents), 0};
   for (saved_value const& v : saved)

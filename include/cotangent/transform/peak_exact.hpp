@@ -8,18 +8,18 @@
 #include <bit>
 #include <cstdint>
 
-// The order of a few steps with the lowest peak of memory, by a search through the sets of steps that can have run.
+// The order of a few steps with the lowest peak, by a search through the sets of executed steps.
 
 namespace cotangent::detail {
 
-/// At most 64 steps with what they use.
+/// At most 64 steps with their values.
 struct few_steps {
   struct used {
     std::uint64_t users = 0;
     std::int64_t bytes = 0;
-    bool before = false, after = false; // there before the first step, after the last one
+    bool before = false, after = false; // live before the first step; after the last one
   };
-  struct replaced { // in this step, if the one ends and the other begins there
+  struct replaced { // in this step, if one ends and the other begins there
     std::int32_t step = 0, from = 0, to = 0;
   };
   array<used> values;
@@ -44,7 +44,7 @@ struct few_steps {
       }
       if (!u.after && (u.users & ~now) == 0) m.after -= u.bytes;
     }
-    std::uint64_t taken = 0; // of this step's replacements: which of its values are spoken for
+    std::uint64_t taken = 0; // values of this step that are replaced already
     array<replaced> const& all = replacements[step];
     for (int k = 0; k < all.size(); ++k) {
       used const &from = values[all[k].from], &to = values[all[k].to];
@@ -62,26 +62,26 @@ struct few_steps {
   }
 };
 
-/// Looks at the set that was reached with the lowest peak next. A step after which no more is there than before, and that
-/// needs no more than was needed anyway, is taken at once: no order is better for doing it later.
+/// Expands the set reached with the lowest peak first. A step that leaves no more live bytes, and whose peak
+/// is no higher than the present one, is taken at once: delaying it improves no order.
 class peak_search {
   struct state {
     std::uint64_t done = 0;
     std::int64_t peak = 0, live = 0;
-    std::int32_t from = none, step = none; // the state before, and what ran
+    std::int32_t from = none, step = none; // the previous state, and the step between
   };
   few_steps const& p_;
   array<state> states_;
   array<std::int32_t> heap_;
   hash_index seen_;
-  array<std::uint64_t> sets_; // that were reached
-  array<std::int64_t> peaks_; // the lowest with which they were
+  array<std::uint64_t> sets_; // reached sets
+  array<std::int64_t> peaks_; // the lowest peak of each
 
 public:
-  array<std::int32_t> order; // empty: none was found that is better
-  std::int64_t peak = 0;     // of that, above what is there before
+  array<std::int32_t> order; // empty: no better order was found
+  std::int64_t peak = 0;     // of that order, above the bytes live before
 
-  /// `bound`: a peak that is known to be possible; `most`: how many sets may be looked at.
+  /// `bound`: a peak that is known to be possible; `most`: the largest number of sets to visit.
   constexpr peak_search(few_steps const& p, std::int64_t bound, int most) : p_(p) {
     std::uint64_t const all = p.count() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p.count()) - 1;
     push({});

@@ -8,22 +8,22 @@
 
 #include <cstdint>
 
-// What steps use of memory, and orders that are made step by step: the one next that frees most.
+// The memory use of steps, and list scheduling: the next step is the one that frees most.
 
 namespace cotangent {
 
-/// Steps, what has to run before what, and what they hold in memory. A value is there from the first step that uses it to
-/// the last one, whoever writes and whoever reads: order among these is said by `edges`.
+/// Steps, their dependencies, and their memory. A value is live from the first step that uses it to the last,
+/// as reader or writer; `edges` order these.
 struct peak_problem {
   struct value {
     std::int64_t bytes = 0;
-    bool given = false; // there before the first step
-    bool stays = false; // there after the last one
+    bool given = false; // live before the first step
+    bool stays = false; // live after the last one
   };
   struct use {
     std::int32_t step = 0, value = 0;
   };
-  /// In `step`, if it is the last that uses `from` and the first that uses `to`, one is written over the other.
+  /// In `step`, if it is the last user of `from` and the first user of `to`, one overwrites the other.
   struct replacement {
     std::int32_t step = 0, from = 0, to = 0;
   };
@@ -32,7 +32,7 @@ struct peak_problem {
   array<use> uses; // each pair once
   array<dependency> edges;
   array<replacement> replacements;
-  array<std::int64_t> work; // by step: bytes while it runs; none where empty
+  array<std::int64_t> work; // by step: bytes while it runs; empty: none
 };
 
 /// The peak of an order, and the first position that has it.
@@ -43,7 +43,7 @@ struct peak_at {
 
 namespace detail {
 
-/// The same by step and by value.
+/// The uses, by step and by value.
 class peak_uses {
   peak_problem const& p_;
 
@@ -99,12 +99,12 @@ public:
     walk(order, order.size(), highest);
     return highest;
   }
-  /// What is there when the first `count` steps have run.
+  /// The live bytes after the first `count` steps.
   constexpr std::int64_t live_before(array<std::int32_t> const& order, int count) const {
     peak_at unused;
     return walk(order, count, unused);
   }
-  /// No order needs less: some step uses as much.
+  /// A lower bound of all orders: the most that one step uses.
   constexpr std::int64_t least() const {
     std::int64_t most = 0;
     for (int s = 0; s < p_.steps; ++s) {
@@ -144,7 +144,7 @@ private:
         if (--left[v] == 0 && !p_.values[v].stays) freed += p_.values[v].bytes;
       }
       for (int r = first_replacement[s]; r < first_replacement[s + 1]; ++r)
-        replaced[p_.replacements[replacements[r]].to] = false; // it may be written over in its turn
+        replaced[p_.replacements[replacements[r]].to] = false; // it may be overwritten in turn
       std::int64_t const during = live - saved + (s < p_.work.size() ? p_.work[s] : 0);
       if (highest.bytes < during) highest = {during, k};
       live -= freed;
@@ -153,7 +153,8 @@ private:
   }
 };
 
-/// An order from the first step on, or from the last one back: of those that can run, the one that adds least is taken.
+/// List scheduling from the first step on, or backward from the last one: the ready step that adds least is
+/// taken.
 class peak_list {
   struct entry {
     std::int64_t adds = 0;
@@ -162,7 +163,7 @@ class peak_list {
   peak_problem const& p_;
   peak_uses const& u_;
   bool forward_;
-  array<std::int32_t> left_, sum_; // by value: users that are left, the exclusive or of their numbers
+  array<std::int32_t> left_, sum_; // by value: remaining users, and the exclusive or of their indices
   array<bool> there_;
   array<std::int32_t> waits_, rank_;
   array<std::int64_t> adds_;
@@ -191,7 +192,7 @@ public:
     while (order.size() < p.steps) {
       entry const next = heap_pop(heap_, before);
       if (next.adds == adds_[next.step] && waits_[next.step] == 0)
-        run(next.step); // else it stands there again
+        run(next.step); // else it is in the heap again
     }
     if (!forward)
       for (int k = 0; k < p.steps / 2; ++k) {
@@ -204,7 +205,7 @@ public:
 private:
   constexpr bool begins(std::int32_t v) const { return forward_ ? p_.values[v].given : p_.values[v].stays; }
   constexpr bool remains(std::int32_t v) const { return forward_ ? p_.values[v].stays : p_.values[v].given; }
-  /// What the next step that uses a value adds by that.
+  /// The bytes that the next user of a value adds.
   constexpr std::int64_t change(std::int32_t v) const {
     std::int64_t const bytes = p_.values[v].bytes;
     return (there_[v] ? 0 : bytes) - (left_[v] == 1 && !remains(v) ? bytes : 0);
@@ -219,7 +220,7 @@ private:
       there_[v] = true;
       sum_[v] ^= s;
       if (--left_[v] == 0) continue;
-      if (!began) // all its other users add less now
+      if (!began) // all its other users now add less
         for (int j = u_.first_user[v]; j < u_.first_user[v + 1]; ++j) alter(u_.users[j], change(v) - before);
       else if (left_[v] == 1) alter(sum_[v], change(v) - before);
     }
@@ -242,11 +243,11 @@ private:
   }
 };
 
-/// An order from the last steps down to what they need, what needs most memory first.
+/// An order from the last steps down to their operands, the largest need first.
 class peak_descent {
   array<std::int64_t> needs_,
-      leaves_;                 // by step: the memory to run it with all it needs, if nobody else needed that
-  array<std::int32_t> before_; // by edge of `peak_uses`: what needs most first
+      leaves_; // by step: the memory to run it with all its operands, if these have no other users
+  array<std::int32_t> before_; // by edge of `peak_uses`: the largest need first
 
 public:
   array<std::int32_t> order;
@@ -294,7 +295,7 @@ public:
 
 } // namespace detail
 
-/// The bytes that are there at once when steps run in this order.
+/// The peak of the live bytes if steps run in this order.
 constexpr peak_at peak_of(peak_problem const& p, array<std::int32_t> const& order) {
   return detail::peak_uses(p).peak_of(order);
 }

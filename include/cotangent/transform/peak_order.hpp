@@ -6,18 +6,18 @@
 
 #include <cstdint>
 
-// In which order steps run, where they leave a choice, so that little memory is needed at once.
+// Finds an order of steps with low peak memory.
 
 namespace cotangent {
 namespace detail {
 
-/// Tries several orders and keeps the one with the lowest peak, then looks for a better one around the place where that is.
+/// Tries several orders, keeps the one with the lowest peak, then searches for a better one around the peak.
 class peak_improver {
   peak_problem const& p_;
   peak_uses uses_;
   int effort_;
   array<std::int32_t> first_, last_; // by value: the positions of its users
-  array<std::int32_t> local_; // by value: its number in the window, for those of the window that is looked at
+  array<std::int32_t> local_; // by value: its index in the current window
   array<std::int32_t> position_; // by step
 
 public:
@@ -43,7 +43,7 @@ private:
     peak = bytes;
     order = other;
   }
-  /// Brings the steps around this position into their best order; false where that needs as much as now.
+  /// Reorders the steps around this position optimally; false if that does not lower their peak.
   constexpr bool improve_at(int position) {
     int const n = order.size();
     for (int length = n <= 64 ? n : 12; effort_ > 0; length = length * 2 < 64 ? length * 2 : 64) {
@@ -94,7 +94,7 @@ private:
     for (int k = from; k < to; ++k) other[k] = order[from + found.order[k - from]];
     std::int64_t const bytes = uses_.peak_of(other).bytes;
     bool const better = bytes < peak;
-    // (another place may need as much as this one did: then it is next)
+    // (another position may have the same peak: it is next)
     if (bytes <= peak) order = other;
     peak = bytes < peak ? bytes : peak;
     return better || (bytes == peak && --ties_ > 0);
@@ -105,12 +105,12 @@ private:
 
 } // namespace detail
 
-/// The order of execution with the lowest peak that is found: never higher than that of the order given, which must be one
-/// that can be run, as the one returned is. Of few steps, or where little freedom is left, no order has a lower one.
+/// The order of lowest peak that is found: a valid order, never worse than the given valid one. For few
+/// steps, or little freedom, it is optimal.
 ///
-/// Cost: n log n, and `effort` sets of steps at most.
-/// Source: the search through sets of steps is Dijkstra's for the widest path; operands that need most first: Sethi and
-/// Ullman, The generation of optimal code for arithmetic expressions, 1970.
+/// Cost: n log n, and at most `effort` sets of steps.
+/// Source: the search through sets of steps is Dijkstra's for the widest path; operands of largest need
+/// first: Sethi and Ullman, The generation of optimal code for arithmetic expressions, 1970.
 /// Checked: tests/runtime/peak_order.cpp, tests/static/arena.cpp
 constexpr array<std::int32_t> order_of_low_peak(peak_problem const& p, array<std::int32_t> const& given,
                                                 int effort = 1 << 16) {

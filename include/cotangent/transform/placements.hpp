@@ -6,8 +6,8 @@
 #include <cotangent/transform/sizes.hpp>
 #include <cotangent/transform/symbol_plan.hpp>
 
-// What the steps of the planner ask about the symbols of a graph: over which domain they run, what memory they stand in,
-// how operands are read in a nest.
+// Queries of the planner's passes about symbols: their domain, their memory, and the access of a nest to
+// operands.
 
 namespace cotangent::detail {
 
@@ -21,8 +21,8 @@ public:
   array<domain> domains;
   array<std::int32_t> domain_of;         // by shape
   array<std::int32_t> nest_domain_of;    // by shape: of the nests that compute it
-  bool has_pads = false, hosted = false; // whether there are pads, and domains in others
-  symbol_plan* at; // by symbol; a pointer: the accessors of arrays are calls in a constant evaluation
+  bool has_pads = false, hosted = false; // there are pads; some domains run in others
+  symbol_plan* at; // by symbol; a pointer: constant evaluations count accessors of arrays as calls
   array<memory_view> views;
   array<resolved> repeats; // of broadcasts
   array<symbol> results;   // for each output: the symbol whose memory it is
@@ -39,7 +39,7 @@ public:
     p.windows = static_cast<array<window>&&>(c.windows);
     p.derived = static_cast<array<derived_size>&&>(c.derived);
   }
-  /// What was found, for the next step.
+  /// Hands the classification to the next pass.
   constexpr classification take() {
     return {static_cast<array<domain>&&>(domains),
             static_cast<array<std::int32_t>&&>(domain_of),
@@ -87,7 +87,7 @@ public:
   constexpr std::int32_t domain_id(symbol t) const { return domain_of[g.tensors[t].shape]; }
   /// The domain of the nests that compute it.
   constexpr std::int32_t nest_domain(symbol t) const { return nest_domain_of[g.tensors[t].shape]; }
-  /// The bits of the axes in `mask` of a shape, counted without axes of size 1.
+  /// The bits of the axes in `mask` of a shape, numbered without axes of size 1.
   constexpr std::uint32_t squeezed(dimensions const& d, std::uint32_t mask) const {
     std::uint32_t m = 0, bit = 1;
     for (int k = 0; k < d.rank; ++k)
@@ -118,7 +118,7 @@ public:
     return true;
   }
 
-  /// The symbol whose memory holds the same elements in the same order, or `t` itself.
+  /// The symbol whose memory has the same elements in the same order, or `t` itself.
   constexpr symbol same_memory(symbol t) {
     symbol root = resolve(t).base;
     if (at[root].kind == place_kind::alias) {
@@ -139,12 +139,12 @@ public:
   constexpr resolved resolve(symbol t) const {
     return at[t].kind == place_kind::repeated ? repeats[at[t].view] : resolved{t};
   }
-  /// The nest axis of the k-th axis of the base; `next` counts those that are not of size 1.
+  /// The nest axis of the k-th axis of the base; `next` numbers those that are not of size 1.
   constexpr std::int32_t axis_of(resolved const& r, int k, int& next) const {
     return r.repeats ? r.axis[k] : g.shape(r.base).size[k] == 1 ? none : next++;
   }
   constexpr bool is_computed(symbol t) const { return at[t].kind >= place_kind::lane; }
-  /// The symbol in whose memory it is read.
+  /// The symbol whose memory is read.
   constexpr symbol root_of(symbol t) const {
     return at[t].kind == place_kind::alias ? views[at[t].view].root : t;
   }
@@ -154,7 +154,7 @@ public:
     return is_computed(root) ? root : none;
   }
 
-  /// Can a matrix product read it as it stands: one axis with neighbors side by side?
+  /// True if a matrix product can read it directly: one axis is contiguous.
   constexpr bool is_matrix(symbol t) {
     resolved const r = resolve(t);
     dimension stride[max_rank]{};
@@ -165,7 +165,7 @@ public:
     return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
   }
 
-  /// The distances of an operand along the axes of its nest.
+  /// The strides of an operand along the axes of its nest.
   constexpr memory_view strides_of(resolved const& r, dimension* stride) {
     memory_view const v = view_of(r.base);
     int const rank = g.shape(r.base).rank;
@@ -173,7 +173,7 @@ public:
       if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[axis] = v.stride[k];
     return v;
   }
-  /// The distances of operand `t` along its own axes.
+  /// The strides of operand `t` along its own axes.
   constexpr memory_view kernel_strides_of(symbol t, dimension* stride) {
     resolved const r = resolve(t);
     memory_view const v = view_of(r.base);

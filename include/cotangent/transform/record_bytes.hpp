@@ -10,15 +10,15 @@
 
 namespace cotangent {
 
-/// What the loops of a graph record for their reverse sweeps.
+/// The bytes that the loops of a graph record for their reverse sweeps.
 struct record_size {
-  std::int64_t bytes = 0; // of the loops of which is known how often they run, or how often at most
-  bool known = true;      // that is all of them
+  std::int64_t bytes = 0; // of loops with a known number of iterations, or a known bound
+  bool known = true;      // all loops have one
 };
 
 namespace detail {
 
-/// How often a loop runs, where its limit and its start are numbers; -1 for others.
+/// The number of iterations of a loop, if its limit and start are constants; else -1.
 constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
   loop_layout const l = loop_layout::of(g, n);
   if (l.condition != none) return -1;
@@ -31,21 +31,21 @@ constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
   return limit == INT64_MIN || start == INT64_MIN ? -1 : limit < start ? 0 : limit - start;
 }
 
-/// The same, or how often at most, where that is known.
+/// The number of iterations, or its bound, if known; else -1.
 constexpr std::int64_t most_trips(graph_view const& g, node const& n) {
   std::int64_t const counted = counted_trips(g, n), most = loop_layout::of(g, n).most();
   return counted >= 0 ? counted : most > 0 ? most : -1;
 }
-/// What an entry of a record takes, as it lies on the tape.
+/// The bytes of a record's entry on the tape.
 constexpr std::int64_t entry_bytes(graph_view const& g, symbol t) {
-  if (g.tensors[t].depth > 1) return 8; // where a sequence stands
+  if (g.tensors[t].depth > 1) return 8; // the address of a sequence
   auto n = static_cast<std::int64_t>(size_of(g.tensors[t].type));
   dimensions const& d = g.shape(t);
   for (int k = 0; k < d.rank; ++k) n = capped_product(n, d.size[k] < 0 ? 1 : d.size[k]);
   return n > 32 ? whole_lines(n) : n;
 }
 
-/// Loops in bodies record once for each iteration around them where the body hands on what they record.
+/// Nested loops record once for each outer iteration if the body returns their record.
 class record_measure {
   graph_view const& g_;
   array<record_size> of_; // by region
@@ -104,7 +104,7 @@ private:
   }
 };
 
-/// What one record takes on the tape, with all that lies in it: of a choice, the largest that a branch gives.
+/// The bytes of one record on the tape, with nested ones: for a branch, the largest over its branches.
 constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
   node const* const n = t == none ? nullptr : g.producer(t);
   int k = 0;
@@ -133,7 +133,8 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
 
 } // namespace detail
 
-/// What the loops of a graph record, where they say how often they run at most: what a tape takes, but for what it rounds up.
+/// The bytes that the loops of a graph record, if their bounds are known: the size of the tape without
+/// rounding.
 ///
 /// Cost: nodes times regions.
 /// Checked: tests/runtime/memory_budget.cpp.

@@ -4,7 +4,7 @@
 
 #include <cotangent/core/refusal.hpp>
 
-// What differentiation can refuse.
+// Refusals of differentiation.
 
 namespace cotangent::refusals {
 

@@ -8,24 +8,26 @@
 
 #include <cstdint>
 
-// Blocks in bodies and branches. What is differentiated are values that loops record and branches give, whoever has marked
-// them, so that all derivatives are sums in the order that they have without blocks. Where all rewriting is done, what only
-// the gradients of a block read is made once more in the bodies and branches that read it, and is recorded no longer.
-// Loops and choices of a block are made as one: with all of their results, of which what nobody reads goes again.
+// Checkpointed blocks in bodies and branches. Differentiation ignores the marks and takes values that loops
+// record and branches return, so that derivatives are summed in the order without blocks. After all
+// rewriting, values that only gradients of a block read are rematerialized in the bodies and branches that
+// read them, and no longer recorded. Loops and branches of a block are copied as a whole; dead results are
+// eliminated afterwards.
 
 namespace cotangent::detail {
 
-/// Whether a loop or a choice stands in a block of a body or branch.
+/// True if a block in a body or branch has a loop or a branch.
 constexpr bool blocks_run_regions(graph_view const& g) {
   for (std::int32_t i = 0; i < g.node_count; ++i)
     if (node const& n = g.nodes[i]; n.region != 0 && n.flags.block > 0 && value_ways::is_control(n)) return true;
   return false;
 }
 
-/// Lets the values of blocks be made where they are read, from what the forward body hands on. They belong to their blocks
-/// there, so that `block_copies` finds when.
+/// Rematerializes the values of blocks in the regions that read them, from values that the forward body
+/// returns. There they belong to their blocks, so that `block_copies` orders them.
 ///
-/// (Blocks in which the loop or the choice itself lies are computed again with all of it.)
+///
+/// (Blocks around the loop or branch itself are rematerialized with all of it.)
 class region_blocks {
   struct link {
     symbol of = none, at = none; // the value of a block; the input of the region that reads it
@@ -41,21 +43,21 @@ class region_blocks {
   builder b_;
   value_ways ways_;
   widening wider_;
-  array<std::int32_t> home_; // by symbol: the innermost block around all that reads it; 0: it is kept
+  array<std::int32_t> home_; // by symbol: the innermost block around all its readers; 0: it is stored
   array<int> way_of_;        // by symbol, -1 for none yet
   array<value_way> found_;
-  array<int> same_, next_; // by way: the first one of the same steps; another one to the same region
+  array<int> same_, next_; // by way: the first way with equal steps; the next way to the same region
   array<int> of_region_;   // a way there, -1 for none
   array<link> links_;
   array<std::int32_t> first_; // by symbol: into `made_`
   array<again> made_;
-  array<symbol> replaced_; // by symbol: what is read instead
+  array<symbol> replaced_; // by symbol: its replacement
   array<bool> used_;       // by block
   region_copier regions_;
-  array<bool> whole_; // by node: a loop or a choice that is made again as a whole
+  array<bool> whole_; // by node: a loop or branch that is copied as a whole
 
 public:
-  /// `whole`: loops and choices of blocks are, too; else what they hold is looked at.
+  /// `whole`: loops and branches of blocks are copied too; else their contents are examined.
   constexpr region_blocks(graph_view const& g, block_tree const& tree, bool whole)
       : g_(g), tree_(tree), b_(g), ways_(g_), wider_(b_, g_), home_(g.tensor_count),
         way_of_(g.tensor_count, -1), of_region_(g.region_count, -1), first_(g.tensor_count, none),
@@ -99,14 +101,14 @@ private:
     for (symbol t = 0; t < g_.tensor_count; ++t)
       if (g_.tensors[t].base != none) keep(g_.tensors[t].base);
   }
-  /// Where it comes from it stays.
+  /// Stores a value, at all borders that it crosses.
   constexpr void keep(symbol t) {
     for (way_step step; t != none; t = ways_.before(t, step)) home_[t] = 0;
   }
 
-  // ---- who reads what
+  // ---- readers
 
-  /// What only passes through a loop or a choice is read inside of it.
+  /// A value that only passes through a loop or branch is read inside of it.
   constexpr void find_readers(node const& n, bool whole) {
     auto const use = [&](symbol x) {
       if (x == none) return;
@@ -175,14 +177,14 @@ private:
       if (!(a.in[k] == b.in[k])) return false;
     return true;
   }
-  /// Not what only blocks around the loop or the choice hold together.
+  /// False for values that only blocks around the loop or branch have in common.
   constexpr bool is_made_again(symbol t) const {
     if (home_[t] == 0) return false;
     std::int32_t const around = block_of(g_.nodes[g_.regions[g_.tensors[t].region].owner]);
     return home_[t] != around && tree_.lies_in(home_[t], around);
   }
 
-  // ---- values once more
+  // ---- rematerialized values
 
   constexpr std::int32_t region_of(int way) const { return found_[way].in[found_[way].common - 1].region; }
   constexpr symbol find(symbol t, int way) const {
@@ -190,7 +192,7 @@ private:
       if (made_[k].way == way) return made_[k].made;
     return none;
   }
-  /// Cheaper to make than to pass on.
+  /// True for values that are cheaper to compute than to pass on.
   constexpr bool is_light(symbol t) const {
     node const* const n = g_.producer(t);
     if (n == nullptr || has_views(*n)) return false;
@@ -250,7 +252,7 @@ private:
            b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
                    g_.tensors[t].type, g_.tensors[t].shape, n.where));
   }
-  /// Out of the regions and into the others; what is the same in all iterations, and the count, need no record.
+  /// Passes a value out of regions and into others; loop-invariant values and the count need no record.
   constexpr symbol passed(symbol t, int way) {
     value_way const& w = found_[way];
     array<bool> as_it_is(w.in.size());
@@ -280,7 +282,7 @@ private:
     return t;
   }
 
-  /// Copies stand before everything else in their regions.
+  /// Copies precede all other nodes of their regions.
   constexpr void replace() {
     for (node const& n : b_.get().nodes)
       for (int k = 0; k < n.operand_count; ++k)

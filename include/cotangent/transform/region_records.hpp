@@ -9,12 +9,12 @@
 
 namespace cotangent::detail {
 
-/// Whether a node is a loop of a block that runs again with it as a whole.
+/// True for a loop of a block that reruns with the block as a whole.
 constexpr bool runs_again(graph const& g, node const& n) {
   return n.op == info_of<op::loop>() && n.flags.block > 0 && !touches_views(g, n);
 }
 
-/// By symbol: the values of a body that only its blocks read. Empty where there are none.
+/// By symbol: the values of a body that only its blocks read. Empty if there are none.
 constexpr array<bool> values_of_blocks(graph const& g, region_index const& index, std::int32_t r) {
   array<bool> found;
   std::int32_t const owner = g.nodes[g.regions[r].owner].flags.block, around = owner < 0 ? -owner : owner;
@@ -45,8 +45,8 @@ constexpr array<bool> values_of_blocks(graph const& g, region_index const& index
   return found;
 }
 
-/// What a loop has to record so that its adjoint has the values of its body that it reads, where the values of blocks are
-/// made there again (`region_blocks` does that, when the program is compiled).
+/// The values that a loop must record for its adjoint, if values of blocks are rematerialized there
+/// (`region_blocks` does that when the program is compiled).
 constexpr array<symbol> least_record(graph const& g, region_index const& index, loop_layout const& at,
                                      array<symbol> const& read) {
   array<bool> const again = values_of_blocks(g, index, at.body);

@@ -7,27 +7,27 @@
 
 #include <cstdint>
 
-// Sums of cotangents that belong to different boxes of a tensor.
+// Sums of cotangents of different boxes of a tensor.
 
 namespace cotangent::detail {
 
-/// A term of such a sum: a symbol, all or a part of which counts.
+/// A term of such a sum: a symbol, of which all or a part counts.
 struct boxed_term {
   symbol value = none;
   tensor_window of; // of all of it, with the axes of the symbol
   grid_box own;     // the same as a box
-  grid_box box;     // what counts
+  grid_box box;     // the part that counts
 };
 
-/// Adds up terms over a box of a grid: those that share no element stand side by side in one tensor, in which what
-/// nobody assigns is zero; only where terms overlap are several such tensors added.
+/// Sums terms over a box of a grid. Disjoint terms are placed in one tensor, whose unassigned elements are
+/// zero; only overlapping terms need several such tensors, which are added.
 class region_sum {
   builder& b_;
   element_grid const& grid_;
   dimensions of_;
   symbol root_;
-  std::int32_t new_nodes_;    // the first node that was made for this purpose
-  array<bool>& seen_through_; // by symbol: there is a view of it, so it cannot become one itself
+  std::int32_t new_nodes_;    // the first node emitted for this purpose
+  array<bool>& seen_through_; // by symbol: it has views, so it cannot become one
   aggregation how_;
 
   struct layer {
@@ -79,7 +79,7 @@ public:
     return total;
   }
 
-  /// What counts of a term, with the axes of `to`.
+  /// The counting part of a term, with the axes of `to`.
   constexpr symbol value(boxed_term const& t, tensor_window const& to) {
     tensor_window const standing = cotangent::window_of(b_.get(), t.value);
     if (t.of == to) return t.value;
@@ -100,7 +100,7 @@ private:
     seen_through_[t] = true;
   }
 
-  /// Terms of one box become their sum.
+  /// Replaces terms of equal boxes by their sum.
   constexpr void join_equal(array<boxed_term>& parts) {
     array<std::int32_t> order;
     for (int i = 0; i < parts.size(); ++i) order.push(i);
@@ -138,14 +138,14 @@ private:
     parts = static_cast<array<boxed_term>&&>(joined);
   }
 
-  /// Colors such that terms of one color share no element; what would need more than 64 of them is left.
+  /// Colors terms so that terms of one color are disjoint; those beyond 64 colors remain in `rest`.
   constexpr void paint(array<boxed_term>& parts, array<std::int32_t>& color, array<boxed_term>& rest,
                        int& colors) {
     array<tensor_window> windows;
     windows.reserve(parts.size());
     for (boxed_term const& t : parts) windows.push(window_of(grid_, t.box, root_));
     window_index const index(of_, static_cast<array<tensor_window>&&>(windows));
-    array<std::uint64_t> used(index.cells()); // by cell: the colors in it
+    array<std::uint64_t> used(index.cells()); // by cell: its colors
     color.assign(parts.size(), none);
     int kept = 0;
     for (int i = 0; i < parts.size(); ++i) {
@@ -186,13 +186,13 @@ private:
     color.resize(to);
   }
 
-  /// Where what overlaps lies in a few small places, it is added up there, and what comes out overlaps nothing more.
+  /// If all overlaps are in a few small boxes, sums them there, so that the results are disjoint.
   constexpr void separate(array<boxed_term>& parts, array<std::int32_t>& color, int& colors,
                           grid_box const& over) {
     array<std::int32_t> order, group(parts.size());
     for (int i = 0; i < parts.size(); ++i) order.push(i);
     int groups = 1;
-    for (int k = 0; k < rank(); ++k) { // cut where nothing reaches across
+    for (int k = 0; k < rank(); ++k) { // split where no term crosses
       sort(order.data(), order.size(), [&](std::int32_t x, std::int32_t y) {
         if (group[x] != group[y]) return group[x] < group[y];
         return parts[x].box.axis[k].first < parts[y].box.axis[k].first;
@@ -252,7 +252,7 @@ private:
     color.assign(parts.size(), 0);
     colors = 1;
   }
-  /// The smallest box of positions of `over` around two.
+  /// The smallest box of positions of `over` around two boxes.
   constexpr void grow(grid_box& to, grid_box const& x, grid_box const& over, bool first) const {
     for (int k = 0; k < rank(); ++k) {
       std::int64_t const step = over.axis[k].count == 1 ? 1 : over.axis[k].step;
@@ -303,7 +303,7 @@ private:
     (void)matched({v.of, all_of(v.tensor, sizes_of(v.of))}, plain, v.all);
     return v;
   }
-  /// Assigns a term's place in a tensor: by the node that makes the term, if nobody has seen through it, or by a copy.
+  /// Assigns a term to its part of a tensor: by the term's own node if it has no views, else by a copy.
   constexpr void put(boxed_term const& t, layer const& v) {
     share const there = part_of(v.all, v.box, t.box, grid_);
     share mine;

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// What derivatives read of loops and branches becomes further results of these.
+// Values of loops and branches that derivatives read become further results of these.
 
 namespace cotangent::detail {
 
@@ -19,14 +19,14 @@ constexpr symbol region_output(builder const& b, std::int32_t r, int k) {
   return b.get().ids[b.get().regions[r].first_output + k];
 }
 
-/// A symbol of this type that is zero.
+/// A zero of this type.
 constexpr symbol zero_like(builder& b, symbol like) {
   tensor_symbol const t = b.tensor(like);
   return t.depth > 0 ? extend::sequence_zero(b, t.type, t.shape, t.depth).id
                      : extend::constant(b, t.type, t.shape, 0).id;
 }
 
-/// Gives the node other ids: more results, say.
+/// Replaces the operands and results of a node, for example by more results.
 constexpr void rewire(builder& b, std::int32_t at, symbol const* operands, int operand_count,
                       symbol const* results, int result_count) {
   node& n = b.edit().nodes[at];
@@ -40,7 +40,8 @@ constexpr void rewire(builder& b, std::int32_t at, symbol const* operands, int o
   }
 }
 
-/// Lets a loop stack these values of its body; `saved`: the sequences. What is stacked or scanned already is shared.
+/// Lets a loop stack these values of its body; `saved`: the sequences. Existing stacked or scanned sequences
+/// are shared.
 constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, int count, symbol* saved) {
   node const n = b.get().nodes[at];
   loop_layout layout = loop_layout::of(b, n);
@@ -72,7 +73,7 @@ constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, i
   rewire(b, at, operands.data(), operands.size(), results.data(), results.size());
 }
 
-/// Lets a choice of branches give these values of one of them as well; `saved`: the results.
+/// Lets a branch return these values as well; `saved`: the results.
 constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const* values, int count,
                            symbol* saved) {
   node const n = b.get().nodes[at];

@@ -10,38 +10,39 @@
 #include <cstdint>
 #include <type_traits>
 
-// What a function leaves behind for its gradient: chosen so that it takes the fewest bytes.
+// Chooses the values that a function saves for its gradient, in the fewest bytes.
 
 namespace cotangent {
 
-/// A graph that computes a function and its gradient. Its inputs are those of the function, then the cotangents, then
-/// what both parts have without saving it; its outputs those of the function, then the gradients.
+/// A graph that computes a function and its gradient. Its inputs are those of the function, then the
+/// cotangents, then values that both parts share without saving; its outputs those of the function, then the
+/// gradients.
 struct joint_graph {
   graph_view g;
   int inputs = 0, cotangents = 0, outputs = 0;
 };
 
 struct saving_options {
-  bool move = true;      // false: nothing is computed ahead for the gradient's sake
-  bool recompute = true; // false: nothing that the function computes is computed again
-  bool records = true;   // false: what loops record is not saved, so loops whose gradient is taken run again
+  bool move = true;      // false: nothing is computed ahead for the gradient
+  bool recompute = true; // false: no value of the function is recomputed
+  bool records = true;   // false: records of loops are not saved, so loops with gradients rerun
 };
 
-/// One value that is handed from the function to its gradient.
+/// One value that is passed from the function to its gradient.
 struct saved_value {
   symbol of = none;         // of the joint graph
-  std::int32_t input = -1;  // of the function that it is, by position
-  std::int32_t output = -1; // of the function that it is
-  bool moved = false;       // only the gradient needs it, but it is smaller than what it is made of
-  unsigned char bits = 0;   // an element takes: 1 for masks, 8, 16 or 32 for integers of a known range
+  std::int32_t input = -1;  // the function's input that it is, by position
+  std::int32_t output = -1; // the function's output that it is
+  bool moved = false;       // only the gradient needs it, but it is smaller than its operands
+  unsigned char bits = 0;   // per element: 1 for masks, 8, 16 or 32 for integers of a known range
 
-  /// The bytes of so many elements.
+  /// The bytes of this many elements.
   constexpr std::int64_t bytes(std::int64_t elements) const noexcept { return (elements * bits + 7) / 8; }
 };
 
 namespace detail {
 
-/// The largest value that an element of an integer or a mask can have, where it is known and none is negative; else -1.
+/// The largest possible element of an integer or a mask, if known and none is negative; else -1.
 constexpr std::int64_t largest_value(graph_view const& g, symbol t, int hops = 12) {
   if (g.tensors[t].type == element::boolean) return 1;
   node const* const n = g.producer(t);
@@ -82,7 +83,7 @@ constexpr std::int64_t largest_value(graph_view const& g, symbol t, int hops = 1
   }
 }
 
-/// The bits that an element takes where it is kept.
+/// The bits of a saved element.
 constexpr int saved_bits(graph_view const& g, symbol t) {
   int const whole = 8 * static_cast<int>(size_of(g.tensors[t].type));
   if (is_floating(g.tensors[t].type)) return whole;
@@ -96,30 +97,30 @@ constexpr int saved_bits(graph_view const& g, symbol t) {
   return enough < whole ? enough : whole;
 }
 
-/// Cheap enough to be computed twice, if that saves memory. Random numbers are: they are functions of their key.
+/// Cheap enough to be computed twice, if that saves memory. Random numbers are: they are functions of their
+/// key.
 constexpr bool is_cheap(operation const* op) noexcept {
   return op->kind != operation_kind::matmul && op->kind != operation_kind::whole &&
          op->kind != operation_kind::control;
 }
 
-/// Who computes what, and the network of values in which the least cut is what is saved. Views count as the tensor behind
-/// them.
+/// The network of values whose least cut is the set of saved values. Views count as their tensor.
 class saving {
   enum mark : unsigned char {
     late = 1,    // depends on a cotangent
     early = 2,   // the function needs it
     live = 4,    // late, and a gradient needs it
     wanted = 8,  // not late, and may be computed for a gradient
-    read = 16,   // read there, in any case
+    read = 16,   // read by the gradient in any case
     fixed = 32,  // never computed by the gradient's part
-    shared = 64, // there without being saved, or made from nothing
-    laid = 128,  // summed there in the order of its memory: a view of what is saved, never a copy
+    shared = 64, // available without saving, or a constant
+    laid = 128,  // summed in the order of its memory: a view of a saved value, never a copy
   };
   graph_view const& g_;
   joint_graph const& j_;
   saving_options const& o_;
   region_nodes nodes_;
-  array<symbol> roots_; // by symbol, where there are views
+  array<symbol> roots_; // by symbol, if there are views
   array<unsigned char> marks_;
   array<std::int32_t> vertex_; // by symbol
   array<symbol> of_;           // by vertex
@@ -150,7 +151,7 @@ public:
       }
   }
 
-  /// How many values there are to choose from.
+  /// The number of candidate values.
   constexpr int size() const { return of_.size(); }
   /// The least cut, or a quicker choice.
   constexpr array<saved_value> choose(bool quickly = false) {
@@ -186,7 +187,7 @@ private:
     }
   }
 
-  /// From the gradients backward, as far as something may be computed for them.
+  /// Backward from the gradients, as far as nodes may be computed for them.
   constexpr void visit(node const& n) {
     unsigned const made = any(results(n), n.result_count);
     int const read_by_it = read_count(n);
@@ -204,7 +205,7 @@ private:
       put(results(n), n.result_count, fixed);
     else want(operands(n), read_by_it, 0);
   }
-  /// Whether its result shows the elements of its operand as they lie.
+  /// True if its result has the elements of its operand in memory order.
   static constexpr bool is_view(node const& n) {
     switch (n.op->kind) {
     case operation_kind::broadcast:
@@ -215,7 +216,7 @@ private:
     default: return false;
     }
   }
-  /// Where what loops record is not saved, they run again.
+  /// True for a loop that reruns because its record is not saved.
   constexpr bool is_replayed(node const& n) const {
     for (int k = 0; k < n.result_count && !o_.records; ++k)
       if (symbol const y = root(g_.result(n, k)); (marks_[y] & wanted) != 0 && g_.tensors[y].depth > 0)
@@ -223,7 +224,7 @@ private:
     return false;
   }
 
-  /// In whole bytes, with named extents, and what loops do nobody knows how often, taken to be 256.
+  /// In whole bytes for named extents; unknown numbers of iterations count as 256.
   constexpr std::int64_t size_in_bits(symbol t) const {
     constexpr std::int64_t most = std::int64_t{1} << 43;
     int const depth = g_.tensors[t].depth;
@@ -254,7 +255,7 @@ private:
       if (g_.output(k) == t) v.output = k;
     return v;
   }
-  /// Calls `visit(vertex, operands)` for the nodes that the gradient's part may run, in their order.
+  /// Calls `visit(vertex, operands)` for the nodes that the gradient's part may run, in order.
   template <class Visit> constexpr void visit_made(Visit visit) const {
     for (int p = 0; p < nodes_.count(0); ++p) {
       node const& n = g_.nodes[nodes_.at(0, p)];
@@ -268,8 +269,8 @@ private:
         visit(vertex_[root(x)]);
   }
 
-  /// Each value is an arc as wide as its bytes, so that the least cut is what to save. Where bytes are equal, the one with
-  /// the least work twice is taken, and of these one that the function computes anyway.
+  /// Each value is an arc with its bytes as capacity, so that the least cut is the saved set. Among equal
+  /// bytes, the least repeated work is chosen, then values that the function computes anyway.
   constexpr array<bool> chosen_exactly() const {
     int const count = of_.size();
     array<std::int64_t> effort(count);
@@ -281,7 +282,7 @@ private:
       bits += bits_[v];
     }
     std::int64_t const scale = efforts < least_cut::endless / 4 / bits ? efforts : 1;
-    least_cut cut(2 + 2 * count); // the source, the sink, and where each value comes in and goes out
+    least_cut cut(2 + 2 * count); // the source, the sink, and the entry and exit of each value
     for (int v = 0; v < count; ++v) {
       bool const again = has(v, early) && !has(v, fixed);
       cut.join(2 + 2 * v, 3 + 2 * v,
@@ -301,7 +302,7 @@ private:
     return chosen;
   }
 
-  /// What is saved of that which is needed; its bits.
+  /// The saved values among those needed, and their bits.
   constexpr std::int64_t needed_of(array<bool> const& saves, array<bool>& chosen) const {
     int const count = of_.size();
     array<bool> needed(count);
@@ -321,11 +322,11 @@ private:
     }
     return bits;
   }
-  /// A value is saved where what it is made of would take more, as if nothing were shared but what is saved anyway; or
-  /// what the function computes and the gradient reads, where that takes less.
+  /// Saves a value if its operands would take more, counting only values saved anyway as shared; or the
+  /// values of the function that the gradient reads, if these take less.
   constexpr array<bool> chosen_quickly() const {
     constexpr std::int64_t most = std::int64_t{1} << 60;
-    array<std::int64_t> made(of_.size()); // the bits of what a value is made of
+    array<std::int64_t> made(of_.size()); // the bits of a value's operands
     auto const saves = [&](int v) {
       return has(v, fixed) || (!passes(v) && (bits_[v] < made[v] || (bits_[v] == made[v] && has(v, early))));
     };
@@ -347,14 +348,14 @@ private:
 
 } // namespace detail
 
-/// What of a function's values is saved for its gradient: the fewest bytes from which all that the gradient reads can be
-/// had again by cheap operations. What is computed and smaller than what it is made of is saved in its place, masks as
-/// bits, integers of a known range as narrow ones. Matrix products, convolutions and loops run once; without `records`, a
-/// loop whose gradient is taken runs again.
+/// Chooses the values that a function saves for its gradient: the fewest bytes from which cheap operations
+/// restore everything that the gradient reads. A computed value that is smaller than its operands is saved
+/// instead of them, masks as bits, integers of a known range as narrow ones. Matrix products, convolutions
+/// and loops run once; without `records`, a loop with a gradient reruns.
 ///
-/// Nodes must stand in an order in which they can run.
-/// Cost: linear, and a least cut among what the gradient reads; in constant evaluations of more than 600 such values, of
-/// which compilers bound the steps, a linear choice that is never worse than what is read.
+/// Precondition: nodes are in a valid order.
+/// Cost: linear, plus a least cut among the values that the gradient reads. Constant evaluations, whose steps
+/// are limited, make a linear choice for more than 600 such values, never worse than saving all that is read.
 /// Checked: tests/runtime/saving.cpp.
 constexpr array<saved_value> choose_saved(joint_graph const& j, saving_options const& o = {}) {
   detail::saving values(j, o);

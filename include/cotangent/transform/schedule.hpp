@@ -4,13 +4,14 @@
 
 #include <cotangent/transform/demand.hpp>
 
-// Which values each nest computes, loads, keeps: the second half of planning. Nodes are visited in reverse, so that all
-// readers of a value are known when it is decided whether it is stored, kept in a row buffer, or computed again.
+// Schedules the values that each nest computes, loads and keeps: the second half of planning. Nodes are
+// visited in reverse, so that all readers of a value are known when it is stored, kept in a row buffer, or
+// recomputed.
 
 namespace cotangent::detail {
 
 class scheduler : public demander {
-  array<std::int32_t> providers_; // instances that serve the symbol at hand
+  array<std::int32_t> providers_; // instances that serve the current symbol
 
 public:
   constexpr scheduler(graph_view const& graph, classification&& fused)
@@ -20,7 +21,7 @@ public:
     for (int k = 0; k < g.input_count(); ++k) provide_argument(g.input(k), k);
   }
 
-  // ---- providing
+  // ---- provided values
 
   constexpr void provide(node const& n, symbol y) {
     symbol_plan const& a = at[y];
@@ -28,7 +29,7 @@ public:
     if (a.kind == place_kind::kernel) return provide_kernel(n, y);
     if (a.kind == place_kind::immediate) return provide_immediate(n, y);
     if (!is_computed(y)) return;
-    // who needs it in memory, who computes it again
+    // readers in memory, readers that recompute
     bool stored = a.must_store || a.kind == place_kind::total, here = a.kind == place_kind::total,
          only_here = true;
     bool const cheap = a.kind == place_kind::lane && a.chain <= cheap_lane, row = a.kind == place_kind::row;
@@ -53,7 +54,7 @@ public:
       return;
     }
     for (std::int32_t k = a.demand; k != none; k = demands[k].next) {
-      demand const d = demands[k]; // a copy, because computing the value again asks for its operands
+      demand const d = demands[k]; // a copy: recomputing the value adds demands on its operands
       if (d.access == none && (row || d.stage == a.stage)) serve(d, own);
       else if (d.access != none && stored && !must_repeat(d, a)) serve(d, load(y, d));
       else if (d.access == none && stored) serve(d, load_own(y, d));
@@ -62,7 +63,7 @@ public:
     }
   }
 
-  /// A nest that runs no later than the one that stores the value.
+  /// True for a nest that runs no later than the nest that stores the value.
   constexpr bool must_repeat(demand const& d, symbol_plan const& a) const {
     return d.again && p.nests[d.nest].level <= a.level;
   }
@@ -71,7 +72,7 @@ public:
     if (d.operand != none) p.operands[d.operand] = by;
   }
 
-  /// The stage in which the value of a row or a reduction is computed, whose readers are known: no sooner than it is read.
+  /// The stage that computes a row value or a reduction, whose readers are known: as late as they allow.
   constexpr std::int32_t stage_made(node const& n, symbol_plan const& a) const {
     if (a.kind == place_kind::lane) return a.stage;
     bool const sum = n.op->kind == operation_kind::reduction;
@@ -107,7 +108,8 @@ public:
     return own;
   }
 
-  /// What `sum(select(positions == label, from, 0))` along the lanes takes: one element of a row in memory.
+  /// The operands of `sum(select(positions == label, from, 0))` along the lanes: one element of a row in
+  /// memory.
   struct picked {
     symbol from = none, label = none;
   };
@@ -160,7 +162,7 @@ public:
     return p.instances.push(i);
   }
 
-  /// Where the value of a lane, a row or a total stands, along the axes of its nest.
+  /// The access of a lane, row or total value to its own memory, along the axes of its nest.
   constexpr std::int32_t own_access(symbol y) {
     access a;
     memory_view const v = view_of(y);
@@ -223,7 +225,7 @@ public:
         return providers_[k];
     }
     domain const& in = domains[p.nests[d.nest].domain];
-    bool const one_row = in.rank == 0 || in.split == 0; // where numbers are values of the row
+    bool const one_row = in.rank == 0 || in.split == 0; // numbers are values of the row
     role const where = domains[domain_id(y)].rank == 0                   ? (one_row ? role::row : role::once)
                        : nest_domain(y) == p.nests[d.nest].domain ? role::lane
                                                                          : role::row;
@@ -306,8 +308,8 @@ public:
       serve(demands[k], load(x, demands[k]));
   }
 
-  /// Results are written where the caller wants them. What two outputs share, or is an argument, is stored once more by
-  /// a nest that has it at hand; what only exists after a nest is copied at the end.
+  /// Writes results to the caller's memory. A value that is two outputs, or an argument, is stored again by a
+  /// nest that has it; a value that exists only after a nest is copied at the end.
   constexpr void settle_result(int k) {
     symbol const y = results[k];
     symbol_plan const& a = at[y];

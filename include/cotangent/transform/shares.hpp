@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-// Cotangents of some elements of a tensor: what they are of, and where they stand.
+// Cotangents of some elements of a tensor: their elements, and their location.
 
 namespace cotangent::detail {
 
@@ -32,12 +32,12 @@ constexpr dimensions sizes_of(tensor_window const& w) {
   return d;
 }
 
-/// Values for the elements `of` some tensor, which stand `at` the same positions of another.
+/// Values for the elements `of` some tensor, located `at` the same positions of another one.
 struct share {
   tensor_window of, at;
 };
 
-/// A symbol with the values of a share: its tensor itself where that has nothing else.
+/// A symbol with the values of a share: its tensor itself if that has no other values.
 constexpr symbol symbol_of(builder& b, share const& s) {
   dimensions const d = sizes_of(s.at);
   if (b.dims(s.at.root) == d && s.at == all_of(s.at.root, d)) return s.at.root;
@@ -46,7 +46,7 @@ constexpr symbol symbol_of(builder& b, share const& s) {
 
 namespace sharing {
 
-/// Axes from the longest stride of `of` to the shortest, all positive; those of size 1 go.
+/// Sorts axes from the longest stride of `of` to the shortest, all positive; axes of size 1 are dropped.
 constexpr share sorted(share const& s) {
   share r;
   r.of.root = s.of.root;
@@ -81,13 +81,13 @@ constexpr share sorted(share const& s) {
 
 } // namespace sharing
 
-/// The same share with the axes of `to`, which is the same elements; false where the values stand so that no strides
-/// say it.
+/// The same share with the axes of `to`, which has the same elements; false if no strides express the
+/// location.
 constexpr bool matched(share const& from, tensor_window const& to, share& fitted) {
   share const have = sharing::sorted(from);
-  share goal{to, to}; // `at` becomes where the axes of `to` stand: first their own numbers
+  share goal{to, to}; // `at` becomes the location along the axes of `to`: first their own indices
   for (int k = 0; k < to.rank; ++k) goal.at.stride[k] = 0;
-  // which axis of `to` each sorted one is: carried along as a stride, its sign says whether it was turned
+  // the sorted axes of `to`, carried as strides; a negative sign marks reversed axes
   share numbered = goal;
   for (int k = 0; k < to.rank; ++k) numbered.at.stride[k] = k + 1;
   numbered.at.offset = 0;
@@ -101,7 +101,7 @@ constexpr bool matched(share const& from, tensor_window const& to, share& fitted
   std::int64_t n = h >= 0 ? have.of.size[h] : 1, there = h >= 0 ? have.at.stride[h] : 0;
   for (int w = wanted.of.rank - 1; w >= 0; --w) {
     std::int64_t const count = wanted.of.size[w];
-    while (n < count) { // join with the next
+    while (n < count) { // merge with the next axis
       if (h == 0 || have.at.stride[h - 1] != there * n || have.of.stride[h - 1] != wanted.of.stride[w] * n)
         return false;
       n *= have.of.size[--h];
@@ -124,7 +124,7 @@ constexpr bool matched(share const& from, tensor_window const& to, share& fitted
   return true;
 }
 
-/// The same where nothing says no: a node moves the values if it must.
+/// Like the other `matched`, but emits a copy if no strides express it.
 constexpr share matched(builder& b, share const& from, tensor_window const& to) {
   share fitted;
   if (matched(from, to, fitted)) return fitted;
@@ -146,7 +146,7 @@ constexpr grid_box meet(grid_box const& a, grid_box const& b, int rank) noexcept
   for (int k = 0; k < rank; ++k) both.axis[k] = meet(a.axis[k], b.axis[k]);
   return both;
 }
-/// The part of a share that lies in a box inside its own; axes are those of the grid, before and after.
+/// The part of a share in an inner box of its own box; axes are those of the grid.
 constexpr share part_of(share s, grid_box const& own, grid_box const& inner, element_grid const& g) {
   for (int k = 0; k < g.rank; ++k) {
     progression const &from = own.axis[k], &to = inner.axis[k];

@@ -6,16 +6,16 @@
 
 #include <cstdint>
 
-// Which nests of a plan are the same code. The layers of a network come out as equal nests that differ in what memory
-// they work on only; a program that has each of them once is compiled in a fraction of the time.
+// Finds nests of a plan with equal code. The layers of a network become equal nests that differ only in their
+// memory; a program that contains each of them once is compiled in a fraction of the time.
 
 namespace cotangent {
 
-/// The buffers of each nest, numbered from 0 in the order of their first use, and the first nest that does the same
+/// The buffers of each nest, numbered from 0 in the order of first use, and the first nest that does the same
 /// with its own.
 struct nest_sharing {
   array<std::int32_t> like;         // by nest: the first nest of the same code
-  array<std::int32_t> count;        // by nest: how many are like it, 0 where it is like another
+  array<std::int32_t> count;        // by nest: the number of nests like it, 0 if it is like another one
   array<std::int32_t> first_buffer; // by nest, and the end: into buffers
   array<std::int32_t> buffers;      // of the plan, by own number
   array<std::int32_t> own;          // by access: the own number of its buffer in its nest
@@ -24,11 +24,11 @@ struct nest_sharing {
 
 namespace detail {
 
-/// `Plan` has pools with `data`, as a frozen plan.
+/// `Plan` has pools with `data`, as a frozen plan has.
 template <class Plan> class sharer {
   graph_view g_;
   Plan const& p_;
-  array<std::int32_t> seen_; // by buffer: its last place in s.buffers, + 1
+  array<std::int32_t> seen_; // by buffer: its last index in s.buffers, + 1
   hash_index index_;
 
 public:
@@ -118,7 +118,7 @@ private:
       return false;
     for (int k = 0; k < a.rank; ++k)
       if (a.size[k] != b.size[k]) return false;
-    std::int32_t slots = 0; // of a, less that of b: the same for all
+    std::int32_t slots = 0; // of a, minus that of b: the same for all
     for (int k = 0; k < a.instance_count; ++k)
       if (p_.instances.data[a.first_instance + k].slot != none && p_.instances.data[b.first_instance + k].slot != none) {
         slots = p_.instances.data[a.first_instance + k].slot - p_.instances.data[b.first_instance + k].slot;
@@ -154,7 +154,7 @@ private:
 
 } // namespace detail
 
-/// Finds them in a frozen plan of `g`.
+/// Finds equal nests in a frozen plan of `g`.
 ///
 /// Cost: linear.
 /// Checked: tests/static/sharing.cpp.

@@ -4,7 +4,8 @@
 
 #include <cotangent/transform/plan.hpp>
 
-// Arithmetic on dimensions in a plan: numbers at once, everything else as a derived size that the call computes.
+// Arithmetic on dimensions in a plan: constants at once, everything else as a derived size that the call
+// computes.
 
 namespace cotangent::detail {
 
@@ -24,7 +25,7 @@ public:
     return a == 0 ? b : b == 0 ? a : derive(a, b, false);
   }
 
-  /// Does a walk along two neighboring axes go on where the inner one ends?
+  /// True if a walk along two neighboring axes continues where the inner one ends.
   constexpr bool joins(dimension outer, dimension inner, dimension inner_size) {
     return inner_size == 0 || (outer == 0 ? inner == 0 : inner != 0 && outer == product(inner, inner_size));
   }

@@ -7,18 +7,18 @@
 
 #include <cstdint>
 
-// Which stages of a nest are the same loop over its lanes. Layers that meet in one nest come out as equal stages that
-// differ in what they read and write only.
+// Finds stages of a nest with equal loops over its lanes. Layers in one nest become equal stages that differ
+// only in their memory and values.
 
 namespace cotangent {
 
-/// What the loop of a stage takes from outside of it, or leaves there.
+/// The outer values that the loop of a stage reads or writes.
 enum class outer : unsigned char {
   buffer, // by its own number in the nest
   row,    // a row value that it reads
   once,   // a value of the whole nest
   sum,    // a row value that it writes
-  total,  // an accumulator of all rows, by its number among those of its type
+  total,  // an accumulator of all rows, by its index among those of its type
 };
 struct outer_value {
   outer what = outer::buffer;
@@ -30,14 +30,15 @@ struct outer_value {
 struct stage_sharing {
   array<std::int32_t> like;   // by stage: the first stage of the same loop
   array<std::int32_t> first;  // by stage, and the end: into values
-  array<outer_value> values;  // of each stage, in the order of their first use
-  std::int32_t instances = 0; // in stages that are like another
+  array<outer_value> values;  // of each stage, in the order of first use
+  std::int32_t instances = 0; // in stages that are like another one
 };
 
 namespace detail {
 
-/// Calls `see(outer_value)` for what an instance over lanes meets outside of its stage, but for sums over all rows: these
-/// go to `total()`. `Plan` and `Sharing` have pools with `data`, as a frozen plan and its frozen sharing.
+/// Calls `see(outer_value)` for the outer values of an instance over lanes, except sums over all rows, for
+/// which it calls `total()`. `Plan` and `Sharing` have pools with `data`, as a frozen plan and its frozen
+/// sharing have.
 template <class Plan, class Sharing, class See, class Total>
 constexpr void visit_outer(Plan const& p, Sharing const& c, nest const& n, instance const& v, See see,
                            Total total) {
@@ -59,8 +60,8 @@ template <class Plan, class Sharing> class stage_sharer {
   Plan const& p_;
   Sharing const& c_;
   nest const& n_;
-  array<std::int32_t> seen_buffer_, seen_value_; // by place: the last one in s.values, + 1
-  array<std::int32_t> numbers_;                  // of all that the instances meet, in their order
+  array<std::int32_t> seen_buffer_, seen_value_; // by index: the last occurrence in s.values, + 1
+  array<std::int32_t> numbers_;                  // of everything that the instances use, in order
   array<std::int32_t> starts_;                   // by stage, and the end: into numbers_
   hash_index index_;
 
@@ -100,13 +101,13 @@ private:
       if (p_.instances.data[i].what == action::accumulate)
         ++accumulated[static_cast<int>(p_.instances.data[i].type)];
   }
-  /// Gives a number to what is outside of the stage at hand, which is the last.
+  /// Numbers an outer value of the current stage, which is the last.
   constexpr void number(outer_value const& o) {
     std::int32_t const first = s.first[s.first.size() - 1];
     std::int32_t& known = (o.what == outer::buffer ? seen_buffer_ : seen_value_)[o.place];
     if (known <= first || s.values[known - 1].what != o.what ||
         (o.what != outer::buffer && s.values[known - 1].type != o.type)) {
-      s.values.push(o); // (again, where values of several kinds take turns)
+      s.values.push(o); // (again, if values of several kinds alternate)
       known = s.values.size();
     }
     numbers_.push(known - 1 - first);
@@ -148,7 +149,7 @@ private:
       if (x.what == action::constant || y.what == action::constant) {
         if (x.what != y.what || x.type != y.type || x.bits != y.bits) return false;
       } else if ((a >= from) != (b >= other) || (a >= from && a - from != b - other))
-        return false; // (what stands before its stage has been numbered)
+        return false; // (values before their stage were numbered)
     }
     return true;
   }
@@ -156,7 +157,7 @@ private:
 
 } // namespace detail
 
-/// Finds them for a nest with `buffers` buffers of its own.
+/// Finds equal stages of a nest with `buffers` buffers of its own.
 ///
 /// Cost: linear.
 /// Checked: tests/static/sharing.cpp.
@@ -164,7 +165,7 @@ template <class Plan, class Sharing>
 constexpr stage_sharing find_shared_stages(Plan const& p, Sharing const& c, nest const& n, int buffers) {
   return detail::stage_sharer(p, c, n, buffers).s;
 }
-/// How many outer values the stages of a nest have at most.
+/// The largest number of outer values of the stages of a nest.
 template <class Plan, class Sharing> constexpr int count_outer(Plan const& p, Sharing const& c,
                                                                nest const& n) {
   int count = 0;

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-// The form of a small program: a list of steps without a loop. Each step makes one value, a number or a
+// The form of a small program: a list of steps without loops. Each step computes one value, a number or a
 // vector of lanes.
 
 namespace cotangent {
@@ -17,14 +17,14 @@ enum class straight_action : unsigned char {
   constant, // `bits`
   load,     // `count` elements of argument `index` from element `offset` on; the other lanes are zero
   build,    // each lane its own number
-  shuffle,  // lanes of two vectors, chosen by `indices`; -1 where any will do
+  shuffle,  // lanes of two vectors, selected by `indices`; -1: any value
   compute,  // an operation, lane by lane
   combine,  // two partial results of a reduction, lane by lane
   fold,     // the first `count` of `width` lanes to one number
   store,    // the first `count` lanes to result `index` from element `offset` on
 };
 
-/// What a step reads: the value of a step before it, or one lane of that value, in all lanes.
+/// An operand of a step: the value of an earlier step, or one of its lanes in all lanes.
 struct straight_operand {
   std::int32_t step = none;
   std::int32_t lane = none; // none: the whole value
@@ -36,10 +36,10 @@ struct straight_step {
   operation const* op = nullptr;
   straight_action what = straight_action::constant;
   element type = element::float32;
-  std::int32_t lanes = 1; // of the value: a power of two; of a store: of what is stored
+  std::int32_t lanes = 1; // of the value: a power of two; of a store: of the stored elements
   std::int32_t count = 1;
   std::int32_t width = 1;                    // of the operands of a shuffle or a fold
-  std::int32_t place = 0;                    // of the value among those of its element and lanes
+  std::int32_t place = 0;                    // of the value among those of its element type and lanes
   std::int32_t first = 0, operand_count = 0; // into operands
   std::int32_t first_index = 0;              // into indices
   std::int32_t index = none;
@@ -47,12 +47,12 @@ struct straight_step {
   std::int64_t bits = 0;
 };
 
-/// How many values of each element there are.
+/// The number of values of each element type.
 struct straight_counts {
   int of[5]{};
 };
 
-/// A program as steps. Every load stands before every store, so results may lie anywhere but on each other.
+/// A program as steps. Every load precedes every store, so results may alias anything except each other.
 struct straight_program {
   array<straight_step> steps;
   array<straight_operand> operands;
@@ -61,7 +61,7 @@ struct straight_program {
   element widest = element::float32;
 };
 
-/// Programs of more steps than this run as loops, and those with a tensor of more elements.
+/// Programs with more steps than this run as loops, and so do those with a larger tensor.
 inline constexpr int most_straight_steps = 256, most_straight_elements = 48;
 
 namespace detail {
@@ -74,7 +74,7 @@ constexpr int log_of(int lanes) noexcept {
   return k;
 }
 
-/// The elements of a tensor; -1 where that is no number, or a large one.
+/// The number of elements of a tensor; -1 if it is unknown or large.
 constexpr int elements_of(graph_view const& g, symbol t) noexcept {
   dimensions const& d = g.shape(t);
   dimension n = 1;
@@ -85,7 +85,7 @@ constexpr int elements_of(graph_view const& g, symbol t) noexcept {
   return static_cast<int>(n);
 }
 
-/// Into how many lanes the elements of a tensor go, `most` at a time.
+/// The lanes that the elements of a tensor are split into, `most` at a time.
 struct lane_rule {
   element widest = element::float32;
   int most = 1, least = 1;
@@ -103,7 +103,7 @@ struct lane_rule {
     most = vector_bytes / wide;
     least = 16 / narrow < most ? 16 / narrow : most;
   }
-  /// Of the next vector where `left` elements remain; 1 for the last one.
+  /// The lanes of the next vector if `left` elements remain; 1 for the last one.
   constexpr int lanes(int left) const noexcept {
     if (left >= most) return most;
     if (left <= 1) return 1;
@@ -116,8 +116,8 @@ struct lane_rule {
 
 } // namespace detail
 
-/// About how many steps a graph takes as straight code for vectors of that many bytes; -1 where it cannot be
-/// had: where sizes are no numbers or large, where elements are chosen by index.
+/// The approximate number of steps of a graph as straight-line code for vectors of that many bytes; -1 if
+/// impossible: sizes are unknown or large, or elements are selected by index.
 constexpr int straight_size(graph_view const& g, int vector_bytes) {
   if (g.region_count > 1 || g.extent_count > 0 || g.node_count > 4 * most_straight_steps) return -1;
   detail::lane_rule const rule(g, vector_bytes);
@@ -159,7 +159,7 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
   return steps;
 }
 
-/// Does this graph run as straight code?
+/// True if this graph runs as straight-line code.
 constexpr bool runs_straight(graph_view const& g, int vector_bytes) {
   int const steps = straight_size(g, vector_bytes);
   return steps >= 0 && steps <= most_straight_steps;

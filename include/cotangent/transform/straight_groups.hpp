@@ -7,16 +7,16 @@
 
 #include <cstdint>
 
-// Numbers that are computed alike become lanes of one value: the components of a vector that somebody wrote
-// out. Alike are nodes of one level with one operation whose operands come from the same values, whatever the
-// lane.
+// Packs numbers that are computed alike into lanes of one value, as in SLP vectorization: the components of a
+// written-out vector. Alike are nodes of one level with one operation whose operands come from the same
+// values, in any lanes.
 
 namespace cotangent::detail {
 
 class lane_grouper : public lane_gatherer {
 protected:
   array<std::int32_t> first_; // by symbol: its first element in at_
-  array<lane_ref> at_;        // where each element is
+  array<lane_ref> at_;        // the location of each element
 
   constexpr lane_grouper(graph_view const& g, int vector_bytes) : lane_gatherer(g, vector_bytes) {
     first_.assign(g.tensor_count, 0);
@@ -29,7 +29,7 @@ protected:
     return first_[t];
   }
 
-  /// One operation on numbers, when all of its level are known.
+  /// Defers one operation on numbers until all of its level are known.
   constexpr void compute_later(std::int32_t node_index) {
     node const& n = g_.nodes[node_index];
     member m{node_index};
@@ -49,7 +49,7 @@ protected:
     k.last = index;
   }
 
-  /// All that wait, those that are alike together.
+  /// Emits all deferred operations, alike ones together.
   constexpr void compute_waiting() {
     join_expensive();
     for (kind const& k : kinds_) {
@@ -82,7 +82,7 @@ private:
   hash_index kinds_index_;
   array<std::int32_t> chosen_, best_;
   array<std::int32_t>
-      wish_; // by symbol: the lane a number would best have, since that is its place in a result
+      wish_; // by symbol: the preferred lane of a number, from its position in a result
 
   constexpr void find_wishes() {
     wish_.assign(g_.tensor_count, none);
@@ -97,7 +97,7 @@ private:
     }
   }
 
-  /// Divisions, roots and functions share lanes wherever their operands come from: to build a vector costs
+  /// Divisions, roots and functions share lanes wherever their operands come from: building a vector costs
   /// less.
   constexpr void join_expensive() {
     for (int k = 0; k < kinds_.size(); ++k) {
@@ -117,7 +117,7 @@ private:
     return n.op->commutative || n.op == info_of<op::multiply_add>();
   }
 
-  /// What an element is a lane of; the same for a value and its negative, and for all constants.
+  /// The value that an element is a lane of; the same for a value and its negative, and for all constants.
   constexpr std::int32_t source_of(lane_ref r) const {
     if (r.step < 0) return r.step;
     straight_step const& s = p_.steps[r.step];
@@ -142,8 +142,8 @@ private:
     return true;
   }
 
-  /// Puts the chosen in the order of the lanes of one operand: of that with which the fewest operands need a
-  /// shuffle, whose number is returned.
+  /// Sorts the chosen by the lanes of the operand for which the fewest operands need a shuffle; returns that
+  /// operand.
   constexpr int sort() {
     int least = 100;
     int const operands = g_.nodes[members_[chosen_[0]].node].operand_count;
@@ -206,9 +206,8 @@ private:
   }
 };
 
-/// The nodes in an order in which all numbers of a level come together: operations that move elements belong
-/// to the level of what they move, a negative stands between two levels, so that lanes whose signs differ
-/// stay together.
+/// Orders nodes so that all numbers of a level are adjacent. Operations that move elements belong to the
+/// level of their operand; a negation is between two levels, so that lanes of different signs stay together.
 constexpr void sort_by_level(graph_view const& g, array<std::int32_t>& order, array<std::int32_t>& level_of) {
   array<std::int32_t> level(g.tensor_count, 0), next;
   level_of.assign(g.node_count, 0);

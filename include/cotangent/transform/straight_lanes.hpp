@@ -8,12 +8,12 @@
 
 #include <cstdint>
 
-// Elements that stand anywhere, gathered into the lanes of one value: as it is, by a load, by a shuffle.
+// Gathers elements from any location to the lanes of one value: directly, by a load, or by shuffles.
 
 namespace cotangent::detail {
 
-/// Where an element is: a lane of a step's value; or, where `step` is -2 - k, element `lane` of argument k,
-/// which is loaded when it is known in what company.
+/// The location of an element: a lane of a step's value; or, if `step` is -2 - k, element `lane` of argument
+/// k, which is loaded once its neighbors are known.
 struct lane_ref {
   std::int32_t step = none;
   std::int32_t lane = 0;
@@ -26,7 +26,7 @@ protected:
   graph_view g_;
   lane_rule rule_;
   straight_program p_;
-  array<std::int32_t> arguments_; // how many elements each has
+  array<std::int32_t> arguments_; // the number of elements of each
   array<element> argument_types_;
 
   constexpr lane_gatherer(graph_view const& g, int vector_bytes) : g_(g), rule_(g, vector_bytes) {
@@ -77,7 +77,7 @@ protected:
     return {moved(from, filled, w, type), none};
   }
 
-  /// How many shuffles it takes to gather these.
+  /// The number of shuffles to gather these.
   constexpr int shuffles_for(lane_ref const* from, int filled, int w) const {
     lane_ref const first = from[0];
     bool same = true, whole = first.step >= 0 && p_.steps[first.step].lanes == w, run = first.step < -1,
@@ -93,7 +93,7 @@ protected:
     return one ? 1 : 2;
   }
 
-  /// Are these better stored one by one than as a vector?
+  /// True if these are better stored one by one than as a vector.
   constexpr bool are_mostly_numbers(lane_ref const* from, int filled) const {
     int numbers = 0;
     bool same = true;
@@ -105,7 +105,7 @@ protected:
     return !same && 2 * numbers > filled;
   }
 
-  /// What is left when steps that nobody reads are dropped; places are given.
+  /// The program without dead steps, with indices assigned.
   constexpr straight_program compacted() {
     array<bool> needed(p_.steps.size(), false);
     for (std::int32_t k = p_.steps.size(); k-- > 0;) {
@@ -140,7 +140,7 @@ protected:
 
 private:
   array<std::int32_t> constants_, loads_;
-  array<std::int32_t> negative_; // by step: another whose lanes are the negatives of this one's
+  array<std::int32_t> negative_; // by step: another one whose lanes are the negatives of this one's
   hash_index constant_index_, load_index_, moved_index_;
   struct gathered {
     std::int32_t first, filled, lanes, step;
@@ -150,7 +150,7 @@ private:
 
   constexpr std::int32_t load(lane_ref from, int w, int filled) {
     int const argument = -2 - from.step, left = arguments_[argument] - from.lane;
-    filled = left < w ? left : w; // what stands behind does no harm, and needs no mask
+    filled = left < w ? left : w; // elements behind are harmless, and need no mask
     std::uint32_t const h =
         mix(mix(mix(1, static_cast<std::uint64_t>(argument)), static_cast<std::uint64_t>(from.lane)),
             static_cast<std::uint64_t>(64 * w + filled)) |
@@ -169,7 +169,7 @@ private:
     s.offset = from.lane;
     return loads_[loads_.push(push(s, nullptr, 0))];
   }
-  /// An element of an argument among others that are not its neighbors: a lane of a load of them all.
+  /// An argument's element among others that are not its neighbors: a lane of a load of all of them.
   constexpr lane_ref settled(lane_ref r) {
     if (r.step >= -1) return r;
     int const elements = arguments_[-2 - r.step], c = r.lane / rule_.most * rule_.most,
@@ -192,7 +192,7 @@ private:
       return true;
     });
   }
-  /// What has gathered the negatives of these.
+  /// The step that gathered the negatives of these.
   constexpr std::int32_t find_negative(lane_ref const* from, int filled, int w) const {
     lane_ref other[most_lanes];
     for (int i = 0; i < filled; ++i) {
@@ -207,7 +207,7 @@ private:
     moved_index_.add(hash(from, filled, w));
     gathered m{moved_from_.size(), filled, w, none};
     for (int i = 0; i < filled; ++i) moved_from_.push(from[i]);
-    if (opposite != none) { // a sign costs less than a shuffle
+    if (opposite != none) { // a negation is cheaper than a shuffle
       straight_step s;
       s.op = info_of<op::negate>();
       s.what = straight_action::compute;
@@ -275,7 +275,7 @@ private:
       for (int i = 0; i < w; ++i)
         if (alone[i].step != none) at[i] = {made, i};
     }
-    // which source each lane comes from
+    // the source of each lane
     int of[most_lanes]{};
     for (int i = 0; i < w; ++i) {
       of[i] = none;
@@ -289,7 +289,7 @@ private:
     }
     std::int32_t made = none;
     for (int k = 0; k < sources;
-         k += k == 0 ? 2 : 1) { // the first two, then each next one with what there is
+         k += k == 0 ? 2 : 1) { // the first two, then each next one with the result so far
       straight_operand a = k == 0 ? source[0] : straight_operand{made, none},
                        b = k == 0 ? source[sources > 1 ? 1 : 0] : source[k];
       int const width = lanes(a) > lanes(b) ? lanes(a) : lanes(b);

@@ -8,8 +8,9 @@
 
 #include <cstdint>
 
-// From a small graph to straight code: every element of every tensor is a lane of some value. Operations that
-// only move elements are bookkeeping; a shuffle appears where elements meet that stand in different lanes.
+// Translates a small graph to straight-line code: every element of every tensor is a lane of some value.
+// Operations that only move elements cost nothing; a shuffle is emitted where elements of different lanes are
+// combined.
 
 namespace cotangent {
 namespace detail {
@@ -26,7 +27,7 @@ class straightener : public lane_grouper {
     for (int k = rank(t); k-- > 0; n *= size(t, k)) to[k] = n;
   }
 
-  /// Visits every position of `t` in order, with the place that strides of another tensor give it.
+  /// Visits every position of `t` in order, with its offset by the strides of another tensor.
   template <class Visit> constexpr void walk(symbol t, int const* stride, int start, Visit visit) const {
     int index[max_rank]{}, at = start;
     int const n = count(t), inner = rank(t) - 1;
@@ -99,7 +100,7 @@ class straightener : public lane_grouper {
     }
   }
 
-  /// Two partial results of a reduction.
+  /// Combines two partial results of a reduction.
   constexpr straight_operand combined(operation const* op, element type, int w, straight_operand a,
                                       straight_operand b) {
     straight_step s;
@@ -110,7 +111,7 @@ class straightener : public lane_grouper {
     straight_operand const both[2]{a, b};
     return {push(s, both, 2), w == 1 ? 0 : none};
   }
-  /// All of `elements` as one number.
+  /// Reduces all of `elements` to one number.
   constexpr lane_ref folded(operation const* op, element type, lane_ref const* elements, int n) {
     lane_ref const neutral{constant(type, bits_of(op->neutral(type))), 0};
     if (n == 0) return neutral;
@@ -119,7 +120,7 @@ class straightener : public lane_grouper {
     straight_operand sum;
     for (int c = 0; c < n; c += w) {
       int const filled = n - c < w ? n - c : w;
-      // three are added as three; of more than that, the lanes beyond the end are neutral
+      // three are added as three; of more, lanes beyond the end are neutral
       bool const fills = filled < w && (n > 3 || c > 0 || w > 4);
       lane_ref lane[most_lanes];
       for (int i = 0; i < w; ++i) lane[i] = i < filled ? elements[c + i] : fills ? neutral : lane_ref{};
@@ -275,10 +276,10 @@ public:
 
 } // namespace detail
 
-/// The steps of a graph that `runs_straight`, for vectors of `vector_bytes`.
+/// The straight-line code of a graph that `runs_straight`, for vectors of `vector_bytes`.
 ///
-/// Value: the same bits as every other execution where no sum is reordered. Sums over all elements of a
-/// tensor go lane by lane, then by halves; sums along some axes go in the order of the elements.
+/// Value: the same bits as every other execution if no sum is reordered. Sums over all elements of a tensor are
+/// lane by lane, then by halves; sums along some axes are in the order of the elements.
 constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
   return detail::straightener(g, vector_bytes).result();
 }

@@ -6,17 +6,17 @@
 
 #include <cstdint>
 
-// What the planner knows of a symbol, of a shape, and of an operand.
+// The planner's knowledge of a symbol, of a shape, and of an operand.
 
 namespace cotangent::detail {
 
-/// What a symbol is to the planner.
+/// The class of a symbol in the planner.
 enum class place_kind : unsigned char {
   unused,
   argument,  // an input of the graph
-  immediate, // constant, iota, size: made where it is read
+  immediate, // constant, iota, size: computed where it is read
   alias,     // a view of stored memory
-  repeated,  // a broadcast: read through distances of 0
+  repeated,  // a broadcast: read with stride 0
   lane,      // computed in the inner loop of its nest
   row,       // computed once for each row
   total,     // accumulated over rows: complete after its nest
@@ -27,31 +27,31 @@ enum class place_kind : unsigned char {
 struct domain {
   std::int32_t rank = 0;
   dimension size[max_rank]{};
-  std::int32_t split = none;     // axes from it on are lanes; none: nothing asks for one
+  std::int32_t split = none;     // axes from it on are lanes; none: not required
   std::int32_t least_split = 0;  // below it the lanes would not be one axis for every operand
   std::int32_t row_split = none; // of its reductions over trailing axes
   std::int32_t column_split = none;
-  bool total = false; // some reduction runs over all axes
-  std::int32_t host = none;   // a slightly longer domain in whose nests it runs: values of this one are padded to that
+  bool total = false; // some reduction is over all axes
+  std::int32_t host = none; // a slightly longer domain in whose nests it runs: its values are padded to that
   bool hosts = false;
-  std::int32_t inside = none; // where it has a host: the window of its positions there
+  std::int32_t inside = none; // with a host: the window of its positions there
 };
 
 struct symbol_plan {
   place_kind kind = place_kind::unused;
   bool must_store = false;
   std::int32_t level = 0;
-  std::int32_t ready = 0;  // the lowest level of a nest that can compute it again
+  std::int32_t ready = 0;  // the lowest level of a nest that can recompute it
   std::int32_t domain = 0; // of the nest that computes it
-  std::int32_t stage = 0;  // from which on it is there
-  std::int32_t made = 0;   // of a sum: the stage that makes it
+  std::int32_t stage = 0;  // from which on it is available
+  std::int32_t made = 0;   // of a sum: the stage that computes it
   std::int32_t nest = none;
-  std::int32_t view = none;   // of aliases and of what is stored inside another, into views
-  symbol home = none;         // whose memory holds it
-  bool viewed = false;        // an alias looks at its memory
+  std::int32_t view = none;   // of aliases and of values stored inside others, into views
+  symbol home = none;         // the symbol whose memory holds it
+  bool viewed = false;        // an alias views its memory
   std::int32_t demand = none; // head of a list
   std::int32_t buffer = none;
-  float chain = 0; // additions to compute it again from what is stored
+  float chain = 0; // the cost of recomputing it from stored values, in additions
 };
 
 /// Memory seen through an alias, axis by axis of the alias.
@@ -61,15 +61,15 @@ struct memory_view {
   dimension stride[max_rank]{};
 };
 
-/// What an operand is in the nest that reads it: `base` after following broadcasts.
+/// An operand in the nest that reads it: `base` after following broadcasts.
 struct resolved {
   symbol base = none;
-  bool repeats = false;     // some broadcast lies between
+  bool repeats = false;     // a broadcast is in between
   bool direct = true;       // the base's axes are the first axes of the nest, in order
-  std::int32_t axis[max_rank]{}; // where it repeats: the nest axis of the base's k-th axis, none for size 1
+  std::int32_t axis[max_rank]{}; // with `repeats`: the nest axis of the base's k-th axis, none for size 1
 };
 
-/// Distances, sizes and kinds: what is known of a graph before it is decided what runs where.
+/// Strides, sizes and classes: the knowledge about a graph before nests are formed.
 struct classification {
   array<domain> domains;
   array<std::int32_t> domain_of;      // by shape
@@ -83,13 +83,13 @@ struct classification {
   bool has_pads = false, hosted = false;
 };
 
-/// Somebody reads a symbol: instance operand `operand` in one stage of a nest.
+/// A read of a symbol: by instance operand `operand` in one stage of a nest.
 struct demand {
   std::int32_t nest = 0, stage = 0;
   std::int32_t operand = none; // into plan::operands; none for kernels
-  std::int32_t access = none;  // how it would be loaded; none: it is there, in the same nest
+  std::int32_t access = none;  // the load of it; none: it is available in the same nest
   std::int32_t axis = none;    // of positions; of loads: the window in which they may read
-  bool again = false;          // may be computed again in the reader's nest
+  bool again = false;          // may be recomputed in the reader's nest
   std::int32_t next = none;
 };
 

@@ -8,41 +8,41 @@
 
 namespace cotangent {
 
-/// Where a loop that is run again for its gradient keeps the values from which it goes on.
+/// The storage of a rerunning loop for the values it restarts from.
 enum class checkpoints : unsigned char {
-  automatic,      // the first of: a full record, equally spaced, binomial, that fits the limit
-  equally_spaced, // after every so many iterations; each iteration runs once more
-  binomial,       // a fixed number of places, used again and again; each iteration runs a few times more
+  automatic,      // the first of these that fits the limit: a full record, equally spaced, binomial
+  equally_spaced, // at regular intervals; each iteration runs once more
+  binomial,       // a fixed number of reused slots; each iteration runs a few times more
 };
 
-/// How much of its iterations a loop may record for its gradient.
+/// Limits the iterations that a loop records for its gradient.
 struct tape_options {
-  /// The bytes that the record of one loop may take, 0 where it may take any: entries, values to go on from, and sums.
-  /// Values that are sequences themselves, and extents without a number, count as nothing; nor do the loops that run parts
-  /// again, about 1.2 kB of workspace each.
+  /// The bytes that the record of one loop may take, 0: unlimited. It counts entries, stored values, and
+  /// sums. Nested sequences and symbolic extents count as nothing; neither do the rerunning loops themselves,
+  /// about 1.2 kB of workspace each.
   std::int64_t limit = 0;
   checkpoints schedule = checkpoints::automatic;
-  bool in_place = true; // whether a loop may become a loop of its parts, which brings the nodes into another order
+  bool in_place = true; // true: a loop may become a loop over its parts, which reorders nodes
 };
 
 namespace detail {
 
-/// What a sequence takes besides its entries.
+/// The bytes of a sequence besides its entries.
 inline constexpr std::int64_t sequence_bytes = 384;
 
-/// The limit of a sweep, and what is known of the sequences that it made.
+/// The limit of a sweep, and the sizes of the sequences that it created.
 struct tape_plan {
   tape_options options;
   array<symbol> sequences;
   array<std::int64_t> bytes;
-  bool disordered = false; // nodes do not stand in their order any more
+  bool disordered = false; // nodes are no longer in a valid order
 
   constexpr bool limited() const noexcept { return options.limit > 0; }
   constexpr void note(symbol sequence, std::int64_t size) {
     sequences.push(sequence);
     bytes.push(size);
   }
-  /// What a value takes on the tape, as it lies there.
+  /// The bytes of a value on the tape.
   constexpr std::int64_t bytes_of(builder const& b, symbol t) const {
     tensor_symbol const& s = b.tensor(t);
     if (s.depth > 0) {

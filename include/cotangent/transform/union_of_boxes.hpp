@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Whether boxes, which may overlap, together fill another one.
+// Decides whether boxes, which may overlap, together fill another box.
 
 namespace cotangent::detail {
 
@@ -30,7 +30,7 @@ constexpr tensor_window window_of(element_grid const& g, grid_box const& box, sy
   return w;
 }
 
-/// Whether no two windows of an index share an element.
+/// True if all windows of an index are disjoint.
 constexpr bool share_nothing(window_index const& index) {
   bool apart = true;
   for (int i = 0; i < index.size() && apart; ++i)
@@ -50,7 +50,7 @@ constexpr bool are_disjoint(dimensions const& of, element_grid const& g, array<g
   return share_nothing(window_index(of, static_cast<array<tensor_window>&&>(windows)));
 }
 
-/// Element by element.
+/// Decides element by element.
 constexpr bool covers_elements(array<tensor_window> const& pieces, element_set const& wanted) {
   std::int64_t const span = wanted.last - wanted.first + 1;
   std::int64_t work = 0;
@@ -65,10 +65,10 @@ constexpr bool covers_elements(array<tensor_window> const& pieces, element_set c
   return wanted.all([&](std::int64_t e) { return has[static_cast<int>(e - wanted.first)]; });
 }
 
-/// How often each of a row of places is covered, as a tree: ranges are added, the least is asked for.
+/// A segment tree of counts: ranges are added, the minimum is queried.
 class cover_counts {
   array<std::int32_t> added_,
-      least_; // by node of a heap: of all below it; the least below, with what was added here
+      least_; // by tree node: added to all below it; the minimum below, including this
   int size_ = 1;
 
 public:
@@ -76,7 +76,7 @@ public:
     while (size_ < places) size_ *= 2;
     added_.assign(2 * size_, 0);
     least_.assign(2 * size_, 0);
-    for (int k = places; k < size_; ++k) least_[size_ + k] = 1 << 30; // there is no such place
+    for (int k = places; k < size_; ++k) least_[size_ + k] = 1 << 30; // nonexistent position
     for (int k = size_ - 1; k > 0; --k) update(k);
   }
   constexpr void add(int low, int high, int by) { // [low, high)
@@ -102,7 +102,7 @@ private:
   }
 };
 
-/// The numbers at which boxes begin or end along an axis, ascending.
+/// The coordinates at which boxes begin or end along an axis, ascending.
 constexpr array<std::int64_t> cuts_along(array<grid_box> const& boxes, grid_box const& over, int axis) {
   array<std::int64_t> all;
   all.push(over.axis[axis].first);
@@ -128,7 +128,8 @@ constexpr int place_of(array<std::int64_t> const& cuts, std::int64_t x) {
   return low;
 }
 
-/// Boxes without gaps that lie in `over`: a sweep along the first axis for up to two, cells between cuts for more.
+/// For boxes without gaps inside `over`: a sweep along the first axis for up to two axes, cells between cuts
+/// for more.
 constexpr bool union_covers(array<grid_box> const& boxes, grid_box const& over, int rank) {
   if (rank == 0) return boxes.size() > 0;
   if (rank <= 2) {
@@ -161,7 +162,7 @@ constexpr bool union_covers(array<grid_box> const& boxes, grid_box const& over, 
   for (int k = rank - 1; k >= 0; --k) {
     cuts[k] = cuts_along(boxes, over, k);
     step[k] = cells;
-    cells *= cuts[k].size(); // one more than there are: where what was added ends
+    cells *= cuts[k].size(); // one more than there are: the end of what was added
     if (cells > most_cells) return false;
   }
   array<std::int32_t> count(static_cast<int>(cells));

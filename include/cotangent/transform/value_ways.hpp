@@ -6,38 +6,38 @@
 
 #include <cstdint>
 
-// How values come from the body or branch that makes them into another one: what a loop stacks another one scans, what a
-// branch gives a branch of another choice is passed.
+// Traces values from the body or branch that computes them to another one: a sequence that one loop stacks
+// and another one scans, a result of a branch that is passed to another branch.
 
 namespace cotangent::detail {
 
-/// Over the border of one region, out of it or into it.
+/// A step across the border of one region, out of it or into it.
 struct way_step {
   enum kind : unsigned char { stacks, gives, scans, captures, enters };
   kind what = stacks;
-  std::int32_t node = none;   // the loop or the choice
-  std::int32_t region = none; // that is left or entered
+  std::int32_t node = none;   // the loop or the branch
+  std::int32_t region = none; // the region that is left or entered
   int branch = 0;             // of a choice
 
   constexpr bool leaves() const noexcept { return what == stacks || what == gives; }
   friend constexpr bool operator==(way_step const&, way_step const&) = default;
 };
 
-/// From where a value is made: first out of regions, then into others.
+/// The way of a value from its computation: first out of regions, then into others.
 struct value_way {
-  symbol from = none;      // what it is there
-  array<way_step> out, in; // in the order in which they are taken
+  symbol from = none;      // its symbol there
+  array<way_step> out, in; // in order
   array<symbol> arrives;   // by step in: the input of the region
   array<int> partner;      // by step out: the step in that undoes it
-  int common = 0;          // steps in without those behind the last that undoes one
+  int common = 0;          // the number of steps in, up to the last that undoes one
   bool matched = false;    // each step out is undone: in each iteration it is the value of that iteration
 };
 
-/// Finds them in a graph.
+/// Finds the ways of values in a graph.
 class value_ways {
   graph_view const& g_;
-  array<std::int32_t> region_; // by symbol: whose input it is, none for others; 0 counts as none
-  array<int> position_;        // by symbol: among the inputs, or among the results of a loop or choice
+  array<std::int32_t> region_; // by symbol: the region whose input it is, none for others; 0 counts as none
+  array<int> position_;        // by symbol: among the inputs, or among the results of a loop or branch
 
 public:
   constexpr explicit value_ways(graph_view const& g)
@@ -55,16 +55,16 @@ public:
   static constexpr bool is_control(node const& n) noexcept {
     return n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
   }
-  /// Of which body, condition or branch it is an input; none for other symbols.
+  /// The body, condition or branch of which it is an input; none for other symbols.
   constexpr std::int32_t input_of(symbol t) const { return t < region_.size() ? region_[t] : none; }
   constexpr int position(symbol t) const { return position_[t]; }
-  /// Whether it comes over a border.
+  /// True if it crosses a border.
   constexpr bool crosses(symbol t) const {
     std::int32_t const p = g_.tensors[t].producer;
     return region_[t] != none || (p != none && is_control(g_.nodes[p]));
   }
 
-  /// What it was on the other side of the last border; none where it is made here, carried, or one of several.
+  /// The symbol on the other side of the last border; none if it is computed here, carried, or ambiguous.
   constexpr symbol before(symbol t, way_step& step) const {
     if (std::int32_t const r = region_[t]; r != none) {
       std::int32_t const at = g_.regions[r].owner;
@@ -105,7 +105,7 @@ public:
     return g_.output(k, choice.branch(only));
   }
 
-  /// Back to the first that is made there, or leaves one of `whole`, nodes that are one value.
+  /// Back to the symbol that is computed there, or that leaves one of `whole`, nodes that count as one value.
   constexpr value_way operator()(symbol t, array<bool> const& whole) const {
     value_way way;
     array<way_step> out, in;
@@ -130,7 +130,7 @@ public:
   }
 
 private:
-  /// Where a value was made, whatever lies between.
+  /// The symbol that computes the value, across all borders.
   constexpr symbol source(symbol t) const {
     for (way_step step;;) {
       symbol const next = before(t, step);
@@ -138,7 +138,7 @@ private:
       t = next;
     }
   }
-  /// Whether two choices take the same branch.
+  /// True if two choices select the same branch.
   constexpr bool same_choice(std::int32_t a, std::int32_t b) const {
     return source(g_.operand(g_.nodes[a], case_layout::index())) ==
            source(g_.operand(g_.nodes[b], case_layout::index()));
@@ -154,7 +154,7 @@ private:
                  : way.in[j].what == way_step::enters && way.out[k].what == way_step::gives &&
                        way.in[j].branch == way.out[k].branch && same_choice(way.in[j].node, way.out[k].node));
       if (scans && !undoes && k >= 0) return;
-      if (scans && !undoes) break; // of what is a sequence where it is made
+      if (scans && !undoes) break; // an entry of a value that is a sequence itself
       if (!undoes) continue;
       way.partner[k--] = j;
       way.common = j + 1;

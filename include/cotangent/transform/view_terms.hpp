@@ -8,13 +8,13 @@
 
 #include <cstdint>
 
-// Terms of the cotangent of a tensor, made of those of its views.
+// Terms of the cotangent of a tensor, from those of its views.
 
 namespace cotangent {
 
-/// How contributions to one cotangent become one: `sum` gets `with`, and at least two symbols, in the order in which they
-/// came; it appends what makes their sum of them to the region that is open. Null: they are added one after another. It is
-/// not asked about sequences, whose entries are added.
+/// A user's summation of contributions to one cotangent. `sum` gets `with` and at least two symbols, in order
+/// of arrival, and appends their sum to the open region. Null: they are added one after another. It is not
+/// called for sequences, whose entries are added.
 struct aggregation {
   symbol (*sum)(void* with, builder& b, symbol const* contributions, int count) = nullptr;
   void* with = nullptr;
@@ -27,7 +27,7 @@ constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
   term const s{&b, x}, t{&b, y};
   return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
 }
-/// The sum of several, as it was asked for.
+/// The sum of several, by `how`.
 constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol const* x, int count) {
   symbol total = x[0];
   if (how.sum == nullptr || b.tensor(total).depth > 0) {
@@ -46,7 +46,7 @@ constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol x, sym
   return cotangent_sum(b, how, both, 2);
 }
 
-/// Contributions to many cotangents: lists in one array, by their first places; 0 is no place.
+/// Lists of contributions to many cotangents, in one array, by their first indices; 0 is no index.
 class contribution_lists {
   builder& b_;
   aggregation how_;
@@ -66,7 +66,7 @@ public:
     else next_[tail] = at;
     tail = at;
   }
-  /// The sum, which takes the place of the list.
+  /// The sum, which replaces the list.
   constexpr symbol sum(std::int32_t head, std::int32_t& tail) {
     if (how_.sum == nullptr) {
       for (std::int32_t k = next_[head]; k != 0; k = next_[k])
@@ -82,7 +82,7 @@ public:
   }
 };
 
-/// Axes of stride 0 leave out of a window, one for each bit of `repeated`.
+/// Drops axes of stride 0 from a window, and sets their bits in `repeated`.
 constexpr tensor_window without_repeats(tensor_window const& w, std::uint32_t& repeated) {
   tensor_window r = w;
   r.rank = 0;
@@ -99,7 +99,7 @@ constexpr tensor_window without_repeats(tensor_window const& w, std::uint32_t& r
   return r;
 }
 
-/// A tensor like the root of a window, with these values there and zeros elsewhere.
+/// A tensor like the root of a window, with these values in the window and zeros elsewhere.
 constexpr symbol spread(builder& b, tensor_window w, symbol value) {
   tensor_symbol const root = b.tensor(w.root);
   w.root = b.symbol_of(root.type, root.shape);
@@ -108,7 +108,7 @@ constexpr symbol spread(builder& b, tensor_window w, symbol value) {
   return w.root;
 }
 
-/// The fewest slices of a window in each of which no element stands twice: along the axes that get a bit in `along`.
+/// The least number of slices of a window without repeated elements: along the axes with a bit in `along`.
 constexpr std::int64_t slices_apart(tensor_window const& w, std::uint32_t& along) {
   constexpr auto magnitude = [](std::int64_t stride) { return stride < 0 ? -stride : stride; };
   std::int64_t fewest = INT64_MAX;
@@ -138,11 +138,11 @@ constexpr std::int64_t slices_apart(tensor_window const& w, std::uint32_t& along
   return fewest;
 }
 
-/// More slices of a window than these are added up by their places.
+/// Windows with more slices than this are summed by scatter.
 inline constexpr std::int64_t most_slices = 16;
 
-/// The sum of the slices of a cotangent along these axes, each where it belongs; those that begin last come first, so that
-/// elements get their terms in the order of the rows.
+/// The sum of the slices of a cotangent along these axes, each in place. Slices that begin last come first,
+/// so that elements get their terms in the order of the rows.
 constexpr symbol summed_slices(builder& b, tensor_window const& w, symbol value, std::uint32_t along) {
   tensor_window const from = cotangent::window_of(b.get(), value);
   std::int64_t index[max_rank]{};
@@ -174,7 +174,7 @@ constexpr symbol summed_slices(builder& b, tensor_window const& w, symbol value,
   return total;
 }
 
-/// The same where elements stand at several positions: they add up.
+/// For windows with repeated elements: contributions are summed.
 constexpr symbol scattered(builder& b, tensor_window const& w, symbol value) {
   std::uint32_t cut = 0;
   if (slices_apart(w, cut) <= most_slices) return summed_slices(b, w, value, cut);
@@ -192,7 +192,7 @@ constexpr symbol scattered(builder& b, tensor_window const& w, symbol value) {
   return op::reshape::of(sum, b.tensor(w.root).shape).id;
 }
 
-/// A tensor like `root` that is true where these views of it look.
+/// A mask like `root`, true for elements of these views.
 constexpr symbol mask_of(builder& b, symbol root, array<symbol> const& views) {
   symbol const mask = b.symbol_of(element::boolean, b.tensor(root).shape);
   for (symbol y : views) {

@@ -11,27 +11,27 @@
 
 namespace cotangent::detail {
 
-/// The tensors with views: what depends on a wrt of each, and the contributions to their cotangents, by window. Equal
-/// windows share a slot; slots are found by what they overlap.
+/// The tensors with views: their dependence on a wrt, and the contributions to their cotangents, by window.
+/// Equal windows share a slot; slots are found by overlap.
 class viewed_tensors {
   struct slot {
-    std::int32_t head = 0, tail = 0; // into the lists; 0: nothing
-    bool slides = false;             // elements stand at several positions
+    std::int32_t head = 0, tail = 0; // into the lists; 0: none
+    bool slides = false;             // the window repeats elements
     symbol written = none;           // the symbol that a node assigns through this window
   };
   struct viewed {
     symbol root = none;
-    std::int32_t whole = none; // the slot of all of it
+    std::int32_t whole = none; // the slot of the whole tensor
     window_index index;
     array<slot> slots;
     array<std::int32_t> filled; // by cell: slots with contributions
-    array<bool> marked;         // by cell: something in it depends
+    array<bool> marked;         // by cell: something in it depends on a wrt
     array<bool> assigned;       // by cell: a node assigns something in it
     bool input = false;
   };
   builder& b_;
   symbol low_;
-  array<std::int32_t> number_; // by symbol - low_: of its tensor
+  array<std::int32_t> number_; // by symbol - low_: the index of its tensor
   array<std::int32_t> slot_;   // by symbol - low_
   array<viewed> tensors_;
   contribution_lists lists_;
@@ -40,7 +40,7 @@ class viewed_tensors {
   bool any_ = false;
 
 public:
-  /// Of the symbols of a region, which lie between `low` and `high` together with others.
+  /// For the symbols of a region, which are among those from `low` to `high`.
   constexpr viewed_tensors(builder& b, std::int32_t region, symbol low, symbol high, aggregation const& how)
       : b_(b), low_(low), lists_(b, how), new_nodes_(b.get().nodes.size()) {
     graph const& g = b.get();
@@ -72,7 +72,7 @@ public:
     return t - low_ < number_.size() && t >= low_ && number_[t - low_] != none;
   }
 
-  // ---- what depends on a wrt
+  // ---- dependence on a wrt
 
   constexpr void mark(symbol t) {
     viewed& v = of(t);
@@ -142,7 +142,7 @@ public:
   constexpr void is_input(symbol t) {
     if (has(t)) of(t).input = true;
   }
-  /// With respect to an input is with respect to what comes in: nobody reads that where a node writes.
+  /// The gradient of an input is that of its initial value: elements that a node writes are not read from it.
   constexpr symbol of_input(symbol t, symbol total) {
     viewed const& v = of(t);
     if (!v.input || b_.tensor(t).producer != none) return total;
@@ -236,7 +236,7 @@ private:
     v.slots[i].head = v.slots[i].tail = 0;
   }
   constexpr symbol chain(viewed& v, std::int32_t i) { return lists_.sum(v.slots[i].head, v.slots[i].tail); }
-  /// The slots with contributions that overlap this one, in the order in which these came.
+  /// The slots with contributions that overlap this one, in order of arrival.
   constexpr array<std::int32_t> overlapping(viewed const& v, std::int32_t i) const {
     array<std::int32_t> found;
     v.index.visit(
@@ -274,15 +274,15 @@ private:
       terms.push({chain(v, f), v.index.window(f), box, both});
     }
     symbol const total = sums.run(terms, v.index.window(i), over);
-    if (inside) { // nothing else needs them one by one
+    if (inside) { // no other slot needs them individually
       for (std::int32_t f : found) clear(v, f);
       put(v, i, total);
     }
     return total;
   }
 
-  /// Where many overlap all of a box and reach beyond, they are added up where they are: whoever asks next for a box near
-  /// by finds one term then.
+  /// If many contributions cover a box and reach beyond it, sums them in place: later requests for nearby
+  /// boxes then find one term.
   constexpr void merge_many(viewed& v, array<std::int32_t>& found, grid_box const& over) {
     constexpr int many = 8;
     if (found.size() <= many) return;
@@ -315,7 +315,7 @@ private:
         if (!within(box, all, rank)) target = none;
       }
     }
-    if (target == none) { // all of the tensor has room for any of them
+    if (target == none) { // the whole tensor has room for all of them
       if (!box_of(v, v.whole, all) || volume(all, rank) > 8 * total) return;
       target = v.whole;
       last = order.size() - 1;

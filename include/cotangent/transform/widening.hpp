@@ -7,15 +7,15 @@
 
 #include <cstdint>
 
-// Loops and choices of branches that pass on more than they did.
+// Loops and branches that pass further values.
 
 namespace cotangent::detail {
 
-/// Takes values over the borders of regions: by what is there, or by further captures, scanned and stacked sequences,
-/// values and results, which `finish` adds to the nodes. Until then the graph that is read stays as it is.
+/// Passes values across the borders of regions: by existing captures, sequences, values and results, or by
+/// new ones, which `finish` adds to the nodes. Until then the graph that is read does not change.
 class widening {
   struct crossing {
-    symbol outside = none, inside = none, also = none; // the last one: in the condition
+    symbol outside = none, inside = none, also = none; // also: in the condition
     int branch = 0;
   };
   struct addition {
@@ -25,15 +25,15 @@ class widening {
   };
   builder& b_;
   graph_view const& g_;
-  array<int> of_;             // by node: its addition, -1 for none
+  array<int> of_;             // by node: the index of its addition, -1 for none
   array<std::int32_t> wider_; // nodes
   array<addition> added_;
 
 public:
-  /// `b` begins as a copy of `g`.
+  /// Precondition: `b` is a copy of `g`.
   constexpr widening(builder& b, graph_view const& g) : b_(b), g_(g), of_(g.node_count, -1) {}
 
-  /// A value at one side of a border, at the other one.
+  /// Returns the symbol on the other side of a border.
   constexpr symbol cross(way_step const& step, symbol t) {
     switch (step.what) {
     case way_step::stacks: return stacked(step, t);

@@ -4,7 +4,7 @@
 
 #include <cotangent/transform/sizes.hpp>
 
-// Where in the workspace the buffers of a plan lie, and where rows are kept.
+// Assigns the buffers of a plan to the workspace, and row values to row buffers.
 
 namespace cotangent::detail {
 
@@ -41,8 +41,8 @@ private:
     for (std::int32_t b : p.results)
       if (p.buffers[b].where == residence::workspace) p.buffers[b].last_nest = p.nests.size();
   }
-  /// In a nest of one long row: the result whose memory may hold the value until it is stored there, or none. It must be
-  /// stored after the last recall, and nobody else may use its memory meanwhile.
+  /// In a nest of one long row: the result whose memory may hold the value until it is stored there, or none.
+  /// It must be stored after the last recall, and its memory must be unused meanwhile.
   constexpr std::int32_t result_for(instance const& v, nest const& n) const {
     if (n.split != 0 || n.row_slots > most_exact || v.detail != none) return none;
     std::int32_t last = none, found = none;
@@ -81,7 +81,7 @@ private:
     p.row_slots[v.slot].buffer = p.buffers.push({residence::workspace, v.type, none, lanes, v.nest, v.nest});
   }
 
-  /// Walks over the nests with the slots that are free, by size: numbers by powers of two, others by equal sizes.
+  /// Sweeps over the nests with the free slots, by size: constants by powers of two, others by equal sizes.
   constexpr void assign_slots() {
     int const nests = p.nests.size();
     array<std::int32_t> first(nests + 2), last(nests + 2), by_first(p.buffers.size()),
