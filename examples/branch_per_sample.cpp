@@ -4,7 +4,7 @@
 // compared with a hand-written one.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cmath>
 #include <cstdint>

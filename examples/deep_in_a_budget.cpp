@@ -5,9 +5,8 @@
 // its memory. `deep_in_a_budget memory.svg` draws both workspaces.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/eager.hpp>
-#include <cotangent/dynamic/memory_profile.hpp>
+#include <cotangent/eager.hpp>
+#include <cotangent/inspect.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 // differences.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cmath>
 #include <cstdint>

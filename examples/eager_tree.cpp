@@ -3,7 +3,7 @@
 // the values of two branches combine.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/eager.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // equals the gradient of the implicit function theorem: with f = z^3 + a z - b, dz = -(df/da da + df/db db) / (df/dz).
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cmath>
 #include <cstdio>

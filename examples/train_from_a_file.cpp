@@ -4,7 +4,8 @@
 // uninterrupted training.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -4,7 +4,8 @@
 
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <string>
 #include <tuple>

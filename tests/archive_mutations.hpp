@@ -4,7 +4,8 @@
 
 #include "archive_bytes.hpp"
 
-#include <cotangent/dynamic/archive.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cstdint>
 #include <random>

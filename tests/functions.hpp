@@ -4,12 +4,11 @@
 
 #include "formula.hpp"
 
-#include <cotangent/trace/convolution.hpp>
-#include <cotangent/trace/memory_budget.hpp>
-#include <cotangent/trace/mirror.hpp>
-#include <cotangent/trace/network.hpp>
-#include <cotangent/trace/random.hpp>
-#include <cotangent/trace/trace.hpp>
+#include <cotangent/cotangent.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/memory_budget.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include <tuple>
 

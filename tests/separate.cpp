@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/dynamic/separate.hpp>
+#include <cotangent/separate.hpp>

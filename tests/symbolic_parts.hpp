@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TESTS_SYMBOLIC_PARTS_HPP
 #define COTANGENT_TESTS_SYMBOLIC_PARTS_HPP
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cstdint>
 

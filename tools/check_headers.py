@@ -25,7 +25,6 @@ UNDER = {
     "check": ["trace", "dynamic"],
     "interop": ["trace"],
 }
-UMBRELLA = "cotangent/cotangent.hpp"
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
 FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
            "fcntl.h": "cotangent/io/archive/file.hpp", "sys/stat.h": "cotangent/io/archive/file.hpp",
@@ -41,15 +40,22 @@ def layer_of(header):
     return header.split("/")[1]
 
 
+def is_for_users(header):
+    """The headers at the top of the folder: they include layers and each other, and no layer includes them."""
+    return header.count("/") == 1
+
+
 def complaints_of_includes(header, text):
     layer = layer_of(header)
     for style, target in re.findall(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', text, re.M):
         if target.startswith("cotangent/"):
             if style != "<":
                 yield f'includes "{target}"; write <{target}>'
-            if target == UMBRELLA:
-                yield "includes the header that includes everything"
-            elif header != UMBRELLA and layer_of(target) not in reach(layer):
+            if is_for_users(header):
+                continue
+            if is_for_users(target):
+                yield f"includes {target}, which is for users; name the headers of layers"
+            elif layer_of(target) not in reach(layer):
                 yield f"{layer} must not include {layer_of(target)} ({target})"
         elif style == '"':
             yield f'includes "{target}"; write the whole path from cotangent/, in angle brackets'
@@ -69,8 +75,6 @@ def complaints_of_form(header, text):
     guard = re.sub(r"[/.]", "_", header).upper()
     if not text.startswith("// SPDX-License-Identifier: BSL-1.0\n"):
         yield "the first line must be // SPDX-License-Identifier: BSL-1.0"
-    if header == UMBRELLA:
-        guard = "COTANGENT_COTANGENT_HPP"
     if f"#ifndef {guard}\n#define {guard}\n" not in text:
         yield f"the include guard must be {guard}"
 
@@ -97,7 +101,7 @@ def check(root):
     found, includes = [], {}
     for path in sorted(root.rglob("*.hpp")):
         header, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
-        if header != UMBRELLA and (header.count("/") < 2 or layer_of(header) not in UNDER):
+        if not is_for_users(header) and layer_of(header) not in UNDER:
             found.append(f"{header}: is in no layer; the layers are {', '.join(UNDER)}")
             continue
         found += [f"{header}: {what}" for what in complaints_of_form(header, text)]
@@ -125,7 +129,8 @@ def self_test():
         (["includes itself"], {base: ["#include <cotangent/core/b.hpp>"],
                                "cotangent/core/b.hpp": ["#include <cotangent/core/c.hpp>"],
                                "cotangent/core/c.hpp": [f"#include <{base}>"]}),
-        (["the header that includes everything"], {base: ["#include <cotangent/cotangent.hpp>"]}),
+        (["which is for users"], {base: ["#include <cotangent/dynamic.hpp>"], "cotangent/dynamic.hpp": []}),
+        ([], {base: [], "cotangent/cotangent.hpp": [f"#include <{base}>"], "cotangent/all.hpp": ["#include <cotangent/cotangent.hpp>"]}),
         (["write the whole path"], {base: ['#include "other.hpp"']}),
         (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),
         (["stay in interop"], {base: ["#include <Eigen/Core>"]}),

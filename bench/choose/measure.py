@@ -41,7 +41,7 @@ def main():
         base = [asked.compiler, "-std=c++20", *asked.flags.split(), "-DCOTANGENT_SEPARATE", f"-I{INCLUDE}"]
 
         separate = folder / "separate.cpp"
-        separate.write_text("#include <cotangent/dynamic/separate.hpp>\n")
+        separate.write_text("#include <cotangent/separate.hpp>\n")
         once = seconds_of([*base, "-c", str(separate), "-o", str(folder / "separate.o")])
         taken = {unit: [] for unit in UNITS}
         for _ in range(asked.builds):

@@ -6,7 +6,7 @@
 #include "inputs.hpp"
 #include "ours.hpp"
 
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/eager.hpp>
 
 #include <cstring>
 #include <memory>

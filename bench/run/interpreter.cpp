@@ -5,7 +5,7 @@
 #include "inputs.hpp"
 #include "ours.hpp"
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <array>
 #include <memory>

@@ -6,8 +6,7 @@
 #include "inputs.hpp"
 #include "ours.hpp"
 
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/eager.hpp>
 
 #include <cstdint>
 #include <cstring>

@@ -4,8 +4,8 @@
 #include "harness.hpp"
 #include "inputs.hpp"
 
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
 
 #include <algorithm>
 #include <chrono>

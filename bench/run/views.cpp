@@ -4,7 +4,7 @@
 #include "harness.hpp"
 #include "inputs.hpp"
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 #include <cotangent/kernels/accumulate.hpp>
 
 #include <cstdint>

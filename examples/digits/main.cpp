@@ -7,7 +7,7 @@
 #include "progress.hpp"
 #include "reader.hpp"
 
-#include <cotangent/io/describe.hpp>
+#include <cotangent/inspect.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,7 @@
 #include "curve.hpp"
 #include "network.hpp"
 
-#include <cotangent/io/dot.hpp>
+#include <cotangent/inspect.hpp>
 
 #include <cstdio>
 #include <filesystem>

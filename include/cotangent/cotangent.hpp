@@ -2,8 +2,8 @@
 #ifndef COTANGENT_COTANGENT_HPP
 #define COTANGENT_COTANGENT_HPP
 
-// Everything that needs no foreign header beyond Boost.Hana. (Refusals first, each before what includes it: compilers say
-// in every error through which headers its line was included.)
+// Tensors, functions of tensors, and transformations of functions. (Refusals come first, each before the headers that
+// include it: compilers print with every error the chain of includes of its line.)
 
 #include <cotangent/core/abi.hpp> // what it says of warnings holds for headers that are included later, too
 
@@ -32,7 +32,25 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/trace/refusals.hpp>
 
-#include <cotangent/trace/trace.hpp>
+#include <cotangent/trace/assignment.hpp>
+#include <cotangent/trace/braces.hpp>
+#include <cotangent/trace/checkpoint.hpp>
+#include <cotangent/trace/checkpoint_sequence.hpp>
+#include <cotangent/trace/expr.hpp>
+#include <cotangent/trace/function.hpp>
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/grad.hpp>
+#include <cotangent/trace/indexing.hpp>
+#include <cotangent/trace/movement.hpp>
+#include <cotangent/trace/optimizers.hpp>
+#include <cotangent/trace/other_headers.hpp>
+#include <cotangent/trace/plain.hpp>
+#include <cotangent/trace/products.hpp>
+#include <cotangent/trace/program.hpp>
+#include <cotangent/trace/reductions.hpp>
+#include <cotangent/trace/sources.hpp>
+#include <cotangent/trace/vjp.hpp>
+
 #include <cotangent/check/gradient.hpp>
 // clang-format on
 

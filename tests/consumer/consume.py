@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = [HERE / "main.cpp", HERE / "headers.cpp"]
 SKIPPED = 77
 
 
@@ -24,7 +25,8 @@ def meson_project(scratch):
     """The consumer as somebody's Meson project."""
     folder = scratch / "project"
     folder.mkdir()
-    shutil.copy(HERE / "main.cpp", folder)
+    for source in SOURCES:
+        shutil.copy(source, folder)
     shutil.copy(HERE / "project.meson.build", folder / "meson.build")
     return folder
 
@@ -33,7 +35,13 @@ def install(root, scratch):
     prefix = scratch / "prefix"
     run("meson", "setup", scratch / "library", root, f"--prefix={prefix}", "-Dtests=", "-Dexamples=false")
     run("meson", "install", "-C", scratch / "library", "--quiet")
+    if missing := headers(root / "include") - headers(prefix / "include"):
+        raise SystemExit(f"not installed: {sorted(missing)}")
     return prefix
+
+
+def headers(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*.hpp")}
 
 
 def subproject(root, scratch, compiler):
@@ -56,7 +64,7 @@ def pkg_config(root, scratch, compiler):
     run("meson", "test", "-C", scratch / "build", "--print-errorlogs")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "cotangent >= 0.1"], check=True, capture_output=True,
                            text=True, env={**os.environ, **path}).stdout.split()
-    run(*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", HERE / "main.cpp", *flags, "-o", scratch / "consumer")
+    run(*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", *SOURCES, *flags, "-o", scratch / "consumer")
     run(scratch / "consumer")
 
 
@@ -69,7 +77,7 @@ def cmake(root, scratch, compiler):
 
 
 def bare(root, scratch, compiler):
-    run(*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{root}/include", HERE / "main.cpp", "-o",
+    run(*compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{root}/include", *SOURCES, "-o",
         scratch / "consumer")
     run(scratch / "consumer")
 

@@ -2,7 +2,7 @@
 // EXPECT: cotangent: memory: an Eigen object must be passed as a view of its data\(\), since its elements may lie by
 // ERRORS: 1
 // LINES: g++ 16, clang 28
-#include <cotangent/dynamic/program.hpp>
+#include <cotangent/dynamic.hpp>
 #if __has_include(<eigen3/Eigen/Core>)
 #  include <eigen3/Eigen/Core>
 using row = Eigen::Block<Eigen::MatrixXd, 1>;

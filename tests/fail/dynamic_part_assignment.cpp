@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: x\(i, j, ...\) = y: x must be an expression of a traced function; in a graph that is built at run time, write to a view of a tensor of g.tensor: g.write\(g.view\(x, ...\), y\)
 // ERRORS: 1
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 namespace ct = cotangent;
 

@@ -4,7 +4,7 @@
 // ERRORS: 1
 // LINES: clang 26
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/convolution.hpp>
+#include <cotangent/images.hpp>
 
 namespace ct = cotangent;
 

@@ -5,7 +5,7 @@
 // ERRORS: 1
 // LINES: clang 30
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/memory_budget.hpp>
+#include <cotangent/memory_budget.hpp>
 
 namespace ct = cotangent;
 

@@ -3,7 +3,7 @@
 // ERRORS: 1
 // LINES: g++ 30, clang 30
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/memory_budget.hpp>
+#include <cotangent/memory_budget.hpp>
 
 namespace ct = cotangent;
 

@@ -5,7 +5,7 @@
 // ERRORS: 1
 // LINES: clang 26
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/network.hpp>
+#include <cotangent/nn.hpp>
 
 namespace ct = cotangent;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/network.hpp
-// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/convolution.hpp
-// EXPECT: cotangent: this function must be declared by its header; include cotangent/trace/random.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/nn.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/images.hpp
+// EXPECT: cotangent: this function must be declared by its header; include cotangent/random.hpp
 // ERRORS: 3
 // LINES: g++ 60, clang 80
 #include <cotangent/cotangent.hpp>
 #ifndef REFUSED
-#  include <cotangent/trace/convolution.hpp>
-#  include <cotangent/trace/network.hpp>
-#  include <cotangent/trace/random.hpp>
+#  include <cotangent/images.hpp>
+#  include <cotangent/nn.hpp>
+#  include <cotangent/random.hpp>
 #endif
 
 namespace ct = cotangent;

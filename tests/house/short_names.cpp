@@ -9,19 +9,7 @@ int at, axis, axes, begin, bits, bytes, call, constant, count, data, end, extent
     width, work, workspace;
 // clang-format on
 
-#include <cotangent/cotangent.hpp>
-
-#include <cotangent/check/gradient.hpp>
-#include <cotangent/io/describe.hpp>
-#include <cotangent/io/dot.hpp>
-#include <cotangent/io/memory_profile.hpp>
-#include <cotangent/trace/convolution.hpp>
-#include <cotangent/trace/memory_budget.hpp>
-#include <cotangent/trace/mirror.hpp>
-#include <cotangent/trace/network.hpp>
-#include <cotangent/trace/random.hpp>
-
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/all.hpp>
 
 #include <tuple>
 

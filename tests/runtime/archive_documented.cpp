@@ -2,8 +2,9 @@
 // The code of docs/how-to/save-and-load.md and visualize-graphs.md. (As an archive test, it needs nlohmann-json.)
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/dot.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/inspect.hpp>
 
 #include "catch.hpp"
 

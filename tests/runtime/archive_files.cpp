@@ -2,8 +2,8 @@
 // Where files are written: behind links, with the permissions of the old file, or not at all; and graphs that cannot be read back.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "../archive_bytes.hpp"
 #include "../archive_cases.hpp"

@@ -3,8 +3,8 @@
 // again, of graphs that expressions made and of graphs that the symbolic API made.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "../random_graph.hpp"
 #include "../random_nest.hpp"

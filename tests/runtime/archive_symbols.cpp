@@ -2,8 +2,8 @@
 // Graphs of the symbolic API in files: constants, noops, edges, loops that were moved into others. Each is read as it was written.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "../archive_bytes.hpp"
 #include "../symbolic_parts.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Safetensors files: what is read, what is written, what is refused.
-#include <cotangent/io/archive/tensors.hpp>
+#include <cotangent/archive.hpp>
 
 #include "../archive_bytes.hpp"
 #include "catch.hpp"

@@ -3,7 +3,7 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/io/describe.hpp>
+#include <cotangent/inspect.hpp>
 
 #include <boost/hana/define_struct.hpp>
 

@@ -2,7 +2,7 @@
 // The code of docs/how-to/run-time-graphs.md.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,8 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/dynamic/convolution.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
 
 // Code of docs/reference/operations.md and docs/how-to/custom-operations.md that no example has.
 

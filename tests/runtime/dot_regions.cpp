@@ -2,7 +2,8 @@
 // Pictures of graphs with views, loops and branches: what stands in them, and in which frame.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dot.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/inspect.hpp>
 
 #include "catch.hpp"
 

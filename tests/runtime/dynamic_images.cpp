@@ -2,10 +2,10 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/eager.hpp>
-#include <cotangent/dynamic/network.hpp>
-#include <cotangent/dynamic/random.hpp>
+#include <cotangent/eager.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include <algorithm>
 #include <cmath>

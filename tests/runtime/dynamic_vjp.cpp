@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 #include <cotangent/dynamic/graph_access.hpp>
-#include <cotangent/trace/random.hpp>
+#include <cotangent/random.hpp>
 
 #include "../allocations.hpp"
 #include "../random_nest.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/eager.hpp>
 
 #include "catch.hpp"
 

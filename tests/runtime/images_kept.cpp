@@ -2,10 +2,11 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/network.hpp>
-#include <cotangent/dynamic/random.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include <cmath>
 #include <vector>

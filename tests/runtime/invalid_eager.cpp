@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/eager.hpp>
 
 #include "../null_allocations.hpp"
 #include "../words.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/random.hpp>
-#include <cotangent/dynamic/vjp.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/random.hpp>
 
 #include "../words.hpp"
 

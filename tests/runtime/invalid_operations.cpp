@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/network.hpp>
-#include <cotangent/dynamic/random.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include "../words.hpp"
 

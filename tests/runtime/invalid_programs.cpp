@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/vjp.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "../null_allocations.hpp"
 #include "../words.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "../words.hpp"
 

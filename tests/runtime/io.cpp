@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
-#include <cotangent/io/describe.hpp>
-#include <cotangent/io/dot.hpp>
+#include <cotangent/inspect.hpp>
 
 #include "catch.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
+#include <cotangent/cotangent.hpp>
 #include <cotangent/run/evaluate.hpp>
 #include <cotangent/run/interpreter.hpp>
-#include <cotangent/trace/trace.hpp>
 
 #include <cstddef>
 #include <cstdint>

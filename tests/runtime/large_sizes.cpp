@@ -2,9 +2,9 @@
 // Element counts and bytes that do not fit are refused, or cannot be allocated; nothing wraps around.
 #include "../catch.hpp"
 
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/network.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/nn.hpp>
 #include <cotangent/transform/arena.hpp>
 
 #include <cstdint>

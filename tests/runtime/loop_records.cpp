@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // What loops record: by coordinate, by thread; and where in the user's source a loop is that is refused.
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include "catch.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 #include <cotangent/dynamic/graph_access.hpp>
-#include <cotangent/dynamic/network.hpp>
-#include <cotangent/dynamic/random.hpp>
-#include <cotangent/trace/memory_budget.hpp>
-#include <cotangent/trace/mirror.hpp>
+#include <cotangent/memory_budget.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include "catch.hpp"
 

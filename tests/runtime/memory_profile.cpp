@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/memory_profile.hpp>
-#include <cotangent/io/memory_profile.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/inspect.hpp>
 
 #include "catch.hpp"
 

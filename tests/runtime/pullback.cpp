@@ -3,9 +3,9 @@
 
 #include "../allocations.hpp"
 
-#include <cotangent/core/narrow.hpp>
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/random.hpp>
+#include <cotangent/core/narrow.hpp>
+#include <cotangent/random.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -2,7 +2,8 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/dynamic/random.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/random.hpp>
 
 #include <cmath>
 #include <string>

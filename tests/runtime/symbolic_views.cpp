@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/images.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 // Loops that run parts of themselves again for their gradients: the same bits, in less memory.
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/dynamic.hpp>
 #include <cotangent/graph/verify.hpp>
 #include <cotangent/transform/checkpoint.hpp>
 

@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "functions.hpp"
 
-#include <cotangent/check/gradient.hpp>
+#include <cotangent/cotangent.hpp>
 
 #include <tuple>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Convolution and pooling: shapes, and values by the compiler.
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/convolution.hpp>
+#include <cotangent/images.hpp>
 
 #include <type_traits>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // gelu, the loss of yes and no, batch_take and split: shapes, and values by the compiler.
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/network.hpp>
+#include <cotangent/nn.hpp>
 
 #include <limits>
 #include <type_traits>

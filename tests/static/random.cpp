@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Random numbers by the compiler: known answers, and values that programs have too.
 #include <cotangent/cotangent.hpp>
-#include <cotangent/trace/random.hpp>
+#include <cotangent/random.hpp>
 
 namespace {
 

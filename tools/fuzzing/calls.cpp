@@ -3,7 +3,8 @@
 // of the library, and must leave the graph as it was: at the end the outputs are computed, for the oracle.
 #include "player.hpp"
 
-#include <cotangent/dynamic/archive.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/dynamic.hpp>
 
 #include <cstdio>
 #include <iostream>

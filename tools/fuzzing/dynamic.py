@@ -302,8 +302,8 @@ def program(case, failure, seed_text):
     type_of = {"f64": "double", "f32": "float"}[r.real]
     lines = [f"// Found by {seed_text}: {failure[0]} {failure[1]}"]
     lines += ["// " + line for line in failure[2].split("\n")[:12]]
-    headers = ["archive", "convolution", "dynamic", "eager", "network", "random", "vjp"]
-    lines += ["#include <cotangent/cotangent.hpp>", ""] + [f"#include <cotangent/dynamic/{h}.hpp>" for h in headers]
+    headers = ["cotangent", "archive", "eager", "images", "nn", "random"]
+    lines += [f"#include <cotangent/{h}.hpp>" for h in headers]
     lines += ["", "#include <algorithm>", "#include <cstdio>", "#include <string>", "#include <tuple>", "#include <vector>", "", "namespace ct = cotangent;", "", "int main() {",
               "  ct::dynamic::graph g;"]
     for x, v in r.inputs.items():

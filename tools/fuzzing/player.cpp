@@ -3,8 +3,8 @@
 // compares these with each other, and prints the numbers for the oracle. One recipe after another comes by standard input.
 #include "player.hpp"
 
-#include <cotangent/dynamic/archive.hpp>
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/archive.hpp>
+#include <cotangent/eager.hpp>
 
 #include <cmath>
 #include <cstdio>

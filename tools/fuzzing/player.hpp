@@ -4,12 +4,10 @@
 
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/dynamic/convolution.hpp>
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/eager.hpp>
-#include <cotangent/dynamic/network.hpp>
-#include <cotangent/dynamic/random.hpp>
-#include <cotangent/dynamic/vjp.hpp>
+#include <cotangent/eager.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -4,10 +4,10 @@
 
 #include <cotangent/cotangent.hpp>
 
-#include <cotangent/trace/convolution.hpp>
-#include <cotangent/trace/mirror.hpp>
-#include <cotangent/trace/network.hpp>
-#include <cotangent/trace/random.hpp>
+#include <cotangent/images.hpp>
+#include <cotangent/memory_budget.hpp>
+#include <cotangent/nn.hpp>
+#include <cotangent/random.hpp>
 
 #include <algorithm>
 #include <array>

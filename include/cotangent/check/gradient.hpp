@@ -6,7 +6,11 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/trace.hpp>
+#include <cotangent/trace/functions.hpp>
+#include <cotangent/trace/products.hpp>
+#include <cotangent/trace/program.hpp>
+#include <cotangent/trace/reductions.hpp>
+#include <cotangent/trace/sources.hpp>
 
 #include <cstdint>
 #include <cstdio>

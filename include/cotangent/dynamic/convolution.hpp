@@ -6,11 +6,14 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/core/error.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/convolution.hpp>
 
 #if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/functions.hpp>
+#  include <cotangent/run/interpreter_kernels.hpp>
 
 #  include <source_location>
 
@@ -22,8 +25,7 @@ namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
 /// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_images =
-    (detail::know_convolution<dynamic::expr<double>>(), detail::know_pooling<dynamic::expr<double>>(), true);
+inline bool const knows_images = interpret::know_all(image_operations{});
 } // namespace COTANGENT_ABI
 
 struct convolved_fn {
@@ -46,19 +48,16 @@ template <class Op> struct name_of<pooled_fn<Op>> {
 template <detail::open_expr X>
 auto conv2d(X const& x, X const& w, convolution const& how,
             std::source_location where = std::source_location::current()) {
-  detail::know_convolution<X>();
   return X::lift(where, dynamic::detail::convolved_fn{how}, x, w);
 }
 template <detail::open_expr X>
 auto max_pool2d(X const& x, pooling const& how,
                 std::source_location where = std::source_location::current()) {
-  detail::know_pooling<X>();
   return X::lift(where, dynamic::detail::pooled_fn<op::max_pool2d>{how}, x);
 }
 template <detail::open_expr X>
 auto avg_pool2d(X const& x, pooling const& how,
                 std::source_location where = std::source_location::current()) {
-  detail::know_pooling<X>();
   return X::lift(where, dynamic::detail::pooled_fn<op::avg_pool2d>{how}, x);
 }
 

@@ -2,9 +2,11 @@
 #ifndef COTANGENT_DYNAMIC_GRAPH_ACCESS_HPP
 #define COTANGENT_DYNAMIC_GRAPH_ACCESS_HPP
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/core/error.hpp>
 
 #if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/graph.hpp>
 
 namespace cotangent::dynamic::detail {
 

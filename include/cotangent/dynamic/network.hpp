@@ -6,11 +6,14 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/core/error.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/network.hpp>
 
 #if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/functions.hpp>
+#  include <cotangent/run/interpreter_kernels.hpp>
 
 #  include <cstdint>
 #  include <source_location>
@@ -24,8 +27,7 @@ namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
 /// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_networks = (detail::know_of<op::erf, dynamic::expr<double>>(),
-                                    detail::know_of<op::normal_cdf, dynamic::expr<double>>(), true);
+inline bool const knows_networks = interpret::know_all(network_operations{});
 } // namespace COTANGENT_ABI
 
 struct parts_fn {

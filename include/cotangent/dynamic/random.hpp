@@ -6,11 +6,14 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/dynamic/dynamic.hpp>
+#include <cotangent/core/error.hpp>
 #include <cotangent/ops/all.hpp>
 #include <cotangent/trace/random.hpp>
 
 #if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/functions.hpp>
+#  include <cotangent/run/interpreter_kernels.hpp>
 
 #  include <cstdint>
 #  include <source_location>
@@ -22,7 +25,7 @@ namespace dynamic::detail {
 
 inline namespace COTANGENT_ABI {
 /// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_random = (detail::know_random<dynamic::expr<double>>(), true);
+inline bool const knows_random = interpret::know_all(random_operations{});
 } // namespace COTANGENT_ABI
 
 template <element To, bool Normal> struct random_of_sizes_fn {
@@ -43,13 +46,11 @@ template <element To, bool Normal> struct name_of<random_of_sizes_fn<To, Normal>
 template <element_type T, detail::open_expr K>
 auto random_uniform(K const& key, dynamic::sizes const& of,
                     std::source_location where = std::source_location::current()) {
-  detail::know_random<K>();
   return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
 }
 template <element_type T, detail::open_expr K>
 auto random_normal(K const& key, dynamic::sizes const& of,
                    std::source_location where = std::source_location::current()) {
-  detail::know_random<K>();
   return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
 }
 

@@ -170,6 +170,11 @@ template <class Op> void know() noexcept {
   static_cast<void>(done);
 }
 
+template <class... Ops> bool know_all(operations<Ops...>) noexcept {
+  (know<Ops>(), ...);
+  return true;
+}
+
 template <class List> struct kernels_of_list;
 template <class... Ops> struct kernels_of_list<operations<Ops...>> {
   static constexpr int count = sizeof...(Ops);

@@ -9,7 +9,6 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/convolution.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/run/convolution.hpp>
-#include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/run/pooling.hpp>
 #include <cotangent/trace/lift.hpp>
 
@@ -30,43 +29,22 @@ template <pooling How> struct avg_pool2d_fn {
   constexpr term operator()(term x) const { return extend::avg_pool2d(x, How); }
 };
 
-/// Registers the kernels of convolutions with the interpreter of run-time graphs.
-template <class... X> constexpr void know_convolution() {
-  if constexpr ((open_expr<X> || ...)) {
-    interpret::know<op::conv2d>();
-    interpret::know<op::conv2d_image>();
-    interpret::know<op::conv2d_weight>();
-  }
-}
-template <class... X> constexpr void know_pooling() {
-  if constexpr ((open_expr<X> || ...)) {
-    interpret::know<op::max_pool2d>();
-    interpret::know<op::max_pool2d_image>();
-    interpret::know<op::max_pool2d_tangent>();
-    interpret::know<op::avg_pool2d>();
-    interpret::know<op::avg_pool2d_image>();
-  }
-}
-
 } // namespace detail
 
 /// The convolution of an image, [height, width, channels] or several of these, with weights [height, width, channels,
 /// results]: `ct::conv2d(x, w)`, `ct::conv2d<ct::convolution{.stride = 2, .padding = 1}>(x, w)`.
 template <convolution How = convolution{}, detail::operand X, detail::operand W>
 constexpr auto conv2d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
-  detail::know_convolution<X, W>();
   return detail::lift(where, detail::conv2d_fn<How>{}, x, w);
 }
 /// The maximum of each window and channel: `ct::max_pool2d<ct::pooling{.window = 3, .stride = 2}>(x)`.
 template <pooling How = pooling{}, detail::operand X>
 constexpr auto max_pool2d(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_pooling<X>();
   return detail::lift(where, detail::max_pool2d_fn<How>{}, x);
 }
 /// The mean of each window and channel, over the pixels inside the image.
 template <pooling How = pooling{}, detail::operand X>
 constexpr auto avg_pool2d(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_pooling<X>();
   return detail::lift(where, detail::avg_pool2d_fn<How>{}, x);
 }
 

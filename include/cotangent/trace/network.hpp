@@ -7,7 +7,6 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/network.hpp>
-#include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/trace/reductions.hpp>
 
 #include <array>
@@ -47,29 +46,21 @@ template <int Axis, int K, std::int64_t... Size> struct split_fn {
   }
 };
 
-/// Registers the kernels of an operation with the interpreter of run-time graphs.
-template <class Op, class X> constexpr void know_of() {
-  if constexpr (open_expr<X>) interpret::know<Op>();
-}
-
 } // namespace detail
 
 /// The error function.
 template <detail::operand X>
 constexpr auto erf(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_of<op::erf, X>();
   return detail::unary<op::erf>(where, x);
 }
 /// The cumulative distribution function of the standard normal distribution.
 template <detail::operand X>
 constexpr auto normal_cdf(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_of<op::normal_cdf, X>();
   return detail::unary<op::normal_cdf>(where, x);
 }
 /// x times the probability that a standard normal number is less than x.
 template <detail::operand X>
 constexpr auto gelu(X const& x, std::source_location where = std::source_location::current()) {
-  detail::know_of<op::normal_cdf, X>();
   return detail::lift(where, detail::gelu_fn{}, x);
 }
 /// The loss of sigmoid(logits) against targets in [0, 1], elementwise.

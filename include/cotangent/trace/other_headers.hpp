@@ -18,55 +18,55 @@ concept with_expressions = (is_expr<A> || ...);
 template <class... A>
   requires detail::with_expressions<A...>
 constexpr auto erf(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <class... A>
   requires detail::with_expressions<A...>
 constexpr auto normal_cdf(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <class... A>
   requires detail::with_expressions<A...>
 constexpr auto gelu(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <class... A>
   requires detail::with_expressions<A...>
 constexpr auto binary_cross_entropy_with_logits(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <class... A>
   requires detail::with_expressions<A...>
 constexpr auto batch_take(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <auto... Parameters, class... A>
   requires detail::with_expressions<A...>
 constexpr auto split(A const&...) {
-  static_assert(refusals::header_of_network::report<A...>());
+  static_assert(refusals::header_of_nn::report<A...>());
   return refused{};
 }
 template <auto... How, class... A>
   requires detail::with_expressions<A...>
 constexpr auto conv2d(A const&...) {
-  static_assert(refusals::header_of_convolution::report<A...>());
+  static_assert(refusals::header_of_images::report<A...>());
   return refused{};
 }
 template <auto... How, class... A>
   requires detail::with_expressions<A...>
 constexpr auto max_pool2d(A const&...) {
-  static_assert(refusals::header_of_convolution::report<A...>());
+  static_assert(refusals::header_of_images::report<A...>());
   return refused{};
 }
 template <auto... How, class... A>
   requires detail::with_expressions<A...>
 constexpr auto avg_pool2d(A const&...) {
-  static_assert(refusals::header_of_convolution::report<A...>());
+  static_assert(refusals::header_of_images::report<A...>());
   return refused{};
 }
 template <element_type T, extent... E, class... A>

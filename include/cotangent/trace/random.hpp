@@ -7,7 +7,6 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/random.hpp>
-#include <cotangent/run/interpreter_kernels.hpp>
 #include <cotangent/trace/lift.hpp>
 
 #include <cstdint>
@@ -35,16 +34,6 @@ struct dropout_fn {
   constexpr term operator()(term x, term key) const { return extend::dropout(x, rate, key); }
 };
 
-/// Registers the kernels of random numbers with the interpreter of run-time graphs.
-template <class... X> constexpr void know_random() {
-  if constexpr ((open_expr<X> || ...)) {
-    interpret::know<op::random24>();
-    interpret::know<op::random53>();
-    interpret::know<op::second_random24>();
-    interpret::know<op::second_random53>();
-  }
-}
-
 /// A key; a literal becomes an int64.
 template <class K> constexpr auto as_key(K const& key) {
   if constexpr (literal<K>) return as_expr<std::int64_t>(key);
@@ -57,13 +46,11 @@ template <class K> constexpr auto as_key(K const& key) {
 /// 10>(key)`.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_uniform(K const& key, std::source_location where = std::source_location::current()) {
-  detail::know_random<K>();
   return detail::lift(where, detail::random_uniform_fn<element_of<T>, E...>{}, key);
 }
 /// Normal numbers of mean 0 and variance 1, determined by the int64 key and the position.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_normal(K const& key, std::source_location where = std::source_location::current()) {
-  detail::know_random<K>();
   return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, key);
 }
 /// Each element is 0 with probability `rate`, a number, else divided by 1 - rate. The key determines which
@@ -71,7 +58,6 @@ constexpr auto random_normal(K const& key, std::source_location where = std::sou
 template <detail::operand X, detail::operand K>
 constexpr auto dropout(X const& x, double rate, K const& key,
                        std::source_location where = std::source_location::current()) {
-  detail::know_random<X, K>();
   return detail::lift(where, detail::dropout_fn{rate}, x, detail::as_key(key));
 }
 

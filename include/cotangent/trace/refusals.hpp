@@ -34,9 +34,9 @@ COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotange
 COTANGENT_REFUSAL_SHAPES(part_shape, broadcasts_with, shape_of_part, shape_of_value, "cotangent: x(i, j, ...) = y: the shape of y must broadcast to that of the part")
 COTANGENT_REFUSAL_OF(assignment_target, allowed, "cotangent: x(i, j, ...) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y")
 
-COTANGENT_REFUSAL_OF(header_of_network, allowed, "cotangent: this function must be declared by its header; include cotangent/trace/network.hpp")
-COTANGENT_REFUSAL_OF(header_of_convolution, allowed, "cotangent: this function must be declared by its header; include cotangent/trace/convolution.hpp")
-COTANGENT_REFUSAL_OF(header_of_random, allowed, "cotangent: this function must be declared by its header; include cotangent/trace/random.hpp")
+COTANGENT_REFUSAL_OF(header_of_nn, allowed, "cotangent: this function must be declared by its header; include cotangent/nn.hpp")
+COTANGENT_REFUSAL_OF(header_of_images, allowed, "cotangent: this function must be declared by its header; include cotangent/images.hpp")
+COTANGENT_REFUSAL_OF(header_of_random, allowed, "cotangent: this function must be declared by its header; include cotangent/random.hpp")
 
 // ---- functions and transformations
 

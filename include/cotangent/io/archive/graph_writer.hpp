@@ -43,8 +43,8 @@ private:
   static void has_no_other_members(graph const& g, tensor_symbol const& t, node const& n, region const& r) {
     [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names, blocks] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;
-    [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, merges,
-                                  where, exact, repeated, block, of_gradient] = n;
+    [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, flags, where] = n;
+    [[maybe_unused]] auto const& [merges, exact, repeated, of_gradient, block] = flags;
     [[maybe_unused]] auto const& [first_input, inputs, first_output, outputs, owner, parent] = r;
   }
   template <class T> static json list(T const* first, int count) {

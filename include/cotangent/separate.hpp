@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_DYNAMIC_SEPARATE_HPP
-#define COTANGENT_DYNAMIC_SEPARATE_HPP
+#ifndef COTANGENT_SEPARATE_HPP
+#define COTANGENT_SEPARATE_HPP
 
 // The most expensive headers to compile: the interpreter with its kernels, and the passes that prepare a
 // graph for it. If the units of a program are compiled with -DCOTANGENT_SEPARATE, only one of them includes
 // this header. (A unit with other instruction set or arithmetic flags does not link, since COTANGENT_ABI
 // differs: code for one processor never runs in place of code for another.)
 
-#include <cotangent/dynamic/dynamic.hpp>
-#include <cotangent/dynamic/eager.hpp>
+#include <cotangent/dynamic.hpp>
+#include <cotangent/eager.hpp>
 #include <cotangent/run/interpreter.hpp>
 
 namespace cotangent {

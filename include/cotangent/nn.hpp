@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_NN_HPP
+#define COTANGENT_NN_HPP
+
+// Operations of neural networks: gelu, binary_cross_entropy_with_logits, erf, normal_cdf, batch_take, split. With
+// dynamic.hpp, included before or after this header, they also take expressions of run-time graphs and eager variables.
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/trace/network.hpp>
+
+#ifdef COTANGENT_DYNAMIC_HPP
+#  include <cotangent/dynamic/network.hpp>
+#endif
+
+COTANGENT_HEADER_END
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RANDOM_HPP
+#define COTANGENT_RANDOM_HPP
+
+// Random numbers from keys, and dropout. With dynamic.hpp, included before or after this header, they also take
+// expressions of run-time graphs and eager variables.
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/trace/random.hpp>
+
+#ifdef COTANGENT_DYNAMIC_HPP
+#  include <cotangent/dynamic/random.hpp>
+#endif
+
+COTANGENT_HEADER_END
+
+#endif
