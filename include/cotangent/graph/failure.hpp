@@ -11,8 +11,9 @@
 
 namespace cotangent {
 
-/// A refusal as data: constexpr passes never throw (a throw inside a constant evaluation prints dozens of lines), they
-/// record why. At compile time `report` states it by one static_assert, at run time it becomes an exception.
+/// A refusal as data. A throw inside a constant evaluation prints dozens of lines, so constexpr passes never
+/// throw and record the reason. At compile time `report` states it by one static_assert, at run time it
+/// becomes an exception.
 struct refusal {
   char const* text = nullptr;
 };

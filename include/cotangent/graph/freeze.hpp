@@ -6,7 +6,7 @@
 
 namespace cotangent {
 
-/// How many entries of each pool a frozen graph has room for.
+/// The capacity of each pool of a frozen graph.
 struct capacity {
   int tensors = 64, nodes = 64, ids = 256, numbers = 64, shapes = 16, extents = 4, regions = 1, names = 1, blocks = 16;
 
@@ -18,12 +18,12 @@ struct capacity {
     return tensors >= c.tensors && nodes >= c.nodes && ids >= c.ids && numbers >= c.numbers && shapes >= c.shapes &&
            extents >= c.extents && regions >= c.regions && names >= c.names && blocks >= c.blocks;
   }
-  /// Room for `factor` times as much.
+  /// The capacity times `factor`.
   constexpr capacity grown(int factor) const noexcept {
     return {factor * tensors + 32, factor * nodes + 32, factor * ids + 96, factor * numbers + 32, 2 * shapes + 16,
             extents + 4,           regions,             names,           blocks};
   }
-  /// Room for half as much again.
+  /// One and a half times the capacity.
   constexpr capacity widened() const noexcept {
     return {tensors + tensors / 2 + 32, nodes + nodes / 2 + 32, ids + ids / 2 + 96, numbers + numbers / 2 + 32, shapes + 16,
             extents + 4,                regions,                names,           blocks};
@@ -42,8 +42,8 @@ template <class T, int N> constexpr void fill(pool<T, N>& to, T const* from, int
 
 } // namespace detail
 
-/// A finished graph as a literal: the form in which one constant evaluation hands it to the next and to templates,
-/// which take a type that holds it, never the graph itself.
+/// A finished graph as a constant: the form in which one constant evaluation passes it to the next and to
+/// templates. These take a type that holds it, never the graph itself.
 template <capacity C> struct frozen_graph {
   detail::pool<tensor_symbol, C.tensors> tensors;
   detail::pool<node, C.nodes> nodes;
@@ -54,7 +54,7 @@ template <capacity C> struct frozen_graph {
   detail::pool<region, C.regions> regions;
   detail::pool<char, C.names> names;
   detail::pool<std::int32_t, C.blocks> blocks;
-  capacity size; // what is there, or what would be needed
+  capacity size; // used, or required
   failure failed;
 
   constexpr operator graph_view() const noexcept {
@@ -64,7 +64,7 @@ template <capacity C> struct frozen_graph {
   }
 };
 
-/// A graph and why it is not what was asked for, where it is not.
+/// A graph, and the failure that prevented the requested one, if any.
 struct built {
   graph g;
   failure failed;
@@ -96,11 +96,11 @@ template <class Make, capacity C> struct frozen_with {
 
 } // namespace detail
 
-/// The graph that `Make::make()` builds (a `built`), frozen: evaluated once where `Guess` has room for it, else once
-/// more with exactly the room it needs.
+/// Freezes the graph that `Make::make()` builds (a `built`): evaluated once if `Guess` has room for it, else
+/// again with exactly the required room.
 ///
-/// What `make` hands to a pass must be a variable of its own, also where it is a constant: a call of which all
-/// arguments are constants is evaluated by g++ already when `make` is instantiated, up to three times, for nothing.
+/// `make` must pass variables of its own to passes, even for constants: a call with constant arguments only
+/// is evaluated by g++ when `make` is instantiated, up to three times, for nothing.
 template <class Make, capacity Guess = capacity{}> struct frozen {
   static constexpr auto const& value = []() -> auto const& {
     if constexpr (Guess.holds(detail::frozen_with<Make, Guess>::value.size))

@@ -6,26 +6,27 @@
 
 #include <cstdint>
 
-// How a builder finds the shape or node that is equal to a new one.
+// Finds the shape or node of a builder that equals a new one.
 
 namespace cotangent::detail {
 
-/// Open addressing over indices: 0 is free, i + 1 is the index i. Grows at half full, so a search stays short.
+/// Open addressing over indices: 0 is free, i + 1 is the index i. It grows at half full, so probes stay
+/// short.
 class hash_index {
   array<std::int32_t> slots_;
   array<std::uint32_t> hashes_; // by index
-  int mask_ = -1;               // one less than there are slots
+  int mask_ = -1;               // the number of slots minus one
 
 public:
   constexpr int size() const noexcept { return hashes_.size(); }
-  /// The index with this hash for which `same(index)` holds, or none.
+  /// The index with this hash for which `same(index)` is true, or none.
   template <class Same> constexpr std::int32_t find(std::uint32_t hash, Same same) const {
     std::int32_t const* const slots = slots_.data();
     for (int p = static_cast<int>(hash >> 1) & mask_; mask_ > 0 && slots[p] != 0; p = (p + 1) & mask_)
       if (hashes_[slots[p] - 1] == hash && same(slots[p] - 1)) return slots[p] - 1;
     return none;
   }
-  /// The same, but what was not found is added: the next index then is its.
+  /// Like `find`, but adds a missing entry, with the next index.
   template <class Same> constexpr std::int32_t find_or_add(std::uint32_t hash, Same same) {
     int const n = hashes_.push(hash) + 1;
     if (2 * n > mask_) grow(n - 1);
@@ -39,7 +40,7 @@ public:
     slots[p] = n;
     return none;
   }
-  /// Adds the next index, `size()`; `listed` says whether a search may find it.
+  /// Adds the next index, `size()`; `listed`: a search may find it.
   constexpr void add(std::uint32_t hash, bool listed = true) {
     int const n = hashes_.push(listed ? hash : 0) + 1;
     if (2 * n > mask_) grow(n);
@@ -50,7 +51,8 @@ public:
     if (2 * count > mask_) grow(hashes_.size(), count);
   }
 
-  /// Forgets the indices from `count` on. (What came last was met by no search since: its slot is simply free again.)
+  /// Removes the indices from `count` on. (Later entries were inserted last, so no probe passed them: their
+  /// slots become free.)
   constexpr void take_back(int count) {
     while (hashes_.size() > count) {
       std::int32_t const n = hashes_.size();

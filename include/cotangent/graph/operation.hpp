@@ -17,36 +17,36 @@ struct node;
 struct tangent_rule;
 struct whole_call;
 
-/// How an operation reads and writes its tensors: what fusing, planning and the executions need to know of it.
+/// The access pattern of an operation, for fusion, planning and execution.
 enum class operation_kind : unsigned char {
   input,       // the argument of a region; never a node
-  constant,    // one element for all positions: attribute 0 holds its bits
-  iota,        // the position; of rank 1
+  constant,    // one number in all elements: attribute 0 has its bits
+  iota,        // the index of each element; of rank 1
   size,        // the number of elements along axes of a symbolic shape: a scalar
   elementwise, // operands and result have one shape
   reduction,   // over the axes in the bits of attribute 0, which the result lacks
-  arg_reduction, // the position of the chosen element along axis `attribute 0`, which the result lacks
+  arg_reduction, // the position of the selected element along axis `attribute 0`, which the result lacks
   broadcast,   // result axis `attribute k` is operand axis k; the other axes repeat
   reshape,     // the same elements in the same order
   permute,     // result axis k is operand axis `attribute k`
   slice,       // attributes: start, step for each axis
   pad,         // zeros around and between: attributes start, step for each axis; the adjoint of slice
   concatenate, // along axis `attribute 0`
-  gather,      // rows of operand 0 chosen by operand 1 along axis 0
-  scatter_add, // rows of operand 0 added at the places in operand 1 to zeros
+  gather,      // rows of operand 0 selected by operand 1 along axis 0
+  scatter_add, // rows of operand 0 added to zeros at the indices in operand 1
   matmul,      // attributes: transpose the left, transpose the right
-  whole,       // a function of whole tensors, each contiguous: what it does only the operation knows
+  whole,       // a function of whole tensors, each contiguous, opaque to passes
   identity,    // the operand itself: a border for gradients
-  control,     // runs regions, or works on the sequences that loops make
+  control,     // runs sub-graphs, or works on sequences of loops
 };
 
 enum class derivative_kind : unsigned char {
   differentiable,
-  zero,  // almost everywhere: comparisons, positions, stop_gradient; cotangents end here
-  none_, // there is none: asking for it is an error that names the operation
+  zero,  // almost everywhere: comparisons, indices, stop_gradient; cotangents end here
+  none_, // undefined: requesting it is refused, naming the operation
 };
 
-/// A number of any element type, for constant folding and for the evaluation inside constant expressions.
+/// A number of any element type, for constant folding and the reference evaluation.
 struct scalar {
   element type = element::float64;
   double real = 0;          // float and double
@@ -68,28 +68,28 @@ struct scalar {
   }
 };
 
-/// What a graph knows of an operation. One static object for each operation struct, made by `info_of`; its address is
-/// the identity of the operation.
+/// The descriptor of an operation in graphs: one static object for each operation struct, returned by
+/// `info_of`. Its address is the identity of the operation.
 struct operation {
   char const* name = "";
-  std::uint32_t code = 0; // a hash of the name: pointers cannot be hashed in a constant evaluation
+  std::uint32_t code = 0; // a hash of the name: constant evaluations cannot hash pointers
   operation_kind kind = operation_kind::elementwise;
   std::int8_t arity = 0;    // -1: any number
-  bool commutative = false; // the first two operands may be exchanged without a change in bits
+  bool commutative = false; // swapping the first two operands changes no bit
   derivative_kind derivative = derivative_kind::differentiable;
   float cost = 1; // of one element, in additions
   void (*infer)(inference&) = nullptr;
   void (*adjoint)(adjoint_rule&) = nullptr;
   void (*tangent)(tangent_rule&) = nullptr;
-  /// Elementwise: the value at one position. Reductions: the combination of two values.
+  /// Elementwise: the value of one element. Reductions: the combination of two values.
   scalar (*evaluate)(scalar const*) = nullptr;
-  /// Reductions: the value of nothing.
+  /// Reductions: the value of no elements.
   scalar (*neutral)(element) = nullptr;
-  /// Whole: the value, element by element, for constant evaluations and where there is no kernel.
+  /// Whole: the value, element by element, for constant evaluations and operations without a kernel.
   void (*whole)(whole_call const&) = nullptr;
-  /// Whole: how many additions and multiplications a node takes.
+  /// Whole: the number of additions and multiplications of a node.
   double (*flops)(graph_view const&, node const&) = nullptr;
-  /// Control: what is wrong with a node, in words, or null; indices are within their pools already.
+  /// Control: the defect of a node, in words, or null; indices are within their pools already.
   char const* (*check)(graph_view const&, node const&) = nullptr;
 };
 
@@ -101,9 +101,9 @@ constexpr std::uint32_t hash_of(char const* s) noexcept {
   return h;
 }
 
-// From the address of an `operation` back to the struct that describes it. A friend that is declared for every address
-// and defined when the struct is first described: so user-made operations need no registry. (g++ warns of friends that
-// are no templates, which is what is meant here.)
+// Maps the address of an `operation` back to its struct: a friend that is declared for every address, and
+// defined when the struct is first described. User-defined operations thus need no registry. (g++ warns of
+// non-template friends, which are intended here.)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-template-friend"

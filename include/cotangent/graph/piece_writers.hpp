@@ -6,19 +6,19 @@
 
 #include <cstdint>
 
-// Tensors that several nodes write, each through a view: who writes what of them, and who must run before whom.
+// Tensors that several nodes write, each through a view: the writers of each part, and the order of nodes.
 
 namespace cotangent {
 
 namespace detail {
 
-/// Who writes what of each root in pieces: nodes by the window of their result, to be found by windows.
+/// The writers of each root in pieces: nodes by the window of their result, to be found by overlap.
 class piece_writers {
-  array<std::int32_t> number_; // by symbol: of a root with writers, into the arrays below
+  array<std::int32_t> number_; // by symbol: the index of a root with writers, into the arrays below
   array<window_index> index_;
   array<array<std::int32_t>> nodes_; // by root, by window in its index
 
-  // (Before what calls it: clang evaluates as soon as it has read the class.)
+  // (Precedes its caller: clang evaluates as soon as it has read the class.)
   template <class Visit> static constexpr void each_piece(graph_view const& g, Visit visit) {
     for (std::int32_t i = 0; i < g.node_count; ++i) {
       node const& n = g.nodes[i];
@@ -55,7 +55,7 @@ public:
   }
 
   constexpr int roots() const noexcept { return index_.size(); }
-  /// none where a root is not written in pieces.
+  /// none if a root is not written in pieces.
   constexpr std::int32_t of(symbol root) const noexcept { return number_.empty() ? none : number_[root]; }
   constexpr window_index const& index(std::int32_t r) const noexcept { return index_[r]; }
   constexpr std::int32_t node_of(std::int32_t r, std::int32_t window) const noexcept {
@@ -63,7 +63,7 @@ public:
   }
 };
 
-/// Calls `whole(producer)` or `pieces(root number, window)` for what an operand is made of.
+/// Calls `whole(producer)` or `pieces(root index, window)` for the writers of an operand.
 template <class Whole, class Pieces>
 constexpr void sources_of(graph_view const& g, piece_writers const& w, symbol x, Whole whole, Pieces pieces) {
   if (x == none) return;
@@ -72,7 +72,7 @@ constexpr void sources_of(graph_view const& g, piece_writers const& w, symbol x,
   else if (w.of(root) != none) pieces(w.of(root), window_of(g, x));
 }
 
-/// The first node that reads what a later one writes; none where all can be run as they stand.
+/// The first node that reads what a later node writes; none if the nodes are in a valid order.
 constexpr std::int32_t first_out_of_order(graph_view const& g, piece_writers const& writers) {
   array<array<std::int32_t>> latest(writers.roots()); // by cell
   for (int r = 0; r < writers.roots(); ++r) {
@@ -109,7 +109,7 @@ constexpr std::int32_t first_out_of_order(graph_view const& g, piece_writers con
 
 } // namespace detail
 
-/// Whether the nodes can be run as they stand.
+/// True if the nodes are in a valid order.
 constexpr bool in_order(graph_view const& g) {
   bool views = false;
   for (std::int32_t i = 0; i < g.node_count; ++i) {

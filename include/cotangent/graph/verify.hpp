@@ -11,7 +11,7 @@ namespace cotangent {
 
 namespace detail {
 
-/// The regions, each after the one that it lies in, whatever their numbers; without those that lie in themselves.
+/// The regions, each after its parent, whatever their indices; without those on a cycle.
 constexpr array<std::int32_t> regions_from_outside(graph_view const& g) {
   array<std::int32_t> first(g.region_count, none), next(g.region_count, none), order;
   for (std::int32_t r = g.region_count; --r > 0;) {
@@ -24,7 +24,7 @@ constexpr array<std::int32_t> regions_from_outside(graph_view const& g) {
   return order;
 }
 
-/// Looks at a graph from its pools to its nodes; the first thing that is wrong is kept.
+/// Checks a graph from its pools to its nodes; keeps the first defect.
 class verifier {
   graph_view g_;
   verification found_;
@@ -108,10 +108,10 @@ private:
     dimensions const& d = g_.shape(t);
     if (!within(s.window, d.rank + 1, g_.number_count))
       return say("a view's window is not in the graph", none, t);
-    if (base.shape < 0 || base.shape >= g_.shape_count) return; // said when the walk comes to it
+    if (base.shape < 0 || base.shape >= g_.shape_count) return; // reported when its turn comes
     std::int64_t first = g_.numbers[s.window], last = first, elements = 1;
     for (int k = 0; k < d.rank; ++k) {
-      if (d.size[k] < 0) return; // known when the program runs
+      if (d.size[k] < 0) return; // known at run time
       if (d.size[k] == 0) return;
       std::int64_t const reach = (d.size[k] - 1) * g_.numbers[s.window + 1 + k];
       (reach < 0 ? first : last) += reach;
@@ -183,7 +183,7 @@ private:
       if (t.region != n.region)
         return say("an operand lives in another region than its node; it must be passed in", i, x);
       if (defined_[x] || (t.base != none && defined_[t.base])) continue;
-      if (writers.of(t.base == none ? x : t.base) != none) continue; // looked at element by element
+      if (writers.of(t.base == none ? x : t.base) != none) continue; // checked element by element
       say(t.producer == none && t.base == none ? "an operand is defined by nothing"
                                                : "an operand is defined after its use",
           i, x);
@@ -203,7 +203,7 @@ private:
     }
   }
 
-  /// Each element of a tensor is assigned once.
+  /// Checks that each element of a tensor is assigned once.
   constexpr void pieces(piece_writers const& writers, std::int32_t r) {
     window_index const& index = writers.index(r);
     for (int i = 0; i < index.size() && found_; ++i) {
@@ -243,9 +243,9 @@ private:
 
 } // namespace detail
 
-/// Whether a graph is what it should be, and in words what is wrong with it where it is not: indices within their
-/// pools, each symbol assigned at most once and before its use, views within their base, regions within each other
-/// and each a function of its own, and every node's element type and shape as its operation has them.
+/// Verifies a graph, and describes the first defect in words. Indices lie within their pools; each symbol is
+/// assigned at most once and before its use; views lie within their base; regions nest, and each is a
+/// function of its own; every node has the element type and shape of its operation.
 ///
 /// Cost: linear.
 /// Checked: tests/static/verify.cpp, tests/runtime/verify.cpp.

@@ -8,7 +8,7 @@
 
 namespace cotangent {
 
-/// What is wrong with a graph, in words, and where; true where nothing is.
+/// The defect of a graph, in words, and its location; true if there is none.
 struct verification {
   char const* text = nullptr;
   std::int32_t node = none;
@@ -21,10 +21,10 @@ struct verification {
 
 namespace detail {
 
-/// One node's element type and shape against its operation. The graph's pools are sound already.
+/// Checks one node's element type and shape against its operation. The graph's pools are valid already.
 class shape_check {
   graph_view const& g_;
-  builder& b_; // holds the same shapes
+  builder& b_; // has the same shapes
   node const& n_;
   symbol const y_;
   dimensions const to_;
@@ -33,7 +33,7 @@ public:
   constexpr shape_check(graph_view const& g, builder& b, node const& n)
       : g_(g), b_(b), n_(n), y_(g.result(n)), to_(g.shape(y_)) {}
 
-  /// The words, or null.
+  /// The defect in words, or null.
   constexpr char const* run() const {
     switch (n_.op->kind) {
     case operation_kind::constant:
@@ -93,7 +93,7 @@ private:
   constexpr char const* inferred() const {
     if (n_.op->infer == nullptr) return nullptr;
     array<std::int64_t> padded(
-        n_.attribute_count < 1 ? 1 : n_.attribute_count); // a rule may ask for one it lacks
+        n_.attribute_count < 1 ? 1 : n_.attribute_count); // a rule may read an attribute that is missing
     for (int k = 0; k < n_.attribute_count; ++k) padded[k] = g_.attribute(n_, k);
     array<symbol> operands(n_.operand_count);
     for (int k = 0; k < n_.operand_count; ++k) operands[k] = g_.operand(n_, k);
@@ -129,7 +129,7 @@ private:
     return nullptr;
   }
 
-  /// The window of `small` in `large`.
+  /// Checks the window of `small` in `large`.
   constexpr char const* window(dimensions const& small, dimensions const& large, char const* outside) const {
     if (small.rank != large.rank) return "a window changes the number of axes";
     if (!attributes(2 * small.rank)) return "a window needs a start and a step for each axis";
@@ -138,7 +138,7 @@ private:
       if (step == 0) return "a window has a step of 0";
       if (start < -g_.extent_count) return "a window starts at a dimension that is not in the graph";
       if (small.size[k] <= 0 || large.size[k] < 0 || start < 0)
-        continue; // empty, or known when the program runs
+        continue; // empty, or known at run time
       std::int64_t reach = 0, last = 0;
       if (start >= large.size[k] || __builtin_mul_overflow(small.size[k] - 1, step, &reach) ||
           __builtin_add_overflow(start, reach, &last) || last < 0 || last >= large.size[k])
@@ -160,7 +160,7 @@ private:
   }
 };
 
-/// Element types and shapes of all results.
+/// Checks element types and shapes of all results.
 constexpr verification verify_shapes(graph_view const& g) {
   builder b(g);
   if (b.get().shapes.size() != g.shape_count) return {"two shapes of the graph are equal"};

@@ -10,9 +10,9 @@
 
 namespace cotangent {
 
-/// A tensor as a function of whole tensors sees it: its sizes, and its elements in row-major order, without gaps. One
-/// pointer for each element type, of which one is set, since a constant evaluation cannot come back from a pointer to
-/// void.
+/// A tensor as an argument of a function of whole tensors: its sizes, and its elements in row-major order,
+/// without gaps. There is one pointer for each element type, of which one is set, since a constant evaluation
+/// cannot cast back from a void pointer.
 struct whole_tensor {
   element type = element::float64;
   int rank = 0;
@@ -50,12 +50,12 @@ struct whole_tensor {
   }
 };
 
-/// What a node asks of such a function.
+/// The arguments of such a function, from its node.
 struct whole_call {
   whole_tensor operand[3];
   whole_tensor result;
   std::int64_t const* attribute = nullptr;
-  char* scratch = nullptr; // of a kernel: as many bytes as it asks for, aligned to 64
+  char* scratch = nullptr; // of a kernel: the requested bytes, aligned to 64
 };
 
 } // namespace cotangent

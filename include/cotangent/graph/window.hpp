@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-// Views: windows on tensors, made of tensors or of views, within what they are made of.
+// Views: windows on tensors, of tensors or of views, within their bounds.
 
 namespace cotangent {
 
@@ -23,7 +23,7 @@ COTANGENT_REFUSAL(view_too_many_axes, at_most, axes_of_view, axes_of_a_tensor, "
 // clang-format on
 } // namespace refusals
 
-/// Which elements of which root a symbol stands for: all of them, row-major, unless it is a view.
+/// The window of a symbol on its root: all elements, row-major, unless it is a view.
 constexpr tensor_window window_of(graph_view const& g, symbol t) noexcept {
   tensor_symbol const& s = g.tensors[t];
   dimensions const& d = g.shape(t);
@@ -56,7 +56,7 @@ constexpr std::int64_t elements_of(dimensions const& d) noexcept {
 
 enum class answer : unsigned char { no, yes, unknown };
 
-/// Both as boxes on one grid: the tensor's own, or that of their strides.
+/// Both sets as boxes on one grid: the tensor's own, or that of their strides.
 constexpr bool common_boxes(dimensions const& d, element_set const& a, element_set const& b, grid_box* boxes,
                             int& rank) noexcept {
   element_grid g(d);
@@ -70,10 +70,10 @@ constexpr bool common_boxes(dimensions const& d, element_set const& a, element_s
   return chain.fits && box_on(g, a, boxes[0]) && box_on(g, b, boxes[1]);
 }
 
-/// Element by element, where there are few: more would cost more than an exact answer is worth.
+/// The largest number of elements to compare one by one: more would cost more than an exact answer is worth.
 inline constexpr std::int64_t few_elements = 256;
 
-/// Whether two windows of one tensor share an element.
+/// Whether two windows of one tensor overlap.
 constexpr answer overlap(dimensions const& of, tensor_window const& a, tensor_window const& b) {
   if (a.root != b.root) return answer::no;
   if (!a.known || !b.known || !numbers_only(of)) return answer::unknown;
@@ -112,7 +112,7 @@ constexpr answer within(dimensions const& of, tensor_window const& inner, tensor
   return s.all([&](std::int64_t e) { return has[static_cast<int>(e - t.first)]; }) ? answer::yes : answer::no;
 }
 
-/// Whether some element stands at two positions: such a window can be read, never written.
+/// Whether an element occurs at two positions: such a window can be read, but not written.
 constexpr answer holds_twice(tensor_window const& w) {
   if (!w.known) return answer::unknown;
   element_set const s(w);
@@ -149,17 +149,18 @@ constexpr symbol push_view(builder& b, tensor_window const& w, dimensions const&
 
 } // namespace detail
 
-/// Whether two symbols share an element. Exact for boxes on a common row-major grid and for windows of one stride each;
-/// where an exact answer would be costly, yes.
+/// True if two symbols overlap. Exact for boxes on a common row-major grid and for windows of one stride
+/// each; true if an exact answer would be expensive.
 constexpr bool overlap(graph_view const& g, symbol a, symbol b) {
   tensor_window const v = window_of(g, a), w = window_of(g, b);
   return v.root == w.root && detail::overlap(g.shape(v.root), v, w) != detail::answer::no;
 }
 
-/// Whether an element stands at more than one position of this window, or may do so: it can be read, never written.
+/// True if an element may occur at several positions of this window: it can be read, but not written.
 constexpr bool repeats(tensor_window const& w) { return detail::holds_twice(w) != detail::answer::no; }
 
-/// A view of `x`, which may be a view: its position i along axis k is position `start[k] + i step[k]` of `x`.
+/// A view of `x`, which may be a view itself: its position i along axis k is position `start[k] + i step[k]`
+/// of `x`.
 ///
 /// Refuses: another rank than that of `x`; positions outside of `x`; named extents.
 constexpr symbol range_view(builder& b, symbol x, std::int64_t const* start, std::int64_t const* step,
@@ -183,10 +184,10 @@ constexpr symbol range_view(builder& b, symbol x, std::int64_t const* start, std
   return detail::push_view(b, w, sizes);
 }
 
-/// A view of `x`, which may be a view, of any rank: `offset` is counted from the first element of `x`, and both it and
-/// the strides in elements of the memory behind `x`.
+/// A view of `x`, which may be a view itself, of any rank. `offset` is relative to the first element of `x`;
+/// offset and strides are in elements of the memory behind `x`.
 ///
-/// Refuses: elements that are none of `x`; named extents.
+/// Refuses: elements outside of `x`; named extents.
 constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::int64_t const* stride,
                               dimensions const& sizes) {
   tensor_window const from = window_of(b.get(), x);
@@ -199,7 +200,7 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
   w.root = from.root;
   w.rank = sizes.rank;
   std::int64_t const elements = detail::elements_of(root);
-  std::int64_t low = offset, high = offset; // counted from the first element of x
+  std::int64_t low = offset, high = offset; // relative to the first element of x
   bool empty = false;
   for (int k = 0; k < w.rank; ++k) {
     w.size[k] = sizes.size[k];
@@ -210,8 +211,8 @@ constexpr symbol strided_view(builder& b, symbol x, std::int64_t offset, std::in
     std::int64_t& outermost = reach < 0 ? low : high;
     outermost = detail::capped_sum(outermost, reach);
   }
-  if (empty) low = high = offset; // nothing is there to reach, but the offset counts
-  for (int k = 0; k < w.rank; ++k) // a stride that takes no step is one that can be computed with
+  if (empty) low = high = offset; // no element, but the offset counts
+  for (int k = 0; k < w.rank; ++k) // An unused stride becomes 0, so that arithmetic on it cannot overflow.
     if ((empty || w.size[k] == 1) && (w.stride[k] > elements || w.stride[k] < -elements)) w.stride[k] = 0;
   w.offset = detail::capped_sum(from.offset, offset);
   std::int64_t const last = detail::capped_sum(from.offset, high);

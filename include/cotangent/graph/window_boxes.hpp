@@ -6,17 +6,17 @@
 
 #include <cstdint>
 
-// Which elements of a tensor a window is: as few strides as say it, and as a box on a row-major grid.
+// The elements of a window: with the fewest strides, and as a box on a row-major grid.
 
 namespace cotangent {
 
-/// Elements of a root tensor: the position of the first, and for each axis how many there are and how far apart they
-/// stand, counted in elements of the root.
+/// Elements of a root tensor: the offset of the first one, and the size and stride of each axis, in elements
+/// of the root.
 struct tensor_window {
   symbol root = none;
   std::int32_t rank = 0;
   bool known =
-      true; // false: some size is only known when the program runs; such a window overlaps everything
+      true; // false: some size is known at run time only; such a window overlaps everything
   std::int64_t offset = 0;
   std::int64_t size[max_rank]{};
   std::int64_t stride[max_rank]{};
@@ -59,7 +59,7 @@ constexpr std::int64_t multiply_modulo(std::int64_t a, std::int64_t b, std::int6
   return r;
 }
 
-/// What two progressions share: a progression again, of count 0 where it is nothing.
+/// The intersection of two progressions: a progression again, of count 0 if it is empty.
 constexpr progression meet(progression const& a, progression const& b) noexcept {
   std::int64_t const low = a.first > b.first ? a.first : b.first;
   std::int64_t const high = a.last() < b.last() ? a.last() : b.last();
@@ -82,11 +82,11 @@ constexpr progression meet(progression const& a, progression const& b) noexcept 
   return {first, step, first > high ? 0 : (high - first) / step + 1};
 }
 
-/// The same elements as a set: positive strides, the longest first, none of size 1, neighbors joined where they can be.
-/// Axes of stride 0 go.
+/// The same elements as a set: positive strides, the longest first, none of size 1, contiguous axes merged
+/// where possible. Axes of stride 0 are dropped.
 struct element_set {
   std::int32_t rank = 0;
-  bool empty = false, repeats = false; // repeats: an axis of stride 0 went
+  bool empty = false, repeats = false; // repeats: an axis of stride 0 was dropped
   std::int64_t first = 0, last = 0;
   std::int64_t size[max_rank]{};
   std::int64_t stride[max_rank]{};
@@ -128,7 +128,8 @@ struct element_set {
     for (int k = 0; k < rank; ++k) n *= size[k];
     return n;
   }
-  /// Each stride is longer than all that stands inside: so no element stands at two positions, and a search is direct.
+  /// True if each stride is longer than the extent of all inner axes: no element occurs twice, and lookup is
+  /// direct.
   constexpr bool nested() const noexcept {
     std::int64_t inside = 0;
     for (int k = rank - 1; k >= 0; --k) {
@@ -147,7 +148,7 @@ struct element_set {
     }
     return left == 0;
   }
-  /// Visits elements until `visit` says no; whether it never did.
+  /// Visits elements until `visit` returns false; true if it never did.
   template <class Visit> constexpr bool all(Visit visit) const {
     std::int64_t index[max_rank]{}, at = first;
     for (std::int64_t n = count(); n > 0; --n) {
@@ -181,12 +182,12 @@ struct element_grid {
   }
 };
 
-/// What a window covers along each axis of a grid.
+/// The extent of a window along each axis of a grid.
 struct grid_box {
   progression axis[max_rank]{};
 };
 
-/// Whether a set of elements is a box on this grid, and which.
+/// True if a set of elements is a box on this grid, which is written to `to`.
 constexpr bool box_on(element_grid const& g, element_set const& s, grid_box& to) noexcept {
   std::uint32_t used = 0;
   for (int k = 0; k < g.rank; ++k) to.axis[k] = {s.first / g.stride[k] % g.size[k], 1, 1};
@@ -214,7 +215,7 @@ constexpr bool box_on(element_grid const& g, element_set const& s, grid_box& to)
   return true;
 }
 
-/// The grid whose axes are the strides of all these sets, where each divides the next.
+/// The grid whose axes are the strides of all these sets, if each divides the next.
 class stride_chain {
   std::int64_t stride_[max_rank]{};
   int count_ = 0;

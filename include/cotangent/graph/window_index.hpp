@@ -8,7 +8,7 @@
 
 namespace cotangent::detail {
 
-/// Sorts by merging, in place of what stands there; `before(a, b)` must be an order.
+/// Merge sort, in place; `before(a, b)` must be an order.
 template <class T, class Before> constexpr void sort(T* x, int n, Before before) {
   array<T> other(n);
   T *from = x, *to = other.data();
@@ -27,23 +27,23 @@ template <class T, class Before> constexpr void sort(T* x, int n, Before before)
     for (int k = 0; k < n; ++k) x[k] = from[k];
 }
 
-/// Windows on one tensor, in a tree of boxes around boxes: which of them overlap a given one is found without a look at
-/// the others. The tree is a heap: the cells inside cell c are 2 c + 1 and 2 c + 2.
+/// A bounding-volume hierarchy of windows on one tensor: finds the windows that overlap a given one without
+/// visiting all. The tree is a heap: the cells inside cell c are 2 c + 1 and 2 c + 2.
 class window_index {
   dimensions of_;
   element_grid grid_;
   array<tensor_window> windows_;
   array<bool> solid_; // by window: a box of the grid without gaps
   array<std::int64_t>
-      bounds_; // by place in order_, until it is built: lowest and highest position along each axis
-  array<std::int32_t> order_;        // the windows as the tree has them
+      bounds_; // by index in order_, while it is built: lowest and highest position along each axis
+  array<std::int32_t> order_;        // the windows in the order of the tree
   array<std::int32_t> first_, last_; // by cell, into order_
   array<std::int32_t> leaf_;         // by window
   array<std::int64_t> around_; // by cell, for each axis: lowest low, highest high, highest low, lowest high
   array<bool> sure_;           // by cell: all its windows are solid
 
 public:
-  /// What is asked for: a window with its bounds.
+  /// A query: a window with its bounds.
   struct question {
     tensor_window window;
     bool solid = false, empty = false;
@@ -77,14 +77,14 @@ public:
   constexpr tensor_window const& window(int i) const noexcept { return windows_[i]; }
   constexpr element_grid const& grid() const noexcept { return grid_; }
   constexpr bool solid(int i) const noexcept { return solid_[i]; }
-  /// The cell that holds this window alone; none for an empty one.
+  /// The cell of this window alone; none for an empty one.
   constexpr std::int32_t leaf(int i) const noexcept { return leaf_[i]; }
   constexpr int cells() const noexcept { return first_.size(); }
   constexpr bool is_cell(int c) const noexcept { return c < first_.size() && last_[c] > first_[c]; }
   constexpr bool is_leaf(int c) const noexcept { return last_[c] - first_[c] == 1; }
   constexpr std::int32_t window_in(int leaf) const noexcept { return order_[first_[leaf]]; }
 
-  /// Whether all windows of a cell lie within what is asked for.
+  /// True if all windows of a cell lie within the query.
   constexpr bool inside(question const& q, std::int32_t c) const {
     std::int64_t const* b = around_.data() + 4 * grid_.rank * c;
     bool in = q.solid;
@@ -107,7 +107,7 @@ public:
         q.high[k] = b.axis[k].last();
         q.solid = q.solid && b.axis[k].solid();
       }
-    } else { // along the first axes on which it starts and ends at different positions
+    } else { // along the first axes on which it begins and ends at different positions
       for (int k = 0; k < grid_.rank; ++k) {
         q.low[k] = s.first / grid_.stride[k] % grid_.size[k];
         q.high[k] = s.last / grid_.stride[k] % grid_.size[k];
@@ -117,8 +117,9 @@ public:
     return q;
   }
 
-  /// Walks down to what `q` overlaps. `cell(c, all)` is asked first, `all`: every window in it surely overlaps; it says
-  /// whether it is done with that cell. `found(i)` then is told each window that overlaps, or may do so.
+  /// Visits the overlaps of `q`. It first calls `cell(c, all)`, where `all` means that every window in the
+  /// cell certainly overlaps; true skips the cell. It then calls `found(i)` for each window that overlaps, or
+  /// may do so.
   template <class Cell, class Found> constexpr void visit(question const& q, Cell cell, Found found) const {
     if (q.empty || !is_cell(0)) return;
     std::int32_t stack[80]{};
@@ -148,7 +149,7 @@ private:
   }
 
   constexpr void choose_grid() {
-    if (!numbers_only(of_) || elements_of(of_) == 0) return; // nothing is known, or nothing there
+    if (!numbers_only(of_) || elements_of(of_) == 0) return; // unknown or empty
     element_grid const own = element_grid(of_);
     stride_chain chain;
     bool on_own = true;
@@ -243,13 +244,14 @@ private:
       a[3] = first_high;
     }
   }
-  /// Whether the windows of a cell stand in order along an axis; found out at the first that does not.
+  /// True if the windows of a cell are sorted along an axis; stops at the first that is not.
   constexpr bool in_order(std::int32_t c, int axis) const {
     for (int j = first_[c] + 1; j < last_[c]; ++j)
       if (twice_center(j, axis) < twice_center(j - 1, axis)) return false;
     return true;
   }
-  /// The windows of a cell on both sides of a position in `order_`, along the axis on which they are most apart.
+  /// Partitions the windows of a cell at a position in `order_`, along the axis on which they are most
+  /// spread.
   constexpr void divide(std::int32_t c, int middle) {
     int axis = 0;
     std::int64_t most = -1;
@@ -260,7 +262,7 @@ private:
     }
     if (most <= 0 || in_order(c, axis)) return;
     int low = first_[c],
-        high = last_[c] - 1; // quickselect; of the median of three, so that sorted ones are no trap
+        high = last_[c] - 1; // quickselect with the median of three, so that sorted input is no worst case
     while (low < high) {
       std::int64_t const a = twice_center(low, axis), b = twice_center(low + (high - low) / 2, axis),
                          d = twice_center(high, axis);

@@ -278,8 +278,8 @@ public:
 
 /// The straight-line code of a graph that `runs_straight`, for vectors of `vector_bytes`.
 ///
-/// Value: the same bits as every other execution if no sum is reordered. Sums over all elements of a tensor are
-/// lane by lane, then by halves; sums along some axes are in the order of the elements.
+/// Value: the same bits as every other execution if no sum is reordered. Sums over all elements of a tensor
+/// are lane by lane, then by halves; sums along some axes are in the order of the elements.
 constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
   return detail::straightener(g, vector_bytes).result();
 }
