@@ -16,8 +16,8 @@ COTANGENT_INLINE constexpr V erf(V const& x) {
   if constexpr (is_wide<V>) return join<V>(math::erf(split(x).low), math::erf(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
-  V const a = at_most(abs(x), constant<V>(single<V> ? 4 : 5.95)), z = a * a; // where it rounds to 1
-  // below 1/2: a + a q(a^2); above: 1 - e^-p(a - 1/2), as p, the negative logarithm of 1 - erf, is smooth
+  V const a = at_most(abs(x), constant<V>(single<V> ? 4 : 5.95)), z = a * a; // from here on it rounds to 1
+  // Below 1/2: a + a q(a^2). Above: 1 - e^-p(a - 1/2), since p, the negative logarithm of 1 - erf, is smooth.
   V const u = a - constant<V>(0.5);
   V q{}, p{};
   if constexpr (single<V>) {

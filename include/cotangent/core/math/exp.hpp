@@ -8,9 +8,9 @@ namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// x = n ln 2 + r with |r| <= ln 2 / 2. Adding the magic number rounds x / ln 2 to the integer n and leaves n
-// - 1, biased as an exponent is, in the lowest bits of the sum: shifted into place they are 2^(n - 1), finite
-// where 2^n is not.
+// x = n ln 2 + r with |r| <= ln 2 / 2. Adding the magic number rounds x / ln 2 to the integer n, and leaves n
+// - 1, biased like an exponent, in the lowest bits of the sum. Shifted into place they are 2^(n - 1), which
+// is finite even if 2^n is not.
 template <class V>
 struct exp_reduction {
   V sum, n, r;
@@ -32,22 +32,23 @@ COTANGENT_INLINE constexpr exp_reduction<V> reduce_exp(V const& x) {
 template <class V>
 inline constexpr int mantissa_bits = single<V> ? 23 : 52;
 
-// Constant evaluations must not overflow: above this, e^x does.
+// Constant evaluations must not overflow: above this limit e^x does.
 template <class V>
 inline constexpr double exp_limit = single<V> ? 0x1.62e42ep+6 : 0x1.62e42fefa39efp+9;
 
-// Stands for the factor 1 in exp_times.
+// Placeholder for the factor 1 in exp_times.
 struct no_factor {};
 
-// factor e^(high + low...) for at most one low, about an ulp of high. A factor costs half the rounding error of a product.
+// factor e^(high + low...), with at most one `low` of about an ulp of high. A factor costs half the rounding
+// error of a product.
 template <class Factor, class V, class... Low>
 COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low const&... low) {
   constexpr bool f = single<V>;
-  // what lies outside becomes infinity and zero
+  // Arguments out of range become infinity and zero.
   V const a = at_least(at_most(high, constant<V>(f ? 89 : 709.8)), constant<V>(f ? -104 : -746));
   auto const [sum, n, reduced] = reduce_exp(a);
   V const r = (reduced + ... + low);
-  // 2^(n - 1) where it is normal; the rest of the scaling, 1 elsewhere, comes last and rounds once
+  // 2^(n - 1) if it is normal; the rest of the scaling, 1 otherwise, comes last and rounds once.
   V const normal = at_least(sum, constant<V>(exp_magic<V> - (f ? 120 : 1000)));
   V const scale = shift_bits_left<mantissa_bits<V>>(normal);
   auto const missing = (bit_cast<bits_t<V>>(sum) - bit_cast<bits_t<V>>(normal)) << mantissa_bits<V>;
@@ -80,7 +81,7 @@ COTANGENT_INLINE constexpr V exp_of_sum(V const& high, Low const&... low) {
 
 /// e to the x.
 ///
-/// Value: within 1 ulp (without FMA: 1.2); subnormal, zero, infinite where the power is.
+/// Value: within 1 ulp (without FMA: 1.2); subnormal, zero or infinite if the power is.
 template <class V>
 COTANGENT_INLINE constexpr V exp(V const& x) {
   using namespace detail;

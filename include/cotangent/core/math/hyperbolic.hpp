@@ -10,7 +10,7 @@ inline namespace COTANGENT_ABI {
 
 namespace detail {
 
-// Constant evaluations must not overflow: above this, sinh and cosh do.
+// Constant evaluations must not overflow: above this limit sinh and cosh do.
 template <class V>
 inline constexpr double cosh_limit = single<V> ? 0x1.65a9f8p+6 : 0x1.633ce8fb9f87dp+9;
 
@@ -26,7 +26,7 @@ COTANGENT_INLINE constexpr V tanh(V const& x) {
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
   V const twice = abs(x) + abs(x);
-  V const limit = constant<V>(single<V> ? 20 : 40); // where it rounds to 1
+  V const limit = constant<V>(single<V> ? 20 : 40); // from here on it rounds to 1
   V const e = expm1_between(at_most(twice, limit));
   return copysign(e / (e + constant<V>(2)), x);
 }
@@ -47,7 +47,7 @@ COTANGENT_INLINE constexpr V sinh(V const& x) {
   V const near = mul(e + e / (e + constant<V>(1)), constant<V>(0.5));
   if (!any(large)) [[likely]]
     return copysign(near, x);
-  // e^(a - 1) e / 2 is finite wherever the result is
+  // e^(a - 1) e / 2 is finite whenever the result is.
   V const far = mul(math::exp(a - constant<V>(1)), constant<V>(0x1.5bf0a8b145769p+0));
   return copysign(select(large, far, near), x);
 }
@@ -80,7 +80,7 @@ COTANGENT_INLINE constexpr V asinh(V const& x) {
   auto const large = a > limit;
   V const b = at_most(a, limit), square = mul(b, b);
   V const near = b + square / (one + math::sqrt(one + square));
-  // log(2 a) where 1 + a^2 is a^2
+  // log(2 a), if 1 + a^2 rounds to a^2
   V const r = math::log1p(select(large, a, near));
   return copysign(select(large, r + constant<V>(0x1.62e42fefa39efp-1), r), x);
 }

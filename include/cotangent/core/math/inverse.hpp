@@ -19,8 +19,8 @@ COTANGENT_INLINE constexpr V atan(V const& x) {
       return is_nan(x) ? x
              : x > 0   ? static_cast<V>(0x1.921fb54442d18p+0)
                        : static_cast<V>(-0x1.921fb54442d18p+0);
-  // atan(a) is that of a, of (a - 1) / (a + 1) plus pi/4, or of -1 / a plus pi/2: the tangent is below
-  // sqrt(2) - 1
+  // atan(a) is atan(a), pi/4 + atan((a - 1) / (a + 1)), or pi/2 + atan(-1 / a): the argument is below sqrt(2)
+  // - 1.
   V const a = abs(x), one = constant<V>(1), zero{};
   auto const middle = a > constant<V>(0x1.a827999fcef32p-2), upper = a > constant<V>(0x1.3504f333f9de6p+1);
   V const above = select(upper, -one, select(middle, a - one, a));

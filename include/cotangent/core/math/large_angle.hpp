@@ -17,7 +17,7 @@ struct large_angle {
   int quadrant;
 };
 
-// The bits of 1 / pi, behind 64 zeros.
+// The bits of 1 / pi, after 64 zeros.
 inline constexpr std::uint32_t inverse_pi[] = {
     0x00000000, 0x00000000, 0x517cc1b7, 0x27220a94, 0xfe13abe8, 0xfa9a6ee0, 0x6db14acc, 0x9e21c820,
     0xff28b1d5, 0xef5de2b0, 0xdb92371d, 0x2126e970, 0x03249775, 0x04e8c90e, 0x7f0ef58e, 0x5894d39f,
@@ -25,12 +25,13 @@ inline constexpr std::uint32_t inverse_pi[] = {
     0x8ffc4bff, 0xef02cc07, 0xf79788c5, 0xad05368f, 0xb69b3f67, 0x93e584db, 0xa7a31fb3, 0x4f2ff516,
     0xba93dd63, 0xf5f2f8bd, 0x9e839cfb, 0xc5294975, 0x35fdafd8, 0x8fc6ae84, 0x2b019823, 0x7e3db5d5};
 
-/// An angle of at least 1 less the nearest multiple of pi/2, and which one, modulo 4.
+/// The remainder of an angle of at least 1 after subtracting the nearest multiple of pi/2, and that multiple
+/// modulo 4.
 ///
 /// Value: within 1 ulp of the remainder.
 /// Source: Payne and Hanek, Radian Reduction for Trigonometric Functions, 1983. The angle is m 2^e with an
-/// integer m; of 1 / pi only those bits matter whose product with 2^e is below 2, and 192 of them leave 120
-/// behind the worst cancellation.
+/// integer m. Of 1 / pi only the bits whose product with 2^e is below 2 matter; 192 of them leave 120 after
+/// the worst cancellation.
 constexpr large_angle reduce_large_angle(double x) {
   if (!(x <= std::numeric_limits<double>::max())) return {bit_cast<double>(0x7ff8000000000000), 0};
   auto const bits = bit_cast<std::uint64_t>(x);

@@ -31,7 +31,7 @@ struct log_format {
 template <class V>
 struct binary_parts {
   V k, m;
-  unsigned_bits<V> exponent; // k where a number's exponent stands
+  unsigned_bits<V> exponent; // k, at the position of an exponent
 };
 
 template <class V>
@@ -40,8 +40,8 @@ COTANGENT_INLINE constexpr binary_parts<V> split_exponent(V const& x, V const& o
   using bits = unsigned_bits<V>;
   bits const moved = bit_cast<bits>(x) - format::root_half;
   bits const m = (moved & format::mantissa_mask) + format::root_half;
-  // An integer in the mantissa of 2^52 is their sum: no conversion of 64-bit integers, which few targets
-  // have.
+  // An integer in the mantissa of 2^52 is their sum: this avoids conversions of 64-bit integers, which few
+  // targets have.
   bits const sum = ((moved + format::bias) >> format::mantissa) | format::shifter;
   return {rounded(bit_cast<V>(sum) - offset), bit_cast<V>(m), moved & ~format::mantissa_mask};
 }
@@ -69,14 +69,14 @@ COTANGENT_INLINE constexpr V log_of_parts(V const& k, V const& fraction) {
   return fma(k, high, f - (half_square - tail));
 }
 
-// Where log(x) is no finite number: -inf at 0, NaN below, infinity and NaN themselves.
+// log(x) if it is not a finite number: -inf at 0, NaN below, infinity and NaN themselves.
 template <class V>
 COTANGENT_INLINE constexpr V log_outside(V const& x) {
   V const not_positive = select(x == V{}, broadcast_bits<V>(-infinity<V>), broadcast_bits<V>(nan<V>));
   return select(logical_or<mask_t<V>>(x > V{}, is_nan(x)), x, not_positive);
 }
 
-// Not a positive normal number, in one comparison of bits.
+// Tests for positive normal numbers by one comparison of bits; true for all others.
 template <class V>
 COTANGENT_INLINE constexpr auto log_special(V const& x) {
   using format = log_format<V>;

@@ -21,7 +21,7 @@ COTANGENT_INLINE constexpr V sigmoid(V const& x) {
   return select(x < V{}, e, one) / (one + e);
 }
 
-/// log(1 + e^x), which neither overflows nor loses its small values.
+/// log(1 + e^x), without overflow, and accurate for small results.
 ///
 /// Value: within 3 ulp.
 template <class V>

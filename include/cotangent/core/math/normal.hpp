@@ -8,7 +8,8 @@ namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// a^2 for a >= 0, exact to about twice the precision. Without FMA the upper half of the bits of a is squared exactly.
+// a^2 for a >= 0, to about twice the precision. Without FMA the upper half of the bits of a is squared
+// exactly.
 template <class V>
 COTANGENT_INLINE constexpr twofold<V> exact_square(V const& a) {
   if constexpr (has_fma) return exact_product(a, a);
@@ -22,8 +23,9 @@ COTANGENT_INLINE constexpr twofold<V> exact_square(V const& a) {
 
 // The probability that a standard normal number exceeds a >= 0.
 //
-// (a + k) e^(a^2/2) times it is a smooth function of t = (a - k) / (a + k), fitted with a relative error of 2^-57 up to
-// a = 39.5 (float: 2^-27 up to 14.5), where the probability is below the smallest subnormal number.
+// Its product with (a + k) e^(a^2/2) is a smooth function of t = (a - k) / (a + k), fitted with a relative
+// error of 2^-57 up to a = 39.5 (float: 2^-27 up to 14.5), where the probability is below the smallest
+// subnormal number.
 template <class V>
 COTANGENT_INLINE constexpr V normal_tail(V const& magnitude) {
   constexpr double k = single<V> ? 3.5 : 5;
@@ -43,11 +45,11 @@ COTANGENT_INLINE constexpr V normal_tail(V const& magnitude) {
   }
   V const half = constant<V>(-0.5);
   auto const square = exact_square(a);
-  // the rounding of a + k, too, times an approximation of the derivative of the logarithm of the smooth part
+  // Corrects the rounding of a + k, too, by an approximate derivative of the logarithm of the smooth part.
   V const added = rounded(sum - a), lost = (a - rounded(sum - added)) + (constant<V>(k) - added);
   V const change = mul(mul(s + s * s, constant<V>(-0.5 / k)), lost);
   V const smooth =
-      fma(fma(odd, t, even), s, constant<V>(0x1.9884533d43651p-2)); // 1 / sqrt(2 pi) where s is 0
+      fma(fma(odd, t, even), s, constant<V>(0x1.9884533d43651p-2)); // 1 / sqrt(2 pi) if s is 0
   return exp_times(smooth, mul(square.high, half), fma(square.low, half, change)) / sum;
 }
 
@@ -63,7 +65,8 @@ COTANGENT_INLINE constexpr V normal_cdf(V const& x) {
   if constexpr (is_wide<V>) return join<V>(math::normal_cdf(split(x).low), math::normal_cdf(split(x).high));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && is_nan(x)) return x;
-  V const one = constant<V>(1), c = at_least(at_most(x, one), -one), z = c * c; // no overflow where it is not used
+  // no overflow if it is not used
+  V const one = constant<V>(1), c = at_least(at_most(x, one), -one), z = c * c;
   V slope{};
   if constexpr (single<V>)
     slope = horner(z, 0x1.afc39ap-14, -0x1.35aab4p-10, 0x1.46c620p-7, -0x1.105820p-4, 0x1.988454p-2);

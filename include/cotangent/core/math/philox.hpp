@@ -9,9 +9,9 @@
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 
-/// The four 32-bit words that Philox 4x32-10 makes of a counter and a key: each a function of these alone.
+/// The four 32-bit words that Philox 4x32-10 computes from a counter and a key, without any other state.
 ///
-/// V: a std::uint64_t or a vector of them, of which the low halves count.
+/// V: a std::uint64_t or a vector of them, whose low halves hold the words.
 /// Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
 template <class V> struct philox_words {
   V w0, w1, w2, w3;

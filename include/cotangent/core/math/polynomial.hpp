@@ -9,10 +9,11 @@
 #include <limits>
 #include <type_traits>
 
-// What the elementary functions share. Their coefficients are minimax fits (Remez, 60 digits), rounded.
+// The common part of the elementary functions. Their coefficients are minimax fits (Remez, 60 digits),
+// rounded.
 //
-// In a constant evaluation arithmetic on NaN and infinities is refused: there each function settles such
-// arguments first, to the values that the general path gives at run time.
+// Constant evaluations refuse arithmetic on NaN and infinities. There each function handles such arguments
+// first, with the values of the general path at run time.
 
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
@@ -21,7 +22,7 @@ namespace detail {
 template <class V>
 inline constexpr bool single = sizeof(lane_t<V>) == sizeof(float);
 
-// From bits: clang refuses the usual names where -ffast-math promises that there are none.
+// From bits: clang refuses the usual names if -ffast-math excludes such values.
 template <class V>
 inline constexpr auto infinity =
     bit_cast<lane_t<V>>(static_cast<lane_t<bits_t<V>>>(single<V> ? 0x7f800000 : 0x7ff0000000000000));
@@ -32,7 +33,7 @@ inline constexpr auto nan =
 template <class V>
 inline constexpr auto largest = std::numeric_limits<lane_t<V>>::max();
 
-/// In all lanes, by integers: an operation on infinities or NaN has no value with -ffast-math.
+/// In all lanes, by integers: operations on infinities or NaN are undefined with -ffast-math.
 template <class V>
 COTANGENT_INLINE constexpr V broadcast_bits(lane_t<V> x) {
   return bit_cast<V>(broadcast<bits_t<V>>(bit_cast<lane_t<bits_t<V>>>(x)));
@@ -43,7 +44,7 @@ COTANGENT_INLINE constexpr V constant(double c) {
   return broadcast<V>(static_cast<lane_t<V>>(c));
 }
 
-/// A number, in a constant evaluation.
+/// True for a finite number, in a constant evaluation.
 template <class T>
 constexpr bool is_finite(T x) {
   return x <= std::numeric_limits<T>::max() && x >= std::numeric_limits<T>::lowest();
@@ -57,7 +58,7 @@ COTANGENT_INLINE constexpr V horner(V const& x, double highest, Doubles... c) {
   return r;
 }
 
-/// x after a rounding that -ffast-math must not undo.
+/// x, after a rounding that -ffast-math must not undo.
 template <class V>
 COTANGENT_INLINE constexpr V rounded(V const& x) {
   if constexpr (is_fast) return opaque(x);

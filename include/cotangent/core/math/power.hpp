@@ -9,7 +9,7 @@ namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// A sum high + low, |low| at most half an ulp of high or a little more.
+// A sum high + low, where |low| is at most half an ulp of high or a little more.
 template <class V>
 struct twofold {
   V high, low;
@@ -37,7 +37,7 @@ COTANGENT_INLINE constexpr twofold<V> ordered_sum(V const& a, V const& b) {
 }
 
 // log(x) for positive normal x to about 68 bits: log(1 + f) = 2 s + s^3 (2/3 + s^2 (2/5 + ...)) with s = f /
-// (2 + f), of which s, s^2, s^3 and the bracket are carried twofold.
+// (2 + f); s, s^2, s^3 and the bracket are computed as twofold numbers.
 template <class V>
 COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
   auto const parts = split_exponent(x, offset);
@@ -65,16 +65,16 @@ COTANGENT_INLINE constexpr twofold<V> log_twofold(V const& x, V const& offset) {
   auto const first = ordered_sum(s + s, rest.high);
   V const first_low = first.low + (rest_low + (s_low + s_low));
   V const k_high = mul(parts.k, constant<V>(0x1.62e42fefa3800p-1));
-  // k = 0: the sum starts from `first`; else |k ln 2| is the larger
+  // k = 0: the sum starts from `first`; else |k ln 2| is larger.
   auto const sum = ordered_sum(k_high, first.high);
   V const low = sum.low + fma(parts.k, constant<V>(0x1.ef35793c76730p-45), first_low);
   return ordered_sum(sum.high, low);
 }
 
-// |x|^y where |x| is positive and finite.
+// x|^y for positive finite |x|.
 template <class V>
 COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
-  // a larger exponent gives 0, 1 or infinity already
+  // A larger exponent gives 0, 1 or infinity already.
   V const limited = at_least(at_most(y, constant<V>(0x1p70)), constant<V>(-0x1p70));
   if constexpr (single<V>) {
     using wide = with_lane<V, double>;
@@ -95,12 +95,12 @@ COTANGENT_INLINE constexpr V power_of_magnitude(V const& x, V const& y) {
     if constexpr (!is_vector<V>)
       if (std::is_constant_evaluated() && !(z.high > -800 && z.high <= exp_limit<V>))
         return z.high > 0 ? infinity<V> : V{};
-    // far outside, low may be anything
+    // Far outside the range, low may be arbitrary.
     return exp_of_sum(z.high, select(abs(z.high) < constant<V>(800), low, V{}));
   }
 }
 
-// x^y from |x|^y where x is no positive number or y is NaN.
+// x^y from |x|^y, if x is not a positive number or y is NaN.
 template <class V>
 COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& power) {
   using bits = bits_t<V>;
@@ -123,8 +123,8 @@ COTANGENT_INLINE constexpr V power_outside(V const& x, V const& y, V const& powe
 
 /// x to the power y.
 ///
-/// Value: within 1.5 ulp; in the special cases what C's pow gives (x^0 = 1^y = 1 even for NaN, NaN for a
-/// negative x where y is no integer).
+/// Value: within 1.5 ulp; special cases as in C (x^0 = 1^y = 1 even for NaN; NaN for a negative x unless y is
+/// an integer).
 template <class V>
 COTANGENT_INLINE constexpr V pow(V const& x, V const& y) {
   using namespace detail;

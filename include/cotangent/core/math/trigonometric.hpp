@@ -9,14 +9,15 @@ namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 namespace detail {
 
-// An angle less the nearest multiple of pi/2, and which one (plus Turns) in the lowest two bits.
+// The remainder of an angle after subtracting the nearest multiple of pi/2, and that multiple (plus Turns) in
+// the lowest two bits.
 template <class V>
 struct angle {
   V r;
   bits_t<V> quadrant;
 };
 
-// Up to here pi/2, split in parts, leaves an exact remainder.
+// Up to this limit pi/2, split in parts, leaves an exact remainder.
 template <class V>
 inline constexpr double angle_limit = !has_fma    ? 0x1p20
                                       : single<V> ? 0x1p18
@@ -42,7 +43,7 @@ struct right_angles {
   V n, r;
 };
 
-// x = n pi/2 + r. Without FMA a float is reduced in double, as pi/2 would need many parts.
+// x = n pi/2 + r. Without FMA a float is reduced in double, since pi/2 would need many parts.
 template <class V>
 COTANGENT_INLINE constexpr right_angles<V> count_right_angles(V const& x) {
   if constexpr (!has_fma && single<V>) {
@@ -115,7 +116,7 @@ COTANGENT_INLINE constexpr auto is_odd(V const& quadrant) {
   return (quadrant << (static_cast<int>(sizeof(lane_t<V>)) * 8 - 1)) < V{};
 }
 
-// The sine of what was reduced, with its sign and that of `sign`.
+// The sine of a reduced angle, with the sign of its quadrant and of `sign`.
 template <class V>
 COTANGENT_INLINE constexpr V sin_of_angle(angle<V> const& a, V const& sign) {
   using integer = lane_t<bits_t<V>>;
