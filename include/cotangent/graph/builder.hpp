@@ -14,6 +14,7 @@
 #include <source_location>
 
 namespace cotangent::refusals {
+COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; use a run-time graph, whose loops stay loops, or several functions")
 COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
 } // namespace cotangent::refusals
 
@@ -46,11 +47,13 @@ class builder {
   graph g_;
   detail::hash_index nodes_, shapes_;
   failure failed_;
+  std::int32_t beyond_ = 0; // nodes refused because of `most_nodes`
 
 public:
   std::int32_t region = 0;      // the sub-graph of the nodes that are pushed
   node_flags flags;             // their flags
   std::source_location place{}; // the line of the user's source behind them
+  std::int32_t most_nodes = INT32_MAX; // every further node is refused
 
   constexpr builder() { (void)shape(dimensions{}); }
   /// Takes up a finished graph in order to append to it.
@@ -183,6 +186,7 @@ public:
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count,
                         std::int64_t const* attributes = nullptr, int attribute_count = 0,
                         std::source_location where = {}) {
+    if (g_.nodes.size() >= most_nodes) return too_many(where);
     inference rule{*this, operands, operand_count, attributes, attribute_count};
     op->infer(rule);
     if (failed_.why != nullptr) {
@@ -199,6 +203,7 @@ public:
   /// The same where the type of the result is known already.
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
                         int attribute_count, element type, std::int32_t shape_id, std::source_location where) {
+    if (g_.nodes.size() >= most_nodes) return too_many(where);
     symbol turned[2];
     if (op->commutative && operands[0] > operands[1]) {
       turned[0] = operands[1];
@@ -275,7 +280,15 @@ public:
     g_.set_outputs(s, n, r);
   }
 
+  /// The number of nodes without the limit; beyond it, equal nodes count each time.
+  constexpr std::int32_t nodes_wanted() const noexcept { return g_.nodes.size() + beyond_; }
+
 private:
+  constexpr symbol too_many(std::source_location where) noexcept {
+    ++beyond_;
+    refuse<refusals::too_many_nodes>(0, most_nodes, where.line() != 0 ? where : place);
+    return refused();
+  }
   /// A number of elements, which is refused where it is too large.
   constexpr dimension fitting(dimension n) noexcept {
     if (n <= max_size) return n;

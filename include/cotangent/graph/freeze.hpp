@@ -4,6 +4,19 @@
 
 #include <cotangent/graph/builder.hpp>
 
+#include <cstdint>
+
+/// The most nodes of a traced function, its gradient included. Every stage of the pipeline takes at most 250 steps a
+/// node (bench/compile/steps.py), so clang's 1,048,576 steps hold for 4,194 nodes; g++ counts differently.
+/// Define it before the include where -fconstexpr-steps or -fconstexpr-ops-limit allow more.
+#ifndef COTANGENT_MOST_NODES
+#  ifdef __clang__
+#    define COTANGENT_MOST_NODES 4194
+#  else
+#    define COTANGENT_MOST_NODES 8388
+#  endif
+#endif
+
 namespace cotangent {
 
 /// The capacity of each pool of a frozen graph.
@@ -69,6 +82,23 @@ struct built {
   graph g;
   failure failed;
 };
+
+namespace detail {
+
+/// A builder for graphs that constant evaluations plan.
+struct bounded_builder : builder {
+  constexpr bounded_builder() { most_nodes = COTANGENT_MOST_NODES; }
+  constexpr explicit bounded_builder(graph_view const& v) : builder(v) { most_nodes = COTANGENT_MOST_NODES; }
+
+  /// The graph, and the failure; one for too many nodes gets their number.
+  constexpr built finish() {
+    failure found = failed();
+    if (found.why == why<refusals::too_many_nodes>()) found.left = extent::of(nodes_wanted());
+    return {static_cast<graph&&>(edit()), found};
+  }
+};
+
+} // namespace detail
 
 namespace detail {
 

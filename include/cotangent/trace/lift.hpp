@@ -213,6 +213,19 @@ constexpr symbol literal_like(builder& b, symbol like, L value, std::source_loca
                 where);
 }
 
+/// `Op` of two expressions, one of which has the extents of the result already: no shape rule has to run.
+template <class Op, class Result, class A, class B>
+constexpr Result broadcast_binary(std::source_location where, A const& a, B const& b) {
+  builder* const g = builder_of(a, b);
+  if (g == nullptr) return detail::on_detached<Result>(where, apply_fn<Op>{}, a, b);
+  g->place = where;
+  symbol ids[2]{a.attach(*g), b.attach(*g)};
+  constexpr bool is_left = Result::extents == A::extents;
+  std::int32_t const shape = g->get().tensors[ids[is_left ? 0 : 1]].shape;
+  ids[is_left ? 1 : 0] = extend::broadcast_to(term{g, ids[is_left ? 1 : 0]}, shape).id;
+  return Result(*g, g->push(info_of<Op>(), ids, 2, nullptr, 0, Result::type, shape, where));
+}
+
 template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
                                                             B const& b) {
   if constexpr ((open_expr<A> || open_expr<B>) && operand_of_expr<A> && operand_of_expr<B>)
@@ -260,7 +273,10 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
         static_assert(why::template report<trial::value.left, trial::value.right>());
       else static_assert(why::template report<typename sides<why, A, B>::left, typename sides<why, A, B>::right>());
       return refused{};
-    } else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a, b);
+    } else if constexpr (keeps_type<Op, typename A::value_type> &&
+                         (trial::type::extents == A::extents || trial::type::extents == B::extents))
+      return detail::broadcast_binary<Op, typename trial::type>(where, a, b);
+    else return detail::lift_as<typename trial::type>(where, apply_fn<Op>{}, a, b);
   } else {
     static_assert(unlike_operands<A, B>::template report<A, B>());
     return refused{};

@@ -59,7 +59,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
   static constexpr built make() {
     built result;
     if constexpr (accepted) {
-      builder b;
+      bounded_builder b;
       leaf_declarer declare{b};
       trees const x{{build_tree<expr_tree<Args, first_leaf<I, Args...>>>(declare)}...};
       returned const y =
@@ -71,7 +71,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
       b.set_inputs(inputs.data(), inputs.size());
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
       refuse_unbound_names(b);
-      result = {static_cast<graph&&>(b.edit()), b.failed()};
+      result = b.finish();
     }
     return result;
   }
@@ -80,7 +80,7 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
 /// Appends the gradients of the one output of a traced graph with respect to ranges of leaves.
 template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_stage {
   static constexpr built make() {
-    builder b(Traced::view);
+    bounded_builder b(Traced::view);
     b.place = {};
     constexpr int ranges[]{FirstAndCount..., 0};
     array<symbol> wrt;
@@ -92,7 +92,7 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
       gradient(b, {results.data(), nullptr, 1, wrt.data(), wrt.size()}, results.data() + 1);
     if (b.failed().why == nullptr)
       b.set_outputs(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
-    return {static_cast<graph&&>(b.edit()), b.failed()};
+    return b.finish();
   }
 };
 

@@ -24,7 +24,7 @@ template <class F, int... I> struct vjp_forward {
 /// Appends cotangents for the floating outputs of a traced graph, and the gradients with respect to ranges of leaves.
 template <class Traced, int... FirstAndCount> struct joint_stage {
   static constexpr built make() {
-    builder b(Traced::view);
+    bounded_builder b(Traced::view);
     b.place = {};
     constexpr int ranges[]{FirstAndCount..., 0};
     array<symbol> wrt, outputs, seeds, inputs, all;
@@ -46,7 +46,7 @@ template <class Traced, int... FirstAndCount> struct joint_stage {
       b.set_inputs(inputs.data(), inputs.size());
       b.set_outputs(all.data(), all.size());
     }
-    return {static_cast<graph&&>(b.edit()), b.failed()};
+    return b.finish();
   }
 };
 

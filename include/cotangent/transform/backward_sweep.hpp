@@ -201,6 +201,7 @@ public:
       adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
       n.op->adjoint(rule);
       note(r, i);
+      if (b_.failed().why != nullptr) break;
       for (int k = 0; k < n.operand_count; ++k)
         if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);
     }
