@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
-"""Checks the includes of the headers: they follow the order of the layers, have no cycles and name full paths. Headers of other
-libraries are included only where they belong. Also checks the first lines of every header.
+"""Checks the includes of the headers: they follow the order of the layers, form no cycle of headers or of folders, and name
+full paths. Headers of other libraries are included only where they belong. Also checks the first lines of every header, and
+the number of headers of a folder.
 
 usage: check_headers.py INCLUDE_FOLDER
        check_headers.py --self-test
 """
+import collections
 import pathlib
 import re
 import sys
@@ -18,13 +20,15 @@ UNDER = {
     "ops": ["graph"],
     "transform": ["ops"],
     "kernels": ["core"],
-    "run": ["transform", "kernels"],
+    "plan": ["transform"],
+    "run": ["plan", "kernels"],
     "trace": ["run"],
     "dynamic": ["trace", "io"],
-    "io": ["transform"],
+    "io": ["plan"],
     "check": ["trace", "dynamic"],
     "interop": ["trace"],
 }
+MOST_HEADERS = 100  # in one folder
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
 FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
            "fcntl.h": "cotangent/io/archive/file.hpp", "sys/stat.h": "cotangent/io/archive/file.hpp",
@@ -97,6 +101,19 @@ def circles(includes):
         yield from down(header)
 
 
+def folder_of(header):
+    """A folder; a header directly in its layer counts by itself, and may come before or after the folders beside it."""
+    return header.rsplit("/", 1)[0] if header.count("/") > 2 else header
+
+
+def circles_of_folders(includes):
+    between = {}
+    for header, targets in includes.items():
+        others = {folder_of(t) for t in targets} - {folder_of(header)}
+        between.setdefault(folder_of(header), set()).update(others)
+    return circles({folder: sorted(targets) for folder, targets in between.items()})
+
+
 def check(root):
     found, includes = [], {}
     for path in sorted(root.rglob("*.hpp")):
@@ -109,7 +126,9 @@ def check(root):
         includes[header] = re.findall(r"#[ \t]*include[ \t]*<(cotangent/[^>]+)>", text)
     if not includes:
         found.append(f"{root}: holds no headers")
-    return found + list(circles(includes))
+    folders = collections.Counter(header.rsplit("/", 1)[0] for header in includes)
+    found += [f"{folder}: holds {n} headers; at most {MOST_HEADERS}" for folder, n in folders.items() if n > MOST_HEADERS]
+    return found + (list(circles(includes)) or list(circles_of_folders(includes)))
 
 
 def self_test():
@@ -131,6 +150,13 @@ def self_test():
                                "cotangent/core/c.hpp": [f"#include <{base}>"]}),
         (["which is for users"], {base: ["#include <cotangent/dynamic.hpp>"], "cotangent/dynamic.hpp": []}),
         ([], {base: [], "cotangent/cotangent.hpp": [f"#include <{base}>"], "cotangent/all.hpp": ["#include <cotangent/cotangent.hpp>"]}),
+        (["cotangent/run/b: includes itself"],
+         {"cotangent/run/a.hpp": ["#include <cotangent/run/b/x.hpp>"], "cotangent/run/b/x.hpp": ["#include <cotangent/run/c/x.hpp>"],
+          "cotangent/run/c/x.hpp": ["#include <cotangent/run/b/y.hpp>"], "cotangent/run/b/y.hpp": []}),
+        ([], {"cotangent/run/a.hpp": ["#include <cotangent/run/b/x.hpp>"], "cotangent/run/b/x.hpp": ["#include <cotangent/run/c.hpp>"],
+              "cotangent/run/c.hpp": []}),
+        (["must not include plan"], {"cotangent/transform/a.hpp": ["#include <cotangent/plan/b.hpp>"], "cotangent/plan/b.hpp": []}),
+        ([f"holds {MOST_HEADERS + 1} headers"], {f"cotangent/core/a{k}.hpp": [] for k in range(MOST_HEADERS + 1)}),
         (["write the whole path"], {base: ['#include "other.hpp"']}),
         (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),
         (["stay in interop"], {base: ["#include <Eigen/Core>"]}),
