@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-// Contributions to one cotangent are summed as the user says (N2).
+// The user chooses how the contributions to one cotangent are summed.
 
 namespace {
 

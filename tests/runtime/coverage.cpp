@@ -43,7 +43,7 @@ double seconds(void (*make)(builder&), bool wanted) {
 
 } // namespace
 
-TEST_CASE("slices that cover a tensor need no zeros, however many there are") { // A10
+TEST_CASE("slices that cover a tensor need no zeros, however many there are") {
   CHECK_FALSE(zeroed(3, 3, none));
   CHECK(zeroed(3, 3, 1));
   CHECK(zeroed(3, 3, 2));

@@ -326,7 +326,7 @@ TEST_CASE("a graph is a value", "[dynamic]") {
   CHECK(refuses<ct::graph_error>([&] { copy.compile({y}); }, {"one graph"}));
 }
 
-// ---- scalar differentiation, cases C1 to C10
+// ---- scalar differentiation
 
 TEST_CASE("every path through a scalar graph counts once", "[dynamic]") {
   ct::dynamic::graph g;

@@ -42,7 +42,7 @@ int count(ct::dynamic::graph const& g, ct::operation const* op) {
   return n;
 }
 
-/// A4 to A6 with other numbers: an image of 8 x 6 x 3 is convolved to 4 channels, of which tiles go through relu to the same
+/// An image of 8 x 6 x 3 is convolved to 4 channels, of which tiles go through relu to the same
 /// tiles of c; d is the mean of two by two pixels of c, and the output their sum weighted by r.
 struct tile {
   int row, channel;
@@ -146,7 +146,7 @@ template <class T> T filled(double phase, double size) {
   return t;
 }
 
-/// W6, W7, W8 by a loop, against the same steps one by one, bit by bit; the gradients against those of the unrolled function.
+/// A loop equals the same steps one by one, bit by bit; its gradients are near those of the unrolled function.
 template <auto const& Step> void check_loop() {
   picture x = filled<picture>(0, 1);
   weights const w = filled<weights>(1, .2);

@@ -108,12 +108,12 @@ TEST_CASE("a gradient lists the inputs, outputs and cotangents that it needs", "
     auto const a = g.input<double>("a", {n}), b = g.input<double>("b", {n}),
                wide = g.input<double>("wide", {5, n});
     auto const product = a * b, rectified = ct::relu(a), sum = a + wide;
-    auto const of_product = g.vjp({product}, {a, b}, as_read); // G1
+    auto const of_product = g.vjp({product}, {a, b}, as_read);
     CHECK((of_product.needs_input(a) && of_product.needs_input(b) && !of_product.needs_output(product) &&
            of_product.needs_cotangent(product)));
-    auto const of_relu = g.vjp({rectified}, {a}, as_read); // G3
+    auto const of_relu = g.vjp({rectified}, {a}, as_read);
     CHECK((!of_relu.needs_input(a) && of_relu.needs_output(rectified) && of_relu.needs_cotangent(rectified)));
-    auto const of_sum = g.vjp({sum}, {a, wide}); // G6
+    auto const of_sum = g.vjp({sum}, {a, wide});
     CHECK((!of_sum.needs_input(a) && !of_sum.needs_input(wide) && !of_sum.needs_output(sum) &&
            of_sum.needs_cotangent(sum) && of_sum.saved().empty()));
     CHECK(check_vjp(g, {sum}, {a, wide}) == 0);
@@ -148,7 +148,7 @@ TEST_CASE("absent cotangents of several outputs count as zeros, and scalars defa
   tensors.bind(x, data);
   auto back = tensors.run();
   CHECK_THROWS_AS(back.run(), ct::shape_error);
-  CHECK_THROWS_AS(g.vjp({y}, {at}), ct::graph_error);   // G18
+  CHECK_THROWS_AS(g.vjp({y}, {at}), ct::graph_error);
   auto const stranger = g.input<double>("stranger", {2}); // nothing depends on it
   auto none = g.vjp({y}, {stranger, x});
   none.bind(x, data);
@@ -313,7 +313,7 @@ TEST_CASE("each pullback owns its records, across later runs, copies and second 
   CHECK(second.run().bytes() == second.saved_bytes());
 }
 
-TEST_CASE("gradients with respect to intermediate values, and to overwritten ones", "[dynamic]") { // G11
+TEST_CASE("gradients with respect to intermediate values, and to overwritten ones", "[dynamic]") {
   graph g;
   auto const x = g.input<double>("x", {3});
   auto y = x * x;

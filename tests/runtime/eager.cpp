@@ -30,7 +30,7 @@ unsigned bits(std::vector<bool> const& found) {
   return all;
 }
 
-// ---- D1 to D8
+// ---- operations and lifetimes
 
 TEST_CASE("operations run when they are written", "[eager]") {
   eager e;
@@ -215,7 +215,7 @@ TEST_CASE("operations on constants are not recorded", "[eager]") {
   CHECK(ct::exp(x).tracked());
 }
 
-// ---- A13, A16: views
+// ---- views
 
 TEST_CASE("views of views follow their tensor", "[eager]") {
   eager e;
@@ -381,7 +381,7 @@ TEST_CASE("writes to tensors that must not be written are refused, and the tenso
   CHECK(e.live() == decltype(e.live()){});
 }
 
-// ---- X4, X6, X7, G7, G8, G11 to G14
+// ---- gradients
 
 TEST_CASE("gradients are added, replaced, or not stored", "[eager]") {
   eager e;
@@ -507,7 +507,7 @@ TEST_CASE("gradients have gradients", "[eager]") {
   CHECK(elements(p.grad())[1] == Approx(36 * -3.375));
 }
 
-// ---- P7: elements that go while they are needed
+// ---- elements that are evicted and recomputed
 
 /// Layers of a network of tanh, then the gradients of its loss in all of its weights, and in the input.
 struct deep {

@@ -179,7 +179,7 @@ TEST_CASE("optimizers work on expressions: in traced functions, and through thei
   }
 }
 
-// ---- O1 to O4
+// ---- optimizers of a dynamic graph
 
 /// b = a w^T + bias, loss sum(b * b).
 struct fitting {

@@ -125,17 +125,17 @@ TEST_CASE("Layers of relu save bits, and their gradient has the bits of one prog
 }
 
 namespace {
-inline constexpr auto scaled_sum = [](auto x, auto y) { return x * 2 + y; };               // G7
-inline constexpr auto doubled_relu = [](auto x) { return ct::relu(x * 2); };               // G8
-inline constexpr auto window = [](auto x) { return x(ct::range<1, 2>, ct::range<0, 2>); }; // G9
+inline constexpr auto scaled_sum = [](auto x, auto y) { return x * 2 + y; };
+inline constexpr auto doubled_relu = [](auto x) { return ct::relu(x * 2); };
+inline constexpr auto window = [](auto x) { return x(ct::range<1, 2>, ct::range<0, 2>); };
 inline constexpr auto cosine = [](auto x) { return ct::cos(x); };
 inline constexpr auto second_of_cosine = [](auto x) {
   auto [y, back] = ct::vjp([](auto z) { return ct::vjp(cosine)(z).second(ct::ones<3>() + 0 * z); })(x);
   return std::pair(y, back(ct::ones<3>() + 0 * x));
 };
-inline constexpr auto either = [](auto x, auto y) { return ct::sum(ct::select(x > 0.7, x, y)); }; // G15
-inline constexpr auto partly_stopped = [](auto a) { return ct::stop_gradient(3 * a) + 4 * a; };   // G17
-inline constexpr auto affine = [](auto w, auto x, auto b) { return ct::dot(w, x) - b; };          // G19
+inline constexpr auto either = [](auto x, auto y) { return ct::sum(ct::select(x > 0.7, x, y)); };
+inline constexpr auto partly_stopped = [](auto a) { return ct::stop_gradient(3 * a) + 4 * a; };
+inline constexpr auto affine = [](auto w, auto x, auto b) { return ct::dot(w, x) - b; };
 } // namespace
 TEST_CASE("Small pullbacks save the necessary values only") {
   ct::tensor<double, 4> const row{1, 2, 3, 4};
@@ -162,7 +162,7 @@ TEST_CASE("Small pullbacks save the necessary values only") {
   }
   {
     ct::tensor<double, 3> const x{.3, 1, 2};
-    auto const [first, second] = ct::compiled(second_of_cosine)(x); // G13
+    auto const [first, second] = ct::compiled(second_of_cosine)(x);
     for (int k = 0; k < 3; ++k)
       CHECK((first(k) == Approx(-std::sin(x(k))) && second(k) == Approx(-std::cos(x(k)))));
   }
@@ -227,7 +227,7 @@ TEST_CASE("Named sizes are saved, and a cotangent of another size is refused") {
 }
 
 namespace {
-inline constexpr auto normalize_batch = [](auto x, auto scale, auto shift, auto mean, auto variance) { // G5
+inline constexpr auto normalize_batch = [](auto x, auto scale, auto shift, auto mean, auto variance) {
   auto m = ct::mean(x, ct::axes<0>);
   auto v = ct::mean(ct::square(x - m), ct::axes<0>);
   auto y = scale * (x - m) / ct::sqrt(v + 1e-5) + shift;

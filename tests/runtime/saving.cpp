@@ -324,7 +324,7 @@ TEST_CASE("Loops, branches and views are split with equal bits: records of loops
 }
 
 TEST_CASE("A product saves both factors, and a tensor with a false mask is not an input of the gradient") {
-  for (dimension const n : {42, 7}) { // G1
+  for (dimension const n : {42, 7}) {
     joint j;
     symbol const a = j.shaped({n}), b = j.shaped({n});
     j.differentiate({a, b}, {(j.at(a) * j.at(b)).id}, {a, b});
@@ -345,8 +345,8 @@ TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid their 
     CHECK(n.others == 0);
     return (n.inputs[0] ? 100 : 0) + (n.outputs[0] ? 10 : 0) + (n.cotangents[0] ? 1 : 0);
   };
-  CHECK(needs([](term x) { return extend::apply<op::identity>(x); }) == 1); // G2
-  CHECK(needs([](term x) { return extend::apply<op::relu>(x); }) == 11);    // G3
+  CHECK(needs([](term x) { return extend::apply<op::identity>(x); }) == 1);
+  CHECK(needs([](term x) { return extend::apply<op::relu>(x); }) == 11);
   CHECK(needs([](term x) { return extend::apply<op::tanh>(x); }) == 11);
   CHECK(needs([](term x) { return extend::apply<op::exp>(x); }) == 11);
   CHECK(needs([](term x) { return extend::apply<op::sigmoid>(x); }) == 11);
@@ -358,7 +358,7 @@ TEST_CASE("Identity saves nothing, relu its output, tanh, exp and sigmoid their 
 }
 
 TEST_CASE("An addition that broadcasts saves nothing") {
-  for (dimension const rows : {5, 9}) { // G6
+  for (dimension const rows : {5, 9}) {
     joint j;
     symbol const a = j.shaped({42}), b = j.shaped({rows, 42});
     j.differentiate({a, b}, {(j.at(a) + j.at(b)).id}, {a, b});

@@ -138,7 +138,7 @@ TEST_CASE("tiles of one gradient are gathered by one operation", "[symbolic][vie
   CHECK_FALSE(big.s.command_of(table.producer_of(dc)) == command());
   CHECK_FALSE(table.gradient_of(big.image).present());
 
-  for (std::size_t const count : {4u, 2u}) { // A5: the tiles of the first rows only
+  for (std::size_t const count : {4u, 2u}) { // 2: the tiles of the first rows only
     std::vector<tile> all{{0, 0}, {0, 6}, {5, 0}, {5, 6}};
     all.resize(count);
     tiled small(10, 12, all, true);

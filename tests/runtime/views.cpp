@@ -112,7 +112,7 @@ struct bench {
 
 } // namespace
 
-TEST_CASE("gradients of products, quotients and several outputs of scalars are right") { // C1, C4, C5
+TEST_CASE("gradients of products, quotients and several outputs of scalars are right") {
   bench t;
   auto const f = [](term x) { return x * x + apply<op::log>(1.0 / x); };
   term const x0 = t.input({}, {.84}), x1 = t.input({}, {.24});
@@ -134,7 +134,7 @@ TEST_CASE("gradients of products, quotients and several outputs of scalars are r
   CHECK(c.b.get().nodes.size() - before <= 2); // of the logarithm and the quotient nothing
 }
 
-TEST_CASE("an independent input has gradient zero, without another node") { // C2
+TEST_CASE("an independent input has gradient zero, without another node") {
   bench t;
   term const x = t.input({}, {3}), y = extend::constant(t.b, element::float64, 0, 1);
   int const before = t.b.get().nodes.size();
@@ -143,7 +143,7 @@ TEST_CASE("an independent input has gradient zero, without another node") { // C
   CHECK(t.b.get().nodes.size() - before <= 1);
 }
 
-TEST_CASE("gradients of differences and sums are right") { // C3
+TEST_CASE("gradients of differences and sums are right") {
   bench t;
   term const x = t.input({}, {43.24}), y = t.input({}, {.38});
   term const v = (x - y) * (y + 1);
@@ -153,7 +153,7 @@ TEST_CASE("gradients of differences and sums are right") { // C3
   CHECK(t.number(d[1]) == Approx(41.48));
 }
 
-TEST_CASE("the gradient of an output with respect to itself is its cotangent") { // C7
+TEST_CASE("the gradient of an output with respect to itself is its cotangent") {
   bench t;
   term const x = t.input({}, {3}), y = x * x, z = y * y;
   auto const d = t.gradients({z.id}, {z.id, y.id, x.id}, 5);
@@ -168,7 +168,7 @@ TEST_CASE("the gradient of an output with respect to itself is its cotangent") {
   CHECK(v.value(e[1]) == std::vector<double>{4, 4});
 }
 
-TEST_CASE("gradients of gradients are right") { // C9
+TEST_CASE("gradients of gradients are right") {
   bench t;
   term const x = t.input({}, {2}), y = x * x * x;
   auto const first = t.gradients({y.id}, {x.id});
@@ -178,7 +178,7 @@ TEST_CASE("gradients of gradients are right") { // C9
   CHECK(t.number(third[0]) == 6);
 }
 
-TEST_CASE("an operation of seventy operands is differentiated") { // C10
+TEST_CASE("an operation of seventy operands is differentiated") {
   bench t;
   std::vector<symbol> x;
   for (int k = 0; k < 70; ++k) x.push_back(t.input({1}, {double(k)}).id);
@@ -190,7 +190,7 @@ TEST_CASE("an operation of seventy operands is differentiated") { // C10
   for (symbol s : d) CHECK(t.number(s) == 2);
 }
 
-TEST_CASE("contributions of parts and of the whole are summed in one gradient") { // A1
+TEST_CASE("contributions of parts and of the whole are summed in one gradient") {
   bench t;
   term const x = t.input({2}, {.44, -1.18}), one = t.input({2}, {1, 1.5});
   term const y = x + one;
@@ -205,7 +205,7 @@ TEST_CASE("contributions of parts and of the whole are summed in one gradient") 
   CHECK(t.zeroed() <= 3);
 }
 
-TEST_CASE("unread elements of an input have gradient zero") { // A3
+TEST_CASE("unread elements of an input have gradient zero") {
   bench t;
   term const x = t.input({2}, {.21, -13.22});
   symbol const y = tensor(t.b, {2}), y1 = range(t.b, y, {0}, {1});
@@ -219,7 +219,7 @@ TEST_CASE("unread elements of an input have gradient zero") { // A3
   CHECK(t.size() <= 7);
 }
 
-TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they leave gaps") { // A4 to A7
+TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they leave gaps") {
   struct tile {
     int row, channel;
   };
@@ -259,15 +259,15 @@ TEST_CASE("tiles of a tensor have one gradient, which is zeroed only if they lea
     return zeroed;
   };
   int sums = 0;
-  CHECK(made({{0, 0}, {0, 6}, {5, 0}, {5, 6}}, true, sums) == 0); // A4
+  CHECK(made({{0, 0}, {0, 6}, {5, 0}, {5, 6}}, true, sums) == 0);
   CHECK(sums == 0);
-  CHECK(made({{0, 0}, {0, 6}}, true, sums) == 1); // A5: the gradient of b
+  CHECK(made({{0, 0}, {0, 6}}, true, sums) == 1); // the gradient of b
   CHECK(sums == 0);
-  CHECK(made({{0, 0}, {0, 3}}, false, sums) == 2); // A6: two tensors with gaps
+  CHECK(made({{0, 0}, {0, 3}}, false, sums) == 2); // two tensors with gaps
   CHECK(sums == 1);                                // and their sum
 }
 
-TEST_CASE("the gradient of a tensor joined through views is split from one sum") { // A8
+TEST_CASE("the gradient of a tensor joined through views is split from one sum") {
   bench t;
   auto const ramp = [](unsigned n) {
     std::vector<double> v(n);
@@ -293,7 +293,7 @@ TEST_CASE("the gradient of a tensor joined through views is split from one sum")
   CHECK(t.zeroed() == 0);
 }
 
-TEST_CASE("gradients are taken with respect to a view") { // A11, A16
+TEST_CASE("gradients are taken with respect to a view") {
   bench t;
   term const x = t.input({2}, {2, 4}), y = apply<op::log>(x);
   symbol const a = range(t.b, x.id, {0}, {1});
@@ -308,7 +308,7 @@ TEST_CASE("gradients are taken with respect to a view") { // A11, A16
   CHECK(u.value(e[1]) == std::vector<double>{10, 10});
 }
 
-TEST_CASE("a tensor grows in place, with gradients") { // A15
+TEST_CASE("a tensor grows in place, with gradients") {
   bench t;
   term const x0 = t.input({1}, {.472}), w1 = t.input({1}, {.234}), w2 = t.input({2}, {.374, .886}),
              w3 = t.input({3}, {.484, .912, .235});

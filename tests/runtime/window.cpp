@@ -43,7 +43,7 @@ symbol drawn(builder& b, symbol x, reference::dice& d) {
 
 } // namespace
 
-TEST_CASE("views of views are composed") { // A12, A13
+TEST_CASE("views of views are composed") {
   builder b;
   symbol const x = tensor(b, {6}), a = range(b, x, {2}, {4}), c = range(b, a, {1}, {2});
   CHECK(seen_by(b, c) == std::vector<std::int64_t>{3, 4});
@@ -64,7 +64,7 @@ TEST_CASE("a view that leaves its tensor is refused") {
     return why_not(b);
   };
   std::string const outside = refusals::view_out_of_range::text, before = refusals::view_before_start::text;
-  CHECK(refused([](builder& b, symbol x, symbol, symbol) { strided(b, x, 3, {1}, {4}); }) == outside); // A14
+  CHECK(refused([](builder& b, symbol x, symbol, symbol) { strided(b, x, 3, {1}, {4}); }) == outside);
   CHECK(refused([](builder& b, symbol x, symbol, symbol) { range(b, x, {3}, {2}); }) == outside);
   CHECK(refused([](builder& b, symbol x, symbol, symbol) { range(b, x, {3}, {1}); }).empty());
   CHECK(refused([](builder& b, symbol x, symbol, symbol) { range(b, x, {4}, {0}); }).empty());

@@ -23,7 +23,7 @@ constexpr node const* reverse_loop(graph_view const& g) {
 }
 constexpr simplify_options plain{.fuse_multiply_add = false};
 
-// WB2: the backward of a loop is one loop of log', two products and one sum
+// The backward of a loop is one loop of log', two products and one sum
 constexpr bool by_y() {
   wb2 c;
   c.s.gradient_of(c.u, {c.y});
@@ -86,7 +86,7 @@ constexpr bool by_count() {
 }
 static_assert(by_count());
 
-// BB1: backward is a choice of as many branches; the index is not differentiated
+// The backward of a choice is a choice of as many branches; the index is not differentiated
 constexpr bool branches() {
   b1 c;
   if (!c.s.finish()) return false;

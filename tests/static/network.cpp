@@ -61,7 +61,7 @@ static_assert(ct::compiled(smooth)(-std::numeric_limits<double>::infinity()) == 
 constexpr auto chosen = [](auto x, auto i) {
   return ct::sum(ct::batch_take(ct::stop_gradient(x), i) + 0 * ct::sum(x));
 };
-consteval bool nothing_goes_back() { // X10
+consteval bool nothing_goes_back() {
   ct::tensor<double, 2, 3> x{{1, 2, 3}, {4, 5, 6}};
   ct::tensor<std::int64_t, 2> i{2, 0};
   return ct::compiled(chosen)(x, i) == 7 && ct::grad(chosen)(x, i)(0, 2) == 0 &&

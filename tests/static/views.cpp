@@ -16,7 +16,7 @@ namespace {
 
 constexpr bool near(double a, double b) { return a - b < 1e-12 && b - a < 1e-12; }
 
-/// y = x + c; of its first element y^2 + y, of its second the exponential, and x itself: case A1 with other numbers.
+/// y = x + c; of its first element y^2 + y, of its second the exponential, and x itself.
 constexpr bool parts_and_the_whole() {
   builder b;
   term const x{&b, tensor(b, {2})};

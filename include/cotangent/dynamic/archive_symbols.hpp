@@ -253,7 +253,7 @@ inline void read_symbols(archived::json const& j, archived_edges const& edges, g
     record(s, t).dead = true;
     s.symbolic.free_tensors.push_back(t);
   }
-  s.symbolic.made_tensors.clear(); // hooks are told of later symbols only
+  s.symbolic.made_tensors.clear(); // hooks are called for later symbols only
   s.symbolic.made_execs.clear();
   s.symbolic.told = g.tensors.size();
 }

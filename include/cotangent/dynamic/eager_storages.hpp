@@ -112,7 +112,7 @@ public:
     ++live.tensors;
     live.bytes += p->bytes;
   }
-  /// Evicts elements until so many bytes fit, or until all others are in use.
+  /// Evicts elements until `bytes` more fit within `limit`, or until all others are in use.
   void evict_for(std::int64_t bytes) noexcept {
     while (live.bytes + bytes > limit) {
       storage* const p = cheapest();

@@ -51,7 +51,7 @@ class program {
   std::vector<void*> to_;
   detail::block workspace_;
   tape tape_;
-  struct readiness { // of pointers, which a copy has to compute again
+  struct readiness { // of pointers; a copy has to check its own
     bool now = false;
     readiness() = default;
     readiness(readiness const&) noexcept {}

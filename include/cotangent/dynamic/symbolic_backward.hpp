@@ -313,7 +313,7 @@ inline gradient_table table_of_gradients(graph_state& s, std::vector<symbol> con
   whole_undo back(s);
   bool scalars = dy.empty();
   for (symbol const t : y) scalars = scalars && b.dims(t).rank == 0 && !is_unknown(s, t);
-  for (std::size_t k = 0; scalars && k < y.size(); ++k) { // (for others `gradient` reports what is missing)
+  for (std::size_t k = 0; scalars && k < y.size(); ++k) { // (for others `gradient` refuses a missing dy)
     element const e = b.tensor(y[k]).type;
     std::int64_t const bits = cotangent::detail::bits_of(e, 1);
     dy.push_back(b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, b.tensor(y[k]).shape, r.where));

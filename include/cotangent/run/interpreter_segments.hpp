@@ -41,7 +41,7 @@ public:
     return u;
   }
 
-  /// True if so many units pay for a segment. A partial block is copied, and is as slow as a full one.
+  /// True if a segment of `units` units is faster. A partial block is copied, and is as slow as a full one.
   bool is_worth(int units, int first, std::int64_t elements) const {
     return units > (elements >= kernels::block_bytes / (t_.type[first] == 1 ? 8 : 4) ? 1 : 5);
   }

@@ -103,7 +103,7 @@ template <class Build> struct tile_units {
   array<std::int32_t> free;
   std::int32_t top = 0;
   std::int64_t fixed_count = 0, slot_bytes = 0, largest = 1, granule = 1;
-  std::int64_t elements = 0, tile_elements = 0; // of a phase of the step: all whole packs, or what is left
+  std::int64_t elements = 0, tile_elements = 0; // of a phase of the step: all whole packs, or the rest
 
   tile_units(Build const& from, program_data& target)
       : b(from), p(from.plan), program(target), chains(power_of_two(2 * p.units.size())),

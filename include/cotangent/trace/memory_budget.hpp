@@ -137,7 +137,7 @@ struct program<detail::exact_function<detail::memory_budget_function<F, Bytes>>,
 
 /// The function as a program whose workspace is at most `Bytes`: `ct::memory_budget<65536>(ct::value_and_grad(loss))`.
 /// Values that do not fit are recomputed when they are read, as few as possible, with the same bits. The budget is that of
-/// the outermost function; `ct::program<...>::predicted` says what it costs.
+/// the outermost function; `ct::program<...>::predicted` is its cost.
 ///
 /// Refuses: a budget that no graph found fits, with the least bytes of those found; named extents.
 template <std::int64_t Bytes, class F> constexpr auto memory_budget(F f) {

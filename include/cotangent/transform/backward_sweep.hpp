@@ -276,7 +276,7 @@ private:
     depends_[y - first_] = true;
     if (views_.any() && views_.has(y)) views_.mark(y);
   }
-  /// A view depends on what was written to its elements.
+  /// A view depends on the values written to its elements.
   constexpr void look_through(symbol const* x, int count) {
     for (int k = 0; k < count; ++k)
       if (x[k] != none && views_.has(x[k]) && !depends_[x[k] - first_])

@@ -162,7 +162,7 @@ constexpr bool union_covers(array<grid_box> const& boxes, grid_box const& over, 
   for (int k = rank - 1; k >= 0; --k) {
     cuts[k] = cuts_along(boxes, over, k);
     step[k] = cells;
-    cells *= cuts[k].size(); // one more than there are: the end of what was added
+    cells *= cuts[k].size(); // one per cut: the last cut ends the last range
     if (cells > most_cells) return false;
   }
   array<std::int32_t> count(static_cast<int>(cells));
