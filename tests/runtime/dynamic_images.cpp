@@ -146,7 +146,7 @@ template <class T> T filled(double phase, double size) {
   return t;
 }
 
-/// A loop equals the same steps one by one, bit by bit; its gradients are near those of the unrolled function.
+/// A loop equals the same steps bit by bit; its gradients are near those of the unrolled function.
 template <auto const& Step> void check_loop() {
   picture x = filled<picture>(0, 1);
   weights const w = filled<weights>(1, .2);
