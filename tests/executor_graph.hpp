@@ -5,7 +5,7 @@
 #include "reference.hpp"
 
 #include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cstdint>
 

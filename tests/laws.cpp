@@ -5,7 +5,7 @@
 #include "witness.hpp"
 
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cmath>
 #include <initializer_list>

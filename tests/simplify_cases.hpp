@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TESTS_SIMPLIFY_CASES_HPP
 #define COTANGENT_TESTS_SIMPLIFY_CASES_HPP
 
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include "reference.hpp"
 

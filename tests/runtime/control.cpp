@@ -5,7 +5,7 @@
 #include "../random_nest.hpp"
 
 #include <cotangent/transform/forward.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cmath>
 #include <string>

@@ -5,7 +5,7 @@
 #include "../nest_runs.hpp"
 #include "../random_nest.hpp"
 
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cmath>
 #include <initializer_list>

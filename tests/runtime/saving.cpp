@@ -7,7 +7,7 @@
 #include <cotangent/run/evaluate.hpp>
 #include <cotangent/transform/backward.hpp>
 #include <cotangent/transform/parts.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cstring>
 #include <memory>

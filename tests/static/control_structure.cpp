@@ -2,7 +2,7 @@
 // What gradients of loops and branches consist of: nothing that nobody reads.
 #include "../control_cases.hpp"
 
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 using namespace cotangent;
 using namespace control_cases;

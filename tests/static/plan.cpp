@@ -3,7 +3,7 @@
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/frozen_plan.hpp>
 #include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 // How many loop nests and stages programs take, and that planning stays within the compilers' limits.
 

@@ -3,7 +3,7 @@
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/frozen_straight.hpp>
 #include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 // How many steps small programs take, and that making them stays within the compilers' limits.
 

@@ -7,11 +7,9 @@
 #include <cotangent/dynamic/symbolic_lower.hpp>
 
 #include <cotangent/graph/window_index.hpp>
-#include <cotangent/transform/checkpoint.hpp>
 #include <cotangent/transform/mirror.hpp>
-#include <cotangent/transform/order.hpp>
+#include <cotangent/transform/pipeline.hpp>
 #include <cotangent/transform/record_bytes.hpp>
-#include <cotangent/transform/simplify.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +94,7 @@ inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map
 /// A graph whose program takes at most `budget` bytes, and in `memory` the tiles that it needs for that. Shorter tiles cost
 /// less than recomputation, so they are tried first.
 template <class BytesOf>
-budgeted_graph fitted_to(cotangent::graph const& g, std::int64_t budget, bool (*may)(node const&),
+budgeted_graph fitted_to(graph_view const& g, std::int64_t budget, bool (*may)(node const&),
                          interpreter_memory& memory, BytesOf const& bytes_of) {
   std::int64_t const usual = memory.tile_bytes;
   for (int halvings = 0; halvings < 5; ++halvings) {
@@ -162,39 +160,41 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);
 
   check_writers(s, r);
-  builder ready = s.b;
-  if (low.extra.size() != 0 || !in_order(ready.get())) {
-    ordering const order = order_of(ready.get(), low.extra.data(), low.extra.size());
-    if (!order)
-      raise(s.b, {why<refusals::order_cycle>(), {}, {}, order.cycle, ready.get().nodes[order.cycle].where},
-            {});
-    ready = builder(reordered(ready.get(), order));
-  }
+  cotangent::graph ready = s.b.get();
   ready.set_inputs(s.inputs.data(), static_cast<int>(s.inputs.size()));
   ready.set_outputs(ids.data(), static_cast<int>(ids.size()));
-  simplify_options rewriting;
-  rewriting.rewrite = !options.exact;
-  cotangent::graph simple = simplify(ready.get(), rewriting);
   interpreter_memory memory{true, {}, {}, {}, false};
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);
   auto const bytes_of = [&](graph_view const& g) {
     return interpreter(g, nullptr, operations<>{}, memory).workspace_bytes();
   };
-  if (!simple.blocks.empty()) simple = recompute_blocks(simple, false, bytes_of);
-  std::int64_t const recorded = record_bytes(simple).bytes;
-  if (options.memory_budget != 0 || options.mirror != nullptr) {
+  std::int64_t recorded = -1;
+  auto const limited = [&](graph_view const& g) -> cotangent::built {
+    recorded = record_bytes(g).bytes;
     budgeted_graph fitted =
         options.memory_budget != 0
-            ? fitted_to(simple, options.memory_budget - recorded, options.mirror, memory, bytes_of)
-            : mirrored(simple, options.mirror, bytes_of);
-    if (!fitted.fits)
-      raise(s.b, {why<refusals::budget_too_small>(), extent::of(options.memory_budget),
-                  extent::of(fitted.predicted.bytes + recorded), none, r.where}, r);
+            ? fitted_to(g, options.memory_budget - recorded, options.mirror, memory, bytes_of)
+            : mirrored(g, options.mirror, bytes_of);
     code->predicted = fitted.predicted;
-    if (fitted.changed) simple = static_cast<cotangent::graph&&>(fitted.made);
-  }
-  code->code = interpreter(simple, nullptr, operations<>{}, memory);
+    if (!fitted.fits)
+      return {{}, {why<refusals::budget_too_small>(), extent::of(options.memory_budget),
+                   extent::of(fitted.predicted.bytes + recorded), none, r.where}};
+    if (fitted.changed) return {static_cast<cotangent::graph&&>(fitted.made), {}};
+    return {cotangent::graph(g), {}};
+  };
+  pipeline_options<decltype(bytes_of), memory_limit<decltype(limited)>> const passes{
+      .simplify = {.rewrite = !options.exact},
+      .recompute = recomputation::to_lower_peak,
+      .measure = bytes_of,
+      .budget = {options.memory_budget != 0 || options.mirror != nullptr, limited},
+      .in_order = false,
+      .extra = low.extra.data(),
+      .extra_count = low.extra.size()};
+  cotangent::built const simple = run_passes(ready, passes, pipeline{});
+  if (simple.failed.why != nullptr) raise(s.b, simple.failed, simple.failed.node == none ? r : request{});
+  if (recorded < 0) recorded = record_bytes(simple.g).bytes;
+  code->code = interpreter(simple.g, nullptr, operations<>{}, memory);
   code->predicted.bytes = code->code.workspace_bytes();
   code->predicted.tape = recorded;
   if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);

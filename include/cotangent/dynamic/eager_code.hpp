@@ -7,7 +7,7 @@
 
 #include <cotangent/run/interpreter.hpp>
 #include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -125,7 +125,8 @@ inline single_kernel single_kernel_of(graph_view const& g) {
 
 /// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
 template <class = void> failure prepare(eager_code& c) {
-  cotangent::graph const simple = simplify(c.g);
+  cotangent::graph const simple =
+      run_passes(c.g, pipeline_options<>{.recompute = recomputation::never}, pipeline{}).g;
   graph_view const view = simple;
   c.same_as.clear();
   for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));

@@ -4,7 +4,7 @@
 
 #include <cotangent/dynamic/graph.hpp>
 #include <cotangent/dynamic/pullback.hpp>
-#include <cotangent/transform/checkpoint.hpp>
+#include <cotangent/transform/pipeline.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -156,18 +156,18 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   inputs.insert(inputs.end(), constants.begin(), constants.end());
   c.all_outputs = y;
 
-  builder ready = s.b;
-  ordering const order = order_of(ready.get(), low.extra.data(), low.extra.size());
-  if (!order)
-    raise(s.b, {why<refusals::order_cycle>(), {}, {}, order.cycle, ready.get().nodes[order.cycle].where}, {});
-  ready = builder(reordered(ready.get(), order));
+  cotangent::graph ready = s.b.get();
   ready.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   ready.set_outputs(results.data(), static_cast<int>(results.size()));
-  simplify_options rewriting;
-  rewriting.rewrite = !options.exact;
-  cotangent::graph simple = simplify(ready.get(), rewriting);
-  if (!simple.blocks.empty()) simple = recompute_blocks(simple, true);
-  joint_graph const joint{simple, static_cast<int>(c.inputs.size()), static_cast<int>(seeds.size()),
+  built const simple = run_passes(ready,
+                                  pipeline_options<>{.simplify = {.rewrite = !options.exact},
+                                                     .recompute = recomputation::always,
+                                                     .in_order = false,
+                                                     .extra = low.extra.data(),
+                                                     .extra_count = low.extra.size()},
+                                  pipeline{});
+  if (simple.failed.why != nullptr) raise(s.b, simple.failed, {});
+  joint_graph const joint{simple.g, static_cast<int>(c.inputs.size()), static_cast<int>(seeds.size()),
                           static_cast<int>(y.size())};
   array<saved_value> const saved = choose_saved(joint, options.saving);
   c.needs = needs_of(joint, saved);
@@ -192,7 +192,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   for (symbol const t : s.states)
     for (port& p : in) p.state = p.state || p.id == t;
   for (symbol const t : y) out.push_back(port_of(s.b, t));
-  graph_view const g = simple;
+  graph_view const g = simple.g;
   for (int k = 0; k < saved.size(); ++k) {
     saved_value const& v = saved[k];
     port p;

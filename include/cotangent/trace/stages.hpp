@@ -4,8 +4,7 @@
 
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/trace/grad.hpp>
-#include <cotangent/transform/checkpoint.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/pipeline.hpp>
 #include <cotangent/transform/straight.hpp>
 
 #include <cstddef>
@@ -96,44 +95,18 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
   }
 };
 
-/// Simplifies in two steps.
-template <class Before, bool Rewrite> struct rewrite_stage {
-  static constexpr simplify_options options = [] {
-    simplify_options o;
-    o.rewrite = Rewrite;
-    o.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
+/// What a static program asks of the pipeline.
+template <class Before, bool Rewrite, recomputation Recompute> struct static_options {
+  static constexpr pipeline_options<> value = [] {
+    pipeline_options<> o;
+    o.simplify.rewrite = Rewrite;
+    o.simplify.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
+    o.recompute = Recompute;
     return o;
   }();
-  static constexpr built make() {
-    graph_view g = Before::view; // a variable, see frozen
-    return {rewritten(g, options), {}};
-  }
 };
-template <class Rewriting, class Rewritten> struct compact_stage {
-  static constexpr built make() {
-    graph_view g = Rewritten::view;
-    return {compacted(g, Rewriting::options), {}};
-  }
-};
-/// Lets blocks be computed again for their gradients.
-template <class Compact> struct recompute_stage {
-  static constexpr built make() {
-    graph_view g = Compact::view;
-    return {recompute_blocks(g), {}};
-  }
-};
-template <class Compact, bool Blocks> struct recomputed_from {
-  using type = Compact;
-};
-template <class Compact> struct recomputed_from<Compact, true> {
-  using type = frozen<recompute_stage<Compact>, capacity::of(Compact::view).widened()>;
-};
-template <class Before, bool Rewrite> struct simplified_from {
-  using rewriting = rewrite_stage<Before, Rewrite>;
-  using rewritten = frozen<rewriting, capacity::of(Before::view).widened()>;
-  using compact = frozen<compact_stage<rewriting, rewritten>, capacity::of(rewritten::view)>;
-  using type = typename recomputed_from<compact, (compact::view.block_count > 0)>::type;
-};
+template <class Before, bool Rewrite, recomputation Recompute = recomputation::to_lower_peak>
+using pipelined = typename passed_through<Before, static_options<Before, Rewrite, Recompute>, pipeline>::type;
 
 /// What the outermost transformation asks for: the function to trace, and the steps after it.
 template <class F> struct outermost {
@@ -218,7 +191,7 @@ template <class F, class... Args> struct stages {
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
-    else return std::type_identity<typename simplified_from<differentiated, outermost<F>::rewrites>::type>{};
+    else return std::type_identity<pipelined<differentiated, outermost<F>::rewrites>>{};
   }
   using simplified = typename decltype(find_simplified())::type;
 

@@ -50,20 +50,6 @@ template <class Traced, int... FirstAndCount> struct joint_stage {
   }
 };
 
-/// What is marked to be computed again is, whether or not that would lower the peak of one program.
-template <class Compact> struct again_stage {
-  static constexpr built make() {
-    graph_view g = Compact::view;
-    return {recompute_blocks(g, true), {}};
-  }
-};
-template <class Compact, bool Blocks> struct again_from {
-  using type = Compact;
-};
-template <class Compact> struct again_from<Compact, true> {
-  using type = frozen<again_stage<Compact>, capacity::of(Compact::view).widened()>;
-};
-
 /// What is chosen to be saved, as a constant.
 template <int N> struct saved_table {
   saved_value of[N > 0 ? N : 1]{};
@@ -111,8 +97,8 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
   using joint = typename joint_from<typename outermost<gradient_function<F, false, I...>>::template joined<
       std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type>::
       type;
-  using compact = typename simplified_from<joint, outermost<F>::rewrites>::compact;
-  using simplified = typename again_from<compact, (compact::view.block_count > 0)>::type;
+  // (whatever the peak of one program: what is not recomputed is saved)
+  using simplified = pipelined<joint, outermost<F>::rewrites, recomputation::always>;
 
   static constexpr int inputs = all_leaves<Args...>, outputs = leaf_count<expressions>;
   static constexpr int cotangents = joint::view.input_count() - inputs;

@@ -11,6 +11,7 @@
 
 namespace cotangent {
 
+/// What simplify() of transform/pipeline.hpp may do.
 struct simplify_options {
   bool rewrite = true; // false: only what leaves every bit as it is
   bool fuse_multiply_add =
@@ -193,34 +194,15 @@ private:
   }
 };
 
-/// The two halves of `simplify`, for constant evaluations: compilers bound what one may take.
 constexpr graph rewritten(graph_view const& g, simplify_options const& o) {
-  if (g.region_count > 1 && knows_regions(g)) {
-    graph const narrow = hoist(prune(g));
-    simplifier rebuilt(narrow, o, readers::any_view(narrow));
-    return static_cast<graph&&>(rebuilt.b.edit());
-  }
   simplifier rebuilt(g, o, readers::any_view(g));
   return static_cast<graph&&>(rebuilt.b.edit());
 }
 constexpr graph compacted(graph_view const& g, simplify_options const& o) {
-  compaction live(g, o.rewrite && o.fuse_multiply_add, readers::any_view(g));
-  if (g.region_count > 1 && knows_regions(g)) return prune(live.take());
-  return live.take();
+  return compaction(g, o.rewrite && o.fuse_multiply_add, readers::any_view(g)).take();
 }
 
 } // namespace detail
-
-/// The same function with less to do: dead nodes go, equal ones merge, borders for gradients vanish, and the rewrites
-/// listed with their error bounds in docs/explanation/rewrites.md are applied. Inputs and outputs keep their number and
-/// order; two outputs may become one symbol. Runs after differentiation.
-///
-/// Cost: linear.
-/// Checked: tests/static/simplify.cpp, tests/runtime/simplify.cpp.
-constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
-  return detail::compacted(detail::rewritten(g, o), o);
-}
-
 } // namespace cotangent
 
 #endif
