@@ -285,8 +285,8 @@ private:
 
 /// The static program of the graph `Stage::view`: straight-line code if it is small, else loop nests.
 template <class Stage>
-struct executor : std::conditional_t<runs_straight(Stage::view, simd::bytes), straight<Stage>, nests<Stage>> {
-  static constexpr bool is_straight = runs_straight(Stage::view, simd::bytes);
+struct executor : std::conditional_t<is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
+  static constexpr bool is_straight = is_straight_line<Stage, simd::bytes>;
 };
 
 } // inline namespace COTANGENT_ABI

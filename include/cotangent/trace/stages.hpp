@@ -100,7 +100,7 @@ template <class Before, bool Rewrite, recomputation Recompute> struct static_opt
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
     o.simplify.rewrite = Rewrite;
-    o.simplify.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES);
+    o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
     o.recompute = Recompute;
     return o;
   }();

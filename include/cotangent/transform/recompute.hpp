@@ -52,6 +52,11 @@ public:
 private:
   constexpr void start() {
     to_.nodes.clear();
+    to_.ids.clear();
+    for (std::int32_t r = 0; r < g_.region_count; ++r) {
+      to_.set_inputs(g_.ids + g_.regions[r].first_input, g_.input_count(r), r);
+      to_.set_outputs(g_.ids + g_.regions[r].first_output, g_.output_count(r), r);
+    }
     for (symbol t = 0; t < g_.tensor_count; ++t) now_[t].now = t;
     late_.assign(g_.tensor_count, 0);
     barriers_.resize(g_.tensor_count);

@@ -165,6 +165,11 @@ constexpr bool runs_straight(graph_view const& g, int vector_bytes) {
   return steps >= 0 && steps <= most_straight_steps;
 }
 
+/// The same of the graph of a stage. It is asked twice: of the graph before simplification, which splits sums of products only
+/// in loops, and of the graph that is planned.
+template <class Stage, int VectorBytes>
+inline constexpr bool is_straight_line = runs_straight(Stage::view, VectorBytes);
+
 } // namespace cotangent
 
 #endif
