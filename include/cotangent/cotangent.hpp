@@ -5,7 +5,7 @@
 // Tensors, functions of tensors, and transformations of functions. (Refusals come first, each before the headers that
 // include it: compilers print with every error the chain of includes of its line.)
 
-#include <cotangent/core/abi.hpp> // its warning pragmas hold for later headers, too
+#include <cotangent/core/abi.hpp> // before BEGIN: its -Wpsabi pragma outlasts END
 
 COTANGENT_HEADER_BEGIN
 

@@ -68,7 +68,7 @@
 #endif
 
 // Brackets headers that users include. g++ looks up names in constructors and lambdas of templates at the end
-// of a unit, from the global namespace, and would warn that they shadow a user's `g`.
+// of a unit, from the global namespace. It would warn that they shadow a user's `g`.
 #if defined(__GNUC__) && !defined(__clang__)
 #  define COTANGENT_HEADER_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
 #  define COTANGENT_HEADER_END _Pragma("GCC diagnostic pop")

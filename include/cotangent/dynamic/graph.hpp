@@ -175,7 +175,7 @@ public:
   /// by default they are 1, which requires scalars.
   ///
   /// In the body of a loop or branch these are gradients of one iteration's values, also with respect to
-  /// outer values, along all paths except through values carried from earlier iterations.
+  /// outer values. Paths through values carried from earlier iterations do not count.
   template <class T>
   std::vector<expr<T>> gradient(std::initializer_list<any_expr> outputs, std::initializer_list<expr<T>> wrt,
                                 std::initializer_list<any_expr> seeds = {},

@@ -53,8 +53,8 @@ template <class T>
 inline constexpr std::int64_t packed_rows =
     256 * 1024 / static_cast<std::int64_t>(sizeof(T)) / matmul_chain / tile_rows * tile_rows;
 
-/// From this size on, packing the left operand pays if it is column-major, or if its rows are so far apart
-/// that they map to the same few cache sets.
+/// True if packing pays for a left operand that is column-major, or whose rows map to the same few cache
+/// sets.
 constexpr bool pays_to_pack_left(std::int64_t m, std::int64_t n, std::int64_t k) {
   return m >= 192 && n >= 192 && k >= 192;
 }

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 // Sums of tensors that are written in pieces, such as cotangents of overlapping views. The pieces of the
-// second tensor are added to the first in place, so that the second needs no memory, no zeros and no pass
-// over all of it.
+// second tensor are added to the first in place. The second needs no memory, no zeros and no pass over all
+// of it.
 
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {

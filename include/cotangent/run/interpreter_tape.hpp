@@ -9,8 +9,8 @@
 #include <cstdint>
 
 // Lifetimes of the records of loops. Records that a region returns go to one stack of the tape, all others to
-// the other stack, which is reset as soon as their last reader has run. A loop that runs again for its
-// gradient thus takes only its own record, once.
+// the other stack. That stack is reset as soon as the last reader of its records has run. A loop that runs
+// again for its gradient thus takes only its own record, once.
 
 namespace cotangent::detail::interpret {
 

@@ -8,10 +8,10 @@
 
 // The plan of a program: its loop nests, and the memory of every value.
 //
-// A *nest* runs over the axes of one shape (its domain), without axes of size 1, split into rows (the outer
-// axes) and lanes (the inner axes, merged into one). A row has *stages*, one inner loop each: a reduction
-// over the lanes ends a stage, and its result is a row value of the next. An *instance* is one value in one
-// stage of one nest: a node, a copy of it if recomputation is cheaper than storing, or a load.
+// A *nest* runs over the axes of one shape (its domain), without axes of size 1. Its rows are the outer axes,
+// its lanes the inner axes, merged into one. A row has *stages*, one inner loop each: a reduction over the
+// lanes ends a stage, and its result is a row value of the next. An *instance* is one value in one stage of
+// one nest: a node, a copy of it if recomputation is cheaper than storing, or a load.
 
 namespace cotangent {
 
