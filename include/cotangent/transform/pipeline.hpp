@@ -10,44 +10,70 @@
 
 #include <type_traits>
 
-// Every pass from a front end's graph to the graph that is planned, in order, and what holds after it.
+// Every pass, in order, with the invariant that holds after it.
 //
-// A front end (functions: trace/stages.hpp, expressions and the symbolic API: dynamic/compiling.hpp, eager mode:
-// dynamic/eager_code.hpp) fills a graph. Derivatives are appended to it by gradient() (transform/backward.hpp) and
-// tangent() (transform/forward.hpp), inside of which `op::identity` marks what is not to be looked through. Then the passes
-// of `pipeline` run. What they return is planned: by run/executor.hpp for static programs, by run/interpreter.hpp for graphs
-// at run time. A program that saves values for a later pullback is cut in two before it is planned (transform/parts.hpp).
+// 1. A front end fills a graph: functions (trace/stages.hpp), expressions and the symbolic API (dynamic/compiling.hpp), eager
+//    mode (dynamic/eager_code.hpp).
+// 2. gradient() (transform/backward.hpp) and tangents() (transform/forward.hpp) append derivatives to it.
+// 3. The passes of `pipeline` run: at run time one after the other (`run_passes`), at compile time each as a constant evaluation
+//    of its own (`detail::passed_through`), because compilers bound the steps of one evaluation.
+// 4. A program with a separate pullback is split into two graphs (transform/parts.hpp).
+// 5. The graph is planned and executed: as a static program (run/executor.hpp) or by the interpreter (run/interpreter.hpp).
 
 namespace cotangent {
 
-/// When the values of checkpointed functions are recomputed for their gradients.
+namespace passes {
+struct order;
+struct prune;
+struct hoist;
+struct rewrite;
+struct compact;
+struct recompute;
+struct budget;
+} // namespace passes
+
+template <class... Passes> struct pass_list {};
+
+using pipeline = pass_list<passes::order,     // every node follows the nodes whose results it reads
+                           passes::prune,     // loops and branches carry, capture and return only live values
+                           passes::hoist,     // loop-invariant values are computed before their loops
+                           passes::rewrite,   // equal nodes are merged; the rewrites of docs/explanation/rewrites.md are applied
+                           passes::compact,   // dead nodes are eliminated; multiply-adds are fused; nothing is rewritten after it
+                           passes::prune,     // loops and branches again carry, capture and return only live values
+                           passes::recompute, // gradients of checkpointed functions read rematerialized values
+                           passes::budget>;   // the workspace fits the memory budget
+
+/// The part of the pipeline that simplify() runs.
+using simplification = pass_list<passes::prune, passes::hoist, passes::rewrite, passes::compact, passes::prune>;
+
+/// When values of checkpointed functions are rematerialized for their gradients.
 enum class recomputation : unsigned char { never, to_lower_peak, always };
 
-/// No limit for the memory of a program.
+/// No memory budget.
 struct no_budget {
   static constexpr bool limits = false;
   constexpr built operator()(graph_view const& g) const { return {graph(g), {}}; }
 };
 
-/// What a search finds that recomputes values to lower the memory of a program: `search(graph)` is a `built`.
+/// A memory budget. `search(graph)` returns a graph that fits it, or a failure.
 template <class Search> struct memory_limit {
   bool limits;
   Search search;
   constexpr built operator()(graph_view const& g) const { return search(g); }
 };
 
-/// What a front end asks of the pipeline.
+/// The options of a front end.
 template <class Measure = detail::estimated_bytes, class Budget = no_budget> struct pipeline_options {
   simplify_options simplify = {};
   recomputation recompute = recomputation::to_lower_peak;
-  Measure measure = {}; // the bytes of the workspace of a graph
-  Budget budget = {};   // from a graph to one that takes no more than it may; a failure where there is none
-  bool in_order = true; // false: nodes may stand before nodes whose results they read
-  dependency const* extra = nullptr; // what else runs before what
+  Measure measure = {};              // from a graph to the bytes of its workspace
+  Budget budget = {};                // no_budget or memory_limit
+  bool in_order = true;              // false: a node may precede nodes whose results it reads
+  dependency const* extra = nullptr; // further dependencies between nodes
   int extra_count = 0;
 };
 
-/// The passes. `runs` says whether one has anything to do; `room` how large its graph is, as a first guess.
+/// Each pass has three functions: `runs`, whether it has anything to do; `run`; `room`, a guess of the size of its result.
 namespace passes {
 
 struct always {
@@ -59,7 +85,7 @@ struct on_control_flow {
   }
 };
 
-/// Every node stands after the nodes whose results it reads. Fails where they form a cycle.
+/// Every node follows the nodes whose results it reads. Fails if dependencies form a cycle.
 struct order {
   static constexpr bool runs(graph_view const& g, auto const& o) {
     return o.extra_count != 0 || (!o.in_order && !in_order(g));
@@ -72,7 +98,7 @@ struct order {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
 
-/// Loops and branches carry, capture and return only values that are read.
+/// Loops and branches carry, capture and return only live values.
 struct prune : on_control_flow {
   static constexpr built run(graph_view const& g, auto const&) {
     return {cotangent::prune(g), {}};
@@ -80,7 +106,7 @@ struct prune : on_control_flow {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
 
-/// Loop-invariant values are computed before their loops. Equal values of different sub-graphs are one value.
+/// Loop-invariant values are computed before their loops. Equal values of nested sub-graphs are one value.
 struct hoist : on_control_flow {
   static constexpr built run(graph_view const& g, auto const&) {
     return {cotangent::hoist(g), {}};
@@ -88,8 +114,8 @@ struct hoist : on_control_flow {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g).widened(); }
 };
 
-/// Equal nodes are one. The rewrites of docs/explanation/rewrites.md are applied, unless the graph is to stay exact. The
-/// borders for gradients are gone.
+/// Equal nodes are merged. The rewrites of docs/explanation/rewrites.md are applied, unless `simplify.rewrite` is false. Markers
+/// for differentiation (`op::identity`) are removed.
 struct rewrite : always {
   static constexpr built run(graph_view const& g, auto const& o) {
     return {detail::rewritten(g, o.simplify), {}};
@@ -97,8 +123,8 @@ struct rewrite : always {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g).widened(); }
 };
 
-/// Dead nodes are eliminated. Products that are only added are part of fused multiply-adds, where the target has these: so no
-/// later copy of a node rounds differently.
+/// Dead nodes are eliminated. Products that are only added are part of fused multiply-adds if the target has the instruction.
+/// No later pass rewrites anything, so every copy of a node computes the same bits.
 struct compact : always {
   static constexpr built run(graph_view const& g, auto const& o) {
     return {detail::compacted(g, o.simplify), {}};
@@ -106,8 +132,7 @@ struct compact : always {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
 
-/// Gradients of checkpointed functions read recomputed values instead of kept ones. Nothing is rewritten from here on: copies
-/// of nodes compute the same bits.
+/// Gradients of checkpointed functions read rematerialized values, so the values of the forward pass are freed earlier.
 struct recompute {
   static constexpr bool runs(graph_view const& g, auto const& o) {
     return g.block_count > 0 && o.recompute != recomputation::never;
@@ -118,8 +143,8 @@ struct recompute {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g).widened(); }
 };
 
-/// The workspace takes at most the bytes that were asked for; further values are recomputed. Fails where that is impossible.
-/// (At compile time this search is a chain of constant evaluations of its own: trace/memory_budget_stages.hpp.)
+/// The workspace fits the memory budget: further values are rematerialized. Fails if no schedule fits. At compile time the search
+/// is a chain of constant evaluations of its own (trace/memory_budget_stages.hpp).
 struct budget {
   static constexpr bool runs(graph_view const&, auto const& o) { return o.budget.limits; }
   static constexpr built run(graph_view const& g, auto const& o) { return o.budget(g); }
@@ -128,16 +153,7 @@ struct budget {
 
 } // namespace passes
 
-template <class... Passes> struct pass_list {};
-
-/// What simplify() runs.
-using simplification = pass_list<passes::prune, passes::hoist, passes::rewrite, passes::compact, passes::prune>;
-
-/// What every program goes through.
-using pipeline = pass_list<passes::order, passes::prune, passes::hoist, passes::rewrite, passes::compact, passes::prune,
-                           passes::recompute, passes::budget>;
-
-/// Runs passes one after the other; stops at the first failure.
+/// Runs passes one after the other, until one fails.
 template <class Options, class... Passes>
 constexpr built run_passes(graph_view const& g, Options const& o, pass_list<Passes...>) {
   built now;
@@ -165,15 +181,15 @@ constexpr graph simplify(graph_view const& g, simplify_options const& o = {}) {
 
 namespace detail {
 
-/// One pass as a constant evaluation of its own, since compilers bound what one may take.
+/// One pass as a constant evaluation.
 template <class Before, class Options, class Pass> struct pass_stage {
   static constexpr built make() {
-    graph_view g = Before::view; // a variable, see frozen
+    graph_view g = Before::view; // a variable, see `frozen`
     return Pass::run(g, Options::value);
   }
 };
 
-/// `type`: the frozen graph after passes over the frozen graph `Before`, with the options `Options::value`.
+/// `type` holds the frozen graph that the passes return for `Before`, with the options `Options::value`.
 template <class Before, class Options, class Passes> struct passed_through;
 template <class Before, class Options> struct passed_through<Before, Options, pass_list<>> {
   using type = Before;
