@@ -11,7 +11,7 @@
 
 namespace cotangent {
 
-/// What simplify() of transform/pipeline.hpp may do.
+/// The options of simplify() (transform/pipeline.hpp).
 struct simplify_options {
   bool rewrite = true; // false: only what leaves every bit as it is
   bool fuse_multiply_add =
