@@ -12,12 +12,13 @@
 
 // Every pass, in order, with the invariant that holds after it.
 //
-// A front end (functions: trace/stages.hpp, expressions and the symbolic API: dynamic/compiling.hpp, eager
-// mode: dynamic/eager_code.hpp) fills a graph. Derivatives are appended to it by gradient()
-// (transform/backward.hpp) and tangent() (transform/forward.hpp); `op::identity` is a border for them. Then
-// the passes of `pipeline` run. Their result is planned: by run/executor.hpp for static programs, by
-// run/interpreter.hpp for graphs at run time. A program that saves values for a later pullback is cut in two
-// before it is planned (transform/parts.hpp).
+// 1. A front end fills a graph: functions (trace/stages.hpp), expressions and the symbolic API (dynamic/compiling.hpp), eager
+//    mode (dynamic/eager_code.hpp).
+// 2. gradient() (transform/backward.hpp) and tangents() (transform/forward.hpp) append derivatives to it.
+// 3. The passes of `pipeline` run: at run time one after the other (`run_passes`), at compile time each as a constant evaluation
+//    of its own (`detail::passed_through`), because compilers bound the steps of one evaluation.
+// 4. A program with a separate pullback is split into two graphs (transform/parts.hpp).
+// 5. The graph is planned and executed: as a static program (run/executor.hpp) or by the interpreter (run/interpreter.hpp).
 
 namespace cotangent {
 
@@ -54,21 +55,21 @@ struct no_budget {
   constexpr built operator()(graph_view const& g) const { return {graph(g), {}}; }
 };
 
-/// A limit for the memory of a program, held by recomputation: `search(graph)` is a `built`.
+/// A memory budget. `search(graph)` returns a graph that fits it, or a failure.
 template <class Search> struct memory_limit {
   bool limits;
   Search search;
   constexpr built operator()(graph_view const& g) const { return search(g); }
 };
 
-/// The options of a front end for the pipeline.
+/// The options of a front end.
 template <class Measure = detail::estimated_bytes, class Budget = no_budget> struct pipeline_options {
   simplify_options simplify = {};
   recomputation recompute = recomputation::to_lower_peak;
-  Measure measure = {}; // the bytes of the workspace of a graph
-  Budget budget = {};   // from a graph to one that takes no more than it may; a failure where there is none
-  bool in_order = true; // false: a node may precede the producers of its operands
-  dependency const* extra = nullptr; // pairs of nodes: the first runs before the second
+  Measure measure = {};              // from a graph to the bytes of its workspace
+  Budget budget = {};                // no_budget or memory_limit
+  bool in_order = true;              // false: a node may precede nodes whose results it reads
+  dependency const* extra = nullptr; // further dependencies between nodes
   int extra_count = 0;
 };
 
@@ -84,7 +85,7 @@ struct on_control_flow {
   }
 };
 
-/// Every node follows the producers of its operands. Fails where nodes form a cycle.
+/// Every node follows the nodes whose results it reads. Fails if dependencies form a cycle.
 struct order {
   static constexpr bool runs(graph_view const& g, auto const& o) {
     return o.extra_count != 0 || (!o.in_order && !in_order(g));
