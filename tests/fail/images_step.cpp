@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: of a window, the extents, the stride and the dilation must be at least 1
+// EXPECT: cotangent: the extents, the stride and the dilation of a window must be at least 1
 // EXPECT: number_given<0>
 // ERRORS: 1
 // LINES: clang 26

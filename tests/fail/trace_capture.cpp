@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: the function must not capture what it uses, since it is traced when it is compiled
+// EXPECT: cotangent: the function must not use captures, since it is traced at compile time
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: a fractional literal must not meet an integer expression; convert the expression
+// EXPECT: cotangent: a fractional literal must not be combined with an integer expression; convert the expression
 // EXPECT: literal_of<double>
 // EXPECT: integer_element<int>
 // ERRORS: 1

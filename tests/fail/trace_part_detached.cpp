@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: a value without operands must meet an argument of the function before this operation
+// EXPECT: cotangent: an expression without operands must be combined with an argument of the function before this operation
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: a fractional literal must not meet an integer expression; convert the expression with ct::convert<double>\(x\)
+// EXPECT: cotangent: a fractional literal must not be combined with an integer expression; convert the expression with ct::convert<double>\(x\)
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: grad: an argument that is differentiated for must hold float or double; name the positions
+// EXPECT: cotangent: grad: a differentiated argument must hold float or double; name the positions
 // EXPECT: element_of_argument<int>
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>

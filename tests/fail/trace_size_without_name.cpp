@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: a vector or span has a size without a name, which meets only itself; pass it under a name: ct::view<double, "n">\(x\)
+// EXPECT: cotangent: a vector or span has a size without a name, which equals only itself; give it a name: ct::view<double, "n">\(x\)
 // ERRORS: 1
 // LINES: g++ 14, clang 27
 #include <cotangent/cotangent.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: a tensor must not meet an expression; pass it to the function as one more argument
+// EXPECT: cotangent: a tensor must not be combined with an expression; pass it to the function as one more argument
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

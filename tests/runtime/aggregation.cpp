@@ -261,7 +261,7 @@ TEST_CASE("an aggregation that does not fit is refused, and the graph stays unch
                   asked(y, [](terms const& t) -> any_expr { return ct::convert<float>(t[0].as<double>()); })),
               {"must have their shape and element type", "float [3] and double [3]"}));
   CHECK(holds(words_of<ct::graph_error>(asked(y, [](terms const&) -> any_expr { return expr<double>(1.0); })),
-              {"must meet an expression of a graph"}));
+              {"must be combined with an expression of a graph"}));
   CHECK(holds(words_of<ct::graph_error>(asked(y, [&](terms const&) -> any_expr { return elsewhere; })),
               {"of one graph"}));
   CHECK(holds(words_of<ct::shape_error>(asked(y,
@@ -278,7 +278,7 @@ TEST_CASE("an aggregation that does not fit is refused, and the graph stays unch
     return (t[0].as<double>() + t[1].as<double>()) * factor;
   };
   CHECK(holds(words_of<ct::graph_error>(asked(in_loop, scaled)),
-              {"in a loop or branch, a sum of contributions must be made of these and of constants alone"}));
+              {"in a loop or branch, a sum of contributions must be computed from these and from constants only"}));
   CHECK(size_of(g) == before);
   CHECK(g.get().regions.size() == 2);
   auto const outside = g.gradient({y}, {x}, {}, {.sum = [&](terms const& t) -> any_expr {

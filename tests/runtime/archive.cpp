@@ -207,7 +207,7 @@ TEST_CASE("other weights replace all weights of a file, or none", "[archive]") {
 TEST_CASE("asking for names that do not exist is refused", "[archive]") {
   everything e;
   auto c = ct::archive::load_bytes(e.bytes());
-  CHECK(begins(said([&] { (void)c.find("nobody"); }), "there must be something of that name; nobody"));
+  CHECK(begins(said([&] { (void)c.find("nobody"); }), "the name must exist in the file; nobody"));
   CHECK_THROWS_AS(c.find<float>("w"), ct::graph_error);
 }
 

@@ -47,7 +47,7 @@ float held(fs::path const& path) { return ct::archive::read(path).elements<float
 std::string writing(fs::path const& path) {
   return said([&] { ct::archive::write(path, holding(7)); });
 }
-std::string const irregular = "the path to be written must name a regular file";
+std::string const irregular = "the target must be a regular file";
 
 TEST_CASE("writing through a symbolic link replaces the file behind it", "[archive]") {
   folder const here, there;
@@ -147,7 +147,7 @@ TEST_CASE("a graph that could not be loaded again is not saved, and the old file
   std::string const before = ct::detail::archived::bytes_of(path);
   // no parameter, since it is computed: as a defect of the library may leave it
   ct::dynamic::detail::graph_access::state(g).parameters.push_back(y.id());
-  std::string const words = "what was written must be read back as the same graph";
+  std::string const words = "the written file must be read back as the same graph";
   CHECK(begins(said([&] { ct::archive::save(path, g, {}, {{"y", y}}); }), words));
   CHECK(begins(said([&] { (void)ct::archive::bytes_of(g); }), words));
   CHECK(ct::detail::archived::bytes_of(path) == before);
@@ -179,7 +179,7 @@ TEST_CASE("a graph that would be loaded as a different one is not saved", "[arch
   auto const z = ct::cos(y);
   auto const other = access::composed(g, {}, {{"z", z}}, {});
   CHECK(begins(said([&] { access::check_read_back(saved.file.bytes(), other); }),
-               "what was written must be read back as the same graph; it was not, and what was there before is still there; it is another graph"));
+               "the written file must be read back as the same graph; it was not, and the previous file is unchanged; it is another graph"));
 }
 
 struct another_exp : ct::extend::elementwise<1> {

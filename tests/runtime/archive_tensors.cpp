@@ -283,12 +283,12 @@ TEST_CASE("files of other programs are read: half precision, short integers, any
   CHECK(t.elements<std::int32_t>("x")[0] == -128);
   CHECK(t.elements<std::int32_t>("w")[0] == 65535);
   CHECK(begins(said([&] { (void)t.elements<float>("q"); }),
-               "a tensor must be asked for by its own element type"));
-  CHECK(begins(said([&] { (void)t.type("q"); }), "a tensor must be asked for by its own element type"));
+               "the requested element type must be that of the tensor"));
+  CHECK(begins(said([&] { (void)t.type("q"); }), "the requested element type must be that of the tensor"));
   CHECK(begins(said([&] { (void)t.elements<double>("h"); }),
-               "a tensor must be asked for by its own element type"));
+               "the requested element type must be that of the tensor"));
   CHECK(begins(said([&] { (void)t.elements<double>("nobody"); }),
-               "there must be something of that name; nobody"));
+               "the name must exist in the file; nobody"));
 }
 
 TEST_CASE("a file that is not a safetensors file is refused with a message", "[archive]") {
@@ -337,13 +337,13 @@ TEST_CASE("a file that is not a safetensors file is refused with a message", "[a
       {file(R"({"w":{"dtype":"F32","shape":[0,9223372036854775807,2],"data_offsets":[0,0]}})"),
        "a tensor must have at most 2^42 elements"},
       {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", eight),
-       "tensors must lie one after the other"},
+       "tensors must be contiguous"},
       {file(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", eight),
-       "tensors must lie one after the other"},
+       "tensors must be contiguous"},
       {file("{" + w + R"(,"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", four),
-       "tensors must lie one after the other"},
+       "tensors must be contiguous"},
       {file("{" + w + R"(,"v":{"dtype":"BOOL","shape":[2],"data_offsets":[3,5]}})", four + "\1"),
-       "tensors must lie one after the other"},
+       "tensors must be contiguous"},
       {file(R"({"w":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}})", std::string("\1\0\2\0", 4)),
        "the bytes of a bool must be"},
   }));
@@ -377,7 +377,7 @@ TEST_CASE("a file replaces the old one atomically, or the old one stays", "[arch
 
   CHECK(begins(said([&] { ct::archive::write(here.path / "nowhere" / "t", t); }),
                "the file could not be written"));
-  CHECK(begins(said([&] { ct::archive::write(here.path, t); }), "the path to be written must name a regular file"));
+  CHECK(begins(said([&] { ct::archive::write(here.path, t); }), "the target must be a regular file"));
   CHECK(begins(said([&] { (void)ct::archive::read(here.path / "missing"); }), "the file must exist"));
   CHECK(begins(said([&] { (void)ct::archive::read(here.path); }), "the file must exist"));
 #if __has_include(<sys/resource.h>)
@@ -393,7 +393,7 @@ TEST_CASE("a file replaces the old one atomically, or the old one stays", "[arch
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   CHECK(
-      begins(words, "the file could not be written; what was there before is still there; " + path.string()));
+      begins(words, "the file could not be written; the previous file is unchanged; " + path.string()));
   CHECK(here.files() == 1);
   CHECK(ct::archive::read(path).elements<float>("w")[999] == 2);
 #endif

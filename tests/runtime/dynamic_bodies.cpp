@@ -234,7 +234,7 @@ TEST_CASE("bodies in bodies take gradients with respect to values of each of the
     expr<double> const y = as_loop ? ct::for_loop(2, outer, x) : expr<double>(outer(0, outer(0, x)));
     auto const d = g.gradient({ct::sum(y)}, {x}).front();
     auto const dd = g.gradient({ct::sum(d * d)}, {x}).front();
-    CHECK_THROWS_WITH(g.gradient_of(y), Catch::Contains("must have been asked for"));
+    CHECK_THROWS_WITH(g.gradient_of(y), Catch::Contains("must have been computed"));
     auto p = g.compile({y, d, dd});
     p.bind(x, x0);
     p.run();
@@ -365,12 +365,12 @@ TEST_CASE("invalid operations in a body are refused in one sentence, and the gra
     }
     CHECK(g.get().nodes.size() == nodes);
   };
-  std::string const makes = "a tensor that its body makes with g.tensor";
+  std::string const makes = "a tensor that its body creates with g.tensor";
   refused(makes, [&](auto) { g.write(around, 1.0); });
   refused(makes, [&](auto) { g.write(g.view(around, {.shape = {2}}), 1.0); });
   refused(makes, [&](auto s) { g.write(g.view(s, {.shape = {2}}), 1.0); });
   refused(makes, [&](auto) { g.write(g.view(w, {.shape = {2}}), 1.0); });
-  refused("what is computed already must not be", [&](auto s) { g.write(s + w, 1.0); });
+  refused("a computed value must not be written", [&](auto s) { g.write(s + w, 1.0); });
   refused("written at most once", [&](auto s) {
     auto const t = g.tensor<double>("t", {4});
     g.write(g.view(t, {.shape = {2}}), g.view(s, {.shape = {2}}));

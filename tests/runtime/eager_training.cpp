@@ -277,7 +277,7 @@ TEST_CASE("misuse is refused in words", "[eager]") {
             "a parameter or a constant"));
   CHECK(has(words_of<ct::shape_error>([&] { x.set(numbers{1, 2}); }), "shape of the old ones; in set of x"));
   CHECK(has(words_of<ct::shape_error>([&] { e.view(x, {.offset = {2}, .shape = {2}}); }),
-            "within what it is a view of"));
+            "within the viewed tensor or view"));
   CHECK(has(words_of<ct::shape_error>([&] { e.constant(numbers{1, 2}, {3}); }), "(2 and 3)"));
   CHECK(has(words_of<ct::graph_error>([&] { trainer<ct::sgd>(ct::sgd{}, {c}); }), "tracked"));
   CHECK(has(words_of<ct::graph_error>([&] { trainer<ct::sgd>(ct::sgd{}, {x, x}); }), "by one value only"));

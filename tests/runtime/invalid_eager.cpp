@@ -70,7 +70,7 @@ TEST_CASE("Backward starts from tracked values only") {
     auto x = e.parameter(std::vector<double>{1, 2});
     e.backward(x * x);
   }));
-  CHECK(refused("eager: a gradient must be asked for something that is tracked", [] {
+  CHECK(refused("eager: a gradient must be requested for a tracked variable", [] {
     dynamic::eager e;
     auto x = e.constant(std::vector<double>{1});
     e.backward(ct::sum(x));
@@ -80,7 +80,7 @@ TEST_CASE("Backward starts from tracked values only") {
     auto x = e.parameter(1.0);
     (void)x.grad();
   }));
-  CHECK(refused("backward: what was released must not be walked through again", [] {
+  CHECK(refused("backward: a released record must not be visited again", [] {
     dynamic::eager e;
     auto x = e.parameter(1.0);
     auto y = ct::sin(x) * x;
@@ -96,7 +96,7 @@ TEST_CASE("Backward starts from tracked values only") {
 }
 
 TEST_CASE("Elements that do not exist are not set, written or read") {
-  CHECK(refused("set: what gets new elements must be a parameter or a constant", [] {
+  CHECK(refused("set: the variable must be a parameter or a constant", [] {
     dynamic::eager e;
     auto x = e.parameter(1.0);
     auto y = x * x;
@@ -122,7 +122,7 @@ TEST_CASE("Elements that do not exist are not set, written or read") {
     auto x = e.parameter(std::vector<double>{1, 2});
     if (x > 0.0) FAIL();
   }));
-  CHECK(refused("write: what is written must be a tensor of e.tensor, or a view of one", [] {
+  CHECK(refused("write: the target must be a tensor of e.tensor, or a view of one", [] {
     dynamic::eager e;
     auto x = e.parameter(std::vector<double>{1, 2});
     e.write(x, 1.0);
@@ -134,7 +134,7 @@ TEST_CASE("Elements that do not exist are not set, written or read") {
     e.write(x, 1.0);
   }));
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::eager e;
         auto x = e.parameter(std::vector<double>{1, 2});
         (void)e.view(x, {.offset = {1}, .shape = {2}});

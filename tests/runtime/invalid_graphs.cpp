@@ -148,12 +148,12 @@ TEST_CASE("An expression without a value is refused") {
     dynamic::expr<double> e;
     (void)ct::exp(e);
   }));
-  CHECK(refused("a value without operands must meet an expression of a graph first", [] {
+  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
     dynamic::graph g;
     dynamic::expr<double> e;
     (void)g.compile({e});
   }));
-  CHECK(refused("a value without operands must meet an expression of a graph first", [] {
+  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
     dynamic::graph g;
     auto a = g.input<double>("a");
     dynamic::expr<double> e;
@@ -169,7 +169,7 @@ TEST_CASE("An expression without a value is refused") {
     dynamic::expr<double> e;
     (void)e.extent(0);
   }));
-  CHECK(refused("dynamic: an expression holds another element type than it is asked for", [] {
+  CHECK(refused("dynamic: the requested element type must be that of the expression", [] {
     dynamic::any_expr e;
     (void)e.as<float>();
   }));
@@ -179,7 +179,7 @@ TEST_CASE("An expression without a value is refused") {
     auto p = g.compile({a * 2.0});
     (void)p.value(dynamic::expr<double>{});
   }));
-  CHECK(refused("a value without operands must meet an expression of a graph first", [] {
+  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
     dynamic::graph g;
     auto x = g.input<double>("x", {2});
     (void)g.gradient({ct::sum(x * ct::sin(x))}, {x}, {},
@@ -252,35 +252,35 @@ TEST_CASE("Sizes are numbers of at least 0 that fit 64 bits, for at most 8 axes"
 
 TEST_CASE("Views lie within their tensor") {
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4});
         (void)g.view(a, {.offset = {3}, .shape = {2}});
       }));
-  CHECK(refused("view: no element of a view may lie before the first of what it is a view of", [] {
+  CHECK(refused("view: no element of a view may precede the first element of the viewed tensor or view", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
     (void)g.view(a, {.offset = {-1}, .shape = {2}});
   }));
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4});
         (void)g.view(a, {.offset = {0}, .shape = {3}, .stride = {MAX}});
       }));
-  CHECK(refused("view: no element of a view may lie before the first of what it is a view of", [] {
+  CHECK(refused("view: no element of a view may precede the first element of the viewed tensor or view", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
     (void)g.view(a, {.offset = {0}, .shape = {3}, .stride = {MIN}});
   }));
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4});
         (void)g.view(a, {.offset = {MAX}, .shape = {1}});
       }));
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4});
         (void)g.view(a, {.offset = {MIN}, .shape = {1}, .stride = {-1}});
@@ -300,7 +300,7 @@ TEST_CASE("Views lie within their tensor") {
     auto v = g.view(a, {.shape = {I(1) << 59, I(1) << 59}, .stride = {0, 0}});
     (void)v;
   }));
-  CHECK(refused("view: no element of a view may lie before the first of what it is a view of", [] {
+  CHECK(refused("view: no element of a view may precede the first element of the viewed tensor or view", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
     auto v = g.view(a, {.offset = {-1}, .shape = {4}, .stride = {-1}});
@@ -329,7 +329,7 @@ TEST_CASE("Elements are written once, and only if no node computes their tensor"
     g.write(g.view(t, {.shape = {3}, .stride = {0}}), a);
   }));
   CHECK(refused(
-      "write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor", [] {
+      "write: the target must be a tensor of g.tensor, or a view of such a tensor or of an input", [] {
         dynamic::graph g;
         auto t = g.input<double>("t", {4});
         g.write(t, 1.0);
@@ -337,7 +337,7 @@ TEST_CASE("Elements are written once, and only if no node computes their tensor"
         p.run();
       }));
   CHECK(refused(
-      "write: what is written must be a view of an input or of a tensor of g.tensor, or such a tensor", [] {
+      "write: the target must be a tensor of g.tensor, or a view of such a tensor or of an input", [] {
         dynamic::graph g;
         auto t = g.input<double>("t", {4});
         auto y = t * 2.0;
@@ -349,7 +349,7 @@ TEST_CASE("Elements are written once, and only if no node computes their tensor"
     auto a = g.input<double>("a", {5});
     g.write(t, a);
   }));
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto t = g.tensor<double>("t", {4});
     auto a = g.view(t, {.shape = {2}});
@@ -359,14 +359,14 @@ TEST_CASE("Elements are written once, and only if no node computes their tensor"
     auto p = g.compile({t});
     p.run();
   }));
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto t = g.tensor<double>("t", {4});
     g.write(t, t * 2.0);
     auto p = g.compile({t});
     p.run();
   }));
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto t = g.tensor<double>("t", {4});
     auto x = g.input<double>("x", {4});

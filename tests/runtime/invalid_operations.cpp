@@ -269,7 +269,7 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
     (void)ct::dropout(a, -1.0, k);
   }));
   CHECK(refused(
-      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      "the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0",
       [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4, 4, 1});
@@ -283,7 +283,7 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
     (void)ct::conv2d(a, w, {.dilation = INT_MAX});
   }));
   CHECK(refused(
-      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      "the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0",
       [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4, 4, 1});
@@ -291,7 +291,7 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
         (void)ct::conv2d(a, w, {.groups = 0});
       }));
   CHECK(refused(
-      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      "the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0",
       [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4, 4, 1});
@@ -299,13 +299,13 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
         (void)ct::conv2d(a, w, {.groups = -1});
       }));
   CHECK(refused(
-      "of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0",
+      "the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0",
       [] {
         dynamic::graph g;
         auto a = g.input<double>("a", {4, 4, 1});
         (void)ct::max_pool2d(a, {.window = 0});
       }));
-  CHECK(refused("max_pool2d, avg_pool2d: the padding must be less than the window, which else would lie "
+  CHECK(refused("max_pool2d, avg_pool2d: the padding must be less than the window, otherwise a window would be "
                 "outside of the image",
                 [] {
                   dynamic::graph g;

@@ -270,17 +270,17 @@ TEST_CASE("Every part of a vjp program that was moved from is refused") {
   auto const x = g.input<double>("x"), y = ct::sin(x);
   auto s = g.vjp({y}, {x});
   auto const moved = std::move(s);
-  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.run(); }));
-  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.saved_bytes(); }));
-  CHECK(refused<ct::graph_error>("made from nothing, or moved from", [&] { (void)s.needs_input(x); }));
-  CHECK(refused<ct::graph_error>("made from nothing, or moved from",
+  CHECK(refused<ct::graph_error>("default-constructed or moved from", [&] { (void)s.run(); }));
+  CHECK(refused<ct::graph_error>("default-constructed or moved from", [&] { (void)s.saved_bytes(); }));
+  CHECK(refused<ct::graph_error>("default-constructed or moved from", [&] { (void)s.needs_input(x); }));
+  CHECK(refused<ct::graph_error>("default-constructed or moved from",
                                  [] { (void)dynamic::program().workspace_bytes(); }));
   CHECK(refused<ct::shape_error>("must not be used as one element",
                                  [] { (void)double(dynamic::values<double>()); }));
 }
 
 TEST_CASE("Only inputs are updated, once each") {
-  CHECK(refused("update: what is updated must be an input of the graph", [] {
+  CHECK(refused("update: the target must be an input of the graph", [] {
     dynamic::graph g;
     auto a = g.input<double>("a");
     auto y = a * a;
@@ -373,12 +373,12 @@ TEST_CASE("Gradients need floating outputs, with a cotangent for each") {
   }));
   dynamic::graph empty;
   CHECK(empty.gradient(std::vector<dynamic::any_expr>{}, {empty.input<double>("x", {2})}).size() == 1);
-  CHECK(refused("gradient: no output depends on what it is asked for", [] {
+  CHECK(refused("gradient: an output must depend on each value that a gradient is requested for", [] {
     dynamic::graph g;
     auto x = g.input<double>("x"), z = g.input<double>("z");
     (void)g.gradient({x * x}, {z}, {}, ct::unreachable::error);
   }));
-  CHECK(refused("gradient_of: a gradient must have been asked for with respect to this expression", [] {
+  CHECK(refused("gradient_of: a gradient must have been computed with respect to this expression", [] {
     dynamic::graph g;
     auto x = g.input<double>("x");
     (void)g.gradient_of(x);

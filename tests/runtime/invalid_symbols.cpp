@@ -71,7 +71,7 @@ TEST_CASE("Symbols must be alive, present, and of the same graph") {
     auto u = s.tensor<double>({2}, "u");
     (void)s.exec(dynamic::command::of<ct::op::exp>(), {t}, {u}, "e");
   }));
-  CHECK(refused("free: what an operation, an alias or an expression still uses must not be freed", [] {
+  CHECK(refused("free: a symbol that an operation, an alias or an expression still uses must not be freed", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>({2}, "t"), u = s.tensor<double>({2}, "u");
@@ -147,7 +147,7 @@ TEST_CASE("Commands refuse operands that do not fit") {
     auto t = s.tensor<double>({2}, "t");
     (void)s.exec(dynamic::command::of<ct::op::exp>(), {t}, {}, "e");
   }));
-  CHECK(refused("symbolic: a shape must be set, or follow from what writes the tensor", [] {
+  CHECK(refused("symbolic: a shape must be set, or follow from the operation that writes the tensor", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>(dynamic::automatic, "t"), u = s.tensor<double>(dynamic::automatic, "u");
@@ -195,7 +195,7 @@ TEST_CASE("Commands refuse operands that do not fit") {
     (void)s.compile({.outputs = {u}});
   }));
   CHECK(
-      refused("view: every element of a view, its offset included, must lie within what it is a view of", [] {
+      refused("view: every element of a view, its offset included, must be within the viewed tensor or view", [] {
         dynamic::graph g;
         auto s = g.symbolic();
         auto t = s.tensor<double>({2}, "t");
@@ -204,7 +204,7 @@ TEST_CASE("Commands refuse operands that do not fit") {
 }
 
 TEST_CASE("Edges must not form a cycle") {
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>({2}, "t"), u = s.tensor<double>({2}, "u");
@@ -213,7 +213,7 @@ TEST_CASE("Edges must not form a cycle") {
     auto p = s.compile({.outputs = {u}});
     p.run();
   }));
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>({2}, "t");
@@ -221,7 +221,7 @@ TEST_CASE("Edges must not form a cycle") {
     auto p = s.compile({.outputs = {t}});
     p.run();
   }));
-  CHECK(refused("graph: a node must not wait for itself", [] {
+  CHECK(refused("graph: a node must not depend on its own result", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>({2}, "t"), u = s.tensor<double>({2}, "u"), v = s.tensor<double>({2}, "v");
@@ -263,11 +263,11 @@ TEST_CASE("Loops and branches refuse invalid sub-graphs") {
     auto t = s.tensor<bool>({}, "t");
     (void)s.while_(s, t);
   }));
-  CHECK(refused("symbolic: this must be asked of the body of a loop", [] {
+  CHECK(refused("symbolic: the sub-graph must be the body of a loop", [] {
     dynamic::graph g;
     (void)g.symbolic().count();
   }));
-  CHECK(refused("symbolic: this must be asked of a choice that case_of made", [] {
+  CHECK(refused("symbolic: the operation must be a choice that case_of created", [] {
     dynamic::graph g;
     auto s = g.symbolic();
     auto t = s.tensor<double>({2}, "t"), u = s.tensor<double>({2}, "u");
@@ -280,7 +280,7 @@ TEST_CASE("Loops and branches refuse invalid sub-graphs") {
     (void)s.case_of(s.tensor<double>({}, "t"));
   }));
   CHECK(refused(
-      "hookup: a symbol must stand for one symbol of the graph around it, with its element type and shape",
+      "hookup: a symbol must represent one symbol of the enclosing graph, with its element type and shape",
       [] {
         dynamic::graph g;
         auto s = g.symbolic();

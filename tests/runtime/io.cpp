@@ -103,7 +103,7 @@ TEST_CASE("describe: nodes before and after, loops, workspace and work") {
 TEST_CASE("describe: a small program is a list of steps") {
   using small = ct::program<decltype(ct::compiled([](auto x) { return ct::sum(x * x); })), ct::tensor<double, 2>>;
   std::string const text = ct::describe<small>();
-  CHECK(has(text, "straight code: 1 load, 2 operations on vectors and 0 on numbers, 0 shuffles, 1 store\nworkspace: 0 bytes"));
+  CHECK(has(text, "straight-line code: 1 load, 2 operations on vectors and 0 on numbers, 0 shuffles, 1 store\nworkspace: 0 bytes"));
 }
 
 TEST_CASE("describe: sizes known at the call only are shown as names") {

@@ -281,7 +281,7 @@ TEST_CASE("operands that do not fit are refused in words, and the graph stays un
   refused("as many inputs", [&] { s.set_command(g.product, exp_of); });
   refused("expressions of one graph", [&] { s.exec(add, {g.x, theirs}, {g.w}); });
   refused("a symbol must be given", [&] { s.alias(absent, {.shape = {1}}); });
-  refused("of this sub-graph, or of one around it", [&] { s.exec(exp_of, {in}, {longer}); });
+  refused("of this sub-graph, or of an enclosing one", [&] { s.exec(exp_of, {in}, {longer}); });
   refused("a size must be at least 0", [&] { s.tensor<double>({-1}); });
   refused("still uses", [&] { s.free(g.z); });
   refused("still uses", [&] { s.free(longer); });
@@ -293,12 +293,12 @@ TEST_CASE("operands that do not fit are refused in words, and the graph stays un
   refused("a shape must be set", [&] { s.compile({.outputs = {open}, .binds = {}}).run(); });
   refused("one bool of the body", [&] { s.while_(body, in); });
   refused("that no loop or branch runs yet", [&] { s.while_(s, flag); });
-  refused("asked of the body of a loop", [&] { s.carry(g.x, g.z); });
+  refused("must be the body of a loop", [&] { s.carry(g.x, g.z); });
   refused("with one element type and shape", [&] { body.carry(in, longer); });
   refused("an integer scalar", [&] { s.case_of(g.x); });
-  refused("asked of a choice", [&] { s.branch(g.sum); });
-  refused("what passes by must have", [&] { s.bypass(choice, g.x, longer); });
-  refused("must stand for one symbol", [&] { body.hookup(in, longer); });
+  refused("must be a choice", [&] { s.branch(g.sum); });
+  refused("a value that is passed through must have", [&] { s.bypass(choice, g.x, longer); });
+  refused("must represent one symbol", [&] { body.hookup(in, longer); });
   refused("not of a sub-graph", [&] { body.backward({in}, {in}); });
   refused("must not be a loop or branch", [&] { s.set_io(choice, {g.x}, {g.y}); });
   refused("no output depends on", [&] { s.backward({g.w}, {longer}, {g.x}, ct::unreachable::error); });

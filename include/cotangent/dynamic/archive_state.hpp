@@ -143,14 +143,14 @@ private:
     for (auto const& [x, dx] : s.gradients) {
       if (g.tensors[x].type != g.tensors[dx].type || g.tensors[x].shape != g.tensors[dx].shape ||
           !is_floating(g.tensors[x].type))
-        archived::refuse_graph("a gradient is not like what it is with respect to");
+        archived::refuse_graph("a gradient has another element type or shape than its input");
       seen.push_back(x);
       seen.push_back(dx);
     }
     for (auto const& [of, to] : updates) {
       if (!is_input[static_cast<std::size_t>(of)] || g.tensors[of].type != g.tensors[to].type ||
           g.tensors[of].shape != g.tensors[to].shape)
-        archived::refuse_graph("an update is not like the input that it is for");
+        archived::refuse_graph("an update has another element type or shape than its input");
       seen.push_back(to);
     }
     for (auto const& [t, name] : constants) {
@@ -163,7 +163,7 @@ private:
     seen.insert(seen.end(), s.inputs.begin(), s.inputs.end());
     seen.insert(seen.end(), s.piecewise.begin(), s.piecewise.end());
     for (symbol const t : seen)
-      if (g.tensors[t].depth != 0) archived::refuse_graph("a sequence stands where a tensor has to");
+      if (g.tensors[t].depth != 0) archived::refuse_graph("a sequence is used as a tensor");
     for (symbol const t : s.piecewise)
       if (g.tensors[t].base != none) archived::refuse_graph("a tensor that is written in pieces is a view");
     for (symbol const t : s.inputs)

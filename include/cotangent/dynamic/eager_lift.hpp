@@ -210,7 +210,7 @@ template <class L, class A> auto as_number(A const& a) {
 template <class Fn, class... A> auto eager_lift(std::source_location where, Fn const& fn, A const&... a) {
   static_assert(
       ((is_variable<A> || literal<A> || is_expr<A>) && ...),
-      "cotangent: eager: a variable must not meet an expression of a graph; make it with the recorder");
+      "cotangent: eager: a variable must not be combined with an expression of a graph; create it with the recorder");
   using L = element_met<A...>;
   using T = element_made<Fn, A...>;
   if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {

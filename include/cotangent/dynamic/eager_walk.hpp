@@ -189,7 +189,7 @@ private:
     if (!given.any()) return;
     if (is_missed(r))
       throw graph_error(
-          message("cotangent: backward: what was released must not be walked through again, at ")
+          message("cotangent: backward: a released record must not be visited again, at ")
               .put(where_.file_name())
               .put(":")
               .put(where_.line()));

@@ -104,7 +104,7 @@ private:
     if (!is_symbol(s.base)) return say("a view is of something that is not a symbol", none, t);
     tensor_symbol const& base = g_.tensors[s.base];
     if (base.base != none) return say("a view is of a view; it must be of the tensor behind it", none, t);
-    if (base.type != s.type) return say("a view has another element type than what it is a view of", none, t);
+    if (base.type != s.type) return say("a view has another element type than its tensor", none, t);
     dimensions const& d = g_.shape(t);
     if (!within(s.window, d.rank + 1, g_.number_count))
       return say("a view's window is not in the graph", none, t);
@@ -121,7 +121,7 @@ private:
       if (from.size[k] < 0) return;
       elements *= from.size[k];
     }
-    if (first < 0 || last >= elements) say("a view reaches outside of what it is a view of", none, t);
+    if (first < 0 || last >= elements) say("a view reaches outside of its tensor", none, t);
   }
 
   constexpr void pools(std::int32_t i) {

@@ -70,7 +70,7 @@ public:
       if (!attributes(1)) return "a concatenation needs one attribute, its axis";
       break;
     case operation_kind::matmul:
-      if (!attributes(2)) return "a matmul needs two attributes, what is transposed";
+      if (!attributes(2)) return "a matmul needs two attributes, which operands are transposed";
       break;
     case operation_kind::whole:
     case operation_kind::gather:

@@ -15,10 +15,10 @@ namespace cotangent {
 
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL(view_out_of_range, less_than, position_of_element, elements_there, "cotangent: view: every element of a view, its offset included, must lie within what it is a view of")
-COTANGENT_REFUSAL(view_before_start, is, positions_before_start, position, "cotangent: view: no element of a view may lie before the first of what it is a view of")
-COTANGENT_REFUSAL(view_rank, equal, rank_of_view, rank_of_viewed, "cotangent: view: a range for each axis must have the rank of what it is a view of")
-COTANGENT_REFUSAL(view_named_extent, is, extent_of_view, number, "cotangent: view: the extents of a view, and of what it is a view of, must be numbers")
+COTANGENT_REFUSAL(view_out_of_range, less_than, position_of_element, elements_there, "cotangent: view: every element of a view, its offset included, must be within the viewed tensor or view")
+COTANGENT_REFUSAL(view_before_start, is, positions_before_start, position, "cotangent: view: no element of a view may precede the first element of the viewed tensor or view")
+COTANGENT_REFUSAL(view_rank, equal, rank_of_view, rank_of_viewed, "cotangent: view: there must be one range for each axis of the viewed tensor or view")
+COTANGENT_REFUSAL(view_named_extent, is, extent_of_view, number, "cotangent: view: the extents of a view, and of the viewed tensor, must be numbers")
 COTANGENT_REFUSAL(view_too_many_axes, at_most, axes_of_view, axes_of_a_tensor, "cotangent: view: a view must not have more axes than a tensor can have")
 // clang-format on
 } // namespace refusals

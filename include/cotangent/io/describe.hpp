@@ -166,7 +166,7 @@ template <class P> std::string describe() {
         .append(number(P::differentiated_nodes))
         .append(" with gradients, ");
   text.append(number(g.node_count)).append(" simplified\n");
-  if (straight) text.append("straight code: ").append(detail::describe_steps(straighten(g, COTANGENT_ABI_BYTES)));
+  if (straight) text.append("straight-line code: ").append(detail::describe_steps(straighten(g, COTANGENT_ABI_BYTES)));
   else text.append("loops: ").append(w.counts());
   text.append("\nworkspace: ");
   if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");

@@ -173,7 +173,7 @@ profile memory_profile(Args const&... args) {
   bool const straight = runs_straight(g, COTANGENT_ABI_BYTES);
   plan const p = straight ? plan() : make_plan(g, COTANGENT_ABI_BYTES);
   profile made = detail::plan_profile(g, p, bytes, sizes.data(), requires { P::workspace_bytes; }).made;
-  if (straight) made.steps = {{"straight code, in registers", {}, 0, {}}};
+  if (straight) made.steps = {{"straight-line code, in registers", {}, 0, {}}};
   made.title = "program";
   return made;
 }

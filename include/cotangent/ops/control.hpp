@@ -197,10 +197,10 @@ private:
       if (g.operand(n, k) == none) return "an operand is missing";
       int const slice = k >= at.scan(0) ? 1 : 0;
       if (!detail::same_value_type(t[g.input(k, at.body)], t[g.operand(n, k)], slice))
-        return "an input of a loop's body has another type than what is passed to it";
+        return "an input of a loop's body has another type than the value passed to it";
       if (slice == 0 && at.condition != none &&
           !detail::same_value_type(t[g.input(k, at.condition)], t[g.operand(n, k)]))
-        return "an input of a loop's condition has another type than what is passed to it";
+        return "an input of a loop's condition has another type than the value passed to it";
     }
     for (int k = 0; k < at.output_count(); ++k)
       if (g.output(k, at.body) == none) return "the body of a loop lacks an output";
@@ -242,14 +242,14 @@ struct case_of : extend::primitive<operation_kind::control, -1> {
       if (at.bypass(k) < -1 || at.bypass(k) >= at.values ||
           (at.bypass(k) >= 0 &&
            !detail::same_value_type(t[g.operand(n, 1 + at.bypass(k))], t[g.result(n, k)])))
-        return "what passes by a case_of must have the type of its result";
+        return "a value passed through by a case_of must have the type of its result";
     for (int j = 0; j < at.branches; ++j) {
       std::int32_t const r = at.branch(j);
       if (!detail::runs(g, n, at.regions[j], at.values, at.results))
         return "a branch has other inputs or outputs than its case_of needs, or another owner";
       for (int k = 0; k < at.values; ++k)
         if (!detail::same_value_type(t[g.input(k, r)], t[g.operand(n, 1 + k)]))
-          return "an input of a branch has another type than what is passed to it";
+          return "an input of a branch has another type than the value passed to it";
       for (int k = 0; k < at.results; ++k)
         if (g.output(k, r) != none && !detail::same_value_type(t[g.output(k, r)], t[g.result(n, k)]))
           return "all branches must give the same types";

@@ -28,7 +28,7 @@ COTANGENT_REFUSAL(loop_reverse, is, limits, conditions,
 COTANGENT_REFUSAL(loop_starts, is, limits, conditions,
                   "cotangent: loop: a loop with a start needs a limit, and can have no condition")
 COTANGENT_REFUSAL(loop_scanned, is, position_of_scanned, sequence,
-                  "cotangent: loop: what is scanned must be a sequence that a loop has made")
+                  "cotangent: loop: a scanned operand must be a sequence that a loop has recorded")
 COTANGENT_REFUSAL(
     region_leak, is, value_computed, computed_here,
     "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
@@ -43,7 +43,7 @@ COTANGENT_REFUSAL(case_count, equal, results_of_branch, results_of_first_branch,
 COTANGENT_REFUSAL(case_type, equal, elements_in_branch, elements_in_other_branch,
                   "cotangent: case_of: all branches must give the same element types and shapes")
 COTANGENT_REFUSAL(case_bypass, equal, elements_passing_by, elements_of_result,
-                  "cotangent: case_of: what passes by must have the element type and shape of its result")
+                  "cotangent: case_of: a value that is passed through must have the element type and shape of its result")
 } // namespace refusals
 
 namespace detail {

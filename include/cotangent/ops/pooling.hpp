@@ -10,7 +10,7 @@ namespace cotangent {
 
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL(pooling_padding, less_than, padding_given, extent_of_pooled_window, "cotangent: max_pool2d, avg_pool2d: the padding must be less than the window, which else would lie outside of the image")
+COTANGENT_REFUSAL(pooling_padding, less_than, padding_given, extent_of_pooled_window, "cotangent: max_pool2d, avg_pool2d: the padding must be less than the window, otherwise a window would be outside of the image")
 // clang-format on
 } // namespace refusals
 

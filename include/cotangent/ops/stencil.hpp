@@ -19,7 +19,7 @@ COTANGENT_REFUSAL(stencil_numbers, equal, numbers_given, numbers_of_a_window, "c
 COTANGENT_REFUSAL(stencil_rank, is, rank_of_image, three_or_four, "cotangent: an image must have the axes [height, width, channels] or [images, height, width, channels]")
 COTANGENT_REFUSAL(stencil_extent, is, extent_of_image, a_number, "cotangent: the height and the width of an image, and of a window on it, must be numbers")
 COTANGENT_REFUSAL(stencil_window, at_most, extent_of_window, extent_of_image_with_border, "cotangent: a window must fit into the image with its border")
-COTANGENT_REFUSAL(stencil_step, at_least, number_given, smallest_allowed, "cotangent: of a window, the extents, the stride and the dilation must be at least 1, and the padding at least 0")
+COTANGENT_REFUSAL(stencil_step, at_least, number_given, smallest_allowed, "cotangent: the extents, the stride and the dilation of a window must be at least 1, and its padding at least 0")
 COTANGENT_REFUSAL(stencil_result, equal, extent_given, extent_computed, "cotangent: the cotangent of a convolution or a pooling must have the shape of its result")
 // clang-format on
 } // namespace refusals

@@ -12,13 +12,13 @@ namespace cotangent::refusals {
 COTANGENT_REFUSAL(seed_missing, equal, rank_of_output, rank_of_scalar, "cotangent: gradient: an output that is not a scalar must have a cotangent; sum it, or give one as a seed: g.gradient(outputs, wrt, seeds), e.backward(y, seed)")
 COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, "cotangent: gradient: a cotangent must have the shape of its output")
 COTANGENT_REFUSAL(not_differentiable, has, operation_needed, derivative, "cotangent: gradient: every operation on the way to the output must have a derivative; give the operation partial, or adjoint and tangent, or a derivative of derivative_kind::zero")
-COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: no output depends on what it is asked for")
+COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: an output must depend on each value that a gradient is requested for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
 COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
 COTANGENT_REFUSAL(budget_too_small, at_least, bytes_given, bytes_needed, "cotangent: memory_budget: the budget must hold the smallest program that computes this")
 COTANGENT_REFUSAL_OF(budget_extents, allowed, "cotangent: memory_budget: every extent must be a number, so that the size of the program is known when it is compiled")
 COTANGENT_REFUSAL_OF(mirror_extents, allowed, "cotangent: mirror: every extent must be a number, so that the size of the program is known when it is compiled")
-COTANGENT_REFUSAL_OF(order_cycle, allowed, "cotangent: graph: a node must not wait for itself; what it reads is made from what it writes")
+COTANGENT_REFUSAL_OF(order_cycle, allowed, "cotangent: graph: a node must not depend on its own result")
 
 // clang-format on
 } // namespace cotangent::refusals

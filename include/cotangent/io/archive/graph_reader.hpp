@@ -146,7 +146,7 @@ private:
     std::string const& word = graph_parts::text(graph_parts::member(j, "element"));
     int e = 0;
     while (e < element_count && word != name_of(static_cast<element>(e))) ++e;
-    if (e == element_count) refuse_graph("nobody knows the element " + word);
+    if (e == element_count) refuse_graph("the element type is unknown: " + word);
     t.type = static_cast<element>(e);
     dimensions d;
     std::vector<std::int64_t> sizes;
@@ -202,7 +202,7 @@ private:
     }
     if (fits && empty) fits = w[0] >= 0 && w[0] <= elements;
     else fits = fits && low >= 0 && high < elements;
-    if (!fits) refuse_graph("a view reaches outside of what it is a view of");
+    if (!fits) refuse_graph("a view reaches outside of its tensor");
   }
 
   void node_at(json const& j) {

@@ -124,7 +124,7 @@ template <class Refusal> struct parts {
     if (!j.is_object()) refuse<Refusal>("an object is none");
     for (auto const& [key, value] : j.items())
       if (std::find(keys.begin(), keys.end(), key) == keys.end())
-        refuse<Refusal>("nobody knows \"" + key + "\"");
+        refuse<Refusal>("the key is unknown: " + key);
     return j;
   }
   static json const& member(json const& j, char const* key) {
