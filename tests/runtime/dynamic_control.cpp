@@ -389,7 +389,7 @@ TEST_CASE("an operand that does not fit a loop is refused, and nothing is left i
   CHECK(refuses<ct::shape_error>(
       [&] { ct::cond(s > 0.0, [&](auto t) { return t + x; }, [](auto t) { return t; })(s); }, "branches"));
   auto const index = ct::convert<std::int32_t>(s);
-  CHECK(refuses<ct::shape_error>([&] { ct::case_of(index, [&](auto t) { return t + x; })(s); }, "passes by"));
+  CHECK(refuses<ct::shape_error>([&] { ct::case_of(index, [&](auto t) { return t + x; })(s); }, "passed through"));
   struct mine {};
   CHECK_THROWS_AS(ct::for_loop(3, [&](auto, auto t) -> expr<double> { return throw mine(), t; }, s), mine);
   expr<double> leaked;

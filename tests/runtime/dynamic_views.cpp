@@ -318,14 +318,14 @@ TEST_CASE("views outside their tensor and second writers are refused", "[dynamic
   g.write(low, 1.0);
   CHECK(refuses<ct::graph_error>([&] { g.write(high, 2.0); }, {"at most once"}));
   CHECK(refuses<ct::graph_error>([&] { g.write(even, 2.0); }, {"at most once"}));
-  CHECK(refuses<ct::graph_error>([&] { g.write(low, 2.0); }, {"computed already"}));
-  CHECK(refuses<ct::graph_error>([&] { g.write(ct::exp(x), x); }, {"must be a view"}));
+  CHECK(refuses<ct::graph_error>([&] { g.write(low, 2.0); }, {"a computed value"}));
+  CHECK(refuses<ct::graph_error>([&] { g.write(ct::exp(x), x); }, {"or a view of"}));
   CHECK(
       refuses<ct::shape_error>([&] { g.write(g.view(t, {.offset = {3}, .shape = {1}}), x); }, {"broadcast"}));
   auto const circle = g.tensor<double>("circle", {2});
   g.write(g.view(circle, {.shape = {1}}), g.view(circle, {.offset = {1}, .shape = {1}}) + 1.0);
   g.write(g.view(circle, {.offset = {1}, .shape = {1}}), g.view(circle, {.shape = {1}}) + 1.0);
-  CHECK(refuses<ct::graph_error>([&] { g.compile({circle}); }, {"wait for itself"}));
+  CHECK(refuses<ct::graph_error>([&] { g.compile({circle}); }, {"depend on its own result"}));
   auto const many = g.tensor<double>("many", {200});
   for (std::int64_t k = 0; k < 100; ++k) g.write(g.view(many, {.offset = {k}, .shape = {1}}), double(k));
   g.write(g.view(many, {.offset = {7}, .shape = {1}}), 0.0); // found when all are compared

@@ -299,9 +299,9 @@ TEST_CASE("operands that do not fit are refused in words, and the graph stays un
   refused("must be a choice", [&] { s.branch(g.sum); });
   refused("a value that is passed through must have", [&] { s.bypass(choice, g.x, longer); });
   refused("must represent one symbol", [&] { body.hookup(in, longer); });
-  refused("not of a sub-graph", [&] { body.backward({in}, {in}); });
-  refused("must not be a loop or branch", [&] { s.set_io(choice, {g.x}, {g.y}); });
-  refused("no output depends on", [&] { s.backward({g.w}, {longer}, {g.x}, ct::unreachable::error); });
+  refused("not a sub-graph", [&] { body.backward({in}, {in}); });
+  refused("a loop or branch must not be changed itself", [&] { s.set_io(choice, {g.x}, {g.y}); });
+  refused("an output must depend on each", [&] { s.backward({g.w}, {longer}, {g.x}, ct::unreachable::error); });
   refused("one cotangent for each output", [&] { s.backward({g.w}, {g.x}, {g.x, g.y}); });
   refused("must have a cotangent", [&] { s.backward({g.w}, {g.x}); });
   refused("needs float or double", [&] { s.backward({g.w}, {flag}, {g.x}); });

@@ -334,7 +334,7 @@ TEST_CASE("a refused set_io leaves the operation unchanged", "[symbolic]") {
   refused("element", [&] { g.s.set_io(g.second, {g.y, f}, {g.z}); });
   refused("was freed", [&] { g.s.set_io(g.second, {g.y, dead}, {g.z}); });
   refused("of this sub-graph", [&] { g.s.set_io(g.second, {g.y, inner}, {g.z}); });
-  refused("must not be a loop or branch", [&] { g.s.set_io(loop, {g.x}, {g.z}); });
+  refused("a loop or branch must not be changed itself", [&] { g.s.set_io(loop, {g.x}, {g.z}); });
   refused("was freed", [&] {
     auto const gone = g.s.exec(sin_of, {g.x}, {g.s.tensor<double>({4})});
     g.s.free(gone);
