@@ -108,7 +108,7 @@ TEST_CASE("describe: a small program is a list of steps") {
 
 TEST_CASE("describe: sizes known at the call only are shown as names") {
   std::string const text = ct::describe<scale>();
-  CHECK((has(text, "workspace: by the sizes of a call\n") || has(text, "workspace: 0 bytes\n")));
+  CHECK((has(text, "workspace: depends on the sizes of a call\n") || has(text, "workspace: 0 bytes\n")));
   CHECK(has(text, "n in lanes: exp"));
 }
 

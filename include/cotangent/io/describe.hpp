@@ -170,8 +170,8 @@ template <class P> std::string describe() {
   else text.append("loops: ").append(w.counts());
   text.append("\nworkspace: ");
   if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
-  else text.append("by the sizes of a call");
-  text.append("\nwork: ").append(number(P::flops)).append(" additions or as long");
+  else text.append("depends on the sizes of a call");
+  text.append("\nwork: ").append(number(P::flops)).append(" additions or equivalent");
   if (g.extent_count > 0) text.append(", were named sizes 1");
   return text.append(1, '\n').append(w.nests());
 }

@@ -63,14 +63,14 @@ private:
     };
     if (m.has_views) {
       entry("l5", "label=\"window on a tensor\", shape=box, style=dashed");
-      entry("l6", "label=\"tensor, written\\nthrough windows\", shape=box3d, style=filled, "
+      entry("l6", "label=\"tensor, written\\nthrough views\", shape=box3d, style=filled, "
                   "fillcolor=\"#e2efda\", color=\"#6a9a4f\"");
     }
     if (g.region_count > 1)
       entry("l7", "label=\"given at each\\niteration, to a branch\", shape=ellipse, style=filled, "
                   "fillcolor=\"#f3f3f3\"");
     if (m.has_tape)
-      entry("l8", "label=\"kept for every\\niteration (t)\", shape=box, style=bold, color=\"#8e5bb5\", "
+      entry("l8", "label=\"taped in every\\niteration (t)\", shape=box, style=bold, color=\"#8e5bb5\", "
                   "fontcolor=\"#6b3f91\"");
     out << "    " << chain << " [style=invis];\n  }\n";
   }

@@ -259,7 +259,7 @@ private:
         from_ + top +
         height * (1 - static_cast<double>(p.peak) / static_cast<double>(p.bytes > 0 ? p.bytes : 1));
     if (peak > y - 16 && peak < from_ + top + height) y = std::max(from_ + top, y);
-    words(x, y, "bytes when most is live, by source line", " font-weight=\"bold\"");
+    words(x, y, "bytes at the peak, by source line", " font-weight=\"bold\"");
     for (std::size_t k = 0; k < lines.size() && k < most_lines; ++k) {
       y += 20;
       rectangle(x, y - 10, 12, 12, colors[k], "/>\n");
@@ -278,10 +278,10 @@ private:
     }
     y += 20;
     rectangle(x, y - 10, 12, 12, "#eeeeee", " stroke=\"#cccccc\"/>\n");
-    words(x + 18, y, "what steps need while they run");
+    words(x + 18, y, "scratch memory of steps");
     y += 20;
     line(x, y - 4, x + 12, y - 4, " stroke=\"#111111\" stroke-width=\"1.6\"");
-    words(x + 18, y, "bytes that are live, by step");
+    words(x + 18, y, "live bytes, by step");
     if (p.records.empty()) return;
     std::int64_t bytes = 0;
     for (profile::record const& r : p.records) bytes += r.bytes;
