@@ -64,7 +64,7 @@ inline void add_update(graph_state const& s, symbol of, symbol to, compiled_code
   code.outputs.back().partner = at->second;
 }
 
-/// Inputs and results that nobody has bound, and that are no constants, states or updated inputs, are the program's own.
+/// The program owns inputs and results that are not bound, and that are no constants, states or updated inputs.
 inline void own_memory(compiled_code const& code, std::vector<binding> const& binds, interpreter_memory& to) {
   for (port const& p : code.inputs) to.own_inputs.push(p.constant < 0 && !p.state && p.partner < 0);
   for (port const& p : code.outputs) to.own_outputs.push(p.partner < 0);
@@ -79,7 +79,7 @@ inline void own_memory(compiled_code const& code, std::vector<binding> const& bi
   }
 }
 
-/// What the graph itself computes, its views among it.
+/// Every symbol that the graph computes, views included.
 inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map<symbol, int> const& input_of) {
   std::vector<symbol> found;
   for (symbol t = 0; t < s.b.get().tensors.size(); ++t) {
@@ -108,7 +108,7 @@ budgeted_graph fitted_to(graph_view const& g, std::int64_t budget, bool (*may)(n
   return within_budget(g, budget, bytes_of, may);
 }
 
-/// The program that computes what is asked for, with its bindings.
+/// The program that computes the wanted expressions, with its bindings.
 template <class P>
 P compiled_as(graph_state const& built, lowering const& wanted, std::vector<binding> const& binds,
               compile_options const& options, request const& r) {

@@ -40,9 +40,7 @@ template <class Refusal> [[noreturn]] void raise_about(std::initializer_list<eag
     if (v == nullptr) continue;
     ids.push_back(b.symbol_of(v->now.type, b.shape(v->now.s->dims(v->now.shape))));
     if (v->name == nullptr) continue;
-    b.edit().tensors[ids.back()].name = b.get().names.size();
-    for (char const c : *v->name) b.edit().names.push(c);
-    b.edit().names.push('\0');
+    b.edit().tensors[ids.back()].name = b.edit().add_name(v->name->data(), static_cast<int>(v->name->size()));
   }
   r.operands = ids.data();
   r.operand_count = static_cast<int>(ids.size());

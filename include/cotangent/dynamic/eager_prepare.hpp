@@ -41,11 +41,9 @@ std::unique_ptr<eager_code> new_code(eager_state& s, eager_operand const* x, int
   auto const check = [&](failure const& f) {
     if (f.why == nullptr) return;
     for (int k = 0; k < n; ++k)
-      if (x[k].name != nullptr) {
-        b.edit().tensors[inputs[static_cast<std::size_t>(k)]].name = b.get().names.size();
-        for (char const letter : *x[k].name) b.edit().names.push(letter);
-        b.edit().names.push('\0');
-      }
+      if (x[k].name != nullptr)
+        b.edit().tensors[inputs[static_cast<std::size_t>(k)]].name =
+            b.edit().add_name(x[k].name->data(), static_cast<int>(x[k].name->size()));
     r.operands = inputs.data();
     r.operand_count = n;
     raise(b, f, r);

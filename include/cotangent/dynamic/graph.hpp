@@ -344,11 +344,7 @@ private:
     if (is_input) b.region = 0; // an input belongs to the graph, even while a body is under construction
     symbol const t = b.symbol_of(e, s);
     b.region = region;
-    if (!name.empty()) {
-      b.edit().tensors[t].name = b.get().names.size();
-      for (char const c : name) b.edit().names.push(c);
-      b.edit().names.push('\0');
-    }
+    detail::name_symbol(b, t, name);
     if (is_input) s_->inputs.push_back(t);
     else if (s_->frames.empty()) s_->piecewise.push_back(t);
     else s_->frames.back().pieces.push_back(t);

@@ -149,9 +149,7 @@ inline symbolic_exec exec_handle(graph_state& s, std::int32_t e) {
 
 inline void name_symbol(builder& b, symbol t, std::string_view name) {
   if (name.empty()) return;
-  b.edit().tensors[t].name = b.get().names.size();
-  for (char const c : name) b.edit().names.push(c);
-  b.edit().names.push('\0');
+  b.edit().tensors[t].name = b.edit().add_name(name.data(), static_cast<int>(name.size()));
 }
 
 /// A tensor symbol of a sub-graph: at a freed index, or a new one.

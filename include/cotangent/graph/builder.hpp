@@ -22,8 +22,8 @@ namespace cotangent {
 
 class builder;
 
-/// What an operation's shape rule reads and writes: the operands stand in `graph().ids`-order in `operand`, the rule
-/// sets `type` and `shape`, or records a failure.
+/// The argument of an operation's shape rule. The rule reads `operand` and `attribute`, and sets `type` and `shape` or records a
+/// failure.
 struct inference {
   builder& b;
   symbol const* operand = nullptr;
@@ -59,7 +59,7 @@ public:
   /// Takes up a finished graph in order to append to it.
   constexpr explicit builder(graph_view const& v) { append(v); }
 
-  /// Room for about so many more.
+  /// Reserves room for further symbols, nodes and ids.
   constexpr void reserve(int tensors, int nodes, int ids) {
     g_.tensors.reserve(g_.tensors.size() + tensors);
     g_.nodes.reserve(g_.nodes.size() + nodes);
@@ -84,7 +84,7 @@ public:
     return g_.tensors[t].producer == none ? nullptr : &g_.nodes[g_.tensors[t].producer];
   }
 
-  /// How much there is: what is added from here on can be taken back.
+  /// The sizes of the pools. `take_back` removes everything that was added later.
   struct mark {
     std::int32_t tensors = 0, nodes = 0, ids = 0, numbers = 0, shapes = 0, extents = 0, regions = 0, names = 0,
                  blocks = 0;
@@ -93,7 +93,7 @@ public:
     return {g_.tensors.size(), g_.nodes.size(), g_.ids.size(), g_.numbers.size(), g_.shapes.size(),
             g_.extents.size(), g_.regions.size(), g_.names.size(), g_.blocks.size()};
   }
-  /// Takes back what was added since, and with it the failure.
+  /// Removes everything that was added since, and the failure.
   constexpr void take_back(mark const& m) {
     for (std::int32_t i = m.nodes; i < g_.nodes.size(); ++i)
       for (int k = 0; k < g_.nodes[i].result_count; ++k)
@@ -253,7 +253,7 @@ public:
     return g_.add(n, operands.data(), operands.size(), results.data(), results.size(), attributes, n.attribute_count);
   }
 
-  /// Brings the nodes into another order: `order[k]` is the one that becomes the k-th. Symbols stay what they are.
+  /// Permutes the nodes: node `order[k]` becomes the k-th. Symbols keep their numbers.
   constexpr void reorder(array<std::int32_t> const& order) {
     array<std::int32_t> position(order.size());
     array<node> moved(order.size());
@@ -270,7 +270,7 @@ public:
     for (std::int32_t k = 0; k < order.size(); ++k) list(k);
   }
 
-  /// What stands where a result would, after a failure: some symbol, so that building can go on.
+  /// Some symbol, which replaces the result after a failure, so that building can continue.
   constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
 
   constexpr void set_inputs(symbol const* s, int n, int r = 0) {

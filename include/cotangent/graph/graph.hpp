@@ -35,10 +35,10 @@ struct dimensions {
   }
 };
 
-/// A value in the graph: what it is made of and its shape, never its memory. A view of another symbol has a `base` and
+/// A value in the graph: its element type and shape, never its memory. A view of another symbol has a `base` and
 /// a `window`: the position in `graph::numbers` of its offset followed by one stride for each axis.
 ///
-/// With a `depth` d > 0 it is a sequence: a list of values of depth d - 1, of which a loop makes or reads one in each
+/// With a `depth` d > 0 it is a sequence: a list of values of depth d - 1, of which a loop writes or reads one in each
 /// iteration; type and shape are those of an innermost entry. Entries behind the end of a sequence are zero.
 struct tensor_symbol {
   element type = element::float32;
@@ -56,7 +56,7 @@ namespace detail {
 inline constexpr std::source_location no_place{};
 } // namespace detail
 
-/// The properties of a node beside its operation. Whoever copies a node copies them as a whole.
+/// The properties of a node beside its operation. Passes copy them as a whole, so no pass loses a new one.
 struct node_flags {
   bool merges = true;       // false: never merged with an equal node (effects, recomputed copies, user-marked)
   bool exact = false;       // no rewrite changes it, merges it with a node that may be changed, or looks into it
@@ -67,8 +67,8 @@ struct node_flags {
   friend constexpr bool operator==(node_flags const&, node_flags const&) = default;
 };
 
-/// One application of an operation. Its operands stand in `graph::ids`, results directly after them; an absent operand
-/// is `none`.
+/// One application of an operation. `first` is the position of its operands in `graph::ids`; its results follow them. An
+/// absent operand is `none`.
 struct node {
   operation const* op = nullptr;
   std::int32_t first = 0; // into graph::ids
@@ -127,8 +127,7 @@ struct graph_view {
   }
 };
 
-/// The graph: a plain regular value, made of arrays that refer to each other by index. Nodes stand in an order in which
-/// they can be run. The graph itself merges nothing and checks nothing: `builder` and `verify` do.
+/// The graph: a regular value that consists of arrays which refer to each other by index. Nodes are in topological order. The graph itself merges nothing and checks nothing: `builder` and `verify` do.
 struct graph {
   array<tensor_symbol> tensors;
   array<node> nodes;
@@ -138,14 +137,14 @@ struct graph {
   array<extent> extents;
   array<region> regions;
   array<char> names;
-  array<std::int32_t> blocks; // functions that are computed again for their gradients: the block around each, or 0
+  array<std::int32_t> blocks; // rematerialized functions (`ct::checkpoint`): the block around each, or 0
 
   constexpr graph() { regions.push(region{}); }
   /// A copy of what a view shows, with room for `room` times as much.
   constexpr explicit graph(graph_view const& v, int room = 1) {
     tensors.reserve(room * v.tensor_count);
     nodes.reserve(room * v.node_count);
-    ids.reserve((2 * room - 1) * v.id_count); // (most of what is appended is adjoints, which have more operands)
+    ids.reserve((2 * room - 1) * v.id_count); // (adjoints have more operands)
     tensors.append(v.tensors, v.tensor_count);
     nodes.append(v.nodes, v.node_count);
     ids.append(v.ids, v.id_count);
@@ -175,6 +174,12 @@ struct graph {
     n.attribute = numbers.append(attributes, attribute_count);
     n.attribute_count = attribute_count;
     return add(n, operands, operand_count, results, result_count);
+  }
+  /// Appends a name; its position in `names`.
+  constexpr std::int32_t add_name(char const* text, int length) {
+    std::int32_t const at = names.append(text, length);
+    names.push('\0');
+    return at;
   }
   /// Names the inputs and outputs of a sub-graph; again, to change them.
   constexpr void set_inputs(symbol const* s, int n, int r = 0) {

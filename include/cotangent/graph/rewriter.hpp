@@ -8,11 +8,11 @@
 
 namespace cotangent::detail {
 
-/// Copies a graph with changes. The pools that no pass changes are taken over; symbols, shapes and sub-graphs are mapped from
-/// the source to the copy. A pass decides which nodes it copies, in which order, and what it emits instead.
+/// Copies a graph with changes. Extents, names and blocks are copied unchanged; symbols, shapes and sub-graphs are mapped from
+/// the source to the copy. A pass decides which nodes it copies, in which order, and which other nodes it emits.
 ///
-/// A symbol is copied when it is first asked for, with its base and its window, and without a producer: `graph::add` and
-/// `builder::assign` set that. A pass that emits another value for a symbol notes it in `now`.
+/// A symbol is copied on first use, with its base and its window. `graph::add` and `builder::assign` set its producer. A pass
+/// that emits another value for a symbol writes it to `now`.
 class rewriter {
   graph_view from_;
   graph& to_;
@@ -53,7 +53,7 @@ public:
     now[old] = made + 1;
     return made;
   }
-  /// A symbol like `old`, which stays unmapped: what it is a view of and where it lives are given.
+  /// A copy of the symbol `old` with this base, in this sub-graph. `now` does not change.
   constexpr symbol declare(symbol old, symbol base, std::int32_t region) {
     tensor_symbol t = source().tensors[old];
     if (base != none) {

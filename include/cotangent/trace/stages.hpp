@@ -95,7 +95,7 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
   }
 };
 
-/// What a static program asks of the pipeline.
+/// The options of the pipeline for a static program.
 template <class Before, bool Rewrite, recomputation Recompute> struct static_options {
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
@@ -108,7 +108,7 @@ template <class Before, bool Rewrite, recomputation Recompute> struct static_opt
 template <class Before, bool Rewrite, recomputation Recompute = recomputation::to_lower_peak>
 using pipelined = typename passed_through<Before, static_options<Before, Rewrite, Recompute>, pipeline>::type;
 
-/// What the outermost transformation asks for: the function to trace, and the steps after it.
+/// The request of the outermost transformation: the function to trace, and the derivatives to append.
 template <class F> struct outermost {
   using traced = F;
   static constexpr bool rewrites = true;
@@ -148,7 +148,7 @@ template <class F, bool WithValue, int... I> struct outermost<gradient_function<
       typename packed<gradient_tree<argument_at<I, Args...>, first_leaf<I, Args...>>...>::type>::type;
 };
 
-/// The failure that was found while a graph was made, if there is one. An operation is named where its node is at fault.
+/// The failure of a stage, if there is one, with the name of the operation that failed.
 template <class Stage> struct failure_of {
   static constexpr bool exists = Stage::value.failed.why != nullptr;
   static constexpr failure value = [] {
@@ -195,7 +195,7 @@ template <class F, class... Args> struct stages {
   }
   using simplified = typename decltype(find_simplified())::type;
 
-  /// What was found while the graph was made, if something was.
+  /// The failure of tracing or of differentiation.
   using found = std::conditional_t<std::is_same_v<differentiated, refused>, failure_of<traced>,
                                    failure_of<differentiated>>;
   static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;

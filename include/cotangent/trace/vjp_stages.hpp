@@ -15,8 +15,8 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// The function as the first of the two programs: it returns its value and what is saved. (`stages` traces it, and goes no
-/// further: `vjp_stages` does.)
+/// The function of the first program, which returns its value and the saved values. (`stages` only traces it; `vjp_stages` runs
+/// the pipeline.)
 template <class F, int... I> struct vjp_forward {
   template <class Result, class... Args> static consteval bool refuses() { return true; }
 };
@@ -50,7 +50,7 @@ template <class Traced, int... FirstAndCount> struct joint_stage {
   }
 };
 
-/// What is chosen to be saved, as a constant.
+/// The saved values, as a constant.
 template <int N> struct saved_table {
   saved_value of[N > 0 ? N : 1]{};
   int count = 0;
@@ -97,7 +97,7 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
   using joint = typename joint_from<typename outermost<gradient_function<F, false, I...>>::template joined<
       std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type>::
       type;
-  // (whatever the peak of one program: what is not recomputed is saved)
+  // (always: a value of a block that is not rematerialized would be saved, whatever the peak of one program)
   using simplified = pipelined<joint, outermost<F>::rewrites, recomputation::always>;
 
   static constexpr int inputs = all_leaves<Args...>, outputs = leaf_count<expressions>;

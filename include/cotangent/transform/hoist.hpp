@@ -12,7 +12,7 @@ namespace detail {
 
 class hoisting : hoist_values {
   region_nodes nodes_;
-  /// A loop or a choice of branches that was made.
+  /// A loop or a choice of branches of the copy.
   struct made_node {
     std::int32_t node = none;
     array<std::int32_t> operands; // values
@@ -49,7 +49,7 @@ private:
     set_number(g_.result(n), v);
     if (!waits(v)) (void)get(v, depth());
   }
-  /// A node that stays where and what it is.
+  /// Copies a node unchanged into the sub-graph that is open.
   constexpr void copy(node const& n) {
     array<symbol> x, y;
     for (int k = 0; k < n.operand_count; ++k) x.push(get_old(g_.operand(n, k), depth()));
@@ -64,7 +64,7 @@ private:
       if (g_.tensors[g_.result(n, k)].base != none || has_number(g_.result(n, k))) return true;
     return false;
   }
-  /// What a loop or branch that was made calls `made` is result k of node n.
+  /// The symbol `made` of the copied loop or branch is result k of node n.
   constexpr void name_result(node const& n, int k, std::int32_t owner, symbol made) {
     symbol const old = g_.result(n, k);
     if (g_.tensors[old].base == none && !has_number(old)) {
@@ -84,7 +84,7 @@ private:
       x.push(g_.operand(n, k) == none ? none : number(g_.operand(n, k)));
     return x;
   }
-  /// Whether an equal loop or choice was made whose results are in sight; then this one has them.
+  /// True if an equal loop or choice was copied and its results are visible here. Node i then has these results.
   constexpr bool found(std::int32_t i, array<std::int32_t> const& operands) {
     node const& n = g_.nodes[i];
     if (writes_views(n) || !repeatable(i)) return false;
@@ -294,11 +294,10 @@ private:
 
 } // namespace detail
 
-/// The same graph with less in its loops and branches: what does not change from iteration to iteration is computed once,
-/// before the loop, where it costs something and is defined whatever its operands are; what equals a value around a loop or
-/// branch is that value, what equals one inside merges, captures of equal values are one, equal loops and choices of
-/// branches too. A loop that never runs goes, and a branch whose index is a constant takes the place of its choice. What is
-/// marked never to merge stays where and what it is. All regions must be run by loops and branches.
+/// Loop-invariant code motion and common subexpression elimination across sub-graphs. A loop-invariant value is computed before
+/// its loop if it is expensive and defined for all operands. A value that equals one outside of its loop or branch is that
+/// value; equal captures, equal loops and equal choices are merged. A loop that never runs is eliminated, and a branch with a
+/// constant index replaces its choice. Nodes that never merge are copied unchanged. Loops and branches must run all sub-graphs.
 ///
 /// Value: the same bits. Cost: linear in the nodes, but for captures, each of which is looked for among those of its loop.
 /// Checked: tests/runtime/hoist.cpp, tests/runtime/control_interpreter.cpp.

@@ -12,15 +12,15 @@
 
 namespace cotangent::detail {
 
-/// Rebuilds a graph value by value. A value is what an operation makes of values, in whatever region it was written; the
-/// inputs of a region that stand for values around it are these values. What else comes into a region is new.
+/// Rebuilds a graph by value numbering. A value is an operation applied to values, independent of its sub-graph. Captured inputs
+/// of a sub-graph have the numbers of the values outside; its other inputs are new values.
 class hoist_values {
 protected:
   graph_view g_;
   builder b_;
   rewriter copy_;
 
-  /// A region that is being made.
+  /// A sub-graph that is being built.
   struct frame {
     std::int32_t region = 0;
     std::int32_t serial = 0;          // no two frames have the same
@@ -31,16 +31,16 @@ protected:
 
 private:
   static constexpr std::int64_t cheap =
-      4; // an elementwise operation that costs no more is not worth a tensor of its own
+      4; // a cheaper elementwise operation is not worth a tensor
 
   struct value {
-    std::int32_t node = none;  // of the old graph; none: it comes from somewhere, as it is
+    std::int32_t node = none;  // of the old graph; none: an input, or a copied node
     std::int32_t first = 0;    // operands, among `operands_`
     std::int32_t depth = 0;    // the least at which it can be computed
-    std::int32_t chain = 0;    // how many operations it would be computed again with
+    std::int32_t chain = 0;    // length of the chain of operations that are rematerialized with it
     std::int32_t where = none; // among `places_`
     bool light = false;        // computed again rather than passed on
-    bool leaves_loops = false; // worth it, and safe where no iteration is made
+    bool leaves_loops = false; // worth it, and safe if the loop runs zero times
     bool repeated = false;     // may be run again in a copy
   };
   struct place {

@@ -11,7 +11,7 @@ namespace cotangent {
 
 namespace detail {
 
-/// Copies what is live, with the loops and branches as narrow as that allows.
+/// Copies live nodes and values. Loops and branches carry, capture and return only live values.
 class pruning {
   graph_view g_;
   liveness live_;
@@ -52,7 +52,7 @@ private:
     else to_.set_outputs(s.data(), s.size(), r);
   }
 
-  /// What a loop carries without changing it is captured instead; what is captured twice is captured once.
+  /// A carried value that the loop does not change becomes a capture. Equal captures are merged.
   constexpr bool unchanged(loop_layout const& at, int k) const {
     return g_.output(k, at.body) == g_.input(at.init(k), at.body);
   }
@@ -187,7 +187,7 @@ private:
   }
 };
 
-/// Whether all regions are run by loops and branches: of other operations nobody knows how they name theirs.
+/// True if loops and branches run all sub-graphs. Other operations may refer to theirs in unknown ways.
 constexpr bool knows_regions(graph_view const& g) {
   for (std::int32_t r = 1; r < g.region_count; ++r)
     if (operation const* const op = g.nodes[g.regions[r].owner].op;
@@ -198,9 +198,9 @@ constexpr bool knows_regions(graph_view const& g) {
 
 } // namespace detail
 
-/// The same graph without what no output needs: nodes, and of loops and branches carried values, captures, scanned and
-/// stacked sequences, results. What a loop carries without changing it becomes a capture. Inputs and outputs keep their
-/// number and order. All regions must be run by loops and branches.
+/// Dead code elimination: removes dead nodes, and dead carried values, captures, sequences and results of loops and branches. A
+/// carried value that the loop does not change becomes a capture. Inputs and outputs keep their number and order. Loops and
+/// branches must run all sub-graphs.
 ///
 /// Cost: linear in the nodes, times the depth of nesting and the length of chains of carried values.
 /// Checked: tests/static/control_structure.cpp, tests/runtime/control.cpp.

@@ -10,9 +10,8 @@
 namespace cotangent {
 namespace detail {
 
-/// A graph whose nodes run in the order of a schedule, with copies of those that run more than once. A copy reads what was
-/// there before it behind `op::after`, so that it waits for what is computed before it, and is never merged with the
-/// original.
+/// A graph whose nodes run in the order of a schedule, with a copy of a node for each further run. A copy reads its operands
+/// through `op::after`, so it runs after the preceding steps of the schedule. It never merges with the original.
 class recomputing {
   graph_view const& g_;
   memory_nodes const& values_;
@@ -22,13 +21,13 @@ class recomputing {
     std::int32_t turn = 0; // the turn for which it waited, if it is a copy
   };
   array<standing> now_;       // by old symbol
-  array<std::int32_t> place_; // by node: where it stands now, none as long as it does not
+  array<std::int32_t> place_; // by node: its position in the copy, none while it has no copy
   array<std::int32_t> late_;  // by new symbol: that turn
   struct barrier {
     symbol of = none, with = none;
   };
   array<barrier> barriers_;                   // by new symbol: itself after some value
-  symbol trigger_ = none;                     // what is computed for the first time last
+  symbol trigger_ = none;                     // the value that was last computed for the first time
   std::int32_t turn_ = 0;                     // how many times there was one
   array<std::int32_t> first_inside_, inside_; // by node: those of its regions
 
@@ -87,7 +86,7 @@ private:
     ++turn_;
   }
 
-  /// The symbol that operand t is now; another view of it is made where that is needed.
+  /// The current symbol of operand t. A free node (a view of it, say) is copied if its operands have changed.
   constexpr symbol current(symbol t) {
     if (t == none) return none;
     std::int32_t const i = g_.tensors[t].producer;
@@ -98,7 +97,7 @@ private:
     std::int32_t turn = 0;
     std::int32_t const made = now_[t].now;
     for (int k = 0; k < n.operand_count; ++k) {
-      // (what `after` waits for was there, whoever reads it again)
+      // (the values that `after` waits for exist already)
       x[k] = k > 0 && n.op == info_of<op::after>() ? first_of(g_.operand(n, k)) : current(g_.operand(n, k));
       if (turn < late_[x[k]]) turn = late_[x[k]];
     }
@@ -118,7 +117,7 @@ private:
     return i != none && place_[i] == none ? current(t) : t;
   }
 
-  /// A node for the first time, and what stands in its regions.
+  /// The first run of a node, with the nodes of its sub-graphs.
   constexpr void emit(std::int32_t i) {
     node const& n = g_.nodes[i];
     array<symbol> x(n.operand_count);
@@ -155,7 +154,7 @@ private:
     push(i, x, &y, false);
     now_[g_.result(n)].now = y;
   }
-  /// `x`, not before what is computed for the first time now is there.
+  /// `x` after `trigger_`, the value that was last computed for the first time.
   constexpr symbol waiting(symbol x) {
     if (barriers_[x].with == trigger_) return barriers_[x].of;
     symbol const y = new_symbol(x, turn_);

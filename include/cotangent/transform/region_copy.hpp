@@ -7,15 +7,15 @@
 
 #include <cstdint>
 
-// A region once more, with all that stands inside it: what is to run again.
+// Copies of sub-graphs, with all sub-graphs inside of them, for code that is rematerialized.
 
 namespace cotangent::detail {
 
-/// Copies regions of one builder. Copies are never merged with what they are copies of; what only has an effect (it has no
-/// result) is not repeated.
+/// Copies sub-graphs of one builder. Copies never merge with their originals. A node without results has only an effect and is
+/// not copied.
 class region_copier {
   builder& b_;
-  region_nodes nodes_; // as they stood when it was made
+  region_nodes nodes_; // those before the first copy
   rewriter copy_;      // of the region that was copied last
 
 public:

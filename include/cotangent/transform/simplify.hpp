@@ -13,7 +13,7 @@ namespace cotangent {
 
 /// The options of simplify() (transform/pipeline.hpp).
 struct simplify_options {
-  bool rewrite = true; // false: only what leaves every bit as it is
+  bool rewrite = true; // false: only rewrites that change no bits
   bool fuse_multiply_add =
       math::has_fma;      // whether the target has it: decided here, before a pass duplicates a node
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
@@ -60,7 +60,7 @@ private:
   }
   constexpr void listed(symbol t) { (void)list(t, nullptr, g_.tensors[t].type, g_.tensors[t].shape); }
 
-  /// Views, what has views, and what was read before it is computed keep their nodes.
+  /// Views, tensors with views, and symbols that are read before their producer keep their nodes.
   constexpr bool stays(symbol old) const {
     return from_.tensors[old].base != none || is_base_[old] || now_[old] != 0;
   }
@@ -85,8 +85,8 @@ private:
     if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
   }
 
-  /// Regions, what is not to be merged, what may be run again, what has many operands or another number of results than
-  /// one. Who reads what may be run again is no matter, so that every copy becomes the same.
+  /// Loops and branches; nodes that never merge, that are exact or repeated, or that have many operands or several results. The
+  /// readers of repeated nodes do not matter, so that every copy is rewritten in the same way.
   constexpr void visit_rare(std::int32_t i, bool copied) {
     node const& n = from_.nodes[i];
     std::int32_t const* const ids = from_.ids + n.first;
@@ -116,7 +116,7 @@ private:
     }
   }
 
-  /// Without what is there from the beginning: constants, and the inputs of the region. An order after an order is one.
+  /// `op::after` without constants and inputs, which are never waited for. Nested ones are merged.
   constexpr symbol after(symbol const* x, int n, element type, std::int32_t shape) {
     array<symbol> all;
     auto const wait_for = [&](symbol t) {
@@ -135,7 +135,7 @@ private:
     return all.size() == 1 ? all[0] : make(the<op::after>, all.data(), all.size(), nullptr, 0, type, shape);
   }
 
-  /// What a tensor repeats, through a few movements.
+  /// The source of a tensor, through up to four broadcasts, reshapes and identities.
   constexpr symbol source_of(symbol t) const {
     for (int hops = 0; hops < 4; ++hops) {
       node const* const n = from_.producer(t);

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-// The last walk of simplify: what nobody reads goes, and products that are added become fused multiply-adds.
+// The last sweep of simplify: dead nodes are eliminated, and products that are added become fused multiply-adds.
 
 namespace cotangent::detail {
 
@@ -97,7 +97,7 @@ private:
     if (is_product(g, ids[0])) ++addends_[ids[0]];
     if (is_product(g, ids[1])) ++addends_[ids[1]];
   }
-  /// What stands for itself alone: what is written for others to look at keeps its node.
+  /// A product without views: a view keeps the node of its base.
   constexpr bool is_product(graph_view const& g, symbol t) const noexcept {
     if (views && windows_[t]) return false;
     node const* const n = g.producer(t);
@@ -113,7 +113,7 @@ private:
   }
 };
 
-/// Copies what is read into a graph of its own.
+/// Copies live nodes into another graph.
 class compaction {
   graph_view g_;
   graph to_;
@@ -184,11 +184,11 @@ private:
     t.producer = to_.nodes.push(n);
     now_[y] = 1 + (x[n.operand_count] = to_.tensors.push(t));
   }
-  /// Or what it is a part of.
+  /// True if y is read, or the tensor that it is a view of.
   constexpr bool is_read(symbol y) const {
     return read_[y] != 0 || (g_.tensors[y].base != none && read_[g_.tensors[y].base] != 0);
   }
-  /// Loops and branches, writers of views, and what has several results.
+  /// Loops and branches, writers of views, and nodes with several results.
   constexpr void copy_rare(std::int32_t i) {
     node n = g_.nodes[i];
     int const all = n.operand_count + n.result_count;
@@ -237,7 +237,7 @@ private:
     now_[y] = write(the<op::multiply_add>, x, 3, g_.tensors[y], n, to) + 1;
     return true;
   }
-  /// `to`: the result, where it stands already.
+  /// `to`: the symbol of the result, if it exists already.
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,
                          symbol to = none) {
     t.producer = none;

@@ -173,10 +173,7 @@ private:
   }
   std::int32_t name_at(std::string const& name) {
     if (name.find('\0') != std::string::npos || g_.names.size() > most) refuse<refusals::archive_name>();
-    std::int32_t const at = g_.names.size();
-    for (char const c : name) g_.names.push(c);
-    g_.names.push('\0');
-    return at;
+    return g_.add_name(name.data(), static_cast<int>(name.size()));
   }
   /// Checks that a view lies within its tensor; numbers in a file may be arbitrary.
   void window(symbol t) const {
