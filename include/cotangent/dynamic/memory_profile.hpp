@@ -6,10 +6,11 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/dynamic/program.hpp>
+#include <cotangent/core/error.hpp>
 
 #if COTANGENT_EXCEPTIONS
 
+#  include <cotangent/dynamic/program.hpp>
 #  include <cotangent/io/profile.hpp>
 #  include <cotangent/io/profile_picture.hpp>
 
