@@ -308,7 +308,7 @@ TEST_CASE("views outside their tensor and second writers are refused", "[dynamic
   int const before = count();
   CHECK(
       refuses<ct::shape_error>([&] { g.view(x, {.offset = {3}, .shape = {4}}); }, {"view", "x double [4]"}));
-  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {-1}, .shape = {2}}); }, {"view", "before"}));
+  CHECK(refuses<ct::shape_error>([&] { g.view(x, {.offset = {-1}, .shape = {2}}); }, {"view", "precede"}));
   CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}, .stride = {3, 1}}); }, {"view"}));
   CHECK(refuses<ct::shape_error>([&] { g.view(x, {.shape = {2, 2}}); }, {"stride"}));
   CHECK(count() == before);
