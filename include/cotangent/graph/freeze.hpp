@@ -13,7 +13,7 @@
 #  ifdef __clang__
 #    define COTANGENT_MOST_NODES 4194
 #  else
-#    define COTANGENT_MOST_NODES 8388
+#    define COTANGENT_MOST_NODES 6144
 #  endif
 #endif
 

@@ -162,11 +162,23 @@ template <class Stage> struct failure_of {
   }();
 };
 
-/// Says it, with the line of the user's source that it came from.
+/// True if the function can be traced in a constant evaluation. `frozen` cannot tell: there a failed evaluation is an error
+/// at each use.
+template <class Stage>
+concept evaluates = requires { typename std::bool_constant<(static_cast<void>(Stage::make()), true)>; };
+
+/// The failure of a trace that is not a constant. `reason` makes the compiler print why.
+template <class Stage> struct not_constant {
+  static constexpr failure value{why<refusals::trace_not_constant>()};
+  static constexpr void reason() { [[maybe_unused]] constexpr bool traced = (static_cast<void>(Stage::make()), true); }
+};
+
+/// Reports a failure, with the line of the user's source that it came from.
 template <class Failure, unsigned Line> constexpr void line_of_your_source() {
   using why = refusal_behind<Failure::value.why>;
   if constexpr (says_extents<why>) why::template report<Failure::value.left, Failure::value.right>();
   else why::template report<void, refusals::wanted>();
+  if constexpr (requires { &Failure::reason; }) Failure::reason();
 }
 
 /// The stages of a program, up to its simplified graph; `refused` where there is none.
@@ -183,6 +195,7 @@ template <class F, class... Args> struct stages {
 
   static consteval auto find_differentiated() {
     if constexpr (!accepted) return std::type_identity<refused>{};
+    else if constexpr (!evaluates<trace_of>) return std::type_identity<refused>{};
     else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
     else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
   }
@@ -196,8 +209,12 @@ template <class F, class... Args> struct stages {
   using simplified = typename decltype(find_simplified())::type;
 
   /// The failure of tracing or of differentiation.
-  using found = std::conditional_t<std::is_same_v<differentiated, refused>, failure_of<traced>,
-                                   failure_of<differentiated>>;
+  static consteval auto find_failure() {
+    if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
+    else if constexpr (!evaluates<trace_of>) return std::type_identity<not_constant<trace_of>>{};
+    else return std::type_identity<failure_of<traced>>{};
+  }
+  using found = typename decltype(find_failure())::type;
   static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;
 
   /// Says why there is no graph.
