@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSL-1.0
+// EXPECT: constant expression|constexpr
 // EXPECT: cotangent: compiled: the compiler must be able to evaluate the function
 // EXPECT: atof
 // ERRORS: 2
-// LINES: g++ 40, clang 54
+// LINES: g++ 42, clang 70
 #include <cotangent/cotangent.hpp>
 
 #include <cstdlib>

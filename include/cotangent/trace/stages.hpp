@@ -162,15 +162,14 @@ template <class Stage> struct failure_of {
   }();
 };
 
-/// True if the function can be traced in a constant evaluation. `frozen` cannot tell: there a failed evaluation is an error
-/// at each use.
-template <class Stage>
-concept evaluates = requires { typename std::bool_constant<(static_cast<void>(Stage::make()), true)>; };
+/// True if a constant evaluation made the value. (Otherwise the compiler has reported why, and each further use of the value
+/// would be an error of its own.)
+template <class Frozen>
+concept is_constant = requires { typename std::bool_constant<(Frozen::value.size.nodes >= 0)>; };
 
-/// The failure of a trace that is not a constant. `reason` makes the compiler print why.
-template <class Stage> struct not_constant {
+/// The failure of a trace that is not a constant.
+struct not_constant {
   static constexpr failure value{why<refusals::trace_not_constant>()};
-  static constexpr void reason() { [[maybe_unused]] constexpr bool traced = (static_cast<void>(Stage::make()), true); }
 };
 
 /// Reports a failure, with the line of the user's source that it came from.
@@ -178,14 +177,15 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source() {
   using why = refusal_behind<Failure::value.why>;
   if constexpr (says_extents<why>) why::template report<Failure::value.left, Failure::value.right>();
   else why::template report<void, refusals::wanted>();
-  if constexpr (requires { &Failure::reason; }) Failure::reason();
 }
 
 /// The stages of a program, up to its simplified graph; `refused` where there is none.
 template <class F, class... Args> struct stages {
   using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
   // (Room for more nodes than most functions have costs nothing, tracing twice does.)
-  using traced = frozen<trace_of, capacity{4096, 4096, 16384, 4096, 128, 32, 32, 1024}>;
+  static constexpr capacity guess{4096, 4096, 16384, 4096, 128, 32, 32, 1024};
+  using first_trace = frozen_with<trace_of, guess>;
+  using traced = frozen<trace_of, guess>;
 
   static consteval bool is_accepted() {
     if constexpr (!trace_of::accepted) return false;
@@ -195,7 +195,7 @@ template <class F, class... Args> struct stages {
 
   static consteval auto find_differentiated() {
     if constexpr (!accepted) return std::type_identity<refused>{};
-    else if constexpr (!evaluates<trace_of>) return std::type_identity<refused>{};
+    else if constexpr (!is_constant<first_trace>) return std::type_identity<refused>{};
     else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
     else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
   }
@@ -211,7 +211,7 @@ template <class F, class... Args> struct stages {
   /// The failure of tracing or of differentiation.
   static consteval auto find_failure() {
     if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
-    else if constexpr (!evaluates<trace_of>) return std::type_identity<not_constant<trace_of>>{};
+    else if constexpr (!is_constant<first_trace>) return std::type_identity<not_constant>{};
     else return std::type_identity<failure_of<traced>>{};
   }
   using found = typename decltype(find_failure())::type;
