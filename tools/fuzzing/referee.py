@@ -116,7 +116,7 @@ def table(operations):
         "random_uniform": constant(operations["random_uniform"].value), "random_normal": constant(operations["random_normal"].value),
         "dropout": dropout,
         "zeros": lambda of, has: of[0] + jnp.zeros(has["to"]), "ones": lambda of, has: of[0] + jnp.ones(has["to"]),
-        "eye": lambda of, has: of[0] + jnp.eye(has["to"][0]),
+        "eye": lambda of, has: of[0] * jnp.eye(has["to"][0]),
         "full": lambda of, has: of[0] * jnp.full(has["to"], has["by"]),
         "iota": lambda of, has: of[0] * (0.5 + 0.25 * jnp.arange(has["to"][0])),
     })
