@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TESTS_ARENA_CASES_HPP
 #define COTANGENT_TESTS_ARENA_CASES_HPP
 
-#include <cotangent/transform/arena.hpp>
+#include <cotangent/plan/memory/arena.hpp>
 
 #include <algorithm>
 #include <cstdint>

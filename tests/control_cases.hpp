@@ -4,8 +4,8 @@
 
 #include <cotangent/graph/verify.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <cstdint>
 #include <initializer_list>

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "executor_graph.hpp"
 
-#include <cotangent/run/executor.hpp>
+#include <cotangent/run/program/executor.hpp>
 
 #include <cmath>
 #include <cstdint>

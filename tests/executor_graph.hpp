@@ -4,7 +4,7 @@
 
 #include "reference.hpp"
 
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include "catch.hpp"
 
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
 
 #include <cstdlib>
 #include <memory>

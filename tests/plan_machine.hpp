@@ -4,7 +4,7 @@
 
 #include "reference.hpp"
 
-#include <cotangent/run/frozen_plan.hpp>
+#include <cotangent/run/program/frozen_plan.hpp>
 
 #include <cstdint>
 #include <map>

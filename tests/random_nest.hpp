@@ -5,7 +5,7 @@
 #include "reference.hpp"
 
 #include <cotangent/graph/window.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 
 #include "reference.hpp"
 
-#include <cotangent/transform/straighten.hpp>
+#include <cotangent/plan/straight/straighten.hpp>
 
 #include <cstdint>
 #include <string>

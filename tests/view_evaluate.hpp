@@ -5,7 +5,7 @@
 #include "reference.hpp"
 #include "view_graph.hpp"
 
-#include <cotangent/transform/order.hpp>
+#include <cotangent/graph/order.hpp>
 
 #include <vector>
 

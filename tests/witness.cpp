@@ -3,8 +3,8 @@
 #include "witness.hpp"
 
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 #include "executor.hpp"
 #include "functions.hpp"
 
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cstdint>
 #include <optional>

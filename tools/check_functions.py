@@ -45,7 +45,7 @@ def uses_sign(text, sign):
 
 def check(root):
     wrong = []
-    trace = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/trace").glob("*.hpp"))}
+    trace = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/trace").rglob("*.hpp"))}
     functions = sorted({name for text in trace.values() for name in functions_of(text)})
     signs = sorted({a or b for p, text in trace.items() if p.name == "operators.hpp"
                     for a, b in OPERATOR.findall(without_comments(text)) if (a or b) != "SIGN"})
@@ -77,12 +77,12 @@ def check(root):
 
 def self_test():
     good = {
-        "include/cotangent/trace/functions.hpp":
+        "include/cotangent/trace/expressions/functions.hpp":
             "namespace cotangent {\nnamespace detail {\nconstexpr auto hidden(int) {\n}\n} // namespace detail\n"
             "template <class X>\nconstexpr auto exp(X const& x) {\n}\n"
             "inline namespace COTANGENT_ABI {\ntemplate <int... I, class F> constexpr auto grad(F f) { return f; }\n"
             "} // namespace COTANGENT_ABI\n} // namespace cotangent\n",
-        "include/cotangent/trace/operators.hpp": "friend constexpr auto operator+(X a, R b) {\n",
+        "include/cotangent/trace/expressions/operators.hpp": "friend constexpr auto operator+(X a, R b) {\n",
         "include/cotangent/ops/functions.hpp": 'struct base {\n};\nstruct exp : base {\n  static constexpr char const* name = "exp";\n};\n',
         "tests/functions.hpp": "ct::exp(x) + ct::grad(f)",
         "include/cotangent/ops/list.hpp": "using library_operations =\n    operations<op::exp>;",
@@ -95,7 +95,7 @@ def self_test():
         (["ct::grad is on no page"], {"docs/reference/operations.md": "`ct::exp(x)` `a + b`"}),
         (["op::exp is in no list"],
          {"include/cotangent/ops/list.hpp": "using library_operations = operations<op::expm1>;"}),
-        (["has no functions"], {"include/cotangent/trace/functions.hpp": ""}),
+        (["has no functions"], {"include/cotangent/trace/expressions/functions.hpp": ""}),
     ]
     for expected, changed in cases:
         with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/io/archive/tensors.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
-#  include <cotangent/dynamic/archive.hpp>
+#  include <cotangent/dynamic/archive/archive.hpp>
 #endif
 
 COTANGENT_HEADER_END

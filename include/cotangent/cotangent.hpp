@@ -30,26 +30,26 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/random.hpp>
 
 #include <cotangent/transform/refusals.hpp>
-#include <cotangent/trace/refusals.hpp>
+#include <cotangent/trace/expressions/refusals.hpp>
 
-#include <cotangent/trace/assignment.hpp>
-#include <cotangent/trace/braces.hpp>
-#include <cotangent/trace/checkpoint.hpp>
-#include <cotangent/trace/checkpoint_sequence.hpp>
-#include <cotangent/trace/expr.hpp>
-#include <cotangent/trace/function.hpp>
-#include <cotangent/trace/functions.hpp>
-#include <cotangent/trace/grad.hpp>
-#include <cotangent/trace/indexing.hpp>
-#include <cotangent/trace/movement.hpp>
-#include <cotangent/trace/optimizers.hpp>
-#include <cotangent/trace/other_headers.hpp>
-#include <cotangent/trace/plain.hpp>
-#include <cotangent/trace/products.hpp>
-#include <cotangent/trace/program.hpp>
-#include <cotangent/trace/reductions.hpp>
-#include <cotangent/trace/sources.hpp>
-#include <cotangent/trace/vjp.hpp>
+#include <cotangent/trace/expressions/assignment.hpp>
+#include <cotangent/trace/expressions/braces.hpp>
+#include <cotangent/trace/expressions/expr.hpp>
+#include <cotangent/trace/expressions/functions.hpp>
+#include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/movement.hpp>
+#include <cotangent/trace/expressions/optimizers.hpp>
+#include <cotangent/trace/expressions/other_headers.hpp>
+#include <cotangent/trace/expressions/plain.hpp>
+#include <cotangent/trace/expressions/reductions.hpp>
+#include <cotangent/trace/expressions/sources.hpp>
+#include <cotangent/trace/functions/function.hpp>
+#include <cotangent/trace/functions/grad.hpp>
+#include <cotangent/trace/program/program.hpp>
+#include <cotangent/trace/transformations/checkpoint.hpp>
+#include <cotangent/trace/transformations/checkpoint_sequence.hpp>
+#include <cotangent/trace/transformations/products.hpp>
+#include <cotangent/trace/transformations/vjp.hpp>
 
 #include <cotangent/check/gradient.hpp>
 // clang-format on

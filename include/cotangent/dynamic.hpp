@@ -11,30 +11,30 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/core/error.hpp>
 
 #if COTANGENT_EXCEPTIONS
-#  include <cotangent/dynamic/refusals.hpp>
+#  include <cotangent/dynamic/state/refusals.hpp>
 
-#  include <cotangent/dynamic/control.hpp>
-#  include <cotangent/dynamic/graph.hpp>
-#  include <cotangent/dynamic/training.hpp>
-#  include <cotangent/dynamic/vjp.hpp>
+#  include <cotangent/dynamic/expressions/control.hpp>
+#  include <cotangent/dynamic/graph/graph.hpp>
+#  include <cotangent/dynamic/graph/training.hpp>
+#  include <cotangent/dynamic/graph/vjp.hpp>
 #endif
 
 // The part for run-time graphs of headers that were included before this one.
 #ifdef COTANGENT_NN_HPP
-#  include <cotangent/dynamic/network.hpp>
+#  include <cotangent/dynamic/expressions/network.hpp>
 #endif
 #ifdef COTANGENT_IMAGES_HPP
-#  include <cotangent/dynamic/convolution.hpp>
+#  include <cotangent/dynamic/expressions/convolution.hpp>
 #endif
 #ifdef COTANGENT_RANDOM_HPP
-#  include <cotangent/dynamic/random.hpp>
+#  include <cotangent/dynamic/expressions/random.hpp>
 #endif
 #ifdef COTANGENT_INSPECT_HPP
-#  include <cotangent/dynamic/dot.hpp>
-#  include <cotangent/dynamic/memory_profile.hpp>
+#  include <cotangent/dynamic/graph/dot.hpp>
+#  include <cotangent/dynamic/program/memory_profile.hpp>
 #endif
 #ifdef COTANGENT_ARCHIVE_HPP
-#  include <cotangent/dynamic/archive.hpp>
+#  include <cotangent/dynamic/archive/archive.hpp>
 #endif
 
 COTANGENT_HEADER_END

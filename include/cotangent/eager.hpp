@@ -12,8 +12,8 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/dynamic.hpp>
 
 #if COTANGENT_EXCEPTIONS
-#  include <cotangent/dynamic/recorder.hpp>
-#  include <cotangent/dynamic/trainer.hpp>
+#  include <cotangent/dynamic/eager/recorder.hpp>
+#  include <cotangent/dynamic/eager/trainer.hpp>
 #endif
 
 COTANGENT_HEADER_END

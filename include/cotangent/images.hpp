@@ -9,10 +9,10 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/convolution.hpp>
+#include <cotangent/trace/expressions/convolution.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
-#  include <cotangent/dynamic/convolution.hpp>
+#  include <cotangent/dynamic/expressions/convolution.hpp>
 #endif
 
 COTANGENT_HEADER_END

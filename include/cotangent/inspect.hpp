@@ -14,8 +14,8 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/io/memory_profile.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
-#  include <cotangent/dynamic/dot.hpp>
-#  include <cotangent/dynamic/memory_profile.hpp>
+#  include <cotangent/dynamic/graph/dot.hpp>
+#  include <cotangent/dynamic/program/memory_profile.hpp>
 #endif
 
 COTANGENT_HEADER_END

@@ -8,8 +8,8 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/memory_budget.hpp>
-#include <cotangent/trace/mirror.hpp>
+#include <cotangent/trace/transformations/memory_budget.hpp>
+#include <cotangent/trace/transformations/mirror.hpp>
 
 COTANGENT_HEADER_END
 

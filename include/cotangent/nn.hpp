@@ -9,10 +9,10 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/network.hpp>
+#include <cotangent/trace/expressions/network.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
-#  include <cotangent/dynamic/network.hpp>
+#  include <cotangent/dynamic/expressions/network.hpp>
 #endif
 
 COTANGENT_HEADER_END

@@ -9,10 +9,10 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/random.hpp>
+#include <cotangent/trace/expressions/random.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
-#  include <cotangent/dynamic/random.hpp>
+#  include <cotangent/dynamic/expressions/random.hpp>
 #endif
 
 COTANGENT_HEADER_END

@@ -9,7 +9,7 @@
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/eager.hpp>
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
 
 namespace cotangent {
 

@@ -7,8 +7,8 @@
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
 
-#if defined(COTANGENT_RUN_INTERPRETER_HPP) || defined(COTANGENT_RUN_INTERPRETER_KERNELS_HPP) || \
-    defined(COTANGENT_DYNAMIC_EXPR_HPP)
+#if defined(COTANGENT_RUN_INTERPRETER_INTERPRETER_HPP) || defined(COTANGENT_RUN_INTERPRETER_EXECUTE_KERNELS_HPP) || \
+    defined(COTANGENT_DYNAMIC_EXPRESSIONS_EXPR_HPP)
 #  error "headers of operations must not include the interpreter"
 #endif
 

@@ -4,8 +4,8 @@
 #include "control_cases.hpp"
 #include "nest_runs.hpp"
 
-#include <cotangent/run/interpreter.hpp>
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cmath>
 #include <cstdint>

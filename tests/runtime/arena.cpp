@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/transform/arena.hpp>
+#include <cotangent/plan/memory/arena.hpp>
 
 #include "arena_cases.hpp"
 #include "catch.hpp"

@@ -4,7 +4,7 @@
 
 #include "../reference.hpp"
 
-#include <cotangent/trace/quick_binding.hpp>
+#include <cotangent/trace/program/quick_binding.hpp>
 
 #include <cstdint>
 

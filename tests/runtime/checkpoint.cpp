@@ -2,12 +2,12 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>
-#include <cotangent/dynamic/graph_access.hpp>
+#include <cotangent/dynamic/graph/graph_access.hpp>
 #include <cotangent/inspect.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
-#include <cotangent/transform/checkpoint.hpp>
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
+#include <cotangent/transform/rematerialize/checkpoint.hpp>
 
 #include "catch.hpp"
 

@@ -4,7 +4,7 @@
 #include "../control_cases.hpp"
 #include "../random_nest.hpp"
 
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "../reference.hpp"
 #include "../view_graph.hpp"
 
-#include <cotangent/transform/coverage.hpp>
+#include <cotangent/transform/differentiate/views/coverage.hpp>
 
 #include <chrono>
 #include <set>

@@ -5,8 +5,8 @@
 #include "../simplify_cases.hpp"
 
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 #include "catch.hpp"
 #include "reference.hpp"
 
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/run/interpreter.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <cmath>
 #include <cstdlib>

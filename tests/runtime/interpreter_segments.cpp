@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "reference.hpp"
 
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
 
 #include <cmath>
 #include <cstring>

@@ -2,8 +2,8 @@
 #include "catch.hpp"
 
 #include <cotangent/cotangent.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cotangent/dynamic.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/nn.hpp>
-#include <cotangent/transform/arena.hpp>
+#include <cotangent/plan/memory/arena.hpp>
 
 #include <cstdint>
 

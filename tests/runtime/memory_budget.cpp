@@ -2,7 +2,7 @@
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>
-#include <cotangent/dynamic/graph_access.hpp>
+#include <cotangent/dynamic/graph/graph_access.hpp>
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>

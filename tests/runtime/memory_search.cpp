@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/transform/memory_search.hpp>
-#include <cotangent/transform/mirror.hpp>
+#include <cotangent/transform/rematerialize/memory_search.hpp>
+#include <cotangent/transform/rematerialize/mirror.hpp>
 
 #include "catch.hpp"
 

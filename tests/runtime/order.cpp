@@ -4,7 +4,7 @@
 #include "../reference.hpp"
 #include "../view_graph.hpp"
 
-#include <cotangent/transform/order.hpp>
+#include <cotangent/graph/order.hpp>
 
 #include <chrono>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/transform/peak_order.hpp>
+#include <cotangent/plan/memory/peak_order.hpp>
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Windows whose bounds count from the end of an axis, also of one whose extent has a name.
 #include <cotangent/cotangent.hpp>
-#include <cotangent/run/interpreter.hpp>
+#include <cotangent/run/interpreter/interpreter.hpp>
 
 #include "catch.hpp"
 

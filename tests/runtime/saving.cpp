@@ -4,10 +4,10 @@
 #include "../random_graph.hpp"
 #include "../random_nest.hpp"
 
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/parts.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 #include <cotangent/transform/pipeline.hpp>
+#include <cotangent/transform/rematerialize/parts.hpp>
 
 #include <cstring>
 #include <memory>

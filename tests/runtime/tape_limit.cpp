@@ -4,7 +4,7 @@
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/transform/checkpoint.hpp>
+#include <cotangent/transform/rematerialize/checkpoint.hpp>
 
 #include "catch.hpp"
 

@@ -5,9 +5,9 @@
 #include "../view_twins.hpp"
 
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cmath>
 #include <string>

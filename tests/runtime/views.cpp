@@ -4,9 +4,9 @@
 #include "../view_twins.hpp"
 
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/coverage.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
+#include <cotangent/transform/differentiate/views/coverage.hpp>
 
 #include <chrono>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#include <cotangent/transform/arena.hpp>
-#include <cotangent/transform/peak_order.hpp>
+#include <cotangent/plan/memory/arena.hpp>
+#include <cotangent/plan/memory/peak_order.hpp>
 
 #include <cstdint>
 

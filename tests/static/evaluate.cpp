@@ -2,8 +2,8 @@
 // Graphs and their gradients, evaluated by the compiler.
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <limits>
 

@@ -3,7 +3,7 @@
 
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/transform/forward.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
 
 using namespace cotangent;
 using simplify_cases::consists_of;

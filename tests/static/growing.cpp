@@ -3,7 +3,7 @@
 // place where they can.
 #include "../reference.hpp"
 
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/run/frozen_plan.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/run/program/frozen_plan.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
 // How many loop nests and stages programs take, and that planning stays within the compilers' limits.

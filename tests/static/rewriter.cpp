@@ -2,8 +2,8 @@
 // Copies of graphs: every pass keeps the flags and the location of the nodes that it copies.
 #include "../control_cases.hpp"
 
-#include <cotangent/transform/parts.hpp>
 #include <cotangent/transform/pipeline.hpp>
+#include <cotangent/transform/rematerialize/parts.hpp>
 
 using namespace cotangent;
 using namespace control_cases;

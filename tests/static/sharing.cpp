@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/run/frozen_sharing.hpp>
+#include <cotangent/run/program/frozen_sharing.hpp>
 
 // Equal layers are one function each, and equal stages of a nest; what differs in anything but memory is not shared.
 

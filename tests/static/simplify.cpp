@@ -2,7 +2,7 @@
 #include "../simplify_cases.hpp"
 
 #include <cotangent/graph/freeze.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/graph/freeze.hpp>
 #include <cotangent/ops/ops.hpp>
-#include <cotangent/run/frozen_straight.hpp>
-#include <cotangent/transform/backward.hpp>
+#include <cotangent/run/program/frozen_straight.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
 #include <cotangent/transform/pipeline.hpp>
 
 // How many steps small programs take, and that making them stays within the compilers' limits.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/graph/verify.hpp>
-#include <cotangent/run/evaluate.hpp>
-#include <cotangent/transform/backward.hpp>
-#include <cotangent/transform/coverage.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
+#include <cotangent/transform/differentiate/views/coverage.hpp>
 
 #include "../view_graph.hpp"
 

@@ -6,11 +6,11 @@
 
 COTANGENT_HEADER_BEGIN
 
-#include <cotangent/trace/functions.hpp>
-#include <cotangent/trace/products.hpp>
-#include <cotangent/trace/program.hpp>
-#include <cotangent/trace/reductions.hpp>
-#include <cotangent/trace/sources.hpp>
+#include <cotangent/trace/expressions/functions.hpp>
+#include <cotangent/trace/expressions/reductions.hpp>
+#include <cotangent/trace/expressions/sources.hpp>
+#include <cotangent/trace/program/program.hpp>
+#include <cotangent/trace/transformations/products.hpp>
 
 #include <cstdint>
 #include <cstdio>

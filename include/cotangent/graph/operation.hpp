@@ -3,7 +3,7 @@
 #define COTANGENT_GRAPH_OPERATION_HPP
 
 #include <cotangent/core/element.hpp>
-#include <cotangent/core/lanes.hpp>
+#include <cotangent/core/math/lanes.hpp>
 
 #include <cstdint>
 #include <type_traits>

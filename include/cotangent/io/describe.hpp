@@ -8,8 +8,8 @@ COTANGENT_HEADER_BEGIN
 
 #include <cotangent/core/message.hpp>
 #include <cotangent/io/with_commas.hpp>
-#include <cotangent/transform/layout.hpp>
-#include <cotangent/transform/straighten.hpp>
+#include <cotangent/plan/layout.hpp>
+#include <cotangent/plan/straight/straighten.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include <cotangent/io/dot_text.hpp>
 
-#include <cotangent/transform/coverage.hpp>
-#include <cotangent/transform/liveness.hpp>
+#include <cotangent/transform/differentiate/views/coverage.hpp>
+#include <cotangent/transform/simplify/liveness.hpp>
 
 #include <cstdint>
 

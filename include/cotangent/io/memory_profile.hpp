@@ -9,7 +9,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/io/describe.hpp>
 #include <cotangent/io/profile.hpp>
 #include <cotangent/io/profile_picture.hpp>
-#include <cotangent/transform/packed_workspace.hpp>
+#include <cotangent/plan/memory/packed_workspace.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #define COTANGENT_KERNELS_SIMD_HPP
 
 #include <cotangent/core/abi.hpp>
-#include <cotangent/core/arithmetic.hpp>
-#include <cotangent/core/lanes.hpp>
+#include <cotangent/core/math/arithmetic.hpp>
+#include <cotangent/core/math/lanes.hpp>
 #include <cotangent/kernels/simd_native.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_OPS_ELEMENTWISE_HPP
 #define COTANGENT_OPS_ELEMENTWISE_HPP
 
-#include <cotangent/core/arithmetic.hpp>
+#include <cotangent/core/math/arithmetic.hpp>
 #include <cotangent/ops/rule.hpp>
 #include <cotangent/ops/source.hpp>
 

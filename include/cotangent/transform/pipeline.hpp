@@ -3,22 +3,22 @@
 #define COTANGENT_TRANSFORM_PIPELINE_HPP
 
 #include <cotangent/graph/freeze.hpp>
-#include <cotangent/transform/checkpoint.hpp>
-#include <cotangent/transform/order.hpp>
+#include <cotangent/graph/order.hpp>
 #include <cotangent/transform/refusals.hpp>
-#include <cotangent/transform/simplify.hpp>
+#include <cotangent/transform/rematerialize/checkpoint.hpp>
+#include <cotangent/transform/simplify/simplify.hpp>
 
 #include <type_traits>
 
 // Every pass, in order, with the invariant that holds after it.
 //
-// 1. A front end fills a graph: functions (trace/stages.hpp), expressions and the symbolic API (dynamic/compiling.hpp), eager
-//    mode (dynamic/eager_code.hpp).
-// 2. gradient() (transform/backward.hpp) and tangents() (transform/forward.hpp) append derivatives to it.
+// 1. A front end fills a graph: functions (trace/program/stages.hpp), expressions and the symbolic API (dynamic/symbolic/compiling.hpp), eager
+//    mode (dynamic/eager/code.hpp).
+// 2. gradient() (transform/differentiate/backward.hpp) and tangents() (transform/differentiate/forward.hpp) append derivatives to it.
 // 3. The passes of `pipeline` run: at run time one after the other (`run_passes`), at compile time each as a constant evaluation
 //    of its own (`detail::passed_through`), because compilers bound the steps of one evaluation.
-// 4. A program with a separate pullback is split into two graphs (transform/parts.hpp).
-// 5. The graph is planned and executed: as a static program (run/executor.hpp) or by the interpreter (run/interpreter.hpp).
+// 4. A program with a separate pullback is split into two graphs (transform/rematerialize/parts.hpp).
+// 5. The graph is planned and executed: as a static program (run/program/executor.hpp) or by the interpreter (run/interpreter/interpreter.hpp).
 
 namespace cotangent {
 
@@ -144,7 +144,7 @@ struct recompute {
 };
 
 /// The workspace fits the memory budget: further values are rematerialized. Fails if no schedule fits. At compile time the search
-/// is a chain of constant evaluations of its own (trace/memory_budget_stages.hpp).
+/// is a chain of constant evaluations of its own (trace/transformations/memory_budget_stages.hpp).
 struct budget {
   static constexpr bool runs(graph_view const&, auto const& o) { return o.budget.limits; }
   static constexpr built run(graph_view const& g, auto const& o) { return o.budget(g); }

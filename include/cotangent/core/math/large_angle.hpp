@@ -3,7 +3,7 @@
 #define COTANGENT_CORE_MATH_LARGE_ANGLE_HPP
 
 #include <cotangent/core/abi.hpp>
-#include <cotangent/core/arithmetic.hpp>
+#include <cotangent/core/math/arithmetic.hpp>
 
 #include <cstdint>
 #include <limits>

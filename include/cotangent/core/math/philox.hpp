@@ -2,7 +2,7 @@
 #ifndef COTANGENT_CORE_MATH_PHILOX_HPP
 #define COTANGENT_CORE_MATH_PHILOX_HPP
 
-#include <cotangent/core/lanes.hpp>
+#include <cotangent/core/math/lanes.hpp>
 
 #include <cstdint>
 

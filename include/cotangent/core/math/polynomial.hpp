@@ -3,7 +3,7 @@
 #define COTANGENT_CORE_MATH_POLYNOMIAL_HPP
 
 #include <cotangent/core/abi.hpp>
-#include <cotangent/core/arithmetic.hpp>
+#include <cotangent/core/math/arithmetic.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -8,9 +8,9 @@
 #if COTANGENT_EXCEPTIONS
 
 #  include <cotangent/graph/builder.hpp>
+#  include <cotangent/graph/order.hpp>
 #  include <cotangent/graph/verify.hpp>
 #  include <cotangent/ops/all.hpp>
-#  include <cotangent/transform/order.hpp>
 
 #  include <cstdint>
 #  include <string>

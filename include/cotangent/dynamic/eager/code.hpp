@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EAGER_CODE_HPP
+#define COTANGENT_DYNAMIC_EAGER_CODE_HPP
+
+#include <cotangent/dynamic/eager/memory.hpp>
+#include <cotangent/dynamic/state/state.hpp>
+
+#include <cotangent/run/interpreter/interpreter.hpp>
+#include <cotangent/transform/differentiate/backward.hpp>
+#include <cotangent/transform/pipeline.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <vector>
+
+// Prepared operations of eager mode, one for each function with the elements and shapes of its operands. Each
+// has a small graph, the program that runs it, and, on demand, its adjoints. These are graphs from the
+// transformer, so that they have adjoints too.
+
+namespace cotangent::dynamic::detail {
+inline namespace COTANGENT_ABI {
+
+struct adjoint_code;
+
+struct tensor_type {
+  element type = element::float64;
+  std::int32_t shape = 0; // index among the recorder's shapes
+  std::int64_t elements = 1;
+  std::int64_t bytes() const noexcept { return elements * static_cast<std::int64_t>(size_of(type)); }
+};
+
+/// One elementwise operation on whole operands, or on one element: its kernel runs without an interpreter.
+struct single_kernel {
+  static constexpr int most = 3;
+  kernels::elementwise_kernel run = nullptr;
+  int arity = 0;
+  std::int32_t operand[most]{};
+  bool one_element[most]{};
+};
+
+/// A prepared operation.
+struct eager_code {
+  cotangent::graph g; // its inputs are the operands
+  interpreter run;
+  single_kernel single;
+  std::vector<tensor_type> operands, results;
+  chosen floating;                   // the results that may have a gradient
+  std::vector<std::int32_t> same_as; // by result: the operand whose elements it has, or none
+  std::vector<std::unique_ptr<adjoint_code>> adjoints;
+  eager_code* of = nullptr; // the operation that this is an adjoint of, and that owns it
+  std::int64_t users = 0;   // records of it and of its adjoints, unless it is an adjoint
+  double work = -1;         // predicted seconds; -1: not computed yet
+
+  std::int64_t& counted() noexcept {
+    eager_code* c = this;
+    while (c->of != nullptr) c = c->of;
+    return c->users;
+  }
+};
+
+/// The adjoint toward some operands, for cotangents of some results. Its operands are those of the operation,
+/// then its results, then these cotangents. Its results are the gradients of the operands in `reached`, in
+/// order.
+struct adjoint_code {
+  chosen wanted, given, reached;
+  std::vector<bool> reads; // by operand of the adjoint
+  eager_code code;
+  failure failed;
+};
+
+/// The operand that `t` is, possibly with another shape; else none.
+inline std::int32_t operand_behind(graph_view const& g, symbol t) {
+  for (;;) {
+    for (int k = 0; k < g.input_count(); ++k)
+      if (g.input(k) == t) return k;
+    node const* const n = g.producer(t);
+    if (n == nullptr || g.tensors[t].base != none ||
+        (n->op->kind != operation_kind::reshape && n->op->kind != operation_kind::identity))
+      return none;
+    t = g.operand(*n, 0);
+  }
+}
+
+inline single_kernel single_kernel_of(graph_view const& g) {
+  single_kernel k;
+  if (g.output_count() != 1) return k;
+  symbol const y = g.output(0);
+  node const* const n = g.producer(y);
+  if (n == nullptr || n->op->kind != operation_kind::elementwise || n->operand_count > single_kernel::most ||
+      g.tensors[y].base != none)
+    return k;
+  auto const count = [&](symbol t) {
+    std::int64_t all = 1;
+    for (int a = 0; a < g.shape(t).rank; ++a) all *= g.shape(t).size[a];
+    return all;
+  };
+  for (int j = 0; j < n->operand_count; ++j) {
+    symbol t = g.operand(*n, j);
+    while (node const* const p = g.producer(t)) {
+      bool const moves_nothing =
+          p->op->kind == operation_kind::reshape || p->op->kind == operation_kind::identity;
+      bool const repeats_one = p->op->kind == operation_kind::broadcast && count(g.operand(*p, 0)) == 1;
+      if ((!moves_nothing && !repeats_one) || g.tensors[t].base != none) return k;
+      t = g.operand(*p, 0);
+    }
+    k.operand[j] = none;
+    for (int i = 0; i < g.input_count(); ++i)
+      if (g.input(i) == t) k.operand[j] = i;
+    if (k.operand[j] == none) return k;
+    k.one_element[j] = count(t) == 1;
+    if (!k.one_element[j] && count(t) != count(y)) return k;
+  }
+  cotangent::detail::interpret::kernel_table const table =
+      cotangent::detail::interpret::table_of<operations<>>();
+  element const last = g.tensors[g.operand(*n, n->operand_count - 1)].type;
+  k.arity = n->operand_count;
+  if (n->op == table.convert)
+    k.run = table.conversions[static_cast<int>(last)][static_cast<int>(g.tensors[y].type)];
+  else if (cotangent::detail::interpret::kernel_set const* const kernels = table.find(n->op);
+           kernels != nullptr)
+    k.run = kernels->elementwise[static_cast<int>(last)];
+  return k;
+}
+
+/// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
+template <class = void> failure prepare(eager_code& c) {
+  cotangent::graph const simple =
+      run_passes(c.g, pipeline_options<>{.recompute = recomputation::never}, pipeline{}).g;
+  graph_view const view = simple;
+  c.same_as.clear();
+  for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));
+  for (std::size_t k = 0; k < c.results.size(); ++k)
+    if (is_floating(c.results[k].type)) c.floating.add(static_cast<int>(k));
+  c.single = single_kernel_of(view);
+  c.run = interpreter(simple, nullptr, operations<>{}, {true, {}, {}});
+  return c.run.failed();
+}
+
+/// Turns results into inputs: removes their producers. Intermediate values that only those producers read are
+/// recomputed if needed. Returns the symbols of the results.
+inline std::vector<symbol> take_results_as_given(cotangent::graph& g) {
+  graph_view const v = g;
+  std::vector<symbol> given;
+  std::vector<bool> gone(static_cast<std::size_t>(v.node_count));
+  for (int k = 0; k < v.output_count(); ++k) {
+    symbol const y = v.output(k);
+    node const* const p = v.producer(y);
+    bool const computed = p != nullptr && p->result_count == 1 && g.tensors[y].base == none;
+    if (computed && !gone[static_cast<std::size_t>(g.tensors[y].producer)]) {
+      gone[static_cast<std::size_t>(g.tensors[y].producer)] = true;
+      given.push_back(y);
+    } else {
+      given.push_back(none);
+    }
+  }
+  array<node> rest;
+  for (std::int32_t i = 0; i < g.nodes.size(); ++i) {
+    bool const goes = gone[static_cast<std::size_t>(i)];
+    node const& n = g.nodes[i];
+    for (int k = 0; k < n.result_count; ++k)
+      g.tensors[g.ids[n.first + n.operand_count + k]].producer = goes ? none : rest.size();
+    if (!goes) rest.push(n);
+  }
+  g.nodes = static_cast<array<node>&&>(rest);
+  return given;
+}
+
+inline bool is_known_zero(builder const& b, symbol t) {
+  node const* n = b.producer(t);
+  while (n != nullptr && n->op->kind == operation_kind::broadcast) n = b.producer(b.get().ids[n->first]);
+  return n != nullptr && n->op->kind == operation_kind::constant && b.get().numbers[n->attribute] == 0;
+}
+
+inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given) {
+  auto made = std::make_unique<adjoint_code>();
+  made->wanted = wanted;
+  made->given = given;
+  made->code.of = &c;
+  graph_view const v = c.g;
+  builder b(v);
+  std::vector<symbol> x, y, dy, outputs, seeds, wrt, dx;
+  for (int k = 0; k < v.input_count(); ++k) x.push_back(v.input(k));
+  for (int k = 0; k < v.output_count(); ++k) {
+    y.push_back(v.output(k));
+    if (!given[k]) continue;
+    outputs.push_back(y.back());
+    seeds.push_back(b.symbol_like(y.back()));
+  }
+  for (int k = 0; k < v.input_count(); ++k)
+    if (wanted[k]) wrt.push_back(x[static_cast<std::size_t>(k)]);
+  dx.resize(wrt.size() + 1);
+  cotangent::gradient(b,
+                      {outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
+                       static_cast<int>(wrt.size()), unreachable::zeros, nullptr, 0},
+                      dx.data());
+  if (b.failed().why != nullptr) {
+    made->failed = b.failed();
+    return made;
+  }
+  std::vector<symbol> results;
+  for (int k = 0, at = 0; k < v.input_count(); ++k)
+    if (wanted[k]) {
+      symbol const d = dx[static_cast<std::size_t>(at++)];
+      if (is_known_zero(b, d)) continue;
+      made->reached.add(k);
+      results.push_back(d);
+      made->code.results.push_back(c.operands[static_cast<std::size_t>(k)]);
+    }
+  cotangent::graph g = b.get();
+  std::vector<symbol> const known = take_results_as_given(g);
+  builder whole{graph_view(g)};
+  std::vector<symbol> inputs = x;
+  made->code.operands = c.operands;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    symbol const t = known[k];
+    inputs.push_back(t != none ? t : whole.symbol_of(whole.tensor(y[k]).type, whole.tensor(y[k]).shape));
+    made->code.operands.push_back(c.results[k]);
+  }
+  for (int k = 0, at = 0; k < v.output_count(); ++k)
+    if (given[k]) {
+      inputs.push_back(seeds[static_cast<std::size_t>(at++)]);
+      made->code.operands.push_back(c.results[static_cast<std::size_t>(k)]);
+    }
+  whole.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
+  whole.set_outputs(results.data(), static_cast<int>(results.size()));
+  made->code.g = whole.get();
+  made->failed = prepare(made->code);
+  for (int k = 0; made->failed.why == nullptr && k < made->code.run.input_count(); ++k)
+    made->reads.push_back(made->code.run.reads_input(k));
+  return made;
+}
+
+/// Created at the first request.
+inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given) {
+  for (auto const& d : c.adjoints)
+    if (d->wanted == wanted && d->given == given) return *d;
+  c.adjoints.push_back(make_adjoint(c, wanted, given));
+  return *c.adjoints.back();
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template failure prepare(eager_code&);
+} // namespace cotangent::dynamic::detail
+#endif
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EAGER_TRAINER_HPP
+#define COTANGENT_DYNAMIC_EAGER_TRAINER_HPP
+
+#include <cotangent/dynamic/eager/recorder.hpp>
+#include <cotangent/dynamic/graph/training.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
+namespace cotangent::dynamic {
+inline namespace COTANGENT_ABI {
+
+/// An optimizer (`ct::adam{}`) for parameters of eager mode, with its states.
+///
+///     ct::dynamic::trainer t(ct::adam{.learning_rate = 0.01}, {w, b});
+///     t.minimize(loss);
+///
+/// The step of a parameter is a program, one for each element type and shape, that updates its memory in
+/// place.
+/// Refuses: constants, and computed variables (`graph_error`).
+template <class Optimizer> class trainer {
+  struct one {
+    any_variable parameter;
+    any_expr p, d;
+    expr<double> learning_rate;
+    program step;
+    element type;
+    sizes shape;
+  };
+  std::vector<graph> graphs_; // the graphs of the programs' expressions
+  std::vector<one> all_;
+
+public:
+  explicit trainer(Optimizer const& optimizer, variables const& parameters,
+                   std::source_location where = std::source_location::current()) {
+    for (any_variable const& x : parameters) {
+      detail::request const r{"trainer", 7, nullptr, 0, where};
+      detail::eager_value& v = detail::value_of(x, r);
+      if (v.now.from == nullptr || v.now.from->code != nullptr || v.view != nullptr)
+        detail::raise_about<refusals::eager_untracked>({&v}, r);
+      for (one const& o : all_)
+        if (o.parameter.value_held() == &v) detail::raise_about<refusals::dynamic_update_twice>({&v}, r);
+      sizes shape;
+      dimensions const& d = v.now.s->dims(v.now.shape);
+      for (int k = 0; k < d.rank; ++k) shape.push(d.size[k]);
+      add(optimizer, x, v.now.type, shape, where);
+    }
+  }
+
+  /// Sweeps backward from the loss, and takes a step along all gradients.
+  template <class T>
+  void minimize(eager& recorder, variable<T> const& loss,
+                std::source_location where = std::source_location::current()) {
+    recorder.backward(loss, {}, {}, where);
+    apply_gradients(where);
+  }
+  /// Takes a step along the gradients summed since the last step, and clears them. A parameter without a
+  /// gradient stays unchanged.
+  void apply_gradients(std::source_location where = std::source_location::current()) {
+    for (one& o : all_) {
+      detail::eager_value& v = *o.parameter.value_held();
+      if (v.gradient == nullptr) continue;
+      void* const own = detail::writable(v);
+      void* const d = detail::elements_of(*v.now.s, v.gradient->now.data, where);
+      o.step.bind_memory(o.p, {own, own, o.type, o.shape}, false, where);
+      o.step.bind_memory(o.d, {d, d, o.type, o.shape}, false, where);
+      o.step.run(where);
+      ++v.version;
+      detail::eager_state::release(std::exchange(v.gradient, nullptr));
+    }
+  }
+  /// Takes effect at the next step.
+  void set_learning_rate(double learning_rate, std::source_location where = std::source_location::current()) {
+    for (one& o : all_) o.step.bind(o.learning_rate, double{learning_rate}, where); // a copy
+  }
+
+private:
+  void add(Optimizer const& optimizer, any_variable const& x, element type, sizes const& shape,
+           std::source_location where) {
+    for (one const& o : all_)
+      if (o.type == type && o.shape == shape) {
+        all_.push_back({x, o.p, o.d, o.learning_rate, o.step, type, shape});
+        return;
+      }
+    graph g;
+    any_expr p, d;
+    if (type == element::float32) {
+      p = g.input<float>("parameter", shape, where);
+      d = g.input<float>("gradient", shape, where);
+    } else {
+      p = g.input<double>("parameter", shape, where);
+      d = g.input<double>("gradient", shape, where);
+    }
+    training_step const step = g.apply_gradients(optimizer, {p}, {d}, where);
+    all_.push_back({x, p, d, step.learning_rate, g.compile({}, {}, {.updates = step.updates}, where), type, shape});
+    graphs_.push_back(static_cast<graph&&>(g));
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPRESSIONS_CONTROL_HPP
+#define COTANGENT_DYNAMIC_EXPRESSIONS_CONTROL_HPP
+
+#include <cotangent/dynamic/expressions/expr.hpp>
+
+#include <cotangent/ops/control_builder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Loops and branches of dynamic expressions. A body is a function that is called once, with expressions for
+// the values of an iteration. Outer expressions that it uses are captured automatically.
+
+namespace cotangent {
+namespace dynamic::detail {
+
+// ---- one expression, a tuple of several, or none
+
+template <class X> inline constexpr bool is_several = false;
+template <class... X> inline constexpr bool is_several<std::tuple<X...>> = true;
+template <class A, class B> inline constexpr bool is_several<std::pair<A, B>> = true;
+
+/// True for an expression of a run-time graph, and for a tuple of such.
+template <class A> inline constexpr bool holds_open = open_expr<A>;
+template <class... A> inline constexpr bool holds_open<std::tuple<A...>> = (holds_open<A> || ...);
+
+template <class A> struct expression_of {
+  using type = expr<typename element_taken<A>::type>;
+};
+
+/// The symbols of a body's results. Each is an expression or a number, which takes the element of `Like`.
+template <class Like, class R> void push_results(graph_state& s, R const& r, request const& q,
+                                                 std::vector<symbol>& to) {
+  static_assert(open_expr<R> || is_expr<R> || literal<R>,
+                "cotangent: a loop or branch must return expressions, one or a std::tuple of several");
+  if constexpr (open_expr<R> && !std::is_void_v<Like>)
+    static_assert(std::is_same_v<typename R::value_type, Like>,
+                  "cotangent: loop: a carried value must keep its element type and shape");
+  using T = std::conditional_t<std::is_void_v<Like>, typename element_taken<R>::type, Like>;
+  to.push_back(symbol_of<T>(s, r, q));
+}
+template <class Likes, class R> std::vector<symbol> results_of(graph_state& s, R const& r, request const& q) {
+  std::vector<symbol> all_of_them;
+  if constexpr (is_several<R>) {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      if constexpr (std::tuple_size_v<Likes> == sizeof...(K))
+        (push_results<std::tuple_element_t<K, Likes>>(s, std::get<K>(r), q, all_of_them), ...);
+      else (push_results<void>(s, std::get<K>(r), q, all_of_them), ...);
+    }(std::make_index_sequence<std::tuple_size_v<R>>{});
+  } else if constexpr (std::tuple_size_v<Likes> == 1)
+    push_results<std::tuple_element_t<0, Likes>>(s, r, q, all_of_them);
+  else push_results<void>(s, r, q, all_of_them);
+  return all_of_them;
+}
+
+/// The result types of a body, as expressions.
+template <class R> struct returned {
+  using type = std::tuple<typename expression_of<R>::type>;
+};
+template <class... R> struct returned<std::tuple<R...>> {
+  using type = std::tuple<typename expression_of<R>::type...>;
+};
+template <class A, class B> struct returned<std::pair<A, B>> : returned<std::tuple<A, B>> {};
+
+template <class Tuple> struct elements_of_expressions;
+template <class... T> struct elements_of_expressions<std::tuple<expr<T>...>> {
+  using type = std::tuple<T...>;
+};
+template <class Tuple> using elements_in_tuple = typename elements_of_expressions<Tuple>::type;
+
+/// A single expression unwrapped, several as a tuple.
+template <class Tuple> auto one_or_several(Tuple&& t) {
+  if constexpr (std::tuple_size_v<std::remove_cvref_t<Tuple>> == 1) return std::get<0>(t);
+  else return std::move(t);
+}
+
+/// While it lives, operations go to a region of the loop or branch under construction, and outer values are
+/// captured. Its destructor withdraws captures, so that a body that throws leaves nothing.
+class open_body {
+  graph_state& s_;
+  std::int32_t outer_;
+
+public:
+  template <class Maker> open_body(graph_state& s, Maker& maker, std::int32_t outer) : s_(s), outer_(outer) {
+    frame f;
+    f.region = s.b.region;
+    f.maker = &maker;
+    s.frames.push_back(std::move(f));
+  }
+  open_body(open_body const&) = delete;
+  open_body& operator=(open_body const&) = delete;
+  ~open_body() {
+    s_.frames.pop_back();
+    s_.b.region = outer_;
+  }
+};
+
+/// Tensors of a body without any written piece are zero.
+inline void fill_unwritten(graph_state& s, std::source_location where) {
+  for (symbol const t : s.frames.back().pieces) {
+    std::int64_t const zero = 0;
+    auto const writers = s.written.find(t);
+    if (s.b.tensor(t).producer == none && (writers == s.written.end() || writers->second.empty()))
+      (void)s.b.assign(info_of<op::constant>(), nullptr, 0, &t, 1, &zero, 1, where);
+  }
+}
+
+/// Restores the builder's region if a loop or branch fails midway.
+struct same_region {
+  graph_state& s;
+  std::int32_t region = s.b.region;
+  ~same_region() { s.b.region = region; }
+};
+
+/// The source location of a loop or branch. If the caller could not pass it (a parameter pack leaves no room
+/// for it), the location of the last operation inside.
+inline std::source_location place_among(graph_state const& s, std::int32_t first, std::source_location where) {
+  for (std::int32_t k = s.b.get().nodes.size(); k-- > first && where.line() == 0;)
+    where = s.b.get().nodes[k].where;
+  return where;
+}
+
+template <class... T, class... A, std::size_t... K>
+std::tuple<expr<T>...> expressions_from(graph_state& s, symbol const* at, std::index_sequence<K...>,
+                                        std::type_identity<std::tuple<expr<T>...>>) {
+  return {expr<T>(standing(s, at[K]))...};
+}
+template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
+  return expressions_from(s, at, std::make_index_sequence<std::tuple_size_v<Tuple>>{},
+                          std::type_identity<Tuple>{});
+}
+
+/// Builds a loop from its parts. `Condition` may be `std::nullptr_t`; then there is a limit.
+template <class Inits, class Condition, class Body, class Limit>
+auto make_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
+               Limit const& limit, Inits const& inits) {
+  using carried = typename returned<Inits>::type;
+  constexpr int count = static_cast<int>(std::tuple_size_v<Inits>);
+  request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
+  graph_state* const found = [&] {
+    return std::apply([&](auto const&... x) { return state_among(limit, x...); }, inits);
+  }();
+  if (found == nullptr) {
+    static builder const nothing;
+    raise<refusals::dynamic_detached>(nothing, r);
+  }
+  graph_state& s = *found;
+  same_region const region{s};
+  undo back(s);
+  std::vector<symbol> first = [&] {
+    std::vector<symbol> at;
+    std::apply(
+        [&](auto const&... x) {
+          (at.push_back(symbol_of<typename element_taken<std::remove_cvref_t<decltype(x)>>::type>(s, x, r)),
+           ...);
+        },
+        inits);
+    return at;
+  }();
+  symbol last = none;
+  if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
+  s.b.place = where;
+  loop_builder loop(s.b, {first.data(), count, last, 0, nullptr, 0});
+  back.check(r);
+  std::int32_t const before = s.b.get().nodes.size();
+  auto const each = [&](auto const& f, symbol const* in) {
+    expr<std::int64_t> const i(standing(s, in[0]));
+    return std::apply([&](auto const&... x) { return f(i, x...); }, expressions<carried>(s, in + 1));
+  };
+  if constexpr (!std::is_null_pointer_v<Condition>) {
+    symbol const* const in = loop.open_condition();
+    open_body const here(s, loop, region.region);
+    auto const goes_on = each(condition, in);
+    static_assert(std::is_same_v<std::remove_cvref_t<decltype(goes_on)>, expr<bool>>,
+                  "cotangent: loop: the condition must be one bool");
+    s.b.place = r.where = place_among(s, before, where);
+    symbol const asked = symbol_of<bool>(s, goes_on, r);
+    fill_unwritten(s, r.where);
+    loop.close_condition(asked);
+  }
+  back.check(r);
+  {
+    symbol const* const in = loop.open_body();
+    open_body const here(s, loop, region.region);
+    auto const made = each(body, in);
+    using likes = elements_in_tuple<carried>;
+    s.b.place = r.where = place_among(s, before, where);
+    std::vector<symbol> const next = results_of<likes>(s, made, r);
+    fill_unwritten(s, r.where);
+    loop.close_body(next.data(), static_cast<int>(next.size()));
+  }
+  s.b.region = region.region;
+  back.check(r);
+  (void)loop.finish(r.where);
+  back.check(r);
+  symbol results[count + 1]{};
+  for (int k = 0; k < count; ++k) results[k] = loop.last(k);
+  back.keep();
+  tell_made(s);
+  return one_or_several(expressions<carried>(s, results));
+}
+
+/// True if the call is for expressions of a run-time graph.
+template <class... A>
+concept for_open = (open_expr<A> || ...);
+
+template <class Index, class... Branch> struct branches {
+  Index index;
+  std::tuple<Branch...> all_of_them;
+  bool passes;
+  char const* name;
+  std::source_location where;
+
+  template <class... A> auto operator()(A const&... args) const {
+    return call(std::index_sequence_for<Branch...>{}, args...);
+  }
+
+private:
+  template <std::size_t... K, class... A> auto call(std::index_sequence<K...>, A const&... args) const {
+    using values = std::tuple<typename expression_of<A>::type...>;
+    using result = decltype(std::apply(std::get<0>(all_of_them), std::declval<values>()));
+    using out = typename returned<std::remove_cvref_t<result>>::type;
+    constexpr int count = static_cast<int>(std::tuple_size_v<out>);
+    request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
+    graph_state& s = *index.where_it_stands().s;
+    same_region const region{s};
+    undo back(s);
+    std::vector<symbol> in;
+    (in.push_back(symbol_of<typename element_taken<A>::type>(s, args, r)), ...);
+    symbol const at = symbol_of<typename Index::value_type>(s, index, r);
+    s.b.place = where;
+    case_builder choice(s.b, at, in.data(), static_cast<int>(in.size()));
+    back.check(r);
+    std::int32_t const before = s.b.get().nodes.size();
+    auto const one = [&](auto const& branch) {
+      symbol const* const given = choice.open_branch();
+      open_body const here(s, choice, region.region);
+      auto const made = std::apply(branch, expressions<values>(s, given));
+      using likes = elements_in_tuple<out>;
+      s.b.place = r.where = place_among(s, before, where);
+      std::vector<symbol> const results = results_of<likes>(s, made, r);
+      fill_unwritten(s, r.where);
+      choice.close_branch(results.data(), static_cast<int>(results.size()));
+      return 0;
+    };
+    int const done[]{(one(std::get<K>(all_of_them)), back.check(r), 0)...};
+    (void)done;
+    s.b.region = region.region;
+    int bypass[count + 1]{};
+    for (int k = 0; k < count; ++k) bypass[k] = passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
+    (void)choice.finish(bypass, r.where);
+    back.check(r);
+    symbol results[count + 1]{};
+    for (int k = 0; k < count; ++k) results[k] = choice.result(k);
+    back.keep();
+    tell_made(s);
+    return one_or_several(expressions<out>(s, results));
+  }
+};
+
+} // namespace dynamic::detail
+
+/// While `condition(i, x...)` is true, the next x... are `body(i, x...)`; i counts the iterations from 0.
+/// Returns the final carried values: one expression, or a tuple of several. The condition is evaluated before
+/// each iteration, so there may be none.
+///
+///     auto y = ct::while_loop([](auto i, auto x) { return i < 5; }, [&](auto i, auto x) { return ct::log(x * w); }, x0);
+template <class Condition, class Body, class... X>
+  requires dynamic::detail::for_open<X...>
+auto while_loop(Condition const& condition, Body const& body, X const&... init) {
+  return dynamic::detail::make_loop(std::source_location{}, "while_loop", condition, body, nullptr,
+                                    std::tuple<X...>(init...));
+}
+// Default arguments cannot follow a pack: the first overloads are written out, for the user's source
+// location.
+template <class Condition, class Body, class X0>
+  requires dynamic::detail::for_open<X0>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr, std::tuple<X0>(x0));
+}
+template <class Condition, class Body, class X0, class X1>
+  requires dynamic::detail::for_open<X0, X1>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1>(x0, x1));
+}
+template <class Condition, class Body, class X0, class X1, class X2>
+  requires dynamic::detail::for_open<X0, X1, X2>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+                std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+}
+template <class Condition, class Body, class X0, class X1, class X2, class X3>
+  requires dynamic::detail::for_open<X0, X1, X2, X3>
+auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+                X3 const& x3, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
+                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
+}
+
+/// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`.
+template <class Count, class Body, class... X>
+  requires(dynamic::detail::for_open<Count, X...> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X const&... init) {
+  return dynamic::detail::make_loop(std::source_location{}, "for_loop", nullptr, body, count,
+                                    std::tuple<X...>(init...));
+}
+template <class Count, class Body, class X0>
+  requires(dynamic::detail::for_open<Count, X0> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0>(x0));
+}
+template <class Count, class Body, class X0, class X1>
+  requires(dynamic::detail::for_open<Count, X0, X1> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0, X1>(x0, x1));
+}
+template <class Count, class Body, class X0, class X1, class X2>
+  requires(dynamic::detail::for_open<Count, X0, X1, X2> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
+                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+}
+template <class Count, class Body, class X0, class X1, class X2, class X3>
+  requires(dynamic::detail::for_open<Count, X0, X1, X2, X3> &&
+           (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
+auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2, X3 const& x3,
+              std::source_location where = std::source_location::current()) {
+  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
+                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
+}
+
+/// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index
+/// (-1) it is x... itself. Only the selected branch is computed. The index is not differentiated.
+template <class I, class... Branch>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
+           sizeof...(Branch) != 0)
+auto case_of(I const& index, Branch const&... branch) {
+  return dynamic::detail::branches<I, Branch...>{
+      index, std::tuple<Branch...>(branch...), true, "case_of", {}};
+}
+template <class I, class F0>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
+}
+template <class I, class F0, class F1>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
+}
+template <class I, class F0, class F1, class F2>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
+                                                  where};
+}
+template <class I, class F0, class F1, class F2, class F3>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
+                                                      "case_of", where};
+}
+
+/// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
+template <class P, class Then, class Otherwise>
+  requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
+auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
+          std::source_location where = std::source_location::current()) {
+  auto const index =
+      cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
+  return dynamic::detail::branches<dynamic::expr<std::int32_t>, Then, Otherwise>{
+      index, std::tuple<Then, Otherwise>(then, otherwise), false, "cond", where};
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPRESSIONS_CONVOLUTION_HPP
+#define COTANGENT_DYNAMIC_EXPRESSIONS_CONVOLUTION_HPP
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/core/error.hpp>
+#include <cotangent/ops/all.hpp>
+#include <cotangent/trace/expressions/convolution.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/expressions/functions.hpp>
+#  include <cotangent/run/interpreter/execute/kernels.hpp>
+
+#  include <source_location>
+
+// Convolution and pooling of expressions of a run-time graph, or of variables, with options known at run
+// time: ct::conv2d(x, w, {.stride = 2}).
+
+namespace cotangent {
+namespace dynamic::detail {
+
+inline namespace COTANGENT_ABI {
+/// Including this header registers the kernels for all graphs, also those of symbols or from files.
+inline bool const knows_images = interpret::know_all(image_operations{});
+} // namespace COTANGENT_ABI
+
+struct convolved_fn {
+  convolution how;
+  constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, how); }
+};
+template <> struct name_of<convolved_fn> {
+  static constexpr std::string_view value = "conv2d";
+};
+template <class Op> struct pooled_fn {
+  pooling how;
+  constexpr term operator()(term x) const { return extend::pool2d<Op>(x, how); }
+};
+template <class Op> struct name_of<pooled_fn<Op>> {
+  static constexpr std::string_view value = Op::name;
+};
+
+} // namespace dynamic::detail
+
+template <detail::open_expr X>
+auto conv2d(X const& x, X const& w, convolution const& how,
+            std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::convolved_fn{how}, x, w);
+}
+template <detail::open_expr X>
+auto max_pool2d(X const& x, pooling const& how,
+                std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::pooled_fn<op::max_pool2d>{how}, x);
+}
+template <detail::open_expr X>
+auto avg_pool2d(X const& x, pooling const& how,
+                std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::pooled_fn<op::avg_pool2d>{how}, x);
+}
+
+} // namespace cotangent
+
+#endif
+
+COTANGENT_HEADER_END
+
+#endif

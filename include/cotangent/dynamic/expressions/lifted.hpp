@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPRESSIONS_LIFTED_HPP
+#define COTANGENT_DYNAMIC_EXPRESSIONS_LIFTED_HPP
+
+#include <cotangent/dynamic/state/symbolic_store.hpp>
+
+#include <cotangent/trace/expressions/functions.hpp>
+#include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/movement.hpp>
+#include <cotangent/trace/expressions/reductions.hpp>
+#include <cotangent/trace/expressions/refusals.hpp>
+#include <cotangent/trace/expressions/sources.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+#include <type_traits>
+
+// Runs the library's functions over terms on expressions of a graph under construction; a failure becomes an
+// exception.
+
+namespace cotangent::dynamic {
+
+template <class T> class expr;
+
+/// Positions start, start + step, ... below `stop` along an axis: `x(ct::dynamic::between(1, n))`.
+struct between {
+  std::int64_t start = 0, stop = cotangent::end, step = 1;
+  constexpr between(std::int64_t first, std::int64_t past = cotangent::end, std::int64_t by = 1)
+      : start(first), stop(past), step(by) {}
+};
+
+namespace detail {
+
+using namespace cotangent::detail;
+
+/// The location of an expression: a symbol of a graph; or a number without a graph. Default constructed it is
+/// neither.
+struct standing {
+  graph_state* s = nullptr;
+  symbol id = none;
+  bool is_number = false;
+  std::int64_t payload = 0; // the bits of the number
+  std::uint64_t graph = 0;  // the number of the graph, which may have ended
+
+  standing() = default;
+  standing(graph_state& of, symbol t) : s(&of), id(t), graph(of.identity->number) {}
+  static standing number(std::int64_t bits) noexcept {
+    standing n;
+    n.is_number = true;
+    n.payload = bits;
+    return n;
+  }
+  bool is_in(graph_state const& of) const noexcept { return graph == of.identity->number; }
+};
+
+// ---- names and result types of functions
+
+/// "matmul" of `matmul_fn`, "sum" of `along_axes<sum_fn, false, 1>`.
+template <class Fn> constexpr std::string_view name_of_fn() {
+  std::string_view const all = __PRETTY_FUNCTION__;
+  std::size_t const end = all.rfind("_fn");
+  if (end == std::string_view::npos) return "this operation";
+  std::size_t begin = end;
+  while (begin > 0 && (is_letter(all[begin - 1]) || is_digit(all[begin - 1]))) --begin;
+  return all.substr(begin, end - begin);
+}
+template <class Fn> struct name_of {
+  static constexpr std::string_view value = name_of_fn<Fn>();
+};
+template <class Op> struct name_of<apply_fn<Op>> {
+  static constexpr std::string_view value = Op::name;
+};
+template <class... Index> struct name_of<take_fn<Index...>> {
+  static constexpr std::string_view value = "x(i, j, ...)";
+};
+
+/// The element type of the result, for operands of these element types.
+template <class Fn, class First, class... Rest> struct result_element {
+  using type = First;
+};
+template <class Fn, class First, class... Rest>
+  requires requires { Fn::gives; }
+struct result_element<Fn, First, Rest...> {
+  using type = element_t<Fn::gives>;
+};
+template <class Op, class First, class... Rest> struct result_element<apply_fn<Op>, First, Rest...> {
+  using type =
+      std::conditional_t<Op::result == extend::yields::boolean, bool, typename last_of<First, Rest...>::type>;
+};
+template <class C, class A, class B> struct result_element<select_fn, C, A, B> {
+  using type = A;
+};
+template <element To, class X> struct result_element<convert_fn<To>, X> {
+  using type = element_t<To>;
+};
+template <extent Classes, element To, class X> struct result_element<one_hot_fn<Classes, To>, X> {
+  using type = element_t<To>;
+};
+template <int Axis, class X> struct result_element<along_axis<argmax_fn, Axis>, X> {
+  using type = std::int64_t;
+};
+
+// ---- operands
+
+template <class A> graph_state* state_of(A const& a) {
+  if constexpr (open_expr<A>) return a.where_it_stands().s;
+  else return nullptr;
+}
+template <class... A> graph_state* state_among(A const&... a) {
+  graph_state* s = nullptr;
+  ((s = s == nullptr ? state_of(a) : s), ...);
+  return s;
+}
+
+template <class T> struct element_taken {
+  using type = T;
+};
+template <class A>
+  requires(open_expr<A> || is_expr<A>)
+struct element_taken<A> {
+  using type = typename A::value_type;
+};
+
+/// A number as a scalar constant of the graph.
+inline symbol scalar_symbol(graph_state& s, element e, std::int64_t bits, std::source_location where) {
+  return s.b.push(info_of<op::constant>(), nullptr, 0, &bits, 1, e, s.b.shape(dimensions{}), where);
+}
+
+/// The symbol of an operand in the region under construction.
+template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request const& r) {
+  if constexpr (open_expr<A>) {
+    standing const& at = a.where_it_stands();
+    if (at.is_number) return scalar_symbol(s, A::type, at.payload, r.where);
+    if (at.s == nullptr) raise<refusals::dynamic_no_value>(s.b, r);
+    if (!at.is_in(s)) raise<refusals::dynamic_other_graph>(s.b, r);
+    return s.inside(at.id, r);
+  } else if constexpr (is_expr<A>) { // detached: ct::zeros<3>()
+    if (a.standing().b != nullptr && a.standing().b != &s.b) raise<refusals::dynamic_other_graph>(s.b, r);
+    return a.attach(s.b);
+  } else {
+    cotangent::detail::standing const bits = standing_of<T>(a);
+    if (bits.id == cotangent::detail::standing::too_large)
+      raise<refusals::literal_out_of_range>(s.b, r, extent::of(bits.step), extent::of(bits.payload));
+    return scalar_symbol(s, element_of<T>, bits.payload, r.where);
+  }
+}
+
+template <class Fn> constexpr request request_of(std::source_location where) {
+  constexpr std::string_view name = name_of<Fn>::value;
+  return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
+}
+
+// ---- functions
+
+/// Numbers only: computed at once.
+template <class T, class Fn, class... A> expr<T> on_numbers(std::source_location where, Fn const& fn,
+                                                            A const&... a) {
+  graph_state trial;
+  request const r = request_of<Fn>(where);
+  term const y = fn(term{&trial.b, symbol_of<typename element_taken<A>::type>(trial, a, r)}...);
+  if (failure const f = trial.b.failed(); f.why != nullptr) raise(trial.b, f, r);
+  counted_number const n = detached_value(trial.b, y.id);
+  if (!n.known || n.is_chosen() || y.rank() != 0) raise<refusals::dynamic_detached>(trial.b, r);
+  return expr<T>(standing::number(bits_of(n.value)));
+}
+
+/// The element type of literals among such operands, and that of the result of `Fn`.
+template <class... A> using element_met = typename decltype(element_among<A...>())::type;
+template <class Fn, class... A>
+using element_made = typename result_element<
+    Fn, typename element_taken<std::conditional_t<literal<A>, element_met<A...>, A>>::type...>::type;
+
+template <class Fn, class... A> auto lift(std::source_location where, Fn const& fn, A const&... a) {
+  using L = element_met<A...>;
+  using T = element_made<Fn, A...>;
+  if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+    static_assert(refusals::fractional_literal::report<A..., L>());
+    return expr<T>();
+  } else {
+    graph_state* const s = state_among(a...);
+    if (s == nullptr) return on_numbers<T>(where, fn, as_expr<L>(a)...);
+    request r = request_of<Fn>(where);
+    undo back(*s);
+    s->b.place = where;
+    symbol const ids[]{symbol_of<L>(*s, a, r)...};
+    r.operands = ids;
+    r.operand_count = sizeof...(A);
+    int next = 0;
+    term const x[]{((void)a, term{&s->b, ids[next++]})...};
+    term const y = [&]<std::size_t... K>(std::index_sequence<K...>) {
+      return fn(x[K]...);
+    }(std::index_sequence_for<A...>{});
+    back.check(r);
+    back.keep();
+    tell_made(*s);
+    return expr<T>(standing(*s, y.id));
+  }
+}
+
+/// An elementwise operation: like `lift`, but a literal immediately takes the shape of the other operand.
+template <class Op, class... A> auto apply(std::source_location where, A const&... a) {
+  return detail::lift(where, apply_fn<Op>{}, a...);
+}
+
+template <class Op, class X> X updated(std::source_location where, X const& a, X const& y) {
+  if (a.attached() && a.shape() != y.shape()) {
+    symbol const ids[]{a.id(), y.id()};
+    raise<refusals::update_type>(
+        a.where_it_stands().s->b,
+        {Op::name, static_cast<int>(std::string_view(Op::name).size()), ids, 2, where});
+  }
+  return y;
+}
+
+// ---- x(i, ct::all, ...)
+
+/// One index as a value: its effect on its axis.
+template <class Index> place_on_axis place_of_index(Index const& i) {
+  if constexpr (std::is_same_v<Index, between>) return {.start = i.start, .stop = i.stop, .step = i.step};
+  else return (void)i, place_traits<Index>::place;
+}
+struct take_some_fn {
+  place_on_axis const* places;
+  std::int64_t const* at;
+  int count;
+
+  term operator()(term x) const {
+    return indexed_part(x, places, at, count).read();
+  }
+};
+template <> struct name_of<take_some_fn> {
+  static constexpr std::string_view value = "x(i, j, ...)";
+};
+
+template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {
+  static_assert(
+      ((place_traits<Index>::known || std::is_same_v<Index, between>) && ...),
+      "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
+      "ct::dynamic::between(start, stop, step)");
+  place_on_axis const places[]{place_of_index(index)...};
+  std::int64_t const at[]{position_of_index(index)...};
+  return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
+}
+
+/// Elements, rows and windows. An integer selects a position and drops the axis; `ct::all` keeps the axis;
+/// `ct::range<0, 8, 2>` or `ct::dynamic::between(0, n, 2)` keeps a part of it. Omitted axes are kept.
+/// Negative integers count from the end.
+template <class X> struct indexed {
+  template <class A> auto operator()(A a,
+                                     std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a);
+  }
+  template <class A, class B>
+  auto operator()(A a, B b, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b);
+  }
+  template <class A, class B, class C>
+  auto operator()(A a, B b, C c, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b, c);
+  }
+  template <class A, class B, class C, class D>
+  auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
+    return take(where, static_cast<X const&>(*this), a, b, c, d);
+  }
+};
+
+} // namespace detail
+} // namespace cotangent::dynamic
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_EXECUTE_CALLS_HPP
+#define COTANGENT_RUN_INTERPRETER_EXECUTE_CALLS_HPP
+
+#include <cotangent/kernels/accumulate.hpp>
+#include <cotangent/kernels/arg_max.hpp>
+#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/kernels/movement.hpp>
+#include <cotangent/run/interpreter/execute/groups.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// Steps that are one kernel call, or one kernel in a loop.
+
+namespace cotangent::detail::interpret {
+inline namespace COTANGENT_ABI {
+
+inline void run_clear(program_data const& p, std::int32_t which, run_context& c) {
+  copy_out const& o = p.copies[which];
+  std::memset(c.at(o.to), 0, static_cast<std::size_t>(o.bytes));
+}
+
+template <class T> void run_copy(program_data const& p, std::int32_t which, run_context& c) {
+  copy_step const& s = p.moves[which];
+  auto const* const from = reinterpret_cast<T const*>(c.at(s.from));
+  auto* const to = reinterpret_cast<T*>(c.at(s.to));
+  if (from != to)
+    kernels::copy(s.rank, s.size, from, s.from_stride, to, s.to_stride); // else: the result is in place
+}
+
+/// Like `run_copy`, but adds to the destination.
+template <class T> void run_accumulate(program_data const& p, std::int32_t which, run_context& c) {
+  copy_step const& s = p.moves[which];
+  kernels::accumulate(s.rank, s.size, reinterpret_cast<T const*>(c.at(s.from)), s.from_stride,
+                      reinterpret_cast<T*>(c.at(s.to)), s.to_stride);
+}
+
+inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {
+  reduction_step const& r = p.reductions[which];
+  kernels::reduce_shape s = r.inner;
+  if (r.signature >= 0) s.self = p.signatures.data() + r.signature;
+  char* const to = c.at(r.to);
+  char const* const from = c.at(r.from);
+  static constexpr std::int64_t none_[max_rank]{};
+  odometer kept;
+  std::int64_t at = 0, out = 0;
+  do {
+    odometer reduced;
+    std::int64_t inside = at, unused = 0;
+    s.first = true;
+    do {
+      r.kernel(to + out * r.bytes, from + inside * r.bytes, s);
+      s.first = false;
+    } while (reduced.next(r.reduced, r.reduced_size, r.reduced_from, inside, none_, unused));
+  } while (kept.next(r.kept, r.kept_size, r.kept_from, at, r.kept_to, out));
+}
+
+template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
+  kernels::matmul<Left, Right>(s.m, s.n, s.k, reinterpret_cast<T const*>(c.at(s.left)), s.left_row,
+                               reinterpret_cast<T const*>(c.at(s.right)), s.right_row,
+                               reinterpret_cast<T*>(c.at(s.to)), s.n,
+                               s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr);
+}
+
+template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {
+  matmul_step const& s = p.products[which];
+  if (s.left_turned) s.right_turned ? run_product<T, true, true>(s, c) : run_product<T, true, false>(s, c);
+  else s.right_turned ? run_product<T, false, true>(s, c) : run_product<T, false, false>(s, c);
+}
+
+template <class T, class Index> void run_gather(program_data const& p, std::int32_t which, run_context& c) {
+  row_step const& s = p.rows[which];
+  if (!kernels::gather_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
+                            reinterpret_cast<T const*>(c.at(s.from)), s.row, reinterpret_cast<T*>(c.at(s.to)),
+                            s.row))
+    c.state = status::index_out_of_range;
+}
+
+template <class T, class Index> void run_scatter_add(program_data const& p, std::int32_t which,
+                                                     run_context& c) {
+  row_step const& s = p.rows[which];
+  std::memset(c.at(s.to), 0, static_cast<std::size_t>(s.axis * s.row) * sizeof(T));
+  if (!kernels::scatter_add_rows(s.count, reinterpret_cast<Index const*>(c.at(s.index)), s.axis, s.row,
+                                 reinterpret_cast<T const*>(c.at(s.from)), s.row,
+                                 reinterpret_cast<T*>(c.at(s.to)), s.row))
+    c.state = status::index_out_of_range;
+}
+
+template <class T> void run_arg_max(program_data const& p, std::int32_t which, run_context& c) {
+  row_step const& s = p.rows[which];
+  kernels::arg_max(s.count, s.axis, s.row, reinterpret_cast<T const*>(c.at(s.from)), s.axis * s.row, s.row,
+                   std::int64_t{1}, reinterpret_cast<std::int64_t*>(c.at(s.to)), s.row, std::int64_t{1});
+}
+
+inline whole_tensor whole_of(strided const& v) noexcept {
+  whole_tensor t;
+  t.type = v.type;
+  t.rank = v.rank;
+  for (int k = 0; k < v.rank; ++k) t.size[k] = v.size[k];
+  return t;
+}
+inline void point_to(whole_tensor& t, char* at) noexcept {
+  switch (t.type) {
+  case element::float32: t.float32 = reinterpret_cast<float*>(at); break;
+  case element::float64: t.float64 = reinterpret_cast<double*>(at); break;
+  case element::int32: t.int32 = reinterpret_cast<std::int32_t*>(at); break;
+  case element::int64: t.int64 = reinterpret_cast<std::int64_t*>(at); break;
+  case element::boolean: t.boolean = reinterpret_cast<bool*>(at); break;
+  }
+}
+inline void run_whole(program_data const& p, std::int32_t which, run_context& c) {
+  whole_step const& s = p.wholes[which];
+  whole_call call = s.call;
+  for (int k = 0; k < s.operands; ++k) interpret::point_to(call.operand[k], c.at(s.operand[k]));
+  interpret::point_to(call.result, c.at(s.to));
+  call.attribute = p.attributes.data() + s.first_attribute;
+  call.scratch = c.bases[0];
+  s.run(call);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::detail::interpret
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_EXECUTE_KERNELS_HPP
+#define COTANGENT_RUN_INTERPRETER_EXECUTE_KERNELS_HPP
+
+#include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/threaded.hpp>
+#include <cotangent/ops/list.hpp>
+#include <cotangent/run/interpreter/execute/forms.hpp>
+#include <cotangent/run/whole.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+// The SIMD code of an operation is found by a list of operation structs. An operation outside the list is
+// interpreted element by element through its descriptor's `evaluate`; listed at the interpreter, it is as
+// fast as the library's own. (A descriptor cannot hold its kernels: it is one object for the whole program,
+// and kernels depend on the flags of the translation unit.)
+
+namespace cotangent {
+
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// A kernel that leaves its result in registers, and a variant that also stores it, if there is one.
+struct threaded_pair {
+  kernels::threaded_kernel run = nullptr, stored = nullptr;
+};
+/// Threaded kernels of an operation: by the operand that is in the block, then by which other operands are a
+/// single element.
+struct threaded_set {
+  threaded_pair at[3][4]{};
+};
+
+struct kernel_set {
+  operation const* op = nullptr;
+  threaded_set const* threaded[2]{}; // float, double
+  kernels::elementwise_kernel elementwise[element_count]{}; // by the element type of the last operand
+  kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
+  kernels::part_kernel parts[element_count]{};
+  void (*whole)(whole_call const&) = nullptr; // and its scratch bytes
+  std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
+};
+
+/// Kernels from other headers, which would make the library's list too long. Code that emits such nodes at
+/// run time registers them (`know`), and all interpreters of the program find them.
+struct known_kernels {
+  kernel_set set;
+  known_kernels const* next = nullptr;
+};
+inline known_kernels const* first_known = nullptr;
+
+struct kernel_table {
+  kernel_set const* first[2]{};
+  int count[2]{};
+  operation const* convert = nullptr;
+  kernels::elementwise_kernel const*
+      conversions[element_count]{}; // by source, then by destination element type
+
+  // by whether it is a single element; by float or double
+  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{};
+  block_kernels blocks;
+
+  kernel_set const* find(operation const* op) const noexcept {
+    for (int t = 0; t < 2; ++t)
+      for (int k = 0; k < count[t]; ++k)
+        if (first[t][k].op == op) return first[t] + k;
+    for (known_kernels const* k = __atomic_load_n(&first_known, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
+      if (k->set.op == op) return &k->set;
+    return nullptr;
+  }
+};
+
+using library =
+    operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
+               op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::exp, op::log, op::sin, op::cos,
+               op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max, op::min,
+               op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
+               op::logical_not, op::select, op::sum, op::reduce_max, op::reduce_min>;
+
+template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
+  using T = element_t<E>;
+  constexpr int at = static_cast<int>(E);
+  if constexpr (run::has_whole_kernel<Op>) {
+    k.whole = &run::whole<Op>;
+    k.whole_scratch = &run::whole_scratch_bytes<Op>;
+  } else if constexpr (requires { Op::operands; }) {
+    if constexpr (accepts(Op::operands, E))
+      k.elementwise[at] = &kernels::elementwise < Op, T, Op::arity, Op::result == extend::yields::boolean,
+      Op::condition_first > ;
+  } else if constexpr (E != element::boolean) {
+    k.rows[at] = &kernels::reduce_rows<Op, T>;
+    k.columns[at] = &kernels::reduce_columns<Op, T>;
+    k.parts[at] = &kernels::reduce_parts<Op, T>;
+  }
+}
+
+/// Operations that are cheaper than their loads and stores.
+using cheap = operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
+                         op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::relu, op::max, op::min, op::equal,
+                         op::not_equal, op::less, op::less_equal, op::select>;
+template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
+  return (std::is_same_v<Op, Ops> || ...);
+}
+
+/// Operations whose results are stored most often: sums and products.
+template <class Op> inline constexpr bool stores =
+    is_one_of<Op>(static_cast<operations<op::add, op::subtract, op::multiply, op::multiply_add>*>(nullptr));
+
+template <class Op, class T, int At, unsigned Fixed> constexpr threaded_pair threaded_pair_of() {
+  threaded_pair p{&kernels::threaded<Op, T, At, Fixed, false>};
+  if constexpr (stores<Op>) p.stored = &kernels::threaded<Op, T, At, Fixed, true>;
+  return p;
+}
+
+template <class Op, class T> constexpr threaded_set threaded_of() {
+  threaded_set s;
+  if constexpr (Op::arity == 1) s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
+  else if constexpr (Op::arity == 2) {
+    s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
+    s.at[0][1] = threaded_pair_of<Op, T, 0, 1>();
+    if constexpr (!exchanges<Op>) {
+      s.at[1][0] = threaded_pair_of<Op, T, 1, 0>();
+      s.at[1][1] = threaded_pair_of<Op, T, 1, 1>();
+      }
+  } else {
+    s.at[0][0] = threaded_pair_of<Op, T, 0, 0>();
+    s.at[0][1] = threaded_pair_of<Op, T, 0, 1>();
+    s.at[0][2] = threaded_pair_of<Op, T, 0, 2>();
+    s.at[0][3] = threaded_pair_of<Op, T, 0, 3>();
+    if constexpr (Op::condition_first) { // the mask is never a single element
+      s.at[1][0] = threaded_pair_of<Op, T, 1, 0>();
+      s.at[1][2] = threaded_pair_of<Op, T, 1, 2>();
+      s.at[2][0] = threaded_pair_of<Op, T, 2, 0>();
+      s.at[2][2] = threaded_pair_of<Op, T, 2, 2>();
+    } else { // a product and the block
+      s.at[2][0] = threaded_pair_of<Op, T, 2, 0>();
+      s.at[2][1] = threaded_pair_of<Op, T, 2, 1>();
+      s.at[2][3] = threaded_pair_of<Op, T, 2, 3>();
+            }
+  }
+  return s;
+}
+template <class Op, class T> inline constexpr threaded_set threaded_set_of = threaded_of<Op, T>();
+
+template <class Op> constexpr kernel_set kernels_of() {
+  kernel_set k;
+  k.op = info_of<Op>();
+  if constexpr (is_one_of<Op>(static_cast<cheap*>(nullptr))) {
+    k.threaded[0] = &threaded_set_of<Op, float>;
+    k.threaded[1] = &threaded_set_of<Op, double>;
+  }
+  add_kernels<Op, element::float32>(k);
+  add_kernels<Op, element::float64>(k);
+  add_kernels<Op, element::int32>(k);
+  add_kernels<Op, element::int64>(k);
+  add_kernels<Op, element::boolean>(k);
+  return k;
+}
+
+/// Registers the kernels of an operation with all interpreters; repeated calls have no effect.
+template <class Op> void know() noexcept {
+  static known_kernels own{kernels_of<Op>()};
+  static bool const done = [] {
+    own.next = __atomic_load_n(&first_known, __ATOMIC_RELAXED);
+    known_kernels const* const mine = &own;
+    while (!__atomic_compare_exchange_n(&first_known, &own.next, mine, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+template <class... Ops> bool know_all(operations<Ops...>) noexcept {
+  (know<Ops>(), ...);
+  return true;
+}
+
+template <class List> struct kernels_of_list;
+template <class... Ops> struct kernels_of_list<operations<Ops...>> {
+  static constexpr int count = sizeof...(Ops);
+  static constexpr kernel_set sets[count + 1] = {kernels_of<Ops>()...};
+};
+
+template <class From> struct conversions_from {
+  static constexpr kernels::elementwise_kernel to[element_count] = {
+      &kernels::convert<From, float>, &kernels::convert<From, double>, &kernels::convert<From, std::int32_t>,
+      &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
+};
+
+/// T, made dependent: nothing of it is instantiated before the template that names it.
+template <class T, class> struct later {
+  using type = T;
+};
+
+/// Empty without optimization: each operand of each form would take its own stack slot. Empty also for g++
+/// with AddressSanitizer: with a branch at each access g++ 12 optimizes this one function for more than a
+/// quarter of an hour.
+template <class List> block_kernels blocks_of() noexcept {
+#if defined(__OPTIMIZE__) && (defined(__clang__) || !defined(__SANITIZE_ADDRESS__))
+  using all = typename later<interpreter_forms, List>::type;
+  return {form_table<typename all::list>::all, all::list::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
+#else
+  return {};
+#endif
+}
+
+/// The kernels of the library and of user-defined operations.
+template <class List> kernel_table table_of() noexcept {
+  using own = kernels_of_list<typename later<library, List>::type>;
+  using users = kernels_of_list<List>;
+  return {{own::sets, users::sets},
+          {own::count, users::count},
+          info_of<typename later<op::convert, List>::type>(),
+          {conversions_from<typename later<float, List>::type>::to,
+           conversions_from<typename later<double, List>::type>::to,
+           conversions_from<typename later<std::int32_t, List>::type>::to,
+           conversions_from<typename later<std::int64_t, List>::type>::to,
+           conversions_from<typename later<bool, List>::type>::to},
+          {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
+          {&kernels::threaded_load_mask<typename later<float, List>::type>, &kernels::threaded_load_mask<double>},
+          {&kernels::threaded_store_mask<typename later<float, List>::type>, &kernels::threaded_store_mask<double>},
+          blocks_of<List>()};
+}
+
+// ---- operations without kernels
+
+inline scalar read(element e, void const* p, std::int64_t i) noexcept {
+  switch (e) {
+  case element::float32: return scalar::of(static_cast<float const*>(p)[i]);
+  case element::float64: return scalar::of(static_cast<double const*>(p)[i]);
+  case element::int32: return scalar::of(static_cast<std::int32_t const*>(p)[i]);
+  case element::int64: return scalar::of(static_cast<std::int64_t const*>(p)[i]);
+  case element::boolean: return scalar::of(static_cast<bool const*>(p)[i]);
+  }
+  return {};
+}
+inline void write(element e, void* p, std::int64_t i, scalar const& v) noexcept {
+  switch (e) {
+  case element::float32: static_cast<float*>(p)[i] = v.as<float>(); break;
+  case element::float64: static_cast<double*>(p)[i] = v.as<double>(); break;
+  case element::int32: static_cast<std::int32_t*>(p)[i] = v.as<std::int32_t>(); break;
+  case element::int64: static_cast<std::int64_t*>(p)[i] = v.as<std::int64_t>(); break;
+  case element::boolean: static_cast<bool*>(p)[i] = v.as<bool>(); break;
+  }
+}
+
+/// An operation and the element types of its operands and result.
+struct signature {
+  operation const* op = nullptr;
+  element operand[8]{};
+  element result{};
+  int arity = 0;
+};
+
+inline void evaluate_each(void* result, void const* const* operands, std::int64_t count, unsigned fixed,
+                          void const* self) {
+  signature const& s = *static_cast<signature const*>(self);
+  for (std::int64_t i = 0; i < count; ++i) {
+    scalar x[8];
+    for (int k = 0; k < s.arity; ++k) x[k] = read(s.operand[k], operands[k], (fixed >> k & 1u) != 0 ? 0 : i);
+    write(s.result, result, i, s.op->evaluate(x));
+  }
+}
+
+inline void reduce_each(void* result, void const* operand, kernels::reduce_shape const& s, bool columns) {
+  signature const& self = *static_cast<signature const*>(s.self);
+  for (std::int64_t k = 0; k < s.kept; ++k) {
+    std::int64_t const to = columns ? k : k * s.to_step;
+    scalar sum[2]{s.first ? self.op->neutral(self.result) : read(self.result, result, to)};
+    for (std::int64_t i = 0; i < s.reduced; ++i) {
+      sum[1] = read(self.result, operand, columns ? k + i * s.step : k * s.step + i);
+      sum[0] = self.op->evaluate(sum);
+    }
+    write(self.result, result, to, sum[0]);
+  }
+}
+inline void reduce_each_row(void* result, void const* operand, kernels::reduce_shape const& s) {
+  reduce_each(result, operand, s, false);
+}
+inline void reduce_each_column(void* result, void const* operand, kernels::reduce_shape const& s) {
+  reduce_each(result, operand, s, true);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_EXECUTE_STEPS_HPP
+#define COTANGENT_RUN_INTERPRETER_EXECUTE_STEPS_HPP
+
+#include <cotangent/core/array.hpp>
+#include <cotangent/core/error.hpp>
+#include <cotangent/graph/whole.hpp>
+#include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/threaded.hpp>
+#include <cotangent/run/interpreter/execute/kernels.hpp>
+#include <cotangent/run/interpreter/execute/plan.hpp>
+#include <cotangent/run/tape.hpp>
+
+#include <cstdint>
+#include <cstring>
+
+// The executable form of an interpreter's program: a list of steps in which only the addresses of workspace,
+// arguments and results are open.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// An address relative to a base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
+struct address {
+  std::int32_t base = 0;
+  std::int64_t offset = 0; // bytes
+};
+
+struct region_code;
+
+struct run_context {
+  char** bases;
+  region_code const* codes = nullptr; // of all sub-graphs
+  tape_stack* record = nullptr;
+  tape_stack* apart = nullptr; // for records that are freed before the region ends
+  char* marks = nullptr;       // of `apart`
+  status state = status::ok;
+  std::int64_t moved = 0; // bytes of carried values that loops copied
+
+  char* at(address const& a) const noexcept { return bases[a.base] + a.offset; }
+};
+
+struct program_data;
+
+/// One step: its function, and the index of its data.
+struct step {
+  void (*run)(program_data const&, std::int32_t, run_context&) = nullptr;
+  std::int32_t which = 0;
+};
+
+// ---- moving
+
+/// Copies elements of a strided view (or positions along its axes, if it has no memory) to contiguous memory.
+struct fill {
+  strided from; // joined; the offset is in `memory`, or is the first position
+  address memory, to;
+  bool positions = false;
+  bool repeats_one = false; // one element, repeated over 64 bytes
+};
+
+/// A strided copy.
+struct copy_step {
+  address from, to;
+  std::int32_t rank = 0;
+  std::int64_t size[max_rank]{}, from_stride[max_rank]{}, to_stride[max_rank]{};
+};
+
+template <class T> void write_positions(void* to, std::int64_t n, std::int64_t start,
+                                        std::int64_t step) noexcept {
+  T* const t = static_cast<T*>(to);
+  for (std::int64_t i = 0; i < n; ++i) t[i] = static_cast<T>(start + i * step);
+}
+
+inline void write_positions(element e, void* to, std::int64_t n, std::int64_t start,
+                            std::int64_t step) noexcept {
+  switch (e) {
+  case element::float32: return write_positions<float>(to, n, start, step);
+  case element::float64: return write_positions<double>(to, n, start, step);
+  case element::int32: return write_positions<std::int32_t>(to, n, start, step);
+  case element::int64: return write_positions<std::int64_t>(to, n, start, step);
+  case element::boolean: return write_positions<bool>(to, n, start, step);
+  }
+}
+
+/// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
+inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
+  std::size_t const bytes = size_of(f.from.type);
+  char* to = c.at(f.to);
+  char const* const from = f.positions ? nullptr : c.at(f.memory);
+  if (f.repeats_one) return copy_line(to, 1, from, 0, static_cast<std::int64_t>(64 / bytes), bytes);
+  if (count <= 0) return;
+  int const inner = f.from.rank - 1;
+  if (inner < 0) {
+    if (f.positions) write_positions(f.from.type, to, count, f.from.offset, 0);
+    else copy_line(to, 1, from, 0, count, bytes);
+    return;
+  }
+  // The index of position `start`.
+  odometer o;
+  std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
+  static constexpr std::int64_t none_[max_rank]{};
+  for (int k = inner; k >= 0; --k) {
+    o.index[k] = k == 0 ? rest : rest % f.from.size[k];
+    rest /= f.from.size[k];
+    at += o.index[k] * f.from.stride[k];
+  }
+  std::int64_t const step = f.from.stride[inner];
+  while (count > 0) {
+    std::int64_t const line = f.from.size[inner] - o.index[inner], n = line < count ? line : count;
+    if (f.positions) write_positions(f.from.type, to, n, at, step);
+    else copy_line(to, 1, from + at * static_cast<std::int64_t>(bytes), step, n, bytes);
+    to += n * static_cast<std::int64_t>(bytes);
+    count -= n;
+    at -= o.index[inner] * step;
+    o.index[inner] = 0;
+    (void)o.next(inner, f.from.size, f.from.stride, at, none_, unused);
+  }
+}
+
+// ---- elementwise work, tile by tile
+
+struct tile_operand {
+  std::int32_t base = 0;
+  std::int32_t scale = 0; // bytes per element, 0 if every tile uses the same memory
+  std::int64_t offset = 0;
+};
+
+struct tile_work {
+  kernels::elementwise_kernel run = nullptr; // null for a segment
+  std::int32_t first = 0; // in operands: the result, then the operands; for a segment: its index
+  std::int32_t signature = 0;
+  std::int16_t arity = 0;
+  std::uint16_t fixed = 0;
+};
+
+struct range {
+  std::int32_t first = 0, count = 0;
+};
+
+/// Memory that a segment reads or writes; it advances by `bytes` per element, unless they are 0.
+struct segment_entry {
+  tile_operand at;
+  std::int32_t bytes = 0;
+  bool reads = false, writes = false;
+};
+
+/// Consecutive cheap units, executed block by block: values of a block stay in registers and in a few lines
+/// of memory.
+struct segment {
+  static constexpr int most_entries = 1600;
+  range steps, entries;
+  std::int32_t moving = 0;  // entries that advance; they precede the others
+  std::int32_t block = 0;   // elements
+  bool fetches = false;     // prefetches the memory of the next block
+  std::int64_t staging = 0; // in the scratch memory, for a partial block: one block per moving entry
+};
+
+/// Copies elements of a tile to a strided view.
+struct tile_drain {
+  strided shape; // joined
+  tile_operand from;
+  address to;
+  std::int32_t turn = 0; // above 0: adds to the old value
+};
+
+/// Reduces a tile's part of a reduction over the whole group.
+struct tile_reduction {
+  kernels::part_kernel run = nullptr;
+  tile_operand from;
+  address to, state;
+};
+
+/// Elementwise work on whole packs, then on the rest. Kernels read and write whole packs, so the rest of
+/// foreign memory passes through the workspace.
+struct tile_group {
+  std::int64_t size = 0;  // elements
+  std::int64_t tile = 0;  // elements per tile
+  std::int64_t whole = 0; // elements in whole packs
+  range once, each, work, drains, sums, rest_fills, rest_work, rest_drains, rest_copies, rest_sums;
+};
+
+struct copy_out {
+  address from, to;
+  std::int64_t bytes = 0;
+};
+
+// ---- other steps
+
+struct reduction_step {
+  kernels::reduce_kernel kernel = nullptr;
+  kernels::reduce_shape inner;
+  std::int32_t signature = -1;
+  address from, to;
+  std::int64_t bytes = 0;    // per element
+  int kept = 0, reduced = 0; // axes outside the kernel
+  std::int64_t kept_size[max_rank]{}, kept_from[max_rank]{}, kept_to[max_rank]{};
+  std::int64_t reduced_size[max_rank]{}, reduced_from[max_rank]{};
+};
+
+struct matmul_step {
+  address left, right, to;
+  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t left_row = 0, right_row = 0; // strides of rows as stored
+  bool left_turned = false, right_turned = false;
+  bool scratch = false;
+};
+
+/// gather, scatter_add, arg_max: contiguous operands and results.
+struct row_step {
+  address from, index, to;
+  std::int64_t count = 0; // the number of indices; for arg_max: positions before the axis
+  std::int64_t axis = 0;  // rows to select from
+  std::int64_t row = 0;   // elements per row
+};
+
+/// A call of a function of whole tensors.
+struct whole_step {
+  void (*run)(whole_call const&) = nullptr;
+  whole_call call; // without its pointers
+  address operand[3], to;
+  std::int32_t operands = 0, first_attribute = 0; // in `attributes`
+};
+
+// ---- control nodes
+
+/// A value passed to a sub-graph, or returned by one.
+struct region_value {
+  address at;
+  std::int64_t bytes = 0;
+};
+
+/// A sequence that a loop writes or reads. An entry is a value, or the address of another sequence on the
+/// tape.
+struct loop_sequence {
+  address at;
+  std::int64_t bytes = 0;    // of an entry
+  bool nested = false;
+};
+
+/// A carried value that a step of the body computes, and the locations it rotates through, from the last to
+/// the first.
+struct carry_ring {
+  std::int32_t output = 0; // of the body
+  bool spare = false;      // the last location is no result of the loop
+  range places;            // in `places`
+  std::int64_t bytes = 0;
+};
+struct carry_place {
+  address at;
+  std::int32_t carry = -1; // the carried value whose result it is
+};
+/// A carried value that the body hands on by address: from one of its arguments or results.
+struct handed_on {
+  std::int32_t to = 0, from = 0;
+};
+/// A carried value that is recorded at the start of each iteration.
+struct recorded_carry {
+  std::int32_t sequence = 0, carry = 0;
+  bool ahead = false; // the previous iteration computes it directly on the tape, if the tape has room
+};
+
+/// The stack for a step's records: that of the region's results, or `apart`, which is later reset to a mark.
+struct record_place {
+  bool apart = false;
+  std::int32_t mark = -1;
+};
+
+struct loop_step {
+  record_place place;
+  std::int32_t condition = -1, body = -1; // codes
+  bool limited = false, starts = false, runs_first = false, reverse = false;
+  bool keeps = false; // an iteration leaves records on the tape
+  address limit, start, trips;
+  int carried = 0, captured = 0;
+  range inits, captures, lasts; // in `region_values`
+  range scans, stacks;          // in `sequences`
+  range rings, handed, records;
+  range others; // in `indices`: carried values whose final location is not one of their rings
+  // Offsets in the scratch memory of the step.
+  std::int64_t body_table = 0, condition_table = 0, shared = 0, turns = 0, zeros = 0, zero_bytes = 0,
+               words = 0;
+};
+
+struct case_step {
+  record_place place;
+  address index;
+  bool wide_index = false;
+  range branches; // in `branches`
+  range values, results;
+  range bypasses; // in `branches`, by result: a value or -1
+  range sequences_; // in `branches`, by result: whether it is a sequence
+  std::int64_t table = 0, shared = 0;
+};
+
+struct sequence_sum {
+  record_place place;
+  address left, right, to;
+  int depth = 1;
+  element type = element::float64;
+  std::int64_t count = 1; // elements of an innermost entry
+};
+
+struct program_data {
+  array<step> steps;
+  array<fill> fills;
+  array<copy_step> moves;
+  array<copy_out> copies;
+  array<tile_operand> operands;
+  array<tile_work> work;
+  array<kernels::threaded_step> threaded;
+  array<segment_entry> entries;
+  array<segment> segments;
+  array<tile_group> groups;
+  array<tile_drain> drains;
+  array<tile_reduction> part_reductions;
+  array<signature> signatures;
+  array<reduction_step> reductions;
+  array<matmul_step> products;
+  array<row_step> rows;
+  array<whole_step> wholes;
+  array<std::int64_t> attributes;
+  array<loop_step> loops;
+  array<case_step> cases;
+  array<sequence_sum> sums;
+  array<region_value> region_values;
+  array<loop_sequence> sequences;
+  array<carry_ring> rings;
+  array<carry_place> places;
+  array<handed_on> handed;
+  array<recorded_carry> records;
+  array<std::int32_t> branches, indices;
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_PREPARE_BLOCKS_HPP
+#define COTANGENT_RUN_INTERPRETER_PREPARE_BLOCKS_HPP
+
+#include <cotangent/run/interpreter/prepare/segment_parts.hpp>
+#include <cotangent/run/interpreter/prepare/uses.hpp>
+
+#include <cstdint>
+#include <limits>
+
+// Segments for the kernels on three blocks: a value with a near use stays in one of the blocks.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+template <class Build> class block_emit : protected segment_parts<Build> {
+protected:
+  using parts = segment_parts<Build>;
+  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
+      parts::is_bytes, parts::is_fixed, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
+      parts::push, parts::result_of, parts::stamp_, parts::stands_at, parts::t_, parts::type_;
+
+  explicit block_emit(tile_units<Build>& units) : parts(units), uses_(units) {}
+
+  void emit_in_blocks(bool whole) {
+    uses_.find(first_, end_, [this](int u) { return is_read_outside(u); });
+    for (std::int32_t& h : holds_) h = nothing;
+    now_ = 0;
+    last_ = -1;
+    moved_from_ = kernels::spot::none;
+    for (std::int32_t const u : uses_.order) {
+      uses_.pass(u);
+      spot to = spot::a;
+      if (!takes_form(u, to)) emit_leaving(u);
+      ++now_;
+      for (int k = 0; k < at(u).count; ++k) free_block(t_.source(u, k));
+      holds_[static_cast<int>(to)] = u;
+      put_outside(u, to, whole);
+    }
+  }
+
+private:
+  using spot = kernels::spot;
+
+  static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
+  segment_uses<Build> uses_;
+  std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
+  std::int32_t now_ = 0;                             // the position in the order
+  int last_ = -1;           // the number of steps after the last one that computes was added
+  bool last_takes_ = false; // true if that step takes an entry
+  spot moved_from_ = spot::none, moved_to_ = spot::none; // the last step, if it was a move
+
+  bool is_live(std::int32_t v) const { return v != nothing && uses_.next(v) != uses_.never; }
+  bool is_in_memory(std::int32_t v) const {
+    return v < first_ || (v < of_unit_.size() && of_unit_[v].stamp == stamp_);
+  }
+  spot place_of(int u, int k) const {
+    std::int32_t const v = t_.source(u, k);
+    for (int r = 0; r < 3; ++r)
+      if (holds_[r] == v) return static_cast<spot>(r);
+    return is_fixed(u, k) ? spot::fixed : spot::memory;
+  }
+  /// Copies a value to the location where it is read. Two consecutive moves become one step if such a step
+  /// exists.
+  void move(spot from, spot to, std::int32_t entry = 0) {
+    block_kernels const& b = t_.b.kernels.blocks;
+    auto& steps = t_.program.threaded;
+    bool const loads = from == spot::memory || from == spot::fixed;
+    if (moved_from_ != spot::none) {
+      int const code = moved_from_ == spot::a && to == spot::a
+                           ? b.find(known_form::sets_aside, from, moved_to_)
+                       : from == spot::a && moved_to_ == spot::memory && moved_from_ == to
+                           ? b.find(known_form::replaces, to, spot::memory)
+                           : 0;
+      moved_from_ = spot::none;
+      if (code != 0) {
+        steps.back().code = static_cast<std::uint16_t>(code);
+        if (loads) steps.back().x = static_cast<std::int16_t>(entry);
+        return;
+      }
+    }
+    push(b.run[type_], loads ? entry : 0, 0, loads ? 0 : entry);
+    steps.back().code = static_cast<std::uint16_t>(b.find(known_form::is_move, from, to));
+    moved_from_ = from;
+    moved_to_ = to;
+  }
+  void store(spot r) {
+    std::int32_t const v = holds_[static_cast<int>(r)], entry = block_of_memory();
+    move(r, spot::memory, entry);
+    stands_at(v, entry);
+  }
+  /// Frees the block of memory of a value that is dead.
+  void free_block(std::int32_t v) {
+    if (v < first_ || is_live(v) || !is_in_memory(v) || of_unit_[v].entry >= 0) return;
+    free_.push(of_unit_[v].entry);
+    of_unit_[v].stamp = 0;
+  }
+
+  /// The block to evict in favor of block a: its value has a later use than the value of block a. Block a
+  /// itself if there is none. `busy`: the blocks that the next step reads.
+  spot given_up(unsigned busy) const {
+    std::int32_t const v = holds_[0];
+    int best = 0;
+    for (int r = 1; r < 3; ++r) {
+      std::int32_t const w = holds_[r];
+      bool const stores =
+          is_live(w) && !is_in_memory(w); // either way one store: worth a move only if its use is much later
+      if ((busy >> r & 1u) != 0 || (stores && is_in_memory(v))) continue;
+      if (stores && next_of(w) - now_ < 2 * (next_of(v) - now_)) continue;
+      if (next_of(w) > next_of(holds_[best])) best = r;
+    }
+    return static_cast<spot>(best);
+  }
+  void save(spot r) {
+    if (std::int32_t const v = holds_[static_cast<int>(r)]; is_live(v) && !is_in_memory(v)) store(r);
+  }
+  /// True if the value in block a is live and only there.
+  bool is_needed() const { return is_live(holds_[0]) && holds_[1] != holds_[0] && holds_[2] != holds_[0]; }
+  /// Saves the value of block a to another block, or to memory, before block a is overwritten.
+  void keep(unsigned busy) {
+    if (!is_needed()) return;
+    spot const r = given_up(busy);
+    save(r);
+    if (r == spot::a) return;
+    move(spot::a, r);
+    holds_[static_cast<int>(r)] = holds_[0];
+  }
+  std::int32_t next_of(std::int32_t v) const { return v == nothing ? uses_.never : uses_.next(v); }
+
+  /// Emits unit u as a step of the kernels on three blocks, with its result in `to`; false if no form fits.
+  bool takes_form(int u, spot& to) {
+    operation const* const op = t_.node_of(at(u)).op;
+    if (is_bytes(u, 0) || !t_.b.kernels.blocks.knows(op)) return false;
+    int order[3]{0, 1, 2};
+    spot p[3];
+    bool found = false;
+    if (is_needed()) { // keep it if the result can go to another block
+      for (int r = 1; r < 3 && !found; ++r)
+        if (!is_live(holds_[r])) {
+          to = static_cast<spot>(r);
+          found = find_form(u, op, to, order, p);
+        }
+      if (!found && (to = given_up(read_by(u))) != spot::a && find_form(u, op, to, order, p)) {
+        found = true;
+        save(to);
+      }
+    }
+    if (!found) {
+      to = spot::a;
+      found = find_form(u, op, to, order, p);
+      if (!found && !bring(u, op, order, p)) return false;
+      keep(read_by(u));
+    }
+    std::int32_t entry[2]{0, 0};
+    int entries = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
+    block_kernels const& b = t_.b.kernels.blocks;
+    int const code = b.find(op, p[0], p[1], p[2], to);
+    moved_from_ = spot::none;
+    auto& steps = t_.program.threaded;
+    if (int const pair = last_ == steps.size() && entries < 2 ? b.find_pair(steps.back().code, code) : 0;
+        pair != 0) {
+      bool const second = last_takes_;
+      (second ? steps.back().y : steps.back().x) = static_cast<std::int16_t>(entry[0]);
+      steps.back().code = static_cast<std::uint16_t>(pair);
+      return true;
+    }
+    push(b.run[type_], entry[0], entry[1]);
+    steps.back().code = static_cast<std::uint16_t>(code);
+    last_ = steps.size();
+    last_takes_ = entries > 0;
+    return true;
+  }
+  /// The blocks that unit u reads.
+  unsigned read_by(int u) const {
+    unsigned r = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (spot const is = place_of(u, k); is <= spot::c) r |= 1u << static_cast<int>(is);
+    return r;
+  }
+  /// Finds the form for the operands' locations; commutative operations try both orders.
+  bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
+    threaded_set const& s = *t_.b.kernels.find(op)->threaded[type_];
+    int const n = at(u).count;
+    bool const exchanges = n == 2 ? s.at[1][0].run == nullptr : n == 3 && s.at[1][0].run == nullptr;
+    for (int turn = 0; turn < (exchanges ? 2 : 1); ++turn) {
+      order[0] = turn, order[1] = 1 - turn, order[2] = 2;
+      for (int k = 0; k < 3; ++k) p[k] = k < n ? place_of(u, order[k]) : spot::none;
+      if (t_.b.kernels.blocks.find(op, p[0], p[1], p[2], to) != 0) return true;
+    }
+    return false;
+  }
+  /// Moves one operand to block a, if block a holds none: one that is in a block, else one in memory.
+  bool bring(int u, operation const* op, int* order, spot* p) {
+    int which = -1;
+    for (int k = 0; k < at(u).count; ++k) {
+      spot const is = place_of(u, k);
+      if (is == spot::a) return false;
+      if (which < 0 || is < place_of(u, which)) which = k;
+    }
+    keep(read_by(u));
+    spot const from = place_of(u, which);
+    move(from, spot::a, from <= spot::c ? 0 : entry_of(u, which));
+    std::int32_t const v = t_.source(u, which);
+    holds_[0] = v;
+    return find_form(u, op, spot::a, order, p);
+  }
+
+  /// Emits unit u by a kernel that takes only block a: all other operands, and live values, are stored first.
+  void emit_leaving(int u) {
+    int const block = operand_to_leave_with(u);
+    bool const bytes = is_bytes(u, block);
+    for (int r = 0; r < 3; ++r) {
+      std::int32_t const w = holds_[r];
+      bool read = is_live(w);
+      for (int k = 0; k < at(u).count; ++k) read = read || (k != block && t_.source(u, k) == w);
+      if (w != nothing && read && !is_in_memory(w)) store(static_cast<spot>(r));
+    }
+    spot const is = place_of(u, block);
+    if (bytes) push(t_.b.kernels.load_mask[type_], entry_of(u, block));
+    else if (is != spot::a) move(is, spot::a, is <= spot::c ? 0 : entry_of(u, block));
+    int others[2]{-1, -1};
+    threaded_pair const run = kernels_of(u, block, others);
+    std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
+                       y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
+    push(run.run, x, y);
+    moved_from_ = spot::none;
+    for (std::int32_t& h : holds_) h = nothing;
+  }
+  int operand_to_leave_with(int u) const {
+    if (is_bytes(u, 0)) return 0;
+    int which = 0;
+    for (int k = 1; k < at(u).count; ++k)
+      if (place_of(u, k) < place_of(u, which)) which = k;
+    return which;
+  }
+
+  /// Stores a result that is read outside the segment.
+  void put_outside(int u, spot from, bool whole) {
+    if (t_.last[u] < end_ && !is_read_outside(u)) return;
+    t_.slots[u] = none;
+    std::int32_t const entry = result_of(u, whole);
+    if (t_.type_of(at(u)) != element::boolean) {
+      move(from, spot::memory, entry);
+      return stands_at(u, entry);
+    }
+    for (int r = 0; r < 3; ++r) save(static_cast<spot>(r));
+    if (from != spot::a) move(from, spot::a);
+    push(t_.b.kernels.store_mask[type_], 0, 0, entry);
+    moved_from_ = spot::none;
+    for (std::int32_t& h : holds_) h = nothing;
+    holds_[0] = u;
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
+#define COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
+
+#include <cotangent/run/interpreter/prepare/tape.hpp>
+#include <cotangent/run/interpreter/prepare/tiles.hpp>
+
+#include <cstdint>
+
+// Emits planned steps as executable ones: addresses, kernels, tiles.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// Code that is instantiated only with an interpreter.
+struct step_table {
+  using runs = void (*)(program_data const&, std::int32_t, run_context&);
+  runs product[2]{};               // float, double
+  runs gather[2][element_count]{}; // by int32, int64
+  runs scatter_add[2][element_count]{};
+  runs copy[element_count]{};
+  runs accumulate[element_count]{};
+  runs arg_max[element_count]{};
+};
+
+template <class Build, class Regions> class interpreter_emit {
+public:
+  program_data program;
+  std::int64_t scratch_bytes = 0;
+  array<std::int64_t> step_scratch;  // by position: the step's scratch bytes
+  array<kept_region> regions_of_step; // the sub-graphs that steps run
+  array<kept_tape> tapes_of_step;
+  record_lives<Build, typename Regions::control> const lives;
+
+  /// `regions.code_of(region, carried)` prepares a sub-graph and returns its index in `regions.codes`.
+  interpreter_emit(Build& from, step_table const& t, Regions& regions)
+      : lives(from), b_(from), p_(from.plan), steps_(t), regions_(regions) {
+    tile_emit tiles(from, program);
+    for (at_ = 0; at_ < p_.order.size(); ++at_) {
+      std::int32_t const s = p_.order[at_];
+      if (p_.steps[s].first_unit < 0) continue; // merged into another step
+      bool const tiled = p_.steps[s].shape >= 0;
+      step_scratch.push(tiled ? none : 0);
+      if (tiled) push(&run_group, tiles.emit(s));
+      else emit(s);
+      if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
+    }
+    tiles.place_segments();
+    for (std::int64_t& bytes : step_scratch)
+      if (bytes < 0) bytes = tiles.scratch_bytes; // all tiled steps share the memory of tiles
+    if (scratch_bytes < tiles.scratch_bytes) scratch_bytes = tiles.scratch_bytes;
+    scratch_bytes = whole_lines(scratch_bytes);
+  }
+
+  /// If `root >= 0`, the output is that root in the workspace.
+  void copy_to_output(strided const& v, int k, std::int32_t root) {
+    emit_move(v, root >= 0 ? address_of(b_, p_.roots[root])
+                           : address{base::first_argument + b_.g.input_count(b_.region) + k, 0});
+  }
+
+private:
+  Build& b_;
+  plan_data const& p_;
+  step_table const& steps_;
+  Regions& regions_;
+  std::int32_t at_ = 0; // the position of the current step
+
+  void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
+  void need_scratch(std::int64_t bytes) {
+    if (step_scratch.back() < bytes) step_scratch.back() = bytes;
+    if (scratch_bytes < bytes) scratch_bytes = bytes;
+  }
+  std::int32_t code_of(char const* what, std::int32_t region, int carried = 0) {
+    std::int32_t const code = regions_.code_of(region, carried);
+    regions_of_step.push({what, step_scratch.size() - 1, code, 0});
+    return code;
+  }
+
+  address at(strided const& v) const noexcept { return address_of(b_, v); }
+  address result(unit const& u) const noexcept { return address_of(b_, p_.roots[u.root]); }
+
+  void emit(std::int32_t s) {
+    planned_step const& step = p_.steps[s];
+    unit const& u = p_.units[step.first_unit];
+    if (u.node < 0) {
+      if (u.count == 0) return clear(u);
+      if (u.root >= 0) emit_move(p_.operand(u, 0), result(u));
+    } else emit_node(u);
+    for (std::int32_t d = u.drain; d >= 0; d = p_.drains[d].next) {
+      drain const& to = p_.drains[d];
+      emit_copy(p_.operand(u, 0), at(to.to), to.to.stride, to.turn > 0);
+    }
+  }
+
+  void clear(unit const& u) {
+    push(&run_clear, program.copies.push({{}, result(u), p_.roots[u.root].bytes}));
+  }
+
+  void emit_node(unit const& u) {
+    switch (node const& n = b_.g.nodes[u.node]; n.op->kind) {
+    case operation_kind::control: return emit_control(u, n);
+    case operation_kind::reduction: return emit_reduction(u, n);
+    case operation_kind::matmul: return emit_matmul(u, n);
+    case operation_kind::pad: return emit_pad(u, n);
+    case operation_kind::concatenate: return emit_concatenate(u, n);
+    case operation_kind::whole: return emit_whole(u, n);
+    default: return emit_rows(u, n);
+    }
+  }
+
+  void emit_reduction(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    reduction_step r;
+    bool rows = false;
+    (void)arrange_reduction(x, static_cast<std::uint32_t>(b_.attribute(n, 0)), r, rows);
+    if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
+      r.kernel = (rows ? k->rows : k->columns)[static_cast<int>(x.type)];
+    if (r.kernel == nullptr) {
+      r.kernel = rows ? &reduce_each_row : &reduce_each_column;
+      r.signature = program.signatures.push(signature_of(b_, u));
+    }
+    r.from = at(x);
+    r.to = result(u);
+    push(&run_reduction, program.reductions.push(r));
+  }
+
+  void emit_matmul(unit const& u, node const& n) {
+    strided const &a = p_.operand(u, 0), &b = p_.operand(u, 1);
+    bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
+    matmul_step s;
+    s.m = a.size[ta ? 1 : 0];
+    s.k = a.size[ta ? 0 : 1];
+    s.n = b.size[tb ? 0 : 1];
+    (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
+    (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
+    s.left = at(a);
+    s.right = at(b);
+    s.to = result(u);
+    std::int64_t const scratch = a.type == element::float64
+                                     ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
+                                     : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
+    s.scratch = scratch > 0;
+    need_scratch(scratch);
+    push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
+  }
+
+  /// Copies to contiguous memory.
+  void emit_move(strided const& v, address to) {
+    if (p_.roots[v.root].kind != home::positions) {
+      strided whole = v;
+      whole.make_contiguous();
+      return emit_copy(v, to, whole.stride);
+    }
+    fill f = filled_from(b_, v);
+    f.to = to;
+    push(&run_fill_step, program.fills.push(f));
+  }
+
+  void emit_copy(strided const& v, address to, std::int64_t const* to_stride, bool adds = false) {
+    copy_step s;
+    s.from = at(v);
+    s.to = to;
+    s.rank = v.rank;
+    for (int k = 0; k < v.rank; ++k) {
+      s.size[k] = v.size[k];
+      s.from_stride[k] = v.stride[k];
+      s.to_stride[k] = to_stride[k];
+    }
+    push((adds ? steps_.accumulate : steps_.copy)[static_cast<int>(v.type)], program.moves.push(s));
+  }
+
+  strided shape_of_result(node const& n) const {
+    strided y;
+    dimensions const& d = b_.g.shape(b_.g.result(n));
+    y.rank = d.rank;
+    y.type = b_.g.tensors[b_.g.result(n)].type;
+    for (int k = 0; k < d.rank; ++k) y.size[k] = b_.size(d.size[k]);
+    y.make_contiguous();
+    return y;
+  }
+
+  void emit_pad(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    strided const y = shape_of_result(n);
+    auto const bytes = static_cast<std::int64_t>(size_of(y.type));
+    std::int64_t to_stride[max_rank]{}, start = 0;
+    for (int k = 0; k < y.rank; ++k) {
+      start += b_.size(b_.attribute(n, 2 * k)) * y.stride[k];
+      to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
+    }
+    push(&run_clear, program.copies.push({{}, result(u), y.count() * bytes}));
+    address to = result(u);
+    to.offset += start * bytes;
+    emit_copy(x, to, to_stride);
+  }
+
+  void emit_concatenate(unit const& u, node const& n) {
+    strided const y = shape_of_result(n);
+    std::int64_t const axis = b_.attribute(n, 0);
+    address to = result(u);
+    for (int k = 0; k < u.count; ++k) {
+      strided const& x = p_.operand(u, k);
+      emit_copy(x, to, y.stride);
+      to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
+    }
+  }
+
+  void emit_whole(unit const& u, node const& n) {
+    whole_step s;
+    s.operands = n.operand_count;
+    for (int k = 0; k < n.operand_count; ++k) {
+      s.call.operand[k] = whole_of(p_.operand(u, k));
+      s.operand[k] = at(p_.operand(u, k));
+    }
+    s.call.result = whole_of(shape_of_result(n));
+    s.to = result(u);
+    s.first_attribute = program.attributes.size();
+    for (int k = 0; k < n.attribute_count; ++k) program.attributes.push(b_.attribute(n, k));
+    s.call.attribute = program.attributes.data() + s.first_attribute;
+    kernel_set const* const k = b_.kernels.find(n.op);
+    s.run = k != nullptr && k->whole != nullptr ? k->whole : n.op->whole;
+    if (k != nullptr && k->whole != nullptr)
+      need_scratch(k->whole_scratch(s.call));
+    push(&run_whole, program.wholes.push(s));
+  }
+
+  // ---- control nodes
+
+  range values_of(unit const& u, int first, int count) {
+    range r{program.region_values.size(), count};
+    for (int k = 0; k < count; ++k) {
+      strided const& v = p_.operand(u, first + k);
+      program.region_values.push({at(v), v.count() * static_cast<std::int64_t>(size_of(v.type))});
+    }
+    return r;
+  }
+  region_value result_value(unit const& u, int k) const {
+    memory_root const& r = p_.roots[p_.results[u.more + k]];
+    return {address_of(b_, r), r.bytes};
+  }
+  range results_of(unit const& u, int first, int count) {
+    range r{program.region_values.size(), count};
+    for (int k = 0; k < count; ++k) program.region_values.push(result_value(u, first + k));
+    return r;
+  }
+  std::int64_t bytes_of(symbol t) const {
+    if (b_.g.tensors[t].depth > 0) return 8;
+    std::int64_t n = static_cast<std::int64_t>(size_of(b_.g.tensors[t].type));
+    dimensions const& d = b_.g.shape(t);
+    for (int k = 0; k < d.rank; ++k) n *= b_.size(d.size[k]);
+    return n;
+  }
+
+  void emit_control(unit const& u, node const& n) {
+    using library_ops = typename Regions::control;
+    if (n.op == library_ops::loop()) return emit_loop(u, n);
+    if (n.op == library_ops::case_of()) return emit_case(u, n);
+    if (n.op == library_ops::zero())
+      return push(&run_clear, program.copies.push({{}, result_value(u, 0).at, 8}));
+    symbol const y = b_.g.result(n);
+    sequence_sum s;
+    s.place = lives.places[at_];
+    s.left = at(p_.operand(u, 0));
+    s.right = at(p_.operand(u, 1));
+    s.to = result_value(u, 0).at;
+    s.depth = b_.g.tensors[y].depth;
+    s.type = b_.g.tensors[y].type;
+    dimensions const& d = b_.g.shape(y);
+    for (int k = 0; k < d.rank; ++k) s.count *= b_.size(d.size[k]);
+    push(&run_sequence_sum, program.sums.push(s));
+  }
+
+  void emit_loop(unit const& u, node const& n) {
+    graph_view const& g = b_.g;
+    loop_layout const l = loop_layout::of(g, n);
+    loop_step s;
+    s.place = lives.places[at_];
+    s.carried = l.carried;
+    s.captured = l.captured;
+    s.limited = g.operand(n, 0) != none;
+    if (s.limited) s.limit = at(p_.operand(u, 0));
+    s.starts = l.has_start();
+    if (s.starts) s.start = at(p_.operand(u, l.start()));
+    s.runs_first = (l.flags & loop_layout::runs_first) != 0;
+    s.reverse = l.is_reverse();
+    s.inits = values_of(u, l.init(0), l.carried);
+    s.captures = values_of(u, l.capture(0), l.captured);
+    s.lasts = results_of(u, 0, l.carried);
+    s.trips = result_value(u, l.trips()).at;
+    std::int64_t zeros = 0;
+    s.scans = {program.sequences.size(), l.scanned};
+    for (int k = 0; k < l.scanned; ++k) {
+      symbol const slice = g.input(l.scan(k), l.body);
+      program.sequences.push({at(p_.operand(u, l.scan(k))), bytes_of(slice), g.tensors[slice].depth > 0});
+      if (zeros < bytes_of(slice)) zeros = bytes_of(slice);
+    }
+    s.stacks = {program.sequences.size(), l.stacked};
+    std::int64_t recorded = 0;
+    for (int k = 0; k < l.stacked; ++k) {
+      symbol const entry = g.output(l.entry(k), l.body);
+      program.sequences.push({result_value(u, l.stack(k)).at, bytes_of(entry), g.tensors[entry].depth > 0});
+      recorded += bytes_of(entry);
+    }
+    if (l.stacked > 0) tapes_of_step.push({step_scratch.size() - 1, recorded});
+    for (int k = 0; k < l.output_count(); ++k)
+      s.keeps = s.keeps || g.tensors[g.output(k, l.body)].depth > 0;
+    s.body = code_of("body", l.body, l.carried);
+    if (l.condition != none) s.condition = code_of("condition", l.condition);
+    std::int64_t bytes = 0;
+    auto const place = [&](std::int64_t& where, std::int64_t size) {
+      where = bytes;
+      bytes += whole_lines(size);
+    };
+    region_code const& body = regions_.codes[s.body];
+    place(s.words, 64);
+    place(s.body_table, body.table_bytes);
+    std::int64_t shared = body.memory_bytes;
+    if (s.condition >= 0) {
+      region_code const& condition = regions_.codes[s.condition];
+      place(s.condition_table, condition.table_bytes);
+      if (shared < condition.memory_bytes) shared = condition.memory_bytes;
+    }
+    place(s.shared, shared);
+    place_carries(program, s, regions_.codes[s.body], [&](std::int64_t size) {
+      std::int64_t where = 0;
+      return place(where, size), where;
+    });
+    s.zero_bytes = zeros;
+    place(s.zeros, zeros);
+    need_scratch(bytes);
+    for (kept_region& r : regions_of_step)
+      if (r.step == step_scratch.size() - 1) r.offset = s.shared;
+    push(&run_loop, program.loops.push(s));
+  }
+
+  void emit_case(unit const& u, node const& n) {
+    graph_view const& g = b_.g;
+    case_layout const c = case_layout::of(g, n);
+    case_step s;
+    s.place = lives.places[at_];
+    s.index = at(p_.operand(u, 0));
+    s.wide_index = g.tensors[g.operand(n, 0)].type == element::int64;
+    s.values = values_of(u, c.value(0), c.values);
+    s.results = results_of(u, 0, c.results);
+    std::int64_t table = 0, shared = 0;
+    array<std::int32_t> codes;
+    for (int k = 0; k < c.branches; ++k) {
+      codes.push(code_of("branch", c.branch(k)));
+      region_code const& branch = regions_.codes[codes.back()];
+      if (table < branch.table_bytes) table = branch.table_bytes;
+      if (shared < branch.memory_bytes) shared = branch.memory_bytes;
+    }
+    auto const list = [&](int count, auto const& entry) {
+      range const r{program.branches.size(), count};
+      for (int k = 0; k < count; ++k) program.branches.push(entry(k));
+      return r;
+    };
+    s.branches = list(c.branches, [&](int k) { return codes[k]; });
+    s.bypasses = list(c.results, [&](int k) { return c.bypass(k); });
+    s.sequences_ = list(c.results, [&](int k) { return g.tensors[g.result(n, k)].depth > 0 ? 1 : 0; });
+    s.table = 0;
+    s.shared = whole_lines(table);
+    need_scratch(s.shared + shared);
+    for (kept_region& r : regions_of_step)
+      if (r.step == step_scratch.size() - 1) r.offset = s.shared;
+    push(&run_case, program.cases.push(s));
+  }
+
+  void emit_rows(unit const& u, node const& n) {
+    strided const& x = p_.operand(u, 0);
+    row_step s;
+    s.from = at(x);
+    s.to = result(u);
+    s.count = s.row = 1;
+    if (n.op->kind == operation_kind::arg_reduction) {
+      std::int64_t const axis = b_.attribute(n, 0);
+      s.axis = x.size[axis];
+      for (int k = 0; k < x.rank; ++k)
+        if (k != axis) (k < axis ? s.count : s.row) *= x.size[k];
+      return push(steps_.arg_max[static_cast<int>(x.type)], program.rows.push(s));
+    }
+    strided const& index = p_.operand(u, 1);
+    bool const gathers = n.op->kind == operation_kind::gather;
+    int const by = index.type == element::int64 ? 1 : 0;
+    strided const whole = gathers ? x : shape_of_result(n);
+    s.index = at(index);
+    s.count = index.count();
+    s.axis = whole.size[0];
+    for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
+    push((gathers ? steps_.gather : steps_.scatter_add)[by][static_cast<int>(x.type)], program.rows.push(s));
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif

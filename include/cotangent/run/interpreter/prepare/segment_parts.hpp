@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_PREPARE_SEGMENT_PARTS_HPP
+#define COTANGENT_RUN_INTERPRETER_PREPARE_SEGMENT_PARTS_HPP
+
+#include <cotangent/run/interpreter/prepare/tile_units.hpp>
+
+#include <cstdint>
+
+// Parts of a segment: its steps, and the memory that they read and write.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+template <class Build> class segment_parts {
+protected:
+  explicit segment_parts(tile_units<Build>& units) : t_(units) {}
+
+  static constexpr std::int32_t unplaced = -1;
+  /// The entry of a value, valid in the segment of that stamp.
+  struct known {
+    std::int32_t stamp = 0, entry = 0;
+  };
+  tile_units<Build>& t_;
+  int first_ = 0, end_ = 0;
+  std::int32_t type_ = 0, stamp_ = 0;
+  array<segment_entry> moving_,
+      still_; // a non-negative entry is an index into moving_, else -1 - an index into still_
+  array<known> of_outer_, of_unit_;
+  array<std::int32_t> free_; // entries of blocks of dead values
+  std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
+
+  unit const& at(int u) const { return t_.units[u]; }
+  bool is_read_outside(int u) const {
+    return t_.p.roots[at(u).root].outside || at(u).drain >= 0 || at(u).sum >= 0;
+  }
+  /// True for a mask that is stored as bools.
+  bool is_bytes(int u, int k) const {
+    return t_.p.operand(at(u), k).type == element::boolean && t_.source(u, k) < first_;
+  }
+  bool is_fixed(int u, int k) const {
+    std::int32_t const from = t_.source(u, k);
+    return from < 0 && t_.outers[-1 - from].fixed;
+  }
+
+  void push(kernels::threaded_kernel run, std::int32_t x = 0, std::int32_t y = 0, std::int32_t to = 0) {
+    t_.program.threaded.push(
+        {run, static_cast<std::int16_t>(x), static_cast<std::int16_t>(y), static_cast<std::int16_t>(to)});
+  }
+
+  std::int32_t add(tile_operand const& where, element e, bool reads, bool writes) {
+    return moving_.push({where, static_cast<std::int32_t>(size_of(e)), reads, writes});
+  }
+  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, false, false}); }
+  /// Allocates a block of memory for a value of this segment.
+  std::int32_t block_of_memory() {
+    if (!free_.empty()) return free_.pop();
+    std::int64_t used =
+        0; // with a line between two blocks: stores at equal page offsets stall each other
+    for (segment_entry const& e : still_) used += e.at.base == unplaced ? kernels::block_bytes + 64 : 0;
+    if (line_bytes_ < used + kernels::block_bytes) line_bytes_ = used + kernels::block_bytes;
+    return add_still({unplaced, 0, used});
+  }
+
+  std::int32_t entry_of(int u, int k) {
+    std::int32_t const from = t_.source(u, k);
+    array<known>& list = from < 0 ? of_outer_ : of_unit_;
+    std::int32_t const which = from < 0 ? -1 - from : from;
+    if (list.size() <= which) list.resize(which + 1);
+    if (list[which].stamp == stamp_) return list[which].entry;
+    element const e = t_.p.operand(at(u), k).type;
+    std::int32_t const made = from >= 0                ? add(t_.results[from], e, true, false)
+                              : t_.outers[which].fixed ? add_still(t_.outers[which].operand)
+                                                       : add(t_.outers[which].operand, e, true, false);
+    list[which] = {stamp_, made};
+    return made;
+  }
+  void stands_at(int u, std::int32_t entry) {
+    if (of_unit_.size() <= u) of_unit_.resize(u + 1);
+    of_unit_[u] = {stamp_, entry};
+  }
+
+  /// The kernels of unit u with operand `block` in the block, and the operands that they read from memory.
+  threaded_pair kernels_of(int u, int block, int* others) const {
+    threaded_set const& s = *t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
+    int count = 0;
+    for (int k = 0; k < at(u).count; ++k)
+      if (k != block) others[count++] = k;
+    bool const chooses = t_.p.operand(at(u), 0).type == element::boolean;
+    // A second factor, or the first operand of a commutative operation, uses the kernel for the other
+    // position.
+    int const place = s.at[block][0].run == nullptr ? 0 : block;
+    if (count == 2 && place == 2 && !chooses && is_fixed(u, others[1]) && !is_fixed(u, others[0])) {
+      int const first = others[0];
+      others[0] = others[1];
+      others[1] = first;
+    }
+    unsigned fixed = 0;
+    for (int k = 0; k < count; ++k) fixed |= is_fixed(u, others[k]) ? 1u << k : 0;
+    return s.at[place][fixed];
+  }
+
+  /// The entry of a result that is read outside the segment.
+  std::int32_t result_of(int u, bool whole) {
+    memory_root const& r = t_.p.roots[at(u).root];
+    element const e = t_.type_of(at(u));
+    bool const stands = r.outside && (whole || r.kind == home::workspace);
+    if (!stands) t_.slots[u] = t_.take();
+    address const a = stands ? address_of(t_.b, r) : address{};
+    t_.results[u] =
+        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(e)), a.offset} : t_.slot(t_.slots[u]);
+    return add(t_.results[u], e, false, true);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif

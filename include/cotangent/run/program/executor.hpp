@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_PROGRAM_EXECUTOR_HPP
+#define COTANGENT_RUN_PROGRAM_EXECUTOR_HPP
+
+#include <cotangent/run/program/frozen_packing.hpp>
+#include <cotangent/run/program/kernels.hpp>
+#include <cotangent/run/program/loops.hpp>
+#include <cotangent/run/program/straight.hpp>
+
+#include <cstddef>
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// The loop nests of the graph `Stage::view`: its plan as code. Stateless; each concurrent run needs its own
+/// workspace.
+template <class Stage> struct nests {
+  static constexpr graph_view g = Stage::view;
+  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
+  static constexpr int sizes = P.known_sizes + P.size.derived;
+  using context_type = context<P.size.buffers, sizes>;
+
+  static constexpr bool matmul_of(int k) {
+    nest const& n = P.nests.data[k];
+    return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::matmul;
+  }
+  /// m, n, k of a matrix product.
+  struct product_sizes {
+    dimension m, n, k;
+    element type;
+  };
+  static constexpr product_sizes product_of(int k) {
+    node const& n = g.nodes[P.nests.data[k].node];
+    dimensions const &c = g.shape(g.result(n)), &a = g.shape(g.operand(n, 0));
+    return {c.size[0], c.size[1], a.size[g.attribute(n, 0) != 0 ? 0 : 1], g.tensors[g.result(n)].type};
+  }
+  static constexpr std::int64_t scratch_elements(int k) {
+    product_sizes const s = product_of(k);
+    return s.m < 0 || s.n < 0 || s.k < 0 ? -1 : scratch_bytes(s.type, s.m, s.n, s.k);
+  }
+  static constexpr std::int64_t scratch_bytes(element e, std::int64_t m, std::int64_t n, std::int64_t k) {
+    return static_cast<std::int64_t>(e == element::float32 ? kernels::matmul_scratch_bytes<float>(m, n, k)
+                                                           : kernels::matmul_scratch_bytes<double>(m, n, k));
+  }
+
+  /// The scratch bytes of nest K if it is a function of whole tensors, else 0; `value` gives the sizes.
+  template <int K, class Value> static constexpr std::int64_t whole_scratch(Value value) {
+    constexpr nest N = P.nests.data[K];
+    if constexpr (N.kind != nest_kind::kernel) return 0;
+    else if constexpr (constexpr node n = g.nodes[N.node]; n.op->kind != operation_kind::whole) return 0;
+    else {
+      whole_call call;
+      auto const sized = [&](whole_tensor& t, symbol s) {
+        t.type = g.tensors[s].type;
+        t.rank = g.shape(s).rank;
+        for (int k = 0; k < t.rank; ++k) t.size[k] = value(g.shape(s).size[k]);
+      };
+      for (int k = 0; k < n.operand_count; ++k) sized(call.operand[k], g.operand(n, k));
+      sized(call.result, g.result(n));
+      call.attribute = g.numbers + n.attribute;
+      return run::whole_scratch_bytes<described_by<n.op>>(call);
+    }
+  }
+  static constexpr bool has_whole = [] {
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->kind == operation_kind::whole) return true;
+    return false;
+  }();
+  template <class Value> static constexpr std::int64_t most_whole_scratch(Value value) {
+    std::int64_t most = 0;
+    if constexpr (has_whole)
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        for (std::int64_t const bytes : {std::int64_t{0}, nests::whole_scratch<static_cast<int>(K)>(value)...})
+          if (bytes > most) most = bytes;
+      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    return most;
+  }
+  static constexpr bool whole_has_names(int k) {
+    nest const& n = P.nests.data[k];
+    if (n.kind != nest_kind::kernel || g.nodes[n.node].op->kind != operation_kind::whole) return false;
+    node const& of = g.nodes[n.node];
+    for (int j = 0; j <= of.operand_count; ++j) {
+      dimensions const& d = g.shape(j < of.operand_count ? g.operand(of, j) : g.result(of));
+      for (int a = 0; a < d.rank; ++a)
+        if (d.size[a] < 0) return true;
+    }
+    return false;
+  }
+
+  /// True if all sizes are constants.
+  static constexpr bool is_static = [] {
+    for (int k = 0; k < P.size.slots; ++k)
+      if (P.slots.data[k].count < 0) return false;
+    for (int k = 0; k < P.size.nests; ++k)
+      if ((nests::matmul_of(k) && nests::scratch_elements(k) < 0) || nests::whole_has_names(k)) return false;
+    return true;
+  }();
+
+  /// The bytes of the workspace if all sizes are constants.
+  static constexpr std::size_t workspace_bytes = [] {
+    if (!is_static) return std::size_t{0};
+    std::int64_t bytes = packing<Stage, simd::bytes>::value.bytes;
+    std::int64_t scratch = nests::most_whole_scratch([](dimension d) { return d; });
+    for (int k = 0; k < P.size.nests; ++k)
+      if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
+    return static_cast<std::size_t>(detail::capped_sum(bytes, detail::whole_lines(scratch)));
+  }();
+
+  /// The bytes of the workspace for the sizes of a call: `known[k]` is the value of the graph's k-th symbolic
+  /// extent.
+  static std::size_t workspace_for(std::int64_t const* known) noexcept {
+    context_type x;
+    return set_up<false>(x, nullptr, known);
+  }
+
+  /// Runs with a 64-byte aligned `workspace` of the size given by the functions above.
+  static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) noexcept {
+    context_type x;
+    set_up<true>(x, static_cast<char*>(workspace), known);
+    set_arguments(x, inputs, outputs);
+    status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    copy_results(x, outputs);
+    return s;
+  }
+
+private:
+  // Data read at run time is in tables of numbers. The plan itself names operations: a program with the plan
+  // in its memory would compile all their rules.
+  struct place {
+    residence where;
+    std::int32_t index;
+  };
+  struct output {
+    std::int32_t buffer;
+    bool copied; // it is a copy of another result or of an argument
+    dimension count;
+    std::int64_t bytes; // of an element
+  };
+  static constexpr bool is_packed = is_static && packing<Stage, simd::bytes>::value.packed;
+  struct run_tables {
+    detail::pool<derived_size, P.size.derived> derived;
+    detail::pool<slot, P.size.slots> slots;
+    detail::pool<place, P.size.buffers> buffers;
+    detail::pool<std::int64_t, P.size.buffers> offsets;
+    detail::pool<output, P.size.results> outputs;
+    detail::pool<product_sizes, P.size.nests> products;
+    int product_count = 0;
+
+    consteval run_tables() {
+      detail::fill(derived, P.derived.data, P.size.derived);
+      detail::fill(slots, P.slots.data, P.size.slots);
+      if (is_packed) detail::fill(offsets, packing<Stage, simd::bytes>::value.offsets.data, P.size.buffers);
+      for (int k = 0; k < P.size.buffers; ++k) buffers.data[k] = {P.buffers.data[k].where, P.buffers.data[k].index};
+      for (int k = 0; k < P.size.results; ++k) {
+        std::int32_t const at = P.results.data[k];
+        buffer const& b = P.buffers.data[at];
+        outputs.data[k] = {at, b.where != residence::result || b.index != k, b.count, static_cast<std::int64_t>(size_of(b.type))};
+      }
+      for (int k = 0; k < P.size.nests; ++k)
+        if (matmul_of(k)) products.data[product_count++] = product_of(k);
+    }
+  };
+  static constexpr run_tables T{};
+
+  /// Returns the bytes of the workspace; if `Runs`, also sets the addresses in it.
+  template <bool Runs>
+  COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
+    for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
+    for (int k = 0; k < P.size.derived; ++k) {
+      derived_size const& d = T.derived.data[k];
+      std::int64_t const a = x.value(d.a), b = x.value(d.b);
+      x.size[P.known_sizes + k] = d.product ? detail::capped_product(a, b) : detail::capped_sum(a, b);
+    }
+    std::int64_t offset = 0;
+    if constexpr (is_packed) {
+      offset = packing<Stage, simd::bytes>::value.bytes;
+      if constexpr (Runs)
+        for (int k = 0; k < P.size.buffers; ++k) x.buffer[k] = T.offsets.data[k] < 0 ? nullptr : workspace + T.offsets.data[k];
+    } else {
+      char* first[P.size.slots > 0 ? P.size.slots : 1]{};
+      for (int k = 0; k < P.size.slots; ++k) {
+        slot const& s = T.slots.data[k];
+        if constexpr (Runs) first[k] = workspace + offset;
+        offset = detail::capped_sum(offset, detail::whole_lines(detail::capped_product(x.value(s.count), s.bytes)));
+      }
+      for (int k = 0; Runs && k < P.size.buffers; ++k) {
+        place const& b = T.buffers.data[k];
+        x.buffer[k] = b.where == residence::workspace && b.index != none ? first[b.index] : nullptr;
+      }
+    }
+    if constexpr (Runs) x.scratch = workspace + offset;
+    std::int64_t scratch = most_whole_scratch([&](dimension d) { return x.value(d); });
+    for (int k = 0; k < T.product_count; ++k) {
+      product_sizes const& s = T.products.data[k];
+      std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
+      if (bytes > scratch) scratch = bytes;
+    }
+    return static_cast<std::size_t>(detail::capped_sum(offset, detail::whole_lines(scratch)));
+  }
+  COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
+    for (int k = 0; k < P.size.buffers; ++k) {
+      place const& b = T.buffers.data[k];
+      if (b.where == residence::argument) x.buffer[k] = static_cast<char*>(const_cast<void*>(inputs[b.index]));
+      if (b.where == residence::result) x.buffer[k] = static_cast<char*>(outputs[b.index]);
+    }
+  }
+
+  /// The context of one nest: only its own buffers.
+  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
+  template <int K> COTANGENT_INLINE static status run_code(nest_context<K> const& x) noexcept {
+    if constexpr (P.nests.data[K].kind == nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
+    else {
+      loops<Stage, K, nest_context<K>>::run(x);
+      return status::ok;
+    }
+  }
+  // A few nests are inlined, so that shared values stay in registers. Of many nests, each is a function, and
+  // equal nests are the same function: otherwise compilers search all of them at every store. A long nest is
+  // a function too: inlined, it would be optimized again at each level up to the program.
+  static constexpr int most_inlined = 6, longest_inlined = 160;
+
+  template <int K>
+  [[gnu::noinline]] static status call_nest(context_type const& x, std::int32_t const* buffers) noexcept {
+    nest_context<K> own;
+    for (int j = 0; j < C.first_buffer.data[K + 1] - C.first_buffer.data[K]; ++j) own.buffer[j] = x.buffer[buffers[j]];
+    set_rest(own, x);
+    return run_code<K>(own);
+  }
+  template <int K> COTANGENT_INLINE static status run_here(context_type const& x) noexcept {
+    if constexpr (P.nests.data[K].instance_count > longest_inlined)
+      return call_nest<K>(x, C.buffers.data + C.first_buffer.data[K]);
+    else {
+      nest_context<K> own;
+      set_buffers<C.first_buffer.data[K]>(
+          own, x, std::make_index_sequence<static_cast<std::size_t>(C.first_buffer.data[K + 1] - C.first_buffer.data[K])>{});
+      set_rest(own, x);
+      return run_code<K>(own);
+    }
+  }
+  template <class Own> COTANGENT_INLINE static void set_rest(Own& own, context_type const& x) noexcept {
+    if constexpr (sizes > 0)
+      for (int k = 0; k < sizes; ++k) own.size[k] = x.size[k];
+    own.scratch = x.scratch;
+  }
+  template <int From, class Own, std::size_t... J>
+  COTANGENT_INLINE static void set_buffers(Own& own, context_type const& x, std::index_sequence<J...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(own.buffer[J] = x.buffer[buffer_at(From + static_cast<int>(J))], 0)...});
+  }
+  static consteval int buffer_at(int k) { return C.buffers.data[k]; }
+  using nest_call = status (*)(context_type const&, std::int32_t const*) noexcept;
+
+  template <std::size_t... K>
+  COTANGENT_INLINE static status run_nests(context_type const& x, std::index_sequence<K...>) noexcept {
+    status s = status::ok;
+    if constexpr (P.size.nests <= most_inlined) {
+      status const found[]{run_here<static_cast<int>(K)>(x)..., status::ok};
+      for (status const k : found)
+        if (k != status::ok) s = k;
+    } else {
+      static constexpr nest_call code[]{&nests::template call_nest<C.like.data[K]>...};
+      for (int k = 0; k < P.size.nests; ++k)
+        if (status const found = code[k](x, C.buffers.data + C.first_buffer.data[k]); found != status::ok) s = found;
+    }
+    return s;
+  }
+
+  /// A buffer that is two outputs, or an argument as well, exists once: the other outputs are copies.
+  static constexpr bool copies_results = [] {
+    for (int k = 0; k < P.size.results; ++k)
+      if (buffer const& b = P.buffers.data[P.results.data[k]]; b.where != residence::result || b.index != k) return true;
+    return false;
+  }();
+  COTANGENT_INLINE static void copy_results(context_type const& x, void* const* outputs) noexcept {
+    if constexpr (!copies_results) return; // a loop over tables would keep all addresses in memory
+    for (int k = 0; k < P.size.results; ++k) {
+      output const& o = T.outputs.data[k];
+      if (!o.copied) continue;
+      char const* const from = x.buffer[o.buffer];
+      char* const to = static_cast<char*>(outputs[k]);
+      if (from != to) __builtin_memcpy(to, from, static_cast<std::size_t>(x.value(o.count) * o.bytes));
+    }
+  }
+};
+
+/// The static program of the graph `Stage::view`: straight-line code if it is small, else loop nests.
+template <class Stage>
+struct executor : std::conditional_t<is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
+  static constexpr bool is_straight = is_straight_line<Stage, simd::bytes>;
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_PROGRAM_KERNELS_HPP
+#define COTANGENT_RUN_PROGRAM_KERNELS_HPP
+
+#include <cotangent/kernels/matmul.hpp>
+#include <cotangent/run/program/context.hpp>
+#include <cotangent/run/program/frozen_sharing.hpp>
+#include <cotangent/run/program/strided.hpp>
+#include <cotangent/run/whole.hpp>
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// A node executed by a kernel over stored operands.
+template <class Stage, int K, class Context> struct kernel {
+  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr graph_view g = Stage::view;
+  static constexpr nest N = P.nests.data[K];
+  static constexpr node n = g.nodes[N.node];
+  static constexpr symbol y = g.result(n);
+  struct attribute_table { // (a copy, so that nothing reads the graph at run time)
+    std::int64_t of[n.attribute_count + 1]{};
+    consteval attribute_table() {
+      for (int k = 0; k < n.attribute_count; ++k) of[k] = g.attribute(n, k);
+    }
+  };
+  static constexpr attribute_table attributes{};
+
+  template <int J> static constexpr access place = P.accesses.data[P.kernel_accesses.data[N.first_instance + J]];
+  static constexpr symbol value_of(int k) { return k < n.operand_count ? g.operand(n, k) : y; }
+  template <int J> using element_at = element_t<g.tensors[value_of(J)].type>;
+
+  template <int J> static auto* pointer(Context const& x) noexcept {
+    constexpr std::int32_t own = shared_code<Stage, simd::bytes>::value.own.data[P.kernel_accesses.data[N.first_instance + J]];
+    return reinterpret_cast<element_at<J>*>(x.buffer[own]) + x.value(place<J>.offset);
+  }
+  template <int J> static box layout(Context const& x) noexcept {
+    constexpr dimensions d = g.shape(value_of(J));
+    box b{d.rank};
+    for (int k = 0; k < d.rank; ++k) {
+      b.size[k] = x.value(d.size[k]);
+      b.stride[k] = x.value(place<J>.stride[k]);
+    }
+    return b;
+  }
+  static constexpr int last = n.operand_count;
+
+  static status run(Context const& x) noexcept {
+    using T = element_at<last>;
+    if constexpr (n.op->kind == operation_kind::matmul) multiply<T>(x);
+    else if constexpr (n.op->kind == operation_kind::broadcast || n.op->kind == operation_kind::identity ||
+                       n.op->kind == operation_kind::reshape || n.op->kind == operation_kind::permute ||
+                       n.op->kind == operation_kind::slice)
+      copy_alias<T>(x);
+    else if constexpr (n.op->kind == operation_kind::pad) pad<T>(x);
+    else if constexpr (n.op->kind == operation_kind::concatenate) join<T>(x, std::make_index_sequence<n.operand_count>{});
+    else if constexpr (n.op->kind == operation_kind::reduction)
+      reduce<described_by<n.op>>(layout<0>(x), static_cast<std::uint32_t>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
+    else if constexpr (n.op->kind == operation_kind::arg_reduction)
+      arg_max(layout<0>(x), static_cast<int>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
+    else if constexpr (n.op->kind == operation_kind::gather)
+      return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else if constexpr (n.op->kind == operation_kind::scatter_add)
+      return scatter_rows(layout<2>(x), layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else if constexpr (n.op->kind == operation_kind::whole) compute(x, std::make_index_sequence<n.operand_count>{});
+    return status::ok;
+  }
+
+  /// Copies the operand, seen through the strides of an alias.
+  template <class T> static void copy_alias(Context const& x) noexcept {
+    box to = layout<last>(x), from = to;
+    std::int64_t offset = 0;
+    box const operand = layout<0>(x);
+    for (int k = 0; k < to.rank; ++k) from.stride[k] = 0;
+    if constexpr (n.op->kind == operation_kind::broadcast)
+      for (int k = 0; k < operand.rank; ++k) from.stride[attributes.of[k]] = operand.size[k] == 1 ? 0 : operand.stride[k];
+    else if constexpr (n.op->kind == operation_kind::permute)
+      for (int k = 0; k < to.rank; ++k) from.stride[k] = operand.stride[attributes.of[k]];
+    else if constexpr (n.op->kind == operation_kind::slice)
+      for (int k = 0; k < to.rank; ++k) {
+        offset += x.value(attributes.of[2 * k]) * operand.stride[k];
+        from.stride[k] = attributes.of[2 * k + 1] * operand.stride[k];
+      }
+    else { // a reshape: in row-major order of the operand
+      box dense = operand;
+      dense.make_dense();
+      return copy(operand, pointer<0>(x), dense, pointer<last>(x));
+    }
+    copy(from, pointer<0>(x) + offset, to, pointer<last>(x));
+  }
+
+  template <class T> static void pad(Context const& x) noexcept {
+    box const to = layout<last>(x), from = layout<0>(x);
+    T* const p = pointer<last>(x);
+    for (std::int64_t k = 0; k < to.count(); ++k) p[k] = T{};
+    box inside = from;
+    std::int64_t offset = 0;
+    for (int k = 0; k < to.rank; ++k) {
+      offset += x.value(attributes.of[2 * k]) * to.stride[k];
+      inside.stride[k] = attributes.of[2 * k + 1] * to.stride[k];
+    }
+    copy(from, pointer<0>(x), inside, p + offset);
+  }
+
+  template <class T, std::size_t... J> static void join(Context const& x, std::index_sequence<J...>) noexcept {
+    box const to = layout<last>(x);
+    T* p = pointer<last>(x);
+    auto const one = [&](box part, T const* from) {
+      box inside = part;
+      for (int k = 0; k < to.rank; ++k) inside.stride[k] = to.stride[k];
+      if (from != p) copy(part, from, inside, p); // else it was computed in place
+      p += part.size[attributes.of[0]] * to.stride[attributes.of[0]];
+    };
+    static_cast<void>(std::initializer_list<int>{
+        (one(layout<static_cast<int>(J)>(x), pointer<static_cast<int>(J)>(x)), 0)...});
+  }
+
+  // ---- functions of whole tensors
+
+  template <int J> static whole_tensor tensor_of(Context const& x) noexcept {
+    constexpr dimensions d = g.shape(value_of(J));
+    std::int64_t sizes[max_rank]{};
+    for (int k = 0; k < d.rank; ++k) sizes[k] = x.value(d.size[k]);
+    return whole_tensor::of(pointer<J>(x), d.rank, sizes);
+  }
+  template <std::size_t... J> static void compute(Context const& x, std::index_sequence<J...>) noexcept {
+    whole_call call{{tensor_of<static_cast<int>(J)>(x)...}, tensor_of<last>(x), attributes.of, x.scratch};
+    run::whole<described_by<n.op>>(call);
+  }
+
+  // ---- matrix products
+
+  template <int J> static constexpr bool by_columns = // the elements of a column are contiguous
+      place<J>.stride[1] != 1 && g.shape(value_of(J)).size[1] != 1;
+  template <int J> static std::int64_t leading(Context const& x) noexcept {
+    return x.value(place<J>.stride[by_columns<J> ? 1 : 0]);
+  }
+  template <class T> static void multiply(Context const& x) noexcept {
+    constexpr bool ta = g.attribute(n, 0) != 0, tb = g.attribute(n, 1) != 0;
+    constexpr dimensions c = g.shape(y), a = g.shape(value_of(0));
+    constexpr dimension m = c.size[0], columns = c.size[1], inner = a.size[ta ? 0 : 1];
+    constexpr bool left = ta != by_columns<0>, right = tb != by_columns<1>;
+    T* const scratch = reinterpret_cast<T*>(x.scratch);
+    if constexpr (m >= 0 && columns >= 0 && inner >= 0 && m < 32768 && columns < 32768 && inner < 32768)
+      kernels::matmul<left, right, static_cast<int>(m), static_cast<int>(columns), static_cast<int>(inner)>(
+          static_cast<T const*>(pointer<0>(x)), leading<0>(x), static_cast<T const*>(pointer<1>(x)), leading<1>(x),
+          pointer<2>(x), static_cast<std::int64_t>(columns), scratch);
+    else
+      kernels::matmul<left, right>(x.value(m), x.value(columns), x.value(inner), static_cast<T const*>(pointer<0>(x)),
+                                   leading<0>(x), static_cast<T const*>(pointer<1>(x)), leading<1>(x), pointer<2>(x),
+                                   x.value(columns), scratch);
+  }
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_PROGRAM_LOOPS_HPP
+#define COTANGENT_RUN_PROGRAM_LOOPS_HPP
+
+#include <cotangent/run/program/nest_lanes.hpp>
+
+#include <initializer_list>
+#include <utility>
+
+// One nest of a static program as code: every instance is one inlined function, its index in the plan a
+// template argument, its operands registers.
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K, Context> {
+  using lane_loops = nest_lanes<Stage, K, Context>;
+  using memory = nest_memory<Stage, K, Context>;
+  using shape = nest_shape<Stage, K>;
+  using memory::active, memory::index, memory::lanes, memory::once, memory::row, memory::row_values,
+      memory::rows, memory::x;
+  using memory::column_totals, memory::lane_totals, memory::row_totals;
+  using shape::at, shape::B, shape::first, shape::N, shape::turned, shape::W;
+  template <element E> using lane_value = typename lane_loops::template lane_value<E>;
+  template <element E> using row_value = typename lane_loops::template row_value<E>;
+
+  using lane_loops::lane_loops;
+
+  template <int S, std::size_t... I> COTANGENT_INLINE void row_steps(std::index_sequence<I...>) noexcept {
+    constexpr int from = shape::begin(shape::row_list(S));
+    static_cast<void>(
+        std::initializer_list<int>{(this->template step_row<from + static_cast<int>(I)>(), 0)...});
+  }
+  template <std::size_t... I> COTANGENT_INLINE void once_steps(std::index_sequence<I...>) noexcept {
+    constexpr int from = shape::begin(0);
+    static_cast<void>(
+        std::initializer_list<int>{(this->template step_once<from + static_cast<int>(I)>(), 0)...});
+  }
+
+  /// `buffers`: the buffers of shared stages, by value.
+  template <int S> COTANGENT_INLINE void stage([[maybe_unused]] char* const* buffers) noexcept {
+    row_steps<S>(std::make_index_sequence<shape::size(shape::row_list(S))>{});
+    if constexpr (shape::size(shape::lane_list(S)) > 0) {
+      if constexpr (shape::shares_stages) {
+        constexpr auto const& of = shape::stages::value;
+        shared_lanes<of.like.data[S]>(*this, buffers + of.first.data[S], of.values.data + of.first.data[S]);
+      } else this->template lanes_of<S>();
+    }
+  }
+
+  // Stages with the same loop share one function. It works on a nest object of its own, with the buffers and
+  // values of the calling stage: since nothing else refers to that object, its values stay in registers.
+
+  template <int S>
+  [[gnu::noinline]] static void shared_lanes(loops& from, char* const* buffers,
+                                             outer_value const* places) noexcept {
+    constexpr auto const& of = shape::stages::value;
+    constexpr int begin = of.first.data[S];
+    constexpr std::make_index_sequence<static_cast<std::size_t>(of.first.data[S + 1] - begin)> all{};
+    Context context{};
+    take_buffers<begin>(context, buffers, all);
+    if constexpr (constexpr int sizes = shape::P.known_sizes + shape::P.size.derived; sizes > 0)
+      for (int k = 0; k < sizes; ++k) context.size[k] = from.x.size[k];
+    loops own(context);
+    own.row = from.row;
+    if constexpr (!shape::whole_blocks) own.active = from.active;
+    if constexpr (N.split > 1)
+      for (int k = 0; k < N.split; ++k) own.index[k] = from.index[k];
+    take_values<begin>(own, from, places, all);
+    own.template lanes_of<S>();
+    hand_back<begin>(own, from, places, all);
+  }
+  static constexpr outer_value value_at(int k) { return shape::stages::value.values.data[k]; }
+  template <int From, std::size_t... J>
+  COTANGENT_INLINE static void take_buffers(Context& to, char* const* buffers,
+                                            std::index_sequence<J...>) noexcept {
+    static_cast<void>(
+        std::initializer_list<int>{0, (take_buffer<From + static_cast<int>(J)>(to, buffers[J]), 0)...});
+  }
+  template <int V> COTANGENT_INLINE static void take_buffer(Context& to, char* buffer) noexcept {
+    constexpr outer_value v = value_at(V);
+    if constexpr (v.what == outer::buffer) to.buffer[v.place] = buffer;
+  }
+  template <int From, std::size_t... J>
+  COTANGENT_INLINE static void take_values(loops& to, loops const& from, outer_value const* places,
+                                           std::index_sequence<J...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{
+        0, (take_value<From + static_cast<int>(J)>(to, from, places[J].place), 0)...});
+  }
+  template <int V> COTANGENT_INLINE static void take_value(loops& to, loops const& from,
+                                                           std::int32_t place) noexcept {
+    constexpr outer_value v = value_at(V);
+    constexpr element E = v.type;
+    if constexpr (v.what == outer::row)
+      to.row_values.template at<E>(v.place) = from.row_values.template at<E>(place);
+    if constexpr (v.what == outer::once) to.once.template at<E>(v.place) = from.once.template at<E>(place);
+    if constexpr (v.what == outer::total)
+      to.lane_totals.template at<E>(v.place) = from.lane_totals.template at<E>(place);
+    if constexpr (v.what == outer::sum) to.row_values.template at<E>(v.place) = row_value<E>{};
+  }
+  template <int From, std::size_t... J>
+  COTANGENT_INLINE static void hand_back(loops const& own, loops& to, outer_value const* places,
+                                         std::index_sequence<J...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{
+        0, (hand_back_value<From + static_cast<int>(J)>(own, to, places[J].place), 0)...});
+  }
+  template <int V> COTANGENT_INLINE static void hand_back_value(loops const& own, loops& to,
+                                                                std::int32_t place) noexcept {
+    constexpr outer_value v = value_at(V);
+    constexpr element E = v.type;
+    if constexpr (v.what == outer::sum)
+      to.row_values.template at<E>(place) = own.row_values.template at<E>(v.place);
+    if constexpr (v.what == outer::total)
+      to.lane_totals.template at<E>(place) = own.lane_totals.template at<E>(v.place);
+  }
+
+  template <int I, bool Columns = true> COTANGENT_INLINE void start_total() noexcept {
+    constexpr element E = at(I).type;
+    using T = element_t<E>;
+    constexpr T nothing = described_by<at(I).op>::template neutral<T>();
+    constexpr int k = memory::template total_index<I>;
+    if constexpr (at(I).where == role::row)
+      row_totals.template at<E>(k) = math::broadcast<row_value<E>>(nothing);
+    else if constexpr (shape::is_total(at(I)))
+      lane_totals.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
+    else if constexpr (turned)
+      for (auto& column : column_totals) column.template at<E>(k) = math::broadcast<lane_value<E>>(nothing);
+    else if constexpr (Columns)
+      for (std::int64_t c = 0; c < lanes; ++c) this->template pointer<I, T>(0)[c] = nothing;
+  }
+  template <int I> COTANGENT_INLINE void finish_total() noexcept {
+    constexpr element E = at(I).type;
+    using T = element_t<E>;
+    using Op = described_by<at(I).op>;
+    constexpr int k = memory::template total_index<I>;
+    row = 0;
+    if constexpr (at(I).where == role::row) *this->template pointer<I, T>(0) = lane_loops::template across<Op>(row_totals.template at<E>(k));
+    else if constexpr (shape::is_total(at(I))) *this->template pointer<I, T>(0) = lane_loops::template across<Op>(lane_totals.template at<E>(k));
+    else if constexpr (turned)
+      for (int c = 0; c < shape::columns; ++c) this->template pointer<I, T>(0)[c] = lane_loops::template across<Op>(column_totals[c].template at<E>(k));
+  }
+
+  template <std::size_t... I> COTANGENT_INLINE void turn_in(std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(this->template load_tile<first + static_cast<int>(I)>(), 0)...});
+  }
+  template <std::size_t... I> COTANGENT_INLINE void turn_out(std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(this->template store_tile<first + static_cast<int>(I)>(), 0)...});
+  }
+
+  template <std::size_t... S> COTANGENT_INLINE void blocks(std::index_sequence<S...>) noexcept {
+    [[maybe_unused]] char* buffers[shape::shared_values + 1];
+    if constexpr (shape::shares_stages)
+      for (int k = 0; k < shape::shared_values; ++k) buffers[k] = x.buffer[shape::stages::value.buffers.data[k]];
+    for (; row < rows; row += B) {
+      if constexpr (!shape::whole_blocks) {
+        active = rows - row < B ? rows - row : B;
+        if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
+      }
+      if constexpr (!shape::whole_blocks && !turned)
+        if (active < B) row_values = {}; // garbage in missing rows could be subnormal, and slow
+      if constexpr (N.split > 1) {
+        std::int64_t rest = row;
+        for (int k = N.split - 1; k >= 0; --k) {
+          index[k] = rest % x.value(N.size[k]);
+          rest /= x.value(N.size[k]);
+        }
+      }
+      turn_in(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
+      static_cast<void>(std::initializer_list<int>{(stage<static_cast<int>(S)>(buffers), 0)...});
+      turn_out(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
+    }
+  }
+
+  // Runs two full blocks interleaved, stage by stage: each hides the latency of the other. The remaining
+  // blocks run in a separate function: in one function, both would spill registers.
+
+  /// The partial sums over rows.
+  struct sums_of_rows {
+    registers<B, typename shape::wide, shape::total_count> row_totals;
+    registers<W, typename shape::wide, shape::total_count> lane_totals;
+  };
+  template <bool Add, int I, class To, class From>
+  COTANGENT_INLINE static void take_total([[maybe_unused]] To& to,
+                                          [[maybe_unused]] From const& from) noexcept {
+    constexpr element E = at(I).type;
+    constexpr int k = memory::template total_index<I>;
+    auto const take = [](auto& sum, auto const& more) {
+      if constexpr (Add) sum = described_by<at(I).op>::combine(sum, more);
+      else sum = more;
+    };
+    if constexpr (at(I).where == role::row)
+      take(to.row_totals.template at<E>(k), from.row_totals.template at<E>(k));
+    else if constexpr (shape::is_total(at(I)))
+      take(to.lane_totals.template at<E>(k), from.lane_totals.template at<E>(k));
+  }
+  template <bool Add, class To, class From, std::size_t... I>
+  COTANGENT_INLINE static void take_totals(To& to, From const& from, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (take_total<Add, static_cast<int>(I)>(to, from), 0)...});
+  }
+  template <int S> COTANGENT_INLINE void stage_with(loops& other) noexcept {
+    constexpr std::make_index_sequence<static_cast<std::size_t>(shape::size(shape::row_list(S)))> of_rows{};
+    row_steps<S>(of_rows);
+    other.template row_steps<S>(of_rows);
+    if constexpr (shape::size(shape::lane_list(S)) > 0) {
+      this->template lanes_of<S, true>();
+      other.template lanes_of<S, true>();
+    }
+  }
+  template <std::size_t... S> COTANGENT_INLINE void blocks_with(loops& other,
+                                                                std::index_sequence<S...>) noexcept {
+    if constexpr (!shape::whole_blocks) active = other.active = B;
+    for (; row + 2 * B <= rows; row += 2 * B) {
+      other.row = row + B;
+      static_cast<void>(std::initializer_list<int>{(stage_with<static_cast<int>(S)>(other), 0)...});
+    }
+  }
+  [[gnu::noinline]] static void in_pairs(Context const& context, sums_of_rows& totals) noexcept {
+    constexpr typename shape::totals all{};
+    loops one(context), other(context);
+    other.template start<false>(all);
+    one.start(all);
+    one.blocks_with(other, std::make_index_sequence<N.stages>{});
+    take_totals<true>(one, other, all);
+    take_totals<false>(totals, one, all);
+  }
+  [[gnu::noinline]] static void left_over(Context const& context, sums_of_rows& totals) noexcept {
+    loops own(context);
+    own.row = own.rows - own.rows % (2 * B);
+    own.once_steps(std::make_index_sequence<shape::size(0)>{});
+    take_totals<false>(own, totals, typename shape::totals{});
+    own.blocks(std::make_index_sequence<N.stages>{});
+    own.finish(typename shape::totals{});
+  }
+
+  template <bool Columns = true, std::size_t... I>
+  COTANGENT_INLINE void start(std::index_sequence<I...>) noexcept {
+    once_steps(std::make_index_sequence<shape::size(0)>{});
+    static_cast<void>(std::initializer_list<int>{(start_total<static_cast<int>(I), Columns>(), 0)...});
+  }
+  template <std::size_t... I> COTANGENT_INLINE void finish(std::index_sequence<I...>) noexcept {
+    for (int k = 0; k < max_rank; ++k) index[k] = 0;
+    static_cast<void>(std::initializer_list<int>{(finish_total<static_cast<int>(I)>(), 0)...});
+  }
+
+  COTANGENT_INLINE static void run(Context const& context) noexcept {
+    if constexpr (shape::pairs_blocks)
+      if (N.size[0] >= 0 || context.value(N.size[0]) >= 2 * B) {
+        sums_of_rows totals;
+        in_pairs(context, totals);
+        return left_over(context, totals);
+      }
+    if constexpr (!shape::pairs_blocks || N.size[0] < 0) {
+      loops own(context);
+      own.start(typename shape::totals{});
+      own.blocks(std::make_index_sequence<N.stages>{});
+      own.finish(typename shape::totals{});
+    }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_PROGRAM_NEST_LANES_HPP
+#define COTANGENT_RUN_PROGRAM_NEST_LANES_HPP
+
+#include <cotangent/ops/reduction.hpp>
+#include <cotangent/run/program/nest_plain.hpp>
+
+#include <initializer_list>
+#include <utility>
+
+// The loops over the lanes of a nest, one for each stage.
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stage, K, Context> {
+  using memory = nest_memory<Stage, K, Context>;
+  using shape = nest_shape<Stage, K>;
+  using shape::at, shape::B, shape::first, shape::N, shape::turned, shape::W;
+  using typename shape::wide;
+  using memory::active, memory::index, memory::lanes, memory::row, memory::row_values, memory::rows, memory::sub, memory::x;
+  using memory::column_totals, memory::lane_totals, memory::row_totals;
+  template <element E> using lane_value = value_t<W, wide, E>;
+  template <element E> using row_value = value_t<B, wide, E>;
+
+  using plain = nest_plain<Stage, K, Context>;
+  using nest_plain<Stage, K, Context>::nest_plain;
+
+  template <int S, bool Full, class Sums, class Columns, class Before, std::size_t... I>
+  COTANGENT_INLINE void body(Sums& sums, Columns& into, Before* before, std::int64_t c, std::int64_t count,
+                             std::index_sequence<I...>) noexcept {
+    registers<W, wide, shape::lane_count(S)> r;
+    constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
+    static_cast<void>(std::initializer_list<int>{
+        (this->template lane_step<plain::all_steps.of[from + I].kind, plain::stage_for(from + I, S), Full, (sizeof...(I) > shape::long_body)>(
+             r, sums, into, before, c, count, plain::all_steps.of[from + I].place, plain::all_steps.of[from + I].operand0,
+             plain::all_steps.of[from + I].operand1, plain::all_steps.of[from + I].operand2,
+             plain::all_steps.of[from + I].kept),
+         0)...});
+  }
+
+  /// Sums over rows, along the lanes: kept in registers while interleaved rows add to them.
+  using column_sums = registers<W, wide, shape::total_count>;
+  template <int I, bool Full> COTANGENT_INLINE void load_column(column_sums& into, std::int64_t c, std::int64_t count) noexcept {
+    constexpr element E = at(I).type;
+    using V = lane_value<E>;
+    auto const* const p = this->template pointer<I, element_t<E> const>(0) + c;
+    into.template at<E>(memory::template total_index<I>) = Full ? load_value<V>(p) : load_value<V>(p, count);
+  }
+  template <int I, bool Full>
+  COTANGENT_INLINE void store_column(column_sums const& into, std::int64_t c, std::int64_t count) noexcept {
+    constexpr element E = at(I).type;
+    auto* const p = this->template pointer<I, element_t<E>>(0) + c;
+    if constexpr (Full) store_value(p, into.template at<E>(memory::template total_index<I>));
+    else store_value(p, into.template at<E>(memory::template total_index<I>), count);
+  }
+  template <bool Full, std::size_t... I>
+  COTANGENT_INLINE void load_columns([[maybe_unused]] column_sums& into, [[maybe_unused]] std::int64_t c,
+                                     [[maybe_unused]] std::int64_t count, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(load_column<static_cast<int>(I), Full>(into, c, count), 0)...});
+  }
+  template <bool Full, std::size_t... I>
+  COTANGENT_INLINE void store_columns([[maybe_unused]] column_sums const& into, [[maybe_unused]] std::int64_t c,
+                                      [[maybe_unused]] std::int64_t count, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(store_column<static_cast<int>(I), Full>(into, c, count), 0)...});
+  }
+  /// The same positions of one row, or of interleaved rows from `sub` on.
+  template <int S, bool Full, class Sums, class Before, std::size_t... I, std::size_t... R>
+  COTANGENT_INLINE void step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...> list,
+                             std::index_sequence<R...>) noexcept {
+    column_sums into;
+    std::int64_t const top = sub;
+    load_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
+    static_cast<void>(std::initializer_list<int>{
+        (sub = top + static_cast<int>(R), body<S, Full>(sums[R], into, before, c, count, list), 0)...});
+    sub = top;
+    store_columns<Full>(into, c, count, typename shape::template columns_of<S>{});
+  }
+
+  /// A separate function: a long body inlined through every level up to the program would be optimized at
+  /// each.
+  template <int S, class Sums, class Before, class List, class Rows>
+  [[gnu::noinline]] void long_step(Sums* sums, Before* before, std::int64_t c, std::int64_t count, List list, Rows all) noexcept {
+    step<S, false>(sums, before, c, count, list, all);
+  }
+
+  template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
+    constexpr element E = at(I).type;
+    sums.template at<E>(memory::template sum_index<I, S>) =
+        math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
+  }
+  /// Combines interleaved partial sums, then the lanes, in a fixed order.
+  template <int I, int S, int U, class Sums> COTANGENT_INLINE void finish_sum(Sums* sums) noexcept {
+    constexpr element E = at(I).type;
+    constexpr int place = at(I).place, k = memory::template sum_index<I, S>;
+    constexpr bool stores = at(I).access != none;
+    using Op = described_by<at(I).op>;
+    using V = lane_value<E>;
+    if constexpr (turned) {
+      static_assert(U == 1);
+      V const sum = sums[0].template at<E>(k);
+      row_values.template at<E>(place) = sum;
+      if constexpr (stores) this->template store_rows<I, V, element_t<E>>(sum);
+    } else if constexpr (math::is_vector<V> && is_extreme<Op>)
+      keep_sum<I>(extreme_of<Op, V, E, k>(sums, std::make_index_sequence<U>{}));
+    else {
+      V sum = sums[0].template at<E>(k);
+      if constexpr (U == 4)
+        sum = Op::combine(V(Op::combine(sum, sums[1].template at<E>(k))),
+                          V(Op::combine(sums[2].template at<E>(k), sums[3].template at<E>(k))));
+      else if constexpr (U == 2) sum = Op::combine(sum, sums[1].template at<E>(k));
+      keep_sum<I>(across<Op>(sum));
+    }
+  }
+  template <int I> COTANGENT_INLINE void keep_sum(element_t<at(I).type> y) noexcept {
+    constexpr element E = at(I).type;
+    if constexpr (B == 1) row_values.template at<E>(at(I).place) = y;
+    else row_values.template at<E>(at(I).place)[sub] = y;
+    if constexpr (at(I).access != none) *this->template pointer<I, element_t<E>>(sub) = y;
+  }
+  /// Reductions that test for NaN once, before lanes depend on each other.
+  template <class Op> static constexpr bool is_extreme = std::is_same_v<Op, op::reduce_max> || std::is_same_v<Op, op::reduce_min>;
+  template <class Op, class V, element E, int At, class Sums, std::size_t... U>
+  COTANGENT_INLINE static auto extreme_of(Sums const* sums, std::index_sequence<U...>) noexcept {
+    V const all[]{sums[U].template at<E>(At)...};
+    if constexpr (std::is_same_v<Op, op::reduce_max>) return simd::max_of(all);
+    else return simd::min_of(all);
+  }
+  template <class Op, class V> COTANGENT_INLINE static auto across(V const& v) noexcept {
+    if constexpr (!math::is_vector<V>) return v;
+    else if constexpr (std::is_same_v<Op, op::reduce_max>) return simd::max(v);
+    else if constexpr (std::is_same_v<Op, op::reduce_min>) return simd::min(v);
+    else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+  }
+
+  template <int S, class Sums, class Before, class List, std::size_t... U>
+  COTANGENT_INLINE void side_by_side(Sums* sums, Before* before, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{
+        (step<S, true>(sums + U, before, c + static_cast<int>(U) * W, W, list, std::index_sequence<0>{}), 0)...});
+  }
+
+  /// One stage of a row, or of R interleaved rows. These share loads of rows that all of them read, and sums
+  /// over rows. A row's own sums form one chain in either case.
+  template <int S, int R, class Sums, std::size_t... I>
+  COTANGENT_INLINE void lane_loop(Sums* sums, std::index_sequence<I...> list) noexcept {
+    constexpr int U = shape::unroll(S);
+    static_assert(U == 1 || R == 1);
+    // A long body is compiled once, for any count: less compile time, for a mask in the loop.
+    constexpr bool once_made = sizeof...(I) > shape::long_body;
+    constexpr std::int64_t n = shape::inner_size;
+    constexpr std::make_index_sequence<R> all{};
+    registers<W, wide, shape::shift_count(S)> before[shape::most_shift]{};
+    std::int64_t c = 0;
+    if constexpr (turned) {
+      for (; c < shape::columns; ++c) step<S, true>(sums, before, c, W, list, all);
+    } else if constexpr (once_made) {
+      for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
+    } else if constexpr (shape::stage_clips(S)) {
+      // Unmasked in the intersection of all windows; masked at both ends.
+      std::int64_t low = 0, high = lanes;
+      narrow_all(low, high, typename shape::template clipped_in<S>{});
+      while (c < lanes) {
+        if (c >= low) {
+          if constexpr (U > 1)
+            for (; c + U * W <= high; c += U * W) side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
+          for (; c + W <= high; c += W) step<S, true>(sums, before, c, W, list, all);
+          if (c >= lanes) break;
+        }
+        step<S, false>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
+        c += W;
+      }
+    } else {
+      if constexpr (U > 1 && (n < 0 || n >= U * W))
+        for (; c + U * W <= lanes; c += U * W)
+          side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
+      if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
+        for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
+      if constexpr (n < 0 || n % W != 0)
+        if (c < lanes) {
+          if (lanes - c <= 0 || lanes - c >= W) __builtin_unreachable(); // masks need no second bound
+          step<S, false>(sums, before, c, lanes - c, list, all);
+        }
+    }
+  }
+  template <int I> COTANGENT_INLINE void narrow(std::int64_t& low, std::int64_t& high) const noexcept {
+    constexpr window w = shape::P.windows.data[at(I).detail];
+    // before its window a shift yields the values before the row: zeros
+    if constexpr (at(I).what != action::shift)
+      if (std::int64_t const from = x.value(w.low[memory::lane_axis]); from > low) low = from;
+    if (std::int64_t const to = x.value(w.high[memory::lane_axis]); to < high) high = to;
+  }
+  template <std::size_t... I>
+  COTANGENT_INLINE void narrow_all([[maybe_unused]] std::int64_t& low, [[maybe_unused]] std::int64_t& high,
+                                   std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{(narrow<static_cast<int>(I)>(low, high), 0)...});
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void start_each([[maybe_unused]] Sums& sums, std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (start_sum<static_cast<int>(I), S>(sums), 0)...});
+  }
+  // (Not a loop: clang would keep the sums in memory.)
+  template <int S, class Sums, class List, std::size_t... U>
+  COTANGENT_INLINE void start_sums(Sums* sums, List list, std::index_sequence<U...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{(start_each<S>(sums[U], list), 0)...});
+  }
+  /// Clears the sums of a missing row, one by one: clearing the whole array would call memset.
+  template <int I, int S, class Sums> COTANGENT_INLINE void clear_sum(Sums& sums) const noexcept {
+    constexpr element E = at(I).type;
+    sums.template at<E>(memory::template sum_index<I, S>) = lane_value<E>{};
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void clear_each([[maybe_unused]] Sums& sums, std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (clear_sum<static_cast<int>(I), S>(sums), 0)...});
+  }
+  template <int S, int U, class Sums, std::size_t... I>
+  COTANGENT_INLINE void finish_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (finish_sum<static_cast<int>(I), S, U>(sums), 0)...});
+  }
+
+  /// Finishes the sums of interleaved rows from `sub` on.
+  template <int S, class Sums, class List, std::size_t... R>
+  COTANGENT_INLINE void finish_rows(Sums* sums, List list, std::index_sequence<R...>) noexcept {
+    std::int64_t const top = sub;
+    static_cast<void>(std::initializer_list<int>{
+        (sub = top + static_cast<int>(R), finish_sums<S, 1>(sums + R, list), 0)...});
+  }
+
+  /// Folds the sums of all rows of a block at once: lane i of the row value is row i.
+  template <int I, int S, class Sums, std::size_t... R> COTANGENT_INLINE void
+  fold_sum(Sums* sums, std::index_sequence<R...>) noexcept {
+    constexpr element E = at(I).type;
+    using Op = described_by<at(I).op>;
+    lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
+    auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+    row_values.template at<E>(at(I).place) = all;
+    if constexpr (at(I).access != none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
+  }
+  template <int S, class Sums, std::size_t... I>
+  COTANGENT_INLINE void fold_sums([[maybe_unused]] Sums* sums, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{
+        (fold_sum<static_cast<int>(I), S>(sums, std::make_index_sequence<B>{}), 0)...});
+  }
+
+  /// The loop of stage `S`, whose row values are computed. `Whole`: the block is known to be full.
+  template <int S, bool Whole = shape::whole_blocks> COTANGENT_INLINE void lanes_of() noexcept {
+    constexpr int list = shape::lane_list(S);
+    if constexpr (shape::size(list) > 0) {
+      constexpr std::make_index_sequence<shape::size(list)> all{};
+      constexpr typename shape::template sums_of<S> reduced{};
+      if constexpr (B == 1 || turned) {
+        registers<W, wide, shape::reduce_count(S)> sums[shape::unroll(S)];
+        start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::unroll(S))>{});
+        lane_loop<S, 1>(sums, all);
+        finish_sums<S, shape::unroll(S)>(sums, reduced);
+      } else if constexpr (shape::takes_whole_blocks(S) && Whole) whole_block<S>(all);
+      else {
+        constexpr int R = shape::rows_at_once(S);
+        constexpr bool folds = shape::folds(S);
+        if constexpr (shape::takes_whole_blocks(S))
+          if (active == B) return whole_block<S>(all);
+        registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
+        if constexpr (folds) start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
+        std::int64_t k = 0;
+        if constexpr (Whole) {
+          static_assert(B % R == 0);
+          for (; k < B; k += R) several_rows<S, R>(sums, k, all);
+        } else {
+          if constexpr (R > 1)
+            for (; k + R <= active; k += R) several_rows<S, R>(sums, k, all);
+          for (; k < active; ++k) several_rows<S, 1>(sums, k, all);
+          if constexpr (folds)
+            for (; k < B; ++k) clear_each<S>(sums[k], reduced);
+        }
+        if constexpr (folds) fold_sums<S>(sums, reduced);
+      }
+      sub = 0;
+    }
+  }
+  template <int S, class Sums, class Before, class List, std::size_t... C>
+  COTANGENT_INLINE void whole_steps(Sums* sums, Before* before, List list,
+                                    std::index_sequence<C...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(
+        step<S, true>(sums, before, static_cast<std::int64_t>(C) * W, W, list, std::make_index_sequence<B>{}),
+        0)...});
+  }
+  /// All rows of a full block interleaved: their sums stay in registers.
+  template <int S, class List> COTANGENT_INLINE void whole_block(List list) noexcept {
+    constexpr typename shape::template sums_of<S> reduced{};
+    registers<W, wide, shape::reduce_count(S)> sums[B], *const before = nullptr;
+    start_sums<S>(sums, reduced, std::make_index_sequence<B>{});
+    // unrolled: g++ would keep one pointer for each row, more than it has registers
+    whole_steps<S>(sums, before, list,
+                   std::make_index_sequence<static_cast<std::size_t>(shape::inner_size / W)>{});
+    if constexpr (shape::folds(S)) fold_sums<S>(sums, reduced);
+    else finish_rows<S>(sums, reduced, std::make_index_sequence<B>{});
+    sub = 0;
+  }
+  template <int S, int R, class Sums, class List>
+  COTANGENT_INLINE void several_rows(Sums* sums, std::int64_t k, List list) noexcept {
+    sub = k;
+    if constexpr (shape::folds(S)) lane_loop<S, R>(sums + k, list);
+    else {
+      constexpr typename shape::template sums_of<S> reduced{};
+      start_sums<S>(sums, reduced, std::make_index_sequence<R>{});
+      lane_loop<S, R>(sums, list);
+      finish_rows<S>(sums, reduced, std::make_index_sequence<R>{});
+    }
+  }
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_PROGRAM_NEST_SHAPE_HPP
+#define COTANGENT_RUN_PROGRAM_NEST_SHAPE_HPP
+
+#include <cotangent/run/program/frozen_sharing.hpp>
+#include <cotangent/run/program/registers.hpp>
+
+#include <cstddef>
+#include <utility>
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// Compile-time constants of one nest: lanes, lists, the numbers of registers of each kind.
+template <class Stage, int K> struct nest_shape {
+  static constexpr auto const& P = planned<Stage, simd::bytes>::value;
+  static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
+  static constexpr nest N = P.nests.data[K];
+  static constexpr int first = N.first_instance;
+  using wide = element_t<N.widest == element::boolean ? element::int32 : N.widest>;
+
+  static constexpr instance const& at(int i) { return P.instances.data[i]; }
+
+  /// The stages with equal loops over lanes (evaluated only if named).
+  using stages = shared_stages<Stage, simd::bytes, K>;
+
+  /// The number of positions along the lanes, -1 if known only at run time.
+  static constexpr std::int64_t inner_size = [] {
+    std::int64_t n = 1;
+    for (int k = N.split; k < N.rank; ++k) n = n < 0 || N.size[k] < 0 ? -1 : n * N.size[k];
+    return n;
+  }();
+  /// The lanes of a vector; short rows use shorter vectors.
+  static constexpr int W = [] {
+    int w = N.rank == 0 ? 1 : simd::bytes / static_cast<int>(sizeof(wide));
+    while (!N.rows_in_lanes && inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
+    return w;
+  }();
+  static constexpr int B = N.block;
+  /// True if every block of rows is known to be full.
+  static constexpr bool whole_blocks = B == 1 || (N.split == 1 && N.size[0] >= 0 && N.size[0] % B == 0);
+  /// True if a row fits one vector: reductions need no accumulator.
+  static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
+
+  /// Longer bodies are compiled once, for any count of lanes: less compile time, for a mask in the loop.
+  static constexpr int long_body = 96;
+  static constexpr bool has_long_body = [] {
+    for (int s = 0; s < N.stages; ++s)
+      if (P.lists.data[N.first_list + 3 + 2 * s] - P.lists.data[N.first_list + 2 + 2 * s] > long_body) return true;
+    return false;
+  }();
+  /// Row buffers of this nest: from the first to the last.
+  static constexpr int first_slot = [] {
+    int least = P.size.row_slots;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (at(k).slot != none && at(k).slot < least) least = at(k).slot;
+    return least;
+  }();
+  static constexpr int slots = [] {
+    int most = first_slot - 1;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (at(k).slot > most) most = at(k).slot;
+    return most + 1 - first_slot;
+  }();
+
+  /// Rows in lanes: the loop runs over columns, and a vector holds one element of each row; memory is
+  /// transposed by tiles.
+  static constexpr bool turned = N.rows_in_lanes;
+  static constexpr int columns = turned ? static_cast<int>(inner_size) : 0;
+  static_assert(!turned || W == B);
+
+  // The instances of list `key` (see plan::lists).
+  static constexpr int begin(int key) { return P.lists.data[N.first_list + key]; }
+  static constexpr int size(int key) { return begin(key + 1) - begin(key); }
+  static constexpr int row_list(int stage) { return 1 + 2 * stage; }
+  static constexpr int lane_list(int stage) { return 2 + 2 * stage; }
+
+  static constexpr bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
+  static constexpr void see(register_count& c, instance const& v) {
+    int& n = c.of(v.type);
+    if (v.place >= n) n = v.place + 1;
+  }
+  static constexpr register_count once_count = [] {
+    register_count c;
+    for (int i = begin(0); i < begin(1); ++i)
+      if (at(i).what != action::constant) see(c, at(i));
+    return c;
+  }();
+  static constexpr register_count row_count = [] {
+    register_count c;
+    for (int i = first; i < first + N.instance_count; ++i)
+      if (is_row(at(i))) see(c, at(i));
+    return c;
+  }();
+  static constexpr register_count lane_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (!is_row(at(i)) && at(i).what != action::accumulate) see(c, at(i));
+    return c;
+  }
+  /// Accumulators: reductions of one stage, and totals over all rows; numbered in the order of their
+  /// instances.
+  static constexpr register_count reduce_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::reduce) ++c.of(at(i).type);
+    return c;
+  }
+  static constexpr int ordinal(int i, action what, int from) {
+    int n = 0;
+    for (int k = from; k < i; ++k)
+      if (at(k).what == what && at(k).type == at(i).type) ++n;
+    return n;
+  }
+  static constexpr register_count total_count = [] {
+    register_count c;
+    for (int i = first; i < first + N.instance_count; ++i)
+      if (at(i).what == action::accumulate) ++c.of(at(i).type);
+    return c;
+  }();
+
+  static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
+  /// True for a sum of products in one stage: additions are fused with multiplications.
+  static constexpr bool is_sum_of_products(instance const& v) {
+    instance const& u = at(P.operands.data[v.first_operand]);
+    return simd::has_fma && v.op == info_of<op::sum>() && is_floating(v.type) && u.what == action::compute &&
+           u.op == info_of<op::multiply>() && u.where == role::lane && u.stage == v.stage;
+  }
+  /// True if it accumulates to one element, not along the lanes.
+  static constexpr bool is_total(instance const& v) {
+    return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
+  }
+
+  static constexpr bool is_same_memory(access const& a, access const& c) {
+    return c.buffer == a.buffer && c.offset == a.offset && c.stride[0] == a.stride[0] && c.stride[1] == a.stride[1];
+  }
+  /// The owner of the tile that an instance reads or writes. A load uses the tile of an earlier stage's store
+  /// to the same memory, which is not in memory yet; else that of the first such load.
+  static constexpr int tile_owner(int i) {
+    if (at(i).what != action::load) return i;
+    for (bool const stored : {true, false})
+      for (int k = first; k < i; ++k)
+        if (has_tile(k) && (at(k).what == action::load) != stored &&
+            is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+          return k;
+    return i;
+  }
+  /// The tile of the load whose memory a pick reads one element of, if any.
+  static constexpr int tile_of_pick(int i) {
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (has_tile(k) && at(k).what == action::load && is_same_memory(P.accesses.data[at(i).access], P.accesses.data[at(k).access]))
+        return tile_owner(k);
+    return none;
+  }
+  static constexpr bool has_tile(int i) {
+    instance const& v = at(i);
+    return turned && v.where == role::lane && v.access != none && v.what != action::reduce &&
+           v.what != action::accumulate && stride(v, 0) != 0;
+  }
+  static constexpr int tile(int i) {
+    int n = 0;
+    for (int k = first; k < tile_owner(i); ++k)
+      if (has_tile(k) && tile_owner(k) == k) ++n;
+    return n;
+  }
+  static constexpr int tiles = [] {
+    int n = 0;
+    for (int k = first; k < first + N.instance_count; ++k)
+      if (has_tile(k) && tile_owner(k) == k) ++n;
+    return n;
+  }();
+
+  /// True if an instance is active only inside its window of the lanes.
+  static constexpr bool clips(instance const& v) {
+    if (v.detail == none || v.where != role::lane) return false;
+    return v.what == action::window || v.what == action::shift || v.what == action::load || v.what == action::reduce ||
+           v.what == action::accumulate || (v.what == action::compute && v.access != none);
+  }
+  static constexpr bool stage_clips(int stage) {
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (clips(at(i))) return true;
+    return false;
+  }
+  /// True if the one masked step of a row keeps the row's end in a separate buffer; impossible if stages mask
+  /// other steps.
+  static constexpr bool keeps_ends = [] {
+    for (int s = 0; s < N.stages; ++s)
+      if (stage_clips(s)) return false;
+    return !has_long_body;
+  }();
+  /// True if equal stages share one function: in a long nest with many of them, each with enough work for a
+  /// call. Not if stages pass ends of rows to each other.
+  static constexpr bool shares_stages = [] {
+    constexpr int shortest = 96, least_saved = 48;
+    constexpr float work_of_value =
+        // for each value that a stage takes from outside: with less work, calls take several percent of the
+        // time
+        48;
+    if constexpr (N.stages >= 4 && N.instance_count >= shortest && !turned) {
+      if (stages::value.instances < least_saved) return false;
+      float work = 0;
+      for (int k = first; k < first + N.instance_count; ++k) {
+        if (at(k).slot != none && P.row_slots.data[at(k).slot].exact &&
+            (inner_size < 0 || inner_size % W != 0))
+          return false;
+        work += 1 + (at(k).op != nullptr ? at(k).op->cost : 0);
+      }
+      auto const steps = static_cast<float>(B * (inner_size / W));
+      return inner_size < 0 || work * steps >= work_of_value * static_cast<float>(stages::value.size);
+    }
+    return false;
+  }();
+  static constexpr int shared_values = [] {
+    if constexpr (shares_stages) return stages::value.size;
+    else return 0;
+  }();
+  /// True if two blocks are interleaved: rows are short, and stages wait for values computed from their sums.
+  static constexpr bool pairs_blocks = [] {
+    constexpr int longest = 32;
+    if (B == 1 || turned || N.split != 1 || N.stages < 2 || slots > 0 || N.instance_count > longest)
+      return false;
+    if (inner_size <= 0 || inner_size > 16 * W || (N.size[0] >= 0 && N.size[0] < 2 * B)) return false;
+    float waits = 0;
+    for (int i = begin(row_list(1)); i < begin(row_list(1) + 1); ++i)
+      if (at(i).op != nullptr) waits += at(i).op->cost;
+    return waits >= 8;
+  }();
+  /// Vectors of earlier positions that shifts keep: for each shift, as many as the longest distance needs.
+  static constexpr register_count shift_count(int stage) {
+    register_count c;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::shift) ++c.of(at(i).type);
+    return c;
+  }
+  static constexpr int most_shift = 4;
+
+  /// True if it accumulates over rows, to one element for each position along the lanes.
+  static constexpr bool is_column(int i) {
+    return at(i).what == action::accumulate && !turned && !is_total(at(i));
+  }
+
+  // Code for a few instances takes their indices as a sequence. Instantiating a function for every instance,
+  // only to find that most are not affected, would cost as much as for those that are.
+  template <int From, int To, bool (*Chosen)(int)> struct chosen {
+    static constexpr int count = [] {
+      int n = 0;
+      for (int i = From; i < To; ++i) n += Chosen(i) ? 1 : 0;
+      return n;
+    }();
+    struct list {
+      std::size_t of[count + 1]{};
+      consteval list() {
+        for (int i = From, n = 0; i < To; ++i)
+          if (Chosen(i)) of[n++] = static_cast<std::size_t>(i);
+      }
+    };
+    static constexpr list all{};
+    template <std::size_t... J> static std::index_sequence<all.of[J]...> make(std::index_sequence<J...>);
+    using type = decltype(make(std::make_index_sequence<static_cast<std::size_t>(count)>{}));
+  };
+  static constexpr bool is_sum(int i) { return at(i).what == action::reduce; }
+  static constexpr bool is_accumulated(int i) { return at(i).what == action::accumulate; }
+  static constexpr bool is_clipped(int i) { return clips(at(i)); }
+  template <int S, bool (*Chosen)(int)>
+  using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
+  template <int S> using sums_of = chosen_in<S, &nest_shape::is_sum>;
+  template <int S> using columns_of = chosen_in<S, &nest_shape::is_column>;
+  template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
+  using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
+
+  /// The number of interleaved chains of additions in a stage.
+  static constexpr int chains(int stage) {
+    float cost = 0;
+    bool sums = false;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i) {
+      if (at(i).op != nullptr) cost += at(i).op->cost;
+      sums = sums || at(i).what == action::reduce || (B > 1 && is_column(i));
+    }
+    return !sums || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+  }
+  /// The number of interleaved rows in a block.
+  static constexpr int rows_at_once(int stage) {
+    if (B == 1 || turned || size(lane_list(stage)) > long_body) return 1;
+    int const most = chains(stage);
+    return most < B ? most : B;
+  }
+  /// True if all rows of a full block are interleaved: rows and bodies are short, else it is too much code.
+  static constexpr bool takes_whole_blocks(int stage) {
+    return rows_at_once(stage) > 1 && rows_at_once(stage) < B && chains(stage) == 4 && size(lane_list(stage)) <= 6 &&
+           !stage_clips(stage) && inner_size > 0 && inner_size <= 8 * W && inner_size % W == 0;
+  }
+  /// True if the sums of all rows of a block are folded at once: a scalar per row would go through memory.
+  static constexpr bool folds(int stage) {
+    bool any = false;
+    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
+      if (at(i).what == action::reduce) {
+        any = true;
+        if (at(i).type == element::boolean) return false;
+      }
+    return any && B > 1 && B <= W && !turned;
+  }
+  /// The number of interleaved vectors in a single row.
+  static constexpr int unroll(int stage) {
+    if (B > 1) return 1;
+    int const most = chains(stage);
+    return inner_size < 0 || inner_size >= most * W ? most : inner_size >= 2 * W ? 2 : 1;
+  }
+};
+
+} // inline namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

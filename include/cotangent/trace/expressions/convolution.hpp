@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_CONVOLUTION_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_CONVOLUTION_HPP
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/ops/convolution.hpp>
+#include <cotangent/ops/pooling.hpp>
+#include <cotangent/run/convolution.hpp>
+#include <cotangent/run/pooling.hpp>
+#include <cotangent/trace/expressions/lift.hpp>
+
+#include <source_location>
+
+// Functions of images: convolution and pooling. (Not part of cotangent.hpp.)
+
+namespace cotangent {
+namespace detail {
+
+template <convolution How> struct conv2d_fn {
+  constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, How); }
+};
+template <pooling How> struct max_pool2d_fn {
+  constexpr term operator()(term x) const { return extend::max_pool2d(x, How); }
+};
+template <pooling How> struct avg_pool2d_fn {
+  constexpr term operator()(term x) const { return extend::avg_pool2d(x, How); }
+};
+
+} // namespace detail
+
+/// The convolution of an image, [height, width, channels] or several of these, with weights [height, width, channels,
+/// results]: `ct::conv2d(x, w)`, `ct::conv2d<ct::convolution{.stride = 2, .padding = 1}>(x, w)`.
+template <convolution How = convolution{}, detail::operand X, detail::operand W>
+constexpr auto conv2d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::conv2d_fn<How>{}, x, w);
+}
+/// The maximum of each window and channel: `ct::max_pool2d<ct::pooling{.window = 3, .stride = 2}>(x)`.
+template <pooling How = pooling{}, detail::operand X>
+constexpr auto max_pool2d(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::max_pool2d_fn<How>{}, x);
+}
+/// The mean of each window and channel, over the pixels inside the image.
+template <pooling How = pooling{}, detail::operand X>
+constexpr auto avg_pool2d(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::avg_pool2d_fn<How>{}, x);
+}
+
+} // namespace cotangent
+
+COTANGENT_HEADER_END
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_FUNCTIONS_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_FUNCTIONS_HPP
+
+#include <cotangent/trace/expressions/lift.hpp>
+
+#include <source_location>
+
+// Elementwise functions of expressions. Operands of different shapes broadcast; a literal takes the element
+// type of the other operand. Values and adjoints are documented with the operations in ops/.
+
+namespace cotangent {
+
+// (Written out, since a macro would add three lines to each of clang's errors.)
+
+template <detail::operand X>
+constexpr auto neg(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::negate>(where, x);
+}
+template <detail::operand X>
+constexpr auto abs(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::abs>(where, x);
+}
+template <detail::operand X>
+constexpr auto sign(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sign>(where, x);
+}
+template <detail::operand X>
+constexpr auto exp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::exp>(where, x);
+}
+template <detail::operand X>
+constexpr auto expm1(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::expm1>(where, x);
+}
+template <detail::operand X>
+constexpr auto log(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log>(where, x);
+}
+template <detail::operand X>
+constexpr auto log1p(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log1p>(where, x);
+}
+template <detail::operand X>
+constexpr auto sqrt(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sqrt>(where, x);
+}
+template <detail::operand X>
+constexpr auto square(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::square>(where, x);
+}
+template <detail::operand X>
+constexpr auto reciprocal(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::reciprocal>(where, x);
+}
+template <detail::operand X>
+constexpr auto sin(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sin>(where, x);
+}
+template <detail::operand X>
+constexpr auto cos(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::cos>(where, x);
+}
+template <detail::operand X>
+constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::tanh>(where, x);
+}
+template <detail::operand X>
+constexpr auto sigmoid(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sigmoid>(where, x);
+}
+template <detail::operand X>
+constexpr auto softplus(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::softplus>(where, x);
+}
+template <detail::operand X>
+constexpr auto relu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::relu>(where, x);
+}
+template <detail::operand X>
+constexpr auto floor(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::floor>(where, x);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto pow(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::pow>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto min(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::min>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto max(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::max>(where, a, b);
+}
+
+namespace detail {
+struct select_fn {
+  constexpr term operator()(term c, term a, term b) const { return extend::select(c, a, b); }
+};
+struct stop_fn {
+  constexpr term operator()(term x) const { return extend::stop_gradient(x); }
+};
+template <element To> struct convert_fn {
+  constexpr term operator()(term x) const { return extend::convert(x, To); }
+};
+} // namespace detail
+
+/// `a` where the condition is true, else `b`; both are computed. Literals take the element type of the other
+/// operand.
+template <detail::operand C, detail::operand A, detail::operand B>
+constexpr auto select(C const& condition, A const& a, B const& b,
+                      std::source_location where = std::source_location::current()) {
+  if constexpr ((detail::is_expr<C> || detail::open_expr<C>) && detail::operand_of_expr<A> &&
+                detail::operand_of_expr<B>) {
+    using T = typename decltype(detail::element_among<A, B>())::type;
+    return detail::lift(where, detail::select_fn{}, condition, detail::as_expr<T>(a), detail::as_expr<T>(b));
+  } else {
+    static_assert(detail::unlike_operands<C, A, B>::template report<C, A, B>());
+    return refused{};
+  }
+}
+
+/// Converts the element type, as `static_cast` does.
+template <class T, detail::operand X>
+constexpr auto convert(X const& x, std::source_location where = std::source_location::current()) {
+  if constexpr (!element_type<T>) {
+    static_assert(refusals::other_element::report<T>());
+    return refused{};
+  } else if constexpr (detail::literal<X>) return static_cast<T>(x);
+  else return detail::lift(where, detail::convert_fn<element_of<T>>{}, x);
+}
+
+/// `x`, treated as a constant by differentiation.
+template <detail::operand X>
+constexpr auto stop_gradient(X const& x, std::source_location where = std::source_location::current()) {
+  if constexpr (detail::literal<X>) return x;
+  else return detail::lift(where, detail::stop_fn{}, x);
+}
+
+namespace extend {
+
+/// A user-defined elementwise operation on expressions: `ct::extend::apply<softsign>(where, x)`.
+template <class Op, detail::operand... X> constexpr auto apply(std::source_location where, X const&... x) {
+  if constexpr (sizeof...(X) == 1) return detail::unary<Op>(where, x...);
+  else if constexpr (sizeof...(X) == 2) return detail::binary<Op>(where, x...);
+  else return detail::lift(where, detail::apply_fn<Op>{}, x...);
+}
+
+/// A user-defined function over terms, on expressions. `Fn` is default constructible; its result's element
+/// and shape must depend only on those of the operands.
+template <class Fn, detail::operand... X> constexpr auto lift(std::source_location where, Fn const& fn,
+                                                              X const&... x) {
+  return detail::lift(where, fn, x...);
+}
+
+} // namespace extend
+} // namespace cotangent
+
+#endif

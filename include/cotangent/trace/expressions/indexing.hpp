@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
+
+#include <cotangent/trace/expressions/lift.hpp>
+#include <cotangent/trace/expressions/part.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+// x(i, ct::all, ct::range<0, 8, 2>): elements, rows and windows of an expression.
+
+namespace cotangent {
+
+struct all_t {};
+/// Keeps an axis.
+inline constexpr all_t all{};
+
+template <std::int64_t Start, std::int64_t Stop, std::int64_t Step = 1> struct range_t {};
+/// Keeps the positions Start, Start + Step, ... below Stop. Negative bounds count from the end of the axis,
+/// also if its extent has a name: `ct::range<0, -1>` is all but the last.
+template <std::int64_t Start, std::int64_t Stop = end, std::int64_t Step = 1>
+inline constexpr range_t<Start, Stop, Step> range{};
+
+namespace detail {
+
+template <class Index> struct place_traits {
+  static constexpr bool known = std::convertible_to<Index, std::int64_t> && !std::is_same_v<Index, bool>;
+  static constexpr place_on_axis place{.drops = true};
+};
+template <> struct place_traits<all_t> {
+  static constexpr bool known = true;
+  static constexpr place_on_axis place{.whole = true};
+};
+template <std::int64_t Start, std::int64_t Stop,
+          std::int64_t Step> struct place_traits<range_t<Start, Stop, Step>> {
+  static constexpr bool known = true;
+  static constexpr place_on_axis place{.start = Start, .stop = Stop, .step = Step};
+};
+
+template <class... Index> inline constexpr place_on_axis places_of[]{place_traits<Index>::place...};
+
+/// Integers are values, so they are checked only when the function is traced; all other indices are checked
+/// by type.
+template <class... Index> struct take_fn {
+  std::int64_t at[sizeof...(Index)]{};
+  bool on_trial = true;
+
+  constexpr term operator()(term x) const {
+    return indexed_part(x, places_of<Index...>, on_trial ? nullptr : at, sizeof...(Index)).read();
+  }
+};
+
+template <class Index> constexpr std::int64_t position_of_index(Index const& i) {
+  if constexpr (std::convertible_to<Index, std::int64_t>) return static_cast<std::int64_t>(i);
+  else return (void)i, 0;
+}
+
+template <class X> struct index_list {
+  template <class... Index>
+  static constexpr auto take(std::source_location where, X const& x, Index const&... index) {
+    if constexpr (!(place_traits<Index>::known && ...)) {
+      static_assert(refusals::index_of_kind::report<Index...>());
+      return refused{};
+    } else if constexpr (static_cast<int>(sizeof...(Index)) > X::rank) {
+      refusals::number_of_places::report<extent::of(sizeof...(Index)), extent::of(X::rank)>();
+      return refused{};
+    } else {
+      // As in `lift`, but with fewer frames between an error and the user's line.
+      using trial = inferred<take_fn<Index...>, X>;
+      if constexpr (trial::refuses) {
+        static_assert(refusal_behind<trial::value.why>::template report<trial::value.left, trial::value.right>());
+        return refused{};
+      } else {
+        return detail::lift_as<typename trial::type>(
+            where, take_fn<Index...>{{position_of_index(index)...}, false}, x);
+      }
+    }
+  }
+
+  /// Reads a part for an assignment: `from` records that it was read from `x`, which is at `variable`.
+  template <class... Index>
+  static constexpr auto part(std::source_location where, X const& x, standing& variable, origin const* outer,
+                             origin& from, bool is_temporary, Index const&... index) {
+    using result = decltype(take(where, x, index...));
+    if constexpr (is_expr<result>) {
+      standing const at = take(where, x, index...).standing();
+      from.variable = &variable;
+      from.type = X::type;
+      from.extents = &X::extents;
+      from.places = places_of<Index...>;
+      from.count = sizeof...(Index);
+      int k = 0;
+      ((from.at[k++] = position_of_index(index)), ...);
+      from.is_temporary = is_temporary;
+      from.outer = outer;
+      from.where = where;
+      return result(at, &from);
+    } else return result{};
+  }
+};
+
+} // namespace detail
+} // namespace cotangent
+
+#endif

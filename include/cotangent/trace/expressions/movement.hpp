@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_MOVEMENT_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_MOVEMENT_HPP
+
+#include <cotangent/trace/expressions/reductions.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+// Functions that move or select elements, and matrix products.
+
+namespace cotangent {
+
+namespace detail {
+
+/// The index of a shape; `none`, and a failure in the builder, if there are too many axes.
+template <extent... E> constexpr std::int32_t shape_in(builder& b) {
+  if constexpr (sizeof...(E) > max_rank)
+    return b.refuse<refusals::rank_too_large>(sizeof...(E), max_rank, b.place), none;
+  else {
+    dimensions d;
+    ((d.size[d.rank++] = b.size(E)), ...);
+    return b.shape(d);
+  }
+}
+
+template <extent... E> struct broadcast_to_fn {
+  constexpr term operator()(term x) const {
+    std::int32_t const to = shape_in<E...>(*x.b);
+    if (to == none) return x;
+    std::int32_t const both = extend::broadcast_shape(*x.b, x.shape_id(), to);
+    if (both == none) return x;
+    dimensions const wide = x.b->get().shapes[both], wanted = x.b->get().shapes[to];
+    for (int k = 1; k <= wide.rank; ++k) {
+      dimension const want = k <= wanted.rank ? wanted.size[wanted.rank - k] : 1;
+      if (wide.size[wide.rank - k] == want && k <= wanted.rank) continue;
+      x.b->refuse<refusals::shapes_do_not_broadcast>(wide.size[wide.rank - k], want, x.b->place);
+      return x;
+    }
+    return extend::broadcast_to(x, to);
+  }
+};
+template <extent... E> struct reshape_fn {
+  constexpr term operator()(term x) const {
+    std::int32_t const to = shape_in<E...>(*x.b);
+    if (to == none) return x;
+    dimension const before = x.b->count(x.dims()), after = x.b->count(x.b->get().shapes[to]);
+    if (before == after) return op::reshape::of(x, to);
+    x.b->refuse<refusals::reshape_count>(before, after, x.b->place);
+    return x;
+  }
+};
+struct flatten_fn {
+  constexpr term operator()(term x) const {
+    dimensions d;
+    d.rank = 1;
+    d.size[0] = x.b->count(x.dims());
+    return op::reshape::of(x, x.b->shape(d));
+  }
+};
+struct transpose_fn {
+  constexpr term operator()(term x) const { return extend::transpose(x); }
+};
+template <int... Axis> struct permute_fn {
+  constexpr term operator()(term x) const {
+    std::int64_t axes[sizeof...(Axis) + 1]{axis_of(x, Axis)...};
+    if (x.b->failed().why != nullptr) return x;
+    if (x.rank() == sizeof...(Axis)) return op::permute::of(x, axes);
+    x.b->refuse<refusals::permute_rank>(sizeof...(Axis), x.rank(), x.b->place);
+    return x;
+  }
+};
+template <int Axis> struct concatenate_fn {
+  template <class... Term> constexpr term operator()(term first, Term... rest) const {
+    symbol const ids[]{first.id, rest.id...};
+    std::int64_t const axis = axis_of(first, Axis);
+    if (first.b->failed().why != nullptr) return first;
+    return {first.b,
+            first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
+  }
+};
+template <int Axis> struct stack_fn {
+  template <class... Term> constexpr term operator()(term first, Term... rest) const {
+    builder& b = *first.b;
+    int const rank = first.rank() + 1, axis = Axis < 0 ? Axis + rank : Axis;
+    if (rank > max_rank) return b.refuse<refusals::rank_too_large>(rank, max_rank, b.place), first;
+    if (axis < 0 || axis >= rank)
+      return b.refuse<refusals::axis_out_of_range>(Axis < 0 ? -Axis - 1 : Axis, rank, b.place), first;
+    auto const row = [&](term x) {
+      dimensions const from = x.dims();
+      dimensions d;
+      for (int k = 0; k <= from.rank; ++k) {
+        if (k == axis) d.size[d.rank++] = 1;
+        if (k < from.rank) d.size[d.rank++] = from.size[k];
+      }
+      return op::reshape::of(x, b.shape(d)).id;
+    };
+    for (term const& x : {first, rest...})
+      if (x.rank() != first.rank())
+        return b.refuse<refusals::concatenate_rank>(first.rank(), x.rank(), b.place), first;
+    symbol const rows[]{row(first), row(rest)...};
+    std::int64_t const along = axis;
+    return {&b, b.push(info_of<op::concatenate>(), rows, sizeof...(Term) + 1, &along, 1, b.place)};
+  }
+};
+struct gather_fn {
+  constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
+};
+template <extent Rows> struct scatter_add_fn {
+  constexpr term operator()(term rows, term indices) const {
+    builder& b = *rows.b;
+    dimensions const from = rows.dims(), places = indices.dims();
+    if (!is_index(indices.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), rows;
+    for (int k = 0; k < places.rank; ++k)
+      if (k >= from.rank || from.size[k] != places.size[k])
+        return b.refuse<refusals::scatter_shapes>(k < from.rank ? from.size[k] : 1, places.size[k], b.place),
+               rows;
+    dimensions d;
+    d.size[d.rank++] = b.size(Rows);
+    for (int k = places.rank; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
+    return op::scatter_add::of(rows, indices, b.shape(d));
+  }
+};
+template <extent Classes, element To> struct one_hot_fn {
+  constexpr term operator()(term labels) const {
+    return extend::one_hot(labels, labels.b->size(Classes), To);
+  }
+};
+struct matmul_fn {
+  constexpr term operator()(term a, term b) const { return extend::matmul(a, b); }
+};
+struct dot_fn {
+  constexpr term operator()(term a, term b) const {
+    for (term const& x : {a, b})
+      if (x.rank() != 1) return x.b->refuse<refusals::dot_ranks>(1, x.rank(), x.b->place), x;
+    term const y = a * b;
+    return y.b->failed().why != nullptr ? y : extend::sum(y, 1u);
+  }
+};
+
+} // namespace detail
+
+/// Broadcasts `x` to these extents, aligned at the last axis.
+template <extent... E, detail::operand X>
+constexpr auto broadcast_to(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::broadcast_to_fn<E...>{}, x);
+}
+/// The same elements in row-major order, with other extents.
+template <extent... E, detail::operand X>
+constexpr auto reshape(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::reshape_fn<E...>{}, x);
+}
+/// The same elements as one axis.
+template <detail::operand X>
+constexpr auto flatten(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::flatten_fn{}, x);
+}
+/// The axes in reverse order.
+template <detail::operand X>
+constexpr auto transpose(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::transpose_fn{}, x);
+}
+/// Result axis k is operand axis `Axis...[k]`.
+template <int... Axis, detail::operand X>
+constexpr auto permute(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::permute_fn<Axis...>{}, x);
+}
+
+/// Concatenates the operands along an axis.
+template <int Axis, detail::operand A>
+constexpr auto concatenate(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a);
+}
+template <int Axis, detail::operand A, detail::operand B>
+constexpr auto concatenate(A const& a, B const& b,
+                           std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+constexpr auto concatenate(A const& a, B const& b, C const& c,
+                           std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::concatenate_fn<Axis>{}, a, b, c);
+}
+// A source location cannot follow a pack.
+template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+          detail::operand... X>
+constexpr auto concatenate(A const& a, B const& b, C const& c, D const& d, X const&... x) {
+  return detail::lift({}, detail::concatenate_fn<Axis>{}, a, b, c, d, x...);
+}
+
+/// Stacks operands of one shape along a new axis.
+template <int Axis, detail::operand A>
+constexpr auto stack(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a);
+}
+template <int Axis, detail::operand A, detail::operand B>
+constexpr auto stack(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a, b);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C>
+constexpr auto stack(A const& a, B const& b, C const& c,
+                     std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, a, b, c);
+}
+template <int Axis, detail::operand A, detail::operand B, detail::operand C, detail::operand D,
+          detail::operand... X>
+constexpr auto stack(A const& a, B const& b, C const& c, D const& d, X const&... x) {
+  return detail::lift({}, detail::stack_fn<Axis>{}, a, b, c, d, x...);
+}
+
+/// Rows of `x` selected by integers: row i of the result is row `indices[i]`. Indices out of range are
+/// clamped and reported.
+template <detail::operand X, detail::operand I>
+constexpr auto gather(X const& x, I const& indices,
+                      std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::gather_fn{}, x, indices);
+}
+/// Adds row i to row `indices[i]` of `Rows` rows of zeros.
+template <extent Rows, detail::operand X, detail::operand I>
+constexpr auto scatter_add(X const& rows, I const& indices,
+                           std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::scatter_add_fn<Rows>{}, rows, indices);
+}
+/// 1 where the index along a new last axis equals the label, else 0.
+template <extent Classes, class T = float, detail::operand X>
+constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);
+}
+
+/// The product of two matrices.
+template <detail::operand A, detail::operand B>
+constexpr auto matmul(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::matmul_fn{}, a, b);
+}
+/// The sum of the products of two vectors.
+template <detail::operand A, detail::operand B>
+constexpr auto dot(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::dot_fn{}, a, b);
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_REDUCTIONS_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_REDUCTIONS_HPP
+
+#include <cotangent/trace/expressions/lift.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+
+// Functions along axes: reductions, softmax, cross_entropy.
+
+namespace cotangent {
+
+template <int...> struct axes_t {};
+/// The axes of a reduction: `ct::sum(x, ct::axes<0, 2>)`; negative ones count from the last.
+template <int... Axis> inline constexpr axes_t<Axis...> axes{};
+
+struct keep_t {};
+/// Keeps reduced axes with size 1.
+inline constexpr keep_t keep{};
+
+namespace detail {
+
+/// The axis, counted from the first; 0 after a refusal.
+constexpr int axis_of(term x, int axis) {
+  int const rank = x.rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -(axis + 1) : axis, rank, x.b->place);
+  return 0;
+}
+
+template <int... Axis> constexpr std::uint32_t mask_of(term x) {
+  std::uint32_t mask = 0;
+  for (int const axis : std::initializer_list<int>{Axis...}) {
+    std::uint32_t const bit = 1u << axis_of(x, axis);
+    if ((mask & bit) != 0)
+      x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
+    mask |= bit;
+  }
+  return mask;
+}
+
+struct sum_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::sum(x, mask, keep); }
+};
+struct mean_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::mean(x, mask, keep); }
+};
+struct max_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::max(x, mask, keep); }
+};
+struct min_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::min(x, mask, keep); }
+};
+struct logsumexp_fn {
+  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
+};
+template <class Kind> struct along_all {
+  constexpr term operator()(term x) const { return Kind::of(x, extend::all_axes(x), false); }
+};
+template <class Kind, bool Keep, int... Axis> struct along_axes {
+  constexpr term operator()(term x) const {
+    std::uint32_t const mask = mask_of<Axis...>(x);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, mask, Keep);
+  }
+};
+
+struct softmax_fn {
+  static constexpr term of(term x, int axis) { return extend::softmax(x, axis); }
+};
+struct log_softmax_fn {
+  static constexpr term of(term x, int axis) { return extend::log_softmax(x, axis); }
+};
+struct argmax_fn {
+  static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
+};
+template <class Kind, int Axis> struct along_axis {
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, Axis);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+
+template <class Kind> struct along_value {
+  int at;
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, at);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+/// Along an axis that is a run-time value: the result has the type of x.
+template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
+  using last = along_axis<Kind, -1>;
+  if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
+  else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
+}
+
+/// Axes as values, which are refused if the type of the result depends on them.
+struct axis_values {
+  template <std::integral I> constexpr axis_values(I) noexcept {}
+  constexpr axis_values(std::initializer_list<int>) noexcept {}
+};
+
+struct cross_entropy_fn {
+  constexpr term operator()(term logits, term labels) const { return extend::cross_entropy(logits, labels); }
+};
+
+} // namespace detail
+
+// Over all axes, or over some: `sum(x)`, `sum(x, ct::axes<0, 2>)`, `sum(x, ct::axes<1>, ct::keep)`. (Written
+// out, since a macro would add three lines to each of clang's errors.)
+
+template <detail::operand X>
+constexpr auto sum(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::sum_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto sum(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::sum_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto sum(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::sum_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto mean(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::mean_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto mean(X const& x, axes_t<Axis...>,
+                    std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::mean_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto mean(X const& x, axes_t<Axis...>, keep_t,
+                    std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::mean_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto max(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::max_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto max(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::max_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto max(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::max_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto min(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::min_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto min(X const& x, axes_t<Axis...>,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::min_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto min(X const& x, axes_t<Axis...>, keep_t,
+                   std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::min_fn, true, Axis...>{}, x);
+}
+/// log(sum(exp(x))), without overflow.
+template <detail::operand X>
+constexpr auto logsumexp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::logsumexp_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto logsumexp(X const& x, axes_t<Axis...>,
+                         std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto logsumexp(X const& x, axes_t<Axis...>, keep_t,
+                         std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::logsumexp_fn, true, Axis...>{}, x);
+}
+
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto sum(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto mean(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto max(X const&, std::initializer_list<int>, keep_t = {}) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto min(X const&, std::initializer_list<int>, keep_t = {}) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto logsumexp(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto argmax(X const&, detail::axis_values) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+
+/// Along the last axis, or another one: `softmax(x)`, `softmax<0>(x)`, `softmax(x, 0)`.
+template <int Axis = -1, detail::operand X>
+constexpr auto softmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::softmax_fn, Axis>{}, x);
+}
+template <int Axis = -1, detail::operand X>
+constexpr auto log_softmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::log_softmax_fn, Axis>{}, x);
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::softmax_fn>(where, x, axis);
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::log_softmax_fn>(where, x, axis);
+}
+/// The position (int64) of the maximum along the last axis, or another one; the first of equals.
+template <int Axis = -1, detail::operand X>
+constexpr auto argmax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::argmax_fn, Axis>{}, x);
+}
+
+/// The loss of each row of logits against its label, an integer: logsumexp(z) - z[label] over the last axis.
+template <detail::operand Logits, detail::operand Labels>
+constexpr auto cross_entropy(Logits const& logits, Labels const& labels,
+                             std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::cross_entropy_fn{}, logits, labels);
+}
+
+} // namespace cotangent
+
+#endif

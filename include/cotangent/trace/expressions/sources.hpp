@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_SOURCES_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_SOURCES_HPP
+
+#include <cotangent/trace/expressions/lift.hpp>
+
+#include <cstdint>
+
+// Expressions without operands. They are detached: they join the graph of the first operand they meet, or of
+// the function's result.
+
+namespace cotangent {
+
+namespace detail {
+/// Malformed extents are refused once: operations on the result are silent.
+template <class T, extent... E> constexpr auto detached(standing const& s) {
+  if constexpr (well_formed_extents<E...>) return expr<T, E...>(s);
+  else {
+    static_assert(detail::refuse_malformed<T, E...>());
+    return refused{};
+  }
+}
+} // namespace detail
+
+/// `value` in all elements.
+template <element_type T, extent... E, detail::literal L> constexpr auto full(L value) {
+  return detail::detached<T, E...>(detail::as_expr<T>(value).standing());
+}
+/// `value` in all elements, in double.
+template <extent... E, detail::literal L>
+  requires(sizeof...(E) != 0)
+constexpr auto full(L value) {
+  return full<double, E...>(value);
+}
+
+template <element_type T, extent... E> constexpr auto zeros() { return full<T, E...>(0); }
+template <extent... E> constexpr auto zeros() { return full<double, E...>(0); }
+template <element_type T, extent... E> constexpr auto ones() { return full<T, E...>(1); }
+template <extent... E> constexpr auto ones() { return full<double, E...>(1); }
+
+/// start, start + step, ... along one axis.
+template <element_type T, extent N> constexpr auto iota(T start = T(0), T step = T(1)) {
+  return detail::detached<T, N>(detail::standing{nullptr, detail::standing::counted, detail::literal_bits<T>(start),
+                                                 detail::literal_bits<T>(step)});
+}
+/// The identity matrix.
+template <element_type T, extent N> constexpr auto eye() {
+  detail::position_condition on_diagonal{detail::position_condition::equal, 0, 1, 1, 1};
+  return detail::detached<T, N, N>(
+      detail::standing{nullptr, detail::standing::chosen, detail::literal_bits<T>(1), 0, on_diagonal});
+}
+template <extent N> constexpr auto eye() { return eye<double, N>(); }
+
+/// The indices 0, 1, ... as int64.
+template <extent N> constexpr auto iota() { return iota<std::int64_t, N>(); }
+
+} // namespace cotangent
+
+#endif

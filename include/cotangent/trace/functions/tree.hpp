@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTIONS_TREE_HPP
+#define COTANGENT_TRACE_FUNCTIONS_TREE_HPP
+
+#include <cotangent/core/argument.hpp>
+#include <cotangent/trace/expressions/expr.hpp>
+
+#include <boost/hana/accessors.hpp>
+#include <boost/hana/concept/struct.hpp>
+#include <boost/hana/define_struct.hpp>
+#include <boost/hana/second.hpp>
+#include <boost/hana/unpack.hpp>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Arguments and results are trees. Leaves are tensors, arrays, numbers or expressions; inner nodes are
+// Boost.Hana structs, tuples, pairs and arrays of trees. Leaves are numbered in order.
+
+namespace cotangent::detail {
+
+enum class tree_kind : unsigned char { other, expression, refusal, memory, structure, product };
+
+// A std::array of elements (also nested) is memory, any other std::array an inner node.
+template <class A> consteval bool is_plain_row() {
+  if constexpr (element_type<A>) return true;
+  else if constexpr (tuple_sized<A> && contiguous<A>)
+    return is_plain_row<std::remove_cvref_t<decltype(*std::declval<A&>().data())>>();
+  else return false;
+}
+
+template <class A> consteval tree_kind kind_of_tree() {
+  if constexpr (is_expr<A>) return tree_kind::expression;
+  else if constexpr (std::is_same_v<A, refused>) return tree_kind::refusal;
+  else if constexpr (element_type<A>) return tree_kind::memory;
+  else if constexpr (tuple_sized<A>) return is_plain_row<A>() ? tree_kind::memory : tree_kind::product;
+  else if constexpr (argument_type<A>) return tree_kind::memory;
+  else if constexpr (boost::hana::Struct<A>::value) return tree_kind::structure;
+  else return tree_kind::other;
+}
+template <class A> inline constexpr tree_kind tree_kind_of = kind_of_tree<A>();
+
+template <class... Part> struct parts {};
+
+template <class Tree, class F> constexpr auto with_members(F&& f) {
+  return boost::hana::unpack(boost::hana::accessors<Tree>(), static_cast<F&&>(f));
+}
+
+/// The types of the parts of an inner node, in order.
+template <class Tree, tree_kind Kind = tree_kind_of<Tree>> struct parts_of {
+  using type = parts<>;
+};
+template <class Tree> struct parts_of<Tree, tree_kind::structure> {
+  using type = decltype(with_members<Tree>([]<class... Accessor>(Accessor const&... accessor) {
+    return parts<std::remove_cvref_t<decltype(boost::hana::second(accessor)(std::declval<Tree&>()))>...>{};
+  }));
+};
+template <class Tree, class Indices> struct parts_of_product;
+template <class Tree, std::size_t... I> struct parts_of_product<Tree, std::index_sequence<I...>> {
+  using type = parts<std::remove_cvref_t<std::tuple_element_t<I, Tree>>...>;
+};
+template <class Tree>
+struct parts_of<Tree, tree_kind::product>
+    : parts_of_product<Tree, std::make_index_sequence<std::tuple_size<Tree>::value>> {};
+
+template <class Tree> inline constexpr bool is_inner =
+    tree_kind_of<Tree> == tree_kind::structure || tree_kind_of<Tree> == tree_kind::product;
+
+template <class Tree> consteval int count_leaves() {
+  if constexpr (is_inner<Tree>)
+    return []<class... Part>(parts<Part...>) {
+      return (0 + ... + count_leaves<Part>());
+    }(typename parts_of<Tree>::type{});
+  else return 1;
+}
+template <class Tree> inline constexpr int leaf_count = count_leaves<Tree>();
+
+template <class Tree, tree_kind Kind> consteval bool find_kind() {
+  if constexpr (is_inner<Tree>)
+    return []<class... Part>(parts<Part...>) {
+      return (false || ... || find_kind<Part, Kind>());
+    }(typename parts_of<Tree>::type{});
+  else return tree_kind_of<Tree> == Kind;
+}
+template <class Tree, tree_kind Kind> inline constexpr bool tree_has = find_kind<Tree, Kind>();
+
+template <class A> consteval bool find_anonymous() {
+  if constexpr (is_inner<A>)
+    return []<class... Part>(parts<Part...>) {
+      return (false || ... || find_anonymous<Part>());
+    }(typename parts_of<A>::type{});
+  else if constexpr (tree_kind_of<A> == tree_kind::memory) {
+    for (int k = 0; k < memory_traits<A>::extents.rank; ++k)
+      if (memory_traits<A>::extents[k].is_anonymous()) return true;
+    return false;
+  } else return false;
+}
+/// True if some size has no name: the type of the tree's expressions then depends on its position.
+template <class Tree> inline constexpr bool has_anonymous = find_anonymous<Tree>();
+
+/// True if leaves of a tree are expressions: a function of it is traced, not run.
+template <class Tree> inline constexpr bool holds_expressions =
+    tree_has<Tree, tree_kind::expression> || tree_has<Tree, tree_kind::refusal>;
+
+// ---- traversal
+
+/// Calls `visit` with every leaf, in order.
+template <class Tree, class Visit> constexpr void visit_leaves(Tree& tree, Visit& visit) {
+  using T = std::remove_const_t<Tree>;
+  if constexpr (tree_kind_of<T> == tree_kind::structure)
+    with_members<T>(
+        [&](auto const&... accessor) { (visit_leaves(boost::hana::second(accessor)(tree), visit), ...); });
+  else if constexpr (tree_kind_of<T> == tree_kind::product)
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      using std::get;
+      (visit_leaves(get<I>(tree), visit), ...);
+    }(std::make_index_sequence<std::tuple_size<T>::value>{});
+  else visit(tree);
+}
+
+/// Builds a tree whose leaves are returned in order by `make.template leaf<Leaf>()`.
+template <class Tree, class Make> constexpr Tree build_tree(Make& make) {
+  if constexpr (is_inner<Tree>)
+    return [&]<class... Part>(parts<Part...>) -> Tree {
+      return Tree{build_tree<Part>(make)...};
+    }(typename parts_of<Tree>::type{});
+  else return make.template leaf<Tree>();
+}
+
+// ---- mapping leaves
+
+// Maps a leaf type and its index to the new type: `Leaf<A, K>::type`.
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First,
+          tree_kind Kind = tree_kind_of<Tree>>
+struct mapped_tree;
+
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::memory> : Leaf<Tree, First> {};
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::expression> : Leaf<Tree, First> {};
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::refusal> {
+  using type = refused;
+};
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::other> {
+  using type = refused;
+};
+
+template <class Tree, template <class, extent...> class To> struct rebound {
+  using type = refused;
+};
+template <template <template <class, extent...> class> class S, template <class, extent...> class From,
+          template <class, extent...> class To>
+struct rebound<S<From>, To> {
+  using type = S<To>;
+};
+
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::structure> : rebound<Tree, To> {};
+
+template <class Tree, std::size_t I> consteval int leaves_before() {
+  return []<std::size_t... K>(std::index_sequence<K...>) {
+    return (0 + ... + leaf_count<std::tuple_element_t<K, Tree>>);
+  }(std::make_index_sequence<I>{});
+}
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First,
+          class Axes>
+struct mapped_product;
+template <template <class...> class Product, class... Part, template <class, int> class Leaf,
+          template <class, extent...> class To, int First, std::size_t... I>
+struct mapped_product<Product<Part...>, Leaf, To, First, std::index_sequence<I...>> {
+  using type =
+      Product<typename mapped_tree<Part, Leaf, To, First + leaves_before<Product<Part...>, I>()>::type...>;
+};
+// An array of plain elements is one leaf: an array of leaves of rank 0 becomes an array of tensors of rank 0.
+template <class Part, class Mapped, template <class, extent...> class To> struct array_part {
+  using type = Mapped;
+};
+template <class Part, element_type Mapped, template <class, extent...> class To> struct array_part<Part, Mapped, To> {
+  using type = To<Mapped>;
+};
+template <template <class, std::size_t> class Array, class Part, std::size_t N,
+          template <class, int> class Leaf, template <class, extent...> class To, int First, std::size_t... I>
+struct mapped_product<Array<Part, N>, Leaf, To, First, std::index_sequence<I...>> {
+  using type = Array<typename array_part<Part, typename mapped_tree<Part, Leaf, To, First>::type, To>::type, N>;
+};
+template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
+struct mapped_tree<Tree, Leaf, To, First, tree_kind::product>
+    : mapped_product<Tree, Leaf, To, First, std::make_index_sequence<std::tuple_size<Tree>::value>> {};
+
+template <template <class, extent...> class To, class Element, shape const& S, class Axes> struct made_of;
+template <template <class, extent...> class To, class Element, shape const& S, std::size_t... I>
+struct made_of<To, Element, S, std::index_sequence<I...>> {
+  using type = To<Element, S.extents[I]...>;
+};
+
+template <class A, int K> struct leaf_as_expr
+    : made_of<expr, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+              std::make_index_sequence<argument_traits<A, K>::extents.rank>> {};
+template <class T, extent... E, int K> struct leaf_as_expr<expr<T, E...>, K> {
+  using type = expr<T, E...>;
+};
+
+/// The expressions that a traced function receives for an argument.
+template <class A, int First> using expr_tree = typename mapped_tree<A, leaf_as_expr, expr, First>::type;
+
+template <class A, int> struct leaf_as_value {
+  using type = A;
+};
+template <class T, extent... E, int K> struct leaf_as_value<expr<T, E...>, K> {
+  using type = tensor<T, E...>;
+};
+template <class T, int K> struct leaf_as_value<expr<T>, K> {
+  using type = T;
+};
+
+template <class, int> struct leaf_as_refused {
+  using type = refused;
+};
+/// A tree of refused leaves: structured bindings and `std::get` find as many parts as in the result. Kinds
+/// `other`, such as the result of a function that could not be called, have no known parts.
+template <class R, template <class, extent...> class To>
+using refused_tree = typename mapped_tree<R, leaf_as_refused, To, 0>::type;
+
+/// The result of a compiled function as tensors: a result of rank 0 is a plain element.
+template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, tensor, 0>::type;
+
+template <class A, int K> struct leaf_as_gradient {
+  static consteval auto find() {
+    if constexpr (element_type<A> || tuple_sized<A>) return std::type_identity<A>{};
+    else if constexpr (!std::is_array_v<A> && memory_traits<A>::owns &&
+                       std::is_constructible_v<A, std::size_t>)
+      return std::type_identity<A>{};
+    else
+      return made_of<tensor, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+                     std::make_index_sequence<argument_traits<A, K>::extents.rank>>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <class T, extent... E, int K> struct leaf_as_gradient<tensor<T, E...>, K> {
+  using type = tensor<T, E...>;
+};
+template <class T, extent... E, int K> struct leaf_as_gradient<view<T, E...>, K> {
+  using type = tensor<std::remove_const_t<T>, E...>;
+};
+template <class T, extent... E, int K> struct leaf_as_gradient<expr<T, E...>, K> {
+  using type = expr<T, E...>;
+};
+
+/// The gradient with respect to an argument: the same tree, in memory that it owns.
+template <class A, int First> using gradient_tree =
+    typename mapped_tree<A, leaf_as_gradient, tensor, First>::type;
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_PROGRAM_CALL_HPP
+#define COTANGENT_TRACE_PROGRAM_CALL_HPP
+
+#include <cotangent/core/error.hpp>
+#include <cotangent/run/reference/evaluate.hpp>
+#include <cotangent/trace/program/binding.hpp>
+#include <cotangent/trace/program/stages.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+// The arguments and results of a call: their addresses and sizes.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+template <class T> constexpr auto* data_of_leaf(T& leaf) {
+  return memory_traits<std::remove_const_t<T>>::data(leaf);
+}
+
+/// Records the sizes of the leaves, `max_rank` for each.
+struct leaf_sizes {
+  std::int64_t* next;
+  template <class X> constexpr void operator()(X const& x) {
+    memory_traits<X>::sizes(x, next);
+    next += max_rank;
+  }
+};
+struct leaf_inputs {
+  void const** next;
+  template <class X> void operator()(X const& x) { *next++ = static_cast<void const*>(data_of_leaf(x)); }
+};
+struct leaf_outputs {
+  void** next;
+  template <class X> void operator()(X& x) {
+    *next++ = const_cast<void*>(static_cast<void const*>(data_of_leaf(x)));
+  }
+};
+struct leaf_elements_in {
+  elements_in* next;
+  template <class X> constexpr void operator()(X const& x) { *next++ = elements_in(data_of_leaf(x)); }
+};
+struct leaf_elements_out {
+  elements_out* next;
+  template <class X> constexpr void operator()(X& x) { *next++ = elements_out(data_of_leaf(x)); }
+};
+
+/// Creates the leaves of results with the sizes of the graph's outputs.
+struct leaf_results {
+  dimensions const* next; // of the outputs
+  std::int64_t const* sizes;
+
+  template <class X> constexpr X leaf() {
+    dimensions const& d = *next++;
+    if constexpr (element_type<X> || tuple_sized<X>) return X{};
+    else if constexpr (requires { X::is_static; }) {
+      if constexpr (X::is_static) return std::is_constant_evaluated() ? X() : X(uninitialized);
+      else {
+        shape s;
+        for (int k = 0; k < d.rank; ++k)
+          s.push(extent::of(d.size[k] >= 0 ? d.size[k] : sizes[-1 - d.size[k]]));
+        return X(uninitialized, s);
+      }
+    } else return X(static_cast<std::size_t>(d.size[0] >= 0 ? d.size[0] : sizes[-1 - d.size[0]]));
+  }
+};
+
+/// Element types and extents of the leaves of a tree, from its type.
+struct leaf_kind {
+  element type = element::float32;
+  shape extents{};
+};
+template <class A> struct note_leaves {
+  static constexpr leaf_kind* into(leaf_kind* next) {
+    if constexpr (is_expr<A>) *next = {A::type, A::extents};
+    else *next = {element_of<typename memory_traits<A>::element>, memory_traits<A>::extents};
+    return next + 1;
+  }
+};
+template <class... Part> struct note_leaves<parts<Part...>> {
+  static constexpr leaf_kind* into(leaf_kind* next) {
+    ((next = note_leaves<Part>::into(next)), ...);
+    return next;
+  }
+};
+template <class A>
+  requires is_inner<A>
+struct note_leaves<A> : note_leaves<typename parts_of<A>::type> {};
+template <class... A> struct kinds_of_leaves {
+  static constexpr int count = all_leaves<A...>;
+  leaf_kind of[count + 1]{};
+  consteval kinds_of_leaves() {
+    leaf_kind* next = of;
+    ((next = note_leaves<A>::into(next)), ...);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_PROGRAM_STAGES_HPP
+#define COTANGENT_TRACE_PROGRAM_STAGES_HPP
+
+#include <cotangent/graph/freeze.hpp>
+#include <cotangent/plan/straight/straight.hpp>
+#include <cotangent/trace/functions/grad.hpp>
+#include <cotangent/transform/pipeline.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+// From a function to its graph, each step a constant evaluation of its own, since compilers bound what one may take.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// Refuses names that no axis of an input has: no call could tell their sizes.
+constexpr void refuse_unbound_names(builder& b) {
+  graph_view const g = b.get();
+  auto const is_bound = [&](auto holds) {
+    for (int k = 0; k < g.input_count(); ++k)
+      for (int a = 0; a < g.shape(g.input(k)).rank; ++a)
+        if (holds(g.extent_of(g.shape(g.input(k)).size[a]))) return true;
+    return false;
+  };
+  for (std::int32_t k = 0; k < g.extent_count; ++k) {
+    extent const e = g.extents[k];
+    if (!e.is_symbol() || e.overflow() || is_bound([&](extent const& own) { return own == e; })) continue;
+    formula const f = to_formula(e);
+    for (int t = 0; t < f.count; ++t)
+      for (int j = 0; j < f.terms[t].degree; ++j) {
+        char const* const name = f.terms[t].names[j];
+        if (is_bound([&](extent const& own) { return is_name(own) && compare_names(own.text, name) == 0; })) continue;
+        failure found{why<refusals::unbound_name>(), e};
+        for (symbol s = g.tensor_count; s-- > 0;)
+          for (int a = 0; a < g.shape(s).rank; ++a)
+            if (g.shape(s).size[a] == -1 - k && g.producer(s) != nullptr) found.where = g.producer(s)->where;
+        return b.fail(found);
+      }
+  }
+}
+
+/// Traces F on the arguments' expressions.
+template <class F, class Indices, class... Args> struct trace_stage;
+template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::index_sequence<I...>,
+                                                                       Args...> {
+  using trees = argument_list<std::index_sequence<I...>, expr_tree<Args, first_leaf<I, Args...>>...>;
+  using returned = decltype(std::declval<callable_with<F, Args...> const&>()(
+      std::declval<expr_tree<Args, first_leaf<I, Args...>> const&>()...));
+  static constexpr unfit why = unfit_arguments<F, Args...>() != unfit::none
+                                   ? unfit_arguments<F, Args...>()
+                                   : unfit_result<F, returned, sizeof...(Args)>();
+  static constexpr bool accepted = why == unfit::none;
+
+  static constexpr built make() {
+    built result;
+    if constexpr (accepted) {
+      bounded_builder b;
+      leaf_declarer declare{b};
+      trees const x{{build_tree<expr_tree<Args, first_leaf<I, Args...>>>(declare)}...};
+      returned const y =
+          remade<F>()(static_cast<held<I, expr_tree<Args, first_leaf<I, Args...>>> const&>(x).value...);
+      symbols_of_leaves outputs{b};
+      visit_leaves(y, outputs);
+      array<symbol> inputs(all_leaves<Args...>);
+      for (int k = 0; k < inputs.size(); ++k) inputs[k] = k;
+      b.set_inputs(inputs.data(), inputs.size());
+      b.set_outputs(outputs.ids.data(), outputs.ids.size());
+      refuse_unbound_names(b);
+      result = b.finish();
+    }
+    return result;
+  }
+};
+
+/// Appends the gradients of the one output of a traced graph with respect to ranges of leaves.
+template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_stage {
+  static constexpr built make() {
+    bounded_builder b(Traced::view);
+    b.place = {};
+    constexpr int ranges[]{FirstAndCount..., 0};
+    array<symbol> wrt;
+    for (int k = 0; k + 1 < static_cast<int>(sizeof...(FirstAndCount)); k += 2)
+      for (int j = 0; j < ranges[k + 1]; ++j) wrt.push(Traced::view.input(ranges[k] + j));
+    array<symbol> results(wrt.size() + 1);
+    results[0] = Traced::view.output(0);
+    if (Traced::value.failed.why == nullptr)
+      gradient(b, {results.data(), nullptr, 1, wrt.data(), wrt.size()}, results.data() + 1);
+    if (b.failed().why == nullptr)
+      b.set_outputs(results.data() + (WithValue ? 0 : 1), results.size() - (WithValue ? 0 : 1));
+    return b.finish();
+  }
+};
+
+/// The options of the pipeline for a static program.
+template <class Before, bool Rewrite, recomputation Recompute> struct static_options {
+  static constexpr pipeline_options<> value = [] {
+    pipeline_options<> o;
+    o.simplify.rewrite = Rewrite;
+    o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
+    o.recompute = Recompute;
+    return o;
+  }();
+};
+template <class Before, bool Rewrite, recomputation Recompute = recomputation::to_lower_peak>
+using pipelined = typename passed_through<Before, static_options<Before, Rewrite, Recompute>, pipeline>::type;
+
+/// The request of the outermost transformation: the function to trace, and the derivatives to append.
+template <class F> struct outermost {
+  using traced = F;
+  static constexpr bool rewrites = true;
+  template <class Traced, class...> using differentiated = Traced;
+  template <class R, class...> using result = value_tree<result_tree<R>>;
+};
+template <class F> struct outermost<compiled_function<F>> : outermost<F> {};
+template <class F> struct outermost<exact_function<F>> : outermost<F> {
+  static constexpr bool rewrites = false;
+};
+template <class F, bool WithValue, int... I> struct outermost<gradient_function<F, WithValue, I...>> {
+  using traced = F;
+  static constexpr bool rewrites = outermost<F>::rewrites;
+
+  template <class Traced, class Indices, class... Args> struct differentiated_from;
+  template <class Traced, int... FirstAndCount, class... Args>
+  struct differentiated_from<Traced, std::integer_sequence<int, FirstAndCount...>, Args...> {
+    using type =
+        frozen<gradient_stage<Traced, WithValue, FirstAndCount...>, capacity::of(Traced::view).grown(4)>;
+  };
+  template <class... Sequence> struct joined;
+  template <int... K> struct joined<std::integer_sequence<int, K...>> {
+    using type = std::integer_sequence<int, K...>;
+  };
+  template <int... K, int... L, class... Rest>
+  struct joined<std::integer_sequence<int, K...>, std::integer_sequence<int, L...>, Rest...>
+      : joined<std::integer_sequence<int, K..., L...>, Rest...> {};
+  template <class Traced, class... Args>
+  using differentiated = typename differentiated_from<
+      Traced,
+      typename joined<
+          std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type,
+      Args...>::type;
+  template <class R, class... Args>
+  using result = typename paired<
+      WithValue, value_tree<result_tree<R>>,
+      typename packed<gradient_tree<argument_at<I, Args...>, first_leaf<I, Args...>>...>::type>::type;
+};
+
+/// The failure of a stage, if there is one, with the name of the operation that failed.
+template <class Stage> struct failure_of {
+  static constexpr bool exists = Stage::value.failed.why != nullptr;
+  static constexpr failure value = [] {
+    failure f = Stage::value.failed;
+    if (f.why == nullptr || f.node == none) return f;
+    char const* const name = Stage::view.nodes[f.node].op->name;
+    int length = 0;
+    while (name[length] != '\0') ++length;
+    f.left = extent::named(name, length);
+    return f;
+  }();
+};
+
+/// True if a constant evaluation made the value. (Otherwise the compiler has reported why, and each further use of the value
+/// would be an error of its own.)
+template <class Frozen>
+concept is_constant = requires { typename std::bool_constant<(Frozen::value.size.nodes >= 0)>; };
+
+/// The failure of a trace that is not a constant.
+struct not_constant {
+  static constexpr failure value{why<refusals::trace_not_constant>()};
+};
+
+/// Reports a failure, with the line of the user's source that it came from.
+template <class Failure, unsigned Line> constexpr void line_of_your_source() {
+  using why = refusal_behind<Failure::value.why>;
+  if constexpr (says_extents<why>) why::template report<Failure::value.left, Failure::value.right>();
+  else why::template report<void, refusals::wanted>();
+}
+
+/// The stages of a program, up to its simplified graph; `refused` where there is none.
+template <class F, class... Args> struct stages {
+  using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
+  // (Room for more nodes than most functions have costs nothing, tracing twice does.)
+  static constexpr capacity guess{4096, 4096, 16384, 4096, 128, 32, 32, 1024};
+  using first_trace = frozen_with<trace_of, guess>;
+  using traced = frozen<trace_of, guess>;
+
+  static consteval bool is_accepted() {
+    if constexpr (!trace_of::accepted) return false;
+    else return !F::template refuses<typename trace_of::returned, Args...>();
+  }
+  static constexpr bool accepted = is_accepted();
+
+  static consteval auto find_differentiated() {
+    if constexpr (!accepted) return std::type_identity<refused>{};
+    else if constexpr (!is_constant<first_trace>) return std::type_identity<refused>{};
+    else if constexpr (failure_of<traced>::exists) return std::type_identity<refused>{};
+    else return std::type_identity<typename outermost<F>::template differentiated<traced, Args...>>{};
+  }
+  using differentiated = typename decltype(find_differentiated())::type;
+
+  static consteval auto find_simplified() {
+    if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
+    else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
+    else return std::type_identity<pipelined<differentiated, outermost<F>::rewrites>>{};
+  }
+  using simplified = typename decltype(find_simplified())::type;
+
+  /// The failure of tracing or of differentiation.
+  static consteval auto find_failure() {
+    if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
+    else if constexpr (!is_constant<first_trace>) return std::type_identity<not_constant>{};
+    else return std::type_identity<failure_of<traced>>{};
+  }
+  using found = typename decltype(find_failure())::type;
+  static constexpr bool failed = accepted && std::is_same_v<simplified, refused>;
+
+  /// Says why there is no graph.
+  static constexpr bool report() {
+    if constexpr (!trace_of::accepted)
+      detail::report_unfit<trace_of::why, typename outermost<F>::traced, Args...>();
+    else if constexpr (!accepted) F::template report<typename trace_of::returned, Args...>();
+    else if constexpr (failed) detail::line_of_your_source<found, found::value.where.line()>();
+    return true;
+  }
+};
+
+constexpr double count_flops(graph_view const& g) {
+  double sum = 0;
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    operation_kind const kind = n.op->kind;
+    bool const reduces = kind == operation_kind::reduction || kind == operation_kind::scatter_add;
+    dimensions const& d = g.shape(reduces ? g.operand(n, 0) : g.result(n));
+    double elements = 1;
+    for (int k = 0; k < d.rank; ++k) elements *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
+    if (kind == operation_kind::matmul) {
+      dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
+      sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
+    } else if (kind == operation_kind::whole && n.op->flops != nullptr)
+      sum += n.op->flops(g, n);
+    else if (kind == operation_kind::elementwise || reduces)
+      sum += elements * static_cast<double>(n.op->cost);
+  }
+  return sum;
+}
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_TRANSFORMATIONS_PRODUCTS_HPP
+#define COTANGENT_TRACE_TRANSFORMATIONS_PRODUCTS_HPP
+
+#include <cotangent/trace/functions/grad.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Products with the Jacobian: from the left (reverse mode), and from the right (forward mode).
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// The result type of the function with the first K arguments, among expressions.
+template <class F, class Indices, class... X> struct called_with;
+template <class F, std::size_t... K, class... X> struct called_with<F, std::index_sequence<K...>, X...> {
+  using type = decltype(std::declval<callable<F> const&>()(
+      std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
+};
+
+/// The result type of a product, if the function returns `Result`, differentiated with respect to `Wrt`.
+template <class Product, class Result, class... Wrt> struct product_result;
+
+/// The common base of vjp and jvp: both trace the function with renamed differentiated arguments, and append
+/// products.
+template <class Self, class F, int... I> struct product_function : transformation<Self> {
+  using function = Self; // the whole transformation is traced
+  using of = F;
+  [[no_unique_address]] F f;
+
+  constexpr product_function() : f(remade<F>()) {}
+  constexpr explicit product_function(F const& g) : f(g) {}
+
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class Result> using refused_pair =
+      typename product_result<Self, refused_tree<Result, expr>, refused_part<I>...>::type;
+  // (If `Pair` is known, it is the pair of value and derivative.)
+  template <class Pair, class...> using refused_result =
+      std::conditional_t<is_inner<Pair>, refused_tree<Pair, tensor>, refused_pair<Pair>>;
+  template <class Result> using refused_expressions = refused_pair<Result>;
+
+  template <class... X> constexpr auto trace(X const&... x) const {
+    constexpr int extra = Self::extra;
+    constexpr bool enough = static_cast<int>(sizeof...(X)) >= extra &&
+                            ((I >= 0 && I < static_cast<int>(sizeof...(X)) - extra) && ...);
+    if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused_pair<refused>();
+    else if constexpr (!enough) {
+      Self::template report_directions<X...>();
+      return refused_pair<refused>();
+    } else
+      return on(std::make_index_sequence<sizeof...(X) - static_cast<std::size_t>(extra)>{},
+                std::make_index_sequence<static_cast<std::size_t>(extra)>{}, x...);
+  }
+
+private:
+  template <std::size_t... K, std::size_t... D, class... X>
+  constexpr auto on(std::index_sequence<K...> arguments, std::index_sequence<D...>, X const&... x) const {
+    using result = typename called_with<F, decltype(arguments), X...>::type;
+    constexpr unfit why = unfit_result<F, result, sizeof...(K)>();
+    if constexpr (why != unfit::none) {
+      detail::report_unfit<why, F, argument_at<static_cast<int>(K), X...>...>();
+      return refused_pair<result>();
+    } else if constexpr (!Self::template directions_fit<
+                             result_tree<result>, parts<argument_at<I, X...>...>,
+                             parts<argument_at<static_cast<int>(sizeof...(K) + D), X...>...>>) {
+      Self::template report_directions<X...>();
+      return refused_pair<result>();
+    } else {
+      using pair = typename product_result<Self, result_tree<result>, argument_at<I, X...>...>::type;
+      found_builder found;
+      (visit_leaves(x, found), ...);
+      if (found.b == nullptr) {
+        broken_leaf make{found.without};
+        return build_tree<pair>(make);
+      }
+      builder& b = *found.b;
+      argument_list<std::index_sequence_for<X...>, X...> own{{x}...};
+      renamed_leaves wrt{b};
+      (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
+      symbols_of_leaves directions{b};
+      (visit_leaves(
+           static_cast<held<sizeof...(K) + D, argument_at<static_cast<int>(sizeof...(K) + D), X...>> const&>(
+               own)
+               .value,
+           directions),
+       ...);
+      result const y = f(static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...);
+      symbols_of_leaves out{b};
+      visit_leaves(y, out);
+      array<symbol> all = out.ids;
+      if (b.failed().why == nullptr) Self::append(b, wrt.ids, out.ids, directions.ids, all);
+      while (all.size() < leaf_count<pair>) all.push(b.refused());
+      leaf_from_symbols make{b, all.data()};
+      return build_tree<pair>(make);
+    }
+  }
+};
+
+template <class F, int... I> struct jvp_function;
+template <class F, int... I, class Result, class... Wrt>
+struct product_result<jvp_function<F, I...>, Result, Wrt...> {
+  using type = std::pair<Result, Result>;
+};
+template <class F, int... I> struct jvp_function : product_function<jvp_function<F, I...>, F, I...> {
+  using product_function<jvp_function, F, I...>::product_function;
+  static constexpr int extra = sizeof...(I);
+  template <class Result, class Wrt, class Directions> static constexpr bool directions_fit =
+      std::is_same_v<Wrt, Directions>;
+  template <class... X> static constexpr void report_directions() { refusals::tangents_of_kind::report<F>(); }
+
+  static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
+                               array<symbol> const& seeds, array<symbol>& all) {
+    array<symbol> results(out.size() + 1, none);
+    tangents(b, wrt.data(), seeds.data(), wrt.size(), out.data(), out.size(), results.data());
+    for (int k = 0; k < out.size(); ++k)
+      all.push(results[k] != none ? results[k]
+                                  : extend::constant(b, b.tensor(out[k]).type, b.tensor(out[k]).shape, 0).id);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// The value of a function, and its derivative along directions: `auto [y, dy] = ct::jvp(f)(x, dx)`. One
+/// tangent for each position follows the arguments.
+template <int... I, class F> constexpr auto jvp(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::jvp_function<F, 0>(f);
+  else return detail::jvp_function<F, I...>(f);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif

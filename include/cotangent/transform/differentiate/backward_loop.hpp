@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_LOOP_HPP
+#define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_LOOP_HPP
+
+#include <cotangent/transform/differentiate/backward_checkpoints.hpp>
+
+#include <cstdint>
+
+// The adjoint of a loop: again a loop, so that it is differentiable.
+
+namespace cotangent::detail {
+
+/// Carries the cotangents of carried values, sums those of captured ones, stacks those of scanned ones; reads
+/// the tape.
+class loop_adjoint {
+  sweep_scope const& s_;
+  builder& b_;
+  std::int32_t const at_;
+  loop_layout const layout_;
+  symbol const* cotangent_;
+  bool const* wanted_;
+  array<bool> active_;            // by input of the body: it gets a cotangent
+  array<symbol> wrt_;             // inputs of the body
+  array<int> wrt_position_;       // their positions
+  array<symbol> outputs_, seeds_; // of the body
+  array<int> carried_, scanned_;  // positions among the results of the loop that have cotangents
+  array<symbol> carried_in_, scanned_in_;
+
+public:
+  constexpr loop_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted)
+      : s_(s), b_(s.b), at_(at), layout_(loop_layout::of(s.b, s.b.get().nodes[at])), cotangent_(cotangent),
+        wanted_(wanted), active_(layout_.operand_count()) {}
+
+  constexpr void run(symbol* given) {
+    find_active();
+    if (wrt_.size() == 0) return;
+    std::int32_t const body = layout_.body;
+    repeats(body);
+    adjoint_region adjoint(b_);
+    symbol const count = b_.symbol_of(element::int64, b_.shape(dimensions{}));
+    adjoint.in.stands_for(region_input(b_, body, 0), count);
+    for (int k = 0; k < layout_.carried; ++k)
+      if (active_[layout_.init(k)]) {
+        carried_.push(k);
+        carried_in_.push(adjoint.input(region_output(b_, body, k)));
+        outputs_.push(region_output(b_, body, k));
+        seeds_.push(carried_in_.back());
+      }
+    for (int k = 0; k < layout_.stacked; ++k)
+      if (cotangent_[layout_.stack(k)] != none) {
+        scanned_.push(layout_.stack(k));
+        scanned_in_.push(adjoint.input(region_output(b_, body, layout_.entry(k))));
+        outputs_.push(region_output(b_, body, layout_.entry(k)));
+        seeds_.push(scanned_in_.back());
+      }
+    array<symbol> dx(wrt_.size(), none);
+    gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
+    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape, s_.sum};
+    if (!backward_sweep(inner, r).run(r, dx.data())) return;
+    make(adjoint, count, dx, given);
+  }
+
+private:
+  /// Rewrites the body as if it reran, with or without a tape limit, so that bits do not depend on the limit.
+  constexpr void repeats(std::int32_t r) {
+    std::int32_t const* const nodes = s_.index.nodes(r);
+    for (int p = 0; p < s_.index.count(r); ++p) {
+      node& n = b_.edit().nodes[nodes[p]];
+      n.flags.repeated = true;
+      if (n.op == info_of<op::loop>()) {
+        loop_layout const at = loop_layout::of(b_, n);
+        repeats(at.body);
+        if (at.condition != none) repeats(at.condition);
+      } else if (n.op == info_of<op::case_of>()) {
+        case_layout const at = case_layout::of(b_, n);
+        for (int j = 0; j < at.branches; ++j) repeats(at.branch(j));
+      }
+    }
+  }
+  /// Propagates both marks through the carried values to a fixed point.
+  constexpr void find_active() {
+    activity const follow(b_.get(), s_.index);
+    region_marks from(s_.index, layout_.body), to(s_.index, layout_.body);
+    for (int k = 1; k < layout_.operand_count(); ++k)
+      if (wanted_[k]) follow.mark(from, region_input(b_, layout_.body, k));
+    follow.forward_carried(layout_, from);
+    for (int k = 0; k < layout_.output_count(); ++k)
+      if (cotangent_[k] != none) follow.mark(to, region_output(b_, layout_.body, k));
+    follow.backward_carried(layout_, to);
+    for (int k = 1; k < layout_.operand_count(); ++k) {
+      symbol const x = region_input(b_, layout_.body, k);
+      bool const is_carried = k < layout_.capture(0);
+      bool const arrives = to[x] || (is_carried && cotangent_[k - 1] != none);
+      active_[k] = from[x] && arrives && (is_carried || wanted_[k]);
+      if (!active_[k]) continue;
+      wrt_.push(x);
+      wrt_position_.push(k);
+    }
+  }
+
+  constexpr void make(adjoint_region& adjoint, symbol count, array<symbol> const& dx, symbol* given) {
+    array<symbol> next, entries, sums_in;
+    array<int> summed, stacked; // positions among the operands
+    for (int k = 0; k < wrt_.size(); ++k) {
+      int const position = wrt_position_[k];
+      if (position < layout_.capture(0)) {
+        next.push(dx[k] != none ? dx[k] : zero_like(b_, wrt_[k]));
+      } else if (dx[k] != none && position < layout_.scan(0)) {
+        sums_in.push(adjoint.input(dx[k]));
+        next.push(cotangent_sum(b_, s_.sum, sums_in.back(), dx[k]));
+        summed.push(position);
+      } else if (dx[k] != none) {
+        entries.push(dx[k]);
+        stacked.push(position);
+      }
+    }
+    array<symbol> outputs;
+    for (symbol t : next) outputs.push(t);
+    for (symbol t : entries) outputs.push(t);
+    adjoint.close(outputs);
+    finish(adjoint, count, sums_in, summed, stacked, given);
+  }
+
+  constexpr void finish(adjoint_region& adjoint, symbol count, array<symbol> const& sums_in,
+                        array<int> const& summed, array<int> const& stacked, symbol* given) {
+    // Its reads: captured values directly, others from the tape.
+    std::int64_t all_of_them = 0; // bytes
+    array<symbol> captures, captures_in, saved,
+        saved_in; // positions among the operands; inputs; values of the body
+    for (int k = 0; k < adjoint.in.there.size(); ++k) {
+      symbol const there = adjoint.in.there[k], here = adjoint.in.here[k];
+      if (here == count || b_.tensor(here).producer != none || !adjoint.live(here)) continue;
+      int position = layout_.capture(0);
+      while (position < layout_.scan(0) && region_input(b_, layout_.body, position) != there) ++position;
+      if (position < layout_.scan(0)) {
+        captures.push(position);
+        captures_in.push(here);
+      } else {
+        saved.push(there);
+        saved_in.push(here);
+      }
+    }
+    if (s_.tape != nullptr && stacked.size() == 0 && saved.size() > 0) {
+      reverse_parts parts{.at = at_, .adjoint = &adjoint, .count = count};
+      for (int k = 0; k < carried_.size(); ++k) {
+        symbol const dy = cotangent_[carried_[k]];
+        parts.carried.push(dy != none ? dy : zero_like(b_, carried_in_[k]));
+        parts.carried_in.push(carried_in_[k]);
+      }
+      for (symbol t : sums_in) {
+        parts.carried.push(zero_like(b_, t));
+        parts.carried_in.push(t);
+      }
+      for (int k = 0; k < scanned_.size(); ++k)
+        if (adjoint.live(scanned_in_[k])) {
+          parts.scanned.push(cotangent_[scanned_[k]]);
+          parts.scanned_in.push(scanned_in_[k]);
+        }
+      parts.captured = captures;
+      parts.captured_in = captures_in;
+      parts.saved = saved;
+      parts.saved_in = saved_in;
+      checkpointed_adjoint again(s_, parts);
+      if (!again.whole()) {
+        array<symbol> const dx = again.run();
+        for (int k = 0; k < carried_.size() && k < dx.size(); ++k)
+          if (wanted_[layout_.init(carried_[k])]) given[layout_.init(carried_[k])] = dx[k];
+        for (int k = 0; k < summed.size() && carried_.size() + k < dx.size(); ++k)
+          given[summed[k]] = dx[carried_.size() + k];
+        return;
+      }
+      all_of_them = again.record_bytes();
+    }
+    array<symbol> tape(saved.size());
+    if (saved.size() > 0) stack_values(b_, at_, saved.data(), saved.size(), tape.data());
+    for (int k = 0; k < saved.size() && s_.tape != nullptr; ++k)
+      s_.tape->note(tape[k], k == 0 ? all_of_them : 0);
+
+    node const forward = b_.get().nodes[at_];
+    loop_layout const now = loop_layout::of(b_, forward);
+    int const trips = forward.operand_count + now.trips();
+    array<symbol> operands, inputs, results;
+    operands.push(s_.value(b_.get().ids[forward.first + (now.condition == none ? 0 : trips)]));
+    inputs.push(count);
+    for (int k = 0; k < carried_.size(); ++k) {
+      symbol const dy = cotangent_[carried_[k]];
+      operands.push(dy != none ? dy : zero_like(b_, carried_in_[k]));
+      inputs.push(carried_in_[k]);
+    }
+    for (symbol t : sums_in) {
+      operands.push(zero_like(b_, t));
+      inputs.push(t);
+    }
+    for (int k = 0; k < captures.size(); ++k) {
+      operands.push(s_.value(b_.get().ids[b_.get().nodes[at_].first + captures[k]]));
+      inputs.push(captures_in[k]);
+    }
+    int scans = 0;
+    for (int k = 0; k < scanned_.size(); ++k) {
+      if (!adjoint.live(scanned_in_[k])) continue;
+      ++scans;
+      operands.push(cotangent_[scanned_[k]]);
+      inputs.push(scanned_in_[k]);
+    }
+    for (int k = 0; k < saved.size(); ++k) {
+      operands.push(s_.value(tape[k]));
+      inputs.push(saved_in[k]);
+    }
+    if (layout_.has_start()) operands.push(s_.value(b_.get().ids[forward.first + layout_.start()]));
+    auto const give = [&](int position, symbol like, int deeper) {
+      symbol const y = b_.symbol_like(like, deeper);
+      results.push(y);
+      if (wanted_[position]) given[position] = y;
+    };
+    for (int k = 0; k < carried_.size(); ++k) give(layout_.init(carried_[k]), carried_in_[k], 0);
+    for (int k = 0; k < summed.size(); ++k) give(summed[k], sums_in[k], 0);
+    for (int k = 0; k < stacked.size(); ++k) give(stacked[k], region_input(b_, layout_.body, stacked[k]), 1);
+    results.push(b_.symbol_of(element::int64, b_.shape(dimensions{})));
+
+    loop_layout const made{.carried = carried_.size() + sums_in.size(),
+                           .captured = captures.size(),
+                           .scanned = scans + saved.size(),
+                           .stacked = stacked.size(),
+                           .flags = (layout_.is_reverse() ? std::int64_t{0} : loop_layout::reverse) |
+                                    (layout_.has_start() ? loop_layout::starts : std::int64_t{0}) |
+                                    loop_layout::at_most(layout_.most()),
+                           .body = adjoint.region};
+    std::int64_t attributes[loop_layout::attribute_count]{};
+    made.write(attributes);
+    b_.edit().regions[adjoint.region].owner = b_.get().nodes.size();
+    b_.set_inputs(inputs.data(), inputs.size(), adjoint.region);
+    (void)b_.assign(info_of<op::loop>(), operands.data(), operands.size(), results.data(), results.size(),
+                    attributes, loop_layout::attribute_count, b_.place);
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_SAVED_VALUES_HPP
+#define COTANGENT_TRANSFORM_DIFFERENTIATE_SAVED_VALUES_HPP
+
+#include <cotangent/ops/control.hpp>
+#include <cotangent/ops/source.hpp>
+
+#include <cstdint>
+
+// Values of loops and branches that derivatives read become further results of these.
+
+namespace cotangent::detail {
+
+/// The inputs and outputs of a region by position.
+constexpr symbol region_input(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_input + k];
+}
+constexpr symbol region_output(builder const& b, std::int32_t r, int k) {
+  return b.get().ids[b.get().regions[r].first_output + k];
+}
+
+/// A zero of this type.
+constexpr symbol zero_like(builder& b, symbol like) {
+  tensor_symbol const t = b.tensor(like);
+  return t.depth > 0 ? extend::sequence_zero(b, t.type, t.shape, t.depth).id
+                     : extend::constant(b, t.type, t.shape, 0).id;
+}
+
+/// Replaces the operands and results of a node, for example by more results.
+constexpr void rewire(builder& b, std::int32_t at, symbol const* operands, int operand_count,
+                      symbol const* results, int result_count) {
+  node& n = b.edit().nodes[at];
+  n.first = b.get().ids.size();
+  n.operand_count = operand_count;
+  n.result_count = result_count;
+  for (int k = 0; k < operand_count; ++k) b.edit().ids.push(operands[k]);
+  for (int k = 0; k < result_count; ++k) {
+    b.edit().ids.push(results[k]);
+    b.edit().tensors[results[k]].producer = at;
+  }
+}
+
+/// Lets a loop stack these values of its body; `saved`: the sequences. Existing stacked or scanned sequences
+/// are shared.
+constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, int count, symbol* saved) {
+  node const n = b.get().nodes[at];
+  loop_layout layout = loop_layout::of(b, n);
+  region const body = b.get().regions[layout.body];
+  auto const id = [&](int k) { return b.get().ids[k]; };
+  array<symbol> outputs, results, operands;
+  for (int k = 0; k < n.operand_count; ++k) operands.push(id(n.first + k));
+  for (int k = 0; k < body.output_count; ++k) outputs.push(id(body.first_output + k));
+  for (int k = 0; k < n.result_count - 1; ++k) results.push(id(n.first + n.operand_count + k));
+  symbol const trips = id(n.first + n.operand_count + n.result_count - 1);
+  std::int32_t const inside = b.region;
+  b.region = n.region;
+  for (int j = 0; j < count; ++j) {
+    saved[j] = none;
+    for (int k = 0; k < layout.scanned && saved[j] == none; ++k)
+      if (id(body.first_input + layout.scan(k)) == values[j]) saved[j] = operands[layout.scan(k)];
+    for (int k = layout.carried; k < outputs.size() && saved[j] == none; ++k)
+      if (outputs[k] == values[j]) saved[j] = results[k];
+    if (saved[j] != none) continue;
+    saved[j] = b.symbol_like(values[j], 1);
+    outputs.push(values[j]);
+    results.push(saved[j]);
+    ++layout.stacked;
+  }
+  b.region = inside;
+  results.push(trips);
+  b.set_outputs(outputs.data(), outputs.size(), layout.body);
+  layout.write(b.edit().numbers.data() + n.attribute);
+  rewire(b, at, operands.data(), operands.size(), results.data(), results.size());
+}
+
+/// Lets a branch return these values as well; `saved`: the results.
+constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const* values, int count,
+                           symbol* saved) {
+  node const n = b.get().nodes[at];
+  case_layout const layout = case_layout::of(b, n);
+  auto const id = [&](int k) { return b.get().ids[k]; };
+  region const chosen = b.get().regions[layout.branch(branch)];
+  array<symbol> operands, results, fresh;
+  for (int k = 0; k < n.operand_count; ++k) operands.push(id(n.first + k));
+  for (int k = 0; k < n.result_count; ++k) results.push(id(n.first + n.operand_count + k));
+  std::int32_t const inside = b.region;
+  b.region = n.region;
+  for (int j = 0; j < count; ++j) {
+    saved[j] = none;
+    for (int k = 0; k < layout.results && saved[j] == none; ++k)
+      if (id(chosen.first_output + k) == values[j]) saved[j] = results[k];
+    if (saved[j] != none) continue;
+    saved[j] = b.symbol_like(values[j]);
+    results.push(saved[j]);
+    fresh.push(values[j]);
+  }
+  b.region = inside;
+  if (fresh.size() == 0) return;
+  array<std::int64_t> attributes;
+  for (std::int64_t a : {layout.results + fresh.size(), layout.values, layout.branches}) attributes.push(a);
+  for (int k = 0; k < layout.results; ++k) attributes.push(layout.bypass(k));
+  for (int k = 0; k < fresh.size(); ++k) attributes.push(-1);
+  for (int j = 0; j < layout.branches; ++j) attributes.push(layout.branch(j));
+  for (int j = 0; j < layout.branches; ++j) {
+    std::int32_t const r = static_cast<std::int32_t>(attributes[attributes.size() - layout.branches + j]);
+    array<symbol> outputs;
+    for (int k = 0; k < b.get().regions[r].output_count; ++k)
+      outputs.push(id(b.get().regions[r].first_output + k));
+    for (symbol t : fresh) outputs.push(j == branch ? t : none);
+    b.set_outputs(outputs.data(), outputs.size(), r);
+  }
+  b.edit().nodes[at].attribute = b.get().numbers.size();
+  b.edit().nodes[at].attribute_count = attributes.size();
+  for (std::int64_t a : attributes) b.edit().numbers.push(a);
+  rewire(b, at, operands.data(), operands.size(), results.data(), results.size());
+}
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_SIMPLIFY_HOIST_VALUES_HPP
+#define COTANGENT_TRANSFORM_SIMPLIFY_HOIST_VALUES_HPP
+
+#include <cotangent/graph/rewriter.hpp>
+#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/ops.hpp>
+
+#include <cstdint>
+
+// Values across the borders of loops and branches: which are equal, how far out they can be computed, where they are.
+
+namespace cotangent::detail {
+
+/// Rebuilds a graph by value numbering. A value is an operation applied to values, independent of its sub-graph. Captured inputs
+/// of a sub-graph have the numbers of the values outside; its other inputs are new values.
+class hoist_values {
+protected:
+  graph_view g_;
+  builder b_;
+  rewriter copy_;
+
+  /// A sub-graph that is being built.
+  struct frame {
+    std::int32_t region = 0;
+    std::int32_t serial = 0;          // no two frames have the same
+    control_builder* maker = nullptr; // of the loop or branch; null: the graph itself
+    bool is_loop = false;
+  };
+  array<frame> frames_; // by depth
+
+private:
+  static constexpr std::int64_t cheap =
+      4; // a cheaper elementwise operation is not worth a tensor
+
+  struct value {
+    std::int32_t node = none;  // of the old graph; none: an input, or a copied node
+    std::int32_t first = 0;    // operands, among `operands_`
+    std::int32_t depth = 0;    // the least at which it can be computed
+    std::int32_t chain = 0;    // length of the chain of operations that are rematerialized with it
+    std::int32_t where = none; // among `places_`
+    bool light = false;        // computed again rather than passed on
+    bool leaves_loops = false; // worth it, and safe if the loop runs zero times
+    bool repeated = false;     // may be run again in a copy
+  };
+  struct place {
+    std::int32_t serial = 0, depth = 0;
+    symbol at = none;
+    std::int32_t next = none;
+  };
+  array<value> values_;
+  array<std::int32_t> operands_, number_; // values; by old symbol
+  array<place> places_;
+  hash_index known_;
+  std::int32_t serials_ = 0;
+
+protected:
+  constexpr explicit hoist_values(graph_view const& g)
+      : g_(g), copy_(g, b_), number_(g.tensor_count, none) {
+    open(nullptr, false);
+  }
+
+  constexpr int depth() const { return frames_.size() - 1; }
+  constexpr void open(control_builder* maker, bool is_loop) {
+    frames_.push({b_.region, serials_++, maker, is_loop});
+  }
+  constexpr void close() {
+    (void)frames_.pop();
+    b_.region = frames_.back().region;
+  }
+  constexpr std::int32_t shape_of(symbol old) const { return copy_.shapes[g_.tensors[old].shape]; }
+
+  // ---- numbers
+
+  /// A value that nothing else is equal to, and where it is.
+  constexpr std::int32_t fresh(symbol at) {
+    value v;
+    v.depth = depth();
+    known_.add(0, false);
+    std::int32_t const k = values_.push(v);
+    put(k, depth(), at);
+    return k;
+  }
+  constexpr std::int32_t number(symbol old) {
+    if (number_[old] == none) number_[old] = fresh(declared(old)); // of no node's making, or a window
+    return number_[old];
+  }
+  constexpr void set_number(symbol old, std::int32_t v) { number_[old] = v; }
+  constexpr bool has_number(symbol old) const { return number_[old] != none; }
+  constexpr operation const* made_by(std::int32_t v) const {
+    return values_[v].node == none ? nullptr : g_.nodes[values_[v].node].op;
+  }
+  constexpr std::int64_t constant_of(std::int32_t v) const { return g_.attribute(g_.nodes[values_[v].node]); }
+
+  /// The value that a node with one result makes, known or new.
+  constexpr std::int32_t number_node(std::int32_t i) {
+    node const& n = g_.nodes[i];
+    symbol const y = g_.result(n);
+    std::int32_t const first = operands_.size();
+    for (int k = 0; k < n.operand_count; ++k) operands_.push(number(g_.operand(n, k)));
+    if (n.op->commutative && operands_[first] > operands_[first + 1]) {
+      std::int32_t const kept = operands_[first];
+      operands_[first] = operands_[first + 1];
+      operands_[first + 1] = kept;
+    }
+    std::uint32_t h = mix(n.op->code, static_cast<std::uint64_t>(g_.tensors[y].shape));
+    for (int k = first; k < operands_.size(); ++k) h = mix(h, static_cast<std::uint64_t>(operands_[k] + 1));
+    for (int k = 0; k < n.attribute_count; ++k) h = mix(h, static_cast<std::uint64_t>(g_.attribute(n, k)));
+    h |= 1u;
+    if (std::int32_t const at = known_.find(h, [&](std::int32_t v) { return same(v, n, first); });
+        at != none) {
+      operands_.resize(first);
+      if (n.flags.repeated) repeat(at);
+      return at;
+    }
+    known_.add(h);
+    return values_.push(describe(i, first));
+  }
+
+  // ---- places
+
+  constexpr void put(std::int32_t v, int depth, symbol at) {
+    values_[v].where = places_.push({frames_[depth].serial, depth, at, values_[v].where});
+  }
+  /// The deepest place of a value in the regions that are open, or none.
+  constexpr std::int32_t place_of(std::int32_t v) {
+    std::int32_t best = none;
+    for (std::int32_t* p = &values_[v].where; *p != none;) {
+      place const& at = places_[*p];
+      if (at.depth >= frames_.size() || frames_[at.depth].serial != at.serial) {
+        *p = at.next; // that region is closed
+        continue;
+      }
+      if (best == none || at.depth > places_[best].depth) best = *p;
+      p = &places_[*p].next;
+    }
+    return best;
+  }
+  /// The symbol of a value in the region at this depth: found there, passed in, or computed.
+  constexpr symbol get(std::int32_t v, int depth) {
+    std::int32_t p = place_up_to(v, depth);
+    if (p != none && (places_[p].depth == depth || !values_[v].light)) return passed(v, places_[p], depth);
+    int at = depth;
+    if (!values_[v].light && values_[v].leaves_loops)
+      while (at > values_[v].depth && frames_[at].is_loop) --at;
+    make(v, at);
+    return passed(v, places_[place_up_to(v, at)], depth);
+  }
+  constexpr symbol get_old(symbol old, int depth) { return old == none ? none : get(number(old), depth); }
+  /// Whether the value is a node's that is better computed when it is read.
+  constexpr bool waits(std::int32_t v) const { return values_[v].light && values_[v].chain < most_chain; }
+
+private:
+  static constexpr int most_chain = 32;
+
+  constexpr void repeat(std::int32_t v) {
+    if (values_[v].repeated) return;
+    values_[v].repeated = true;
+    for (std::int32_t p = values_[v].where; p != none; p = places_[p].next)
+      if (std::int32_t const i = b_.tensor(places_[p].at).producer; i != none) b_.edit().nodes[i].flags.repeated = true;
+  }
+
+  /// Unlike `place_of`, also among regions further in.
+  constexpr std::int32_t place_up_to(std::int32_t v, int depth) {
+    (void)place_of(v);
+    std::int32_t best = none;
+    for (std::int32_t p = values_[v].where; p != none; p = places_[p].next)
+      if (places_[p].depth <= depth && (best == none || places_[p].depth > places_[best].depth)) best = p;
+    return best;
+  }
+  constexpr symbol passed(std::int32_t v, place from, int depth) {
+    symbol at = from.at;
+    std::int32_t const region = b_.region;
+    for (int d = from.depth + 1; d <= depth; ++d) {
+      b_.region = frames_[d].region;
+      at = frames_[d].maker->capture(at);
+      put(v, d, at);
+    }
+    b_.region = region;
+    return at;
+  }
+
+  constexpr bool same(std::int32_t v, node const& n, std::int32_t first) const {
+    if (values_[v].node == none) return false;
+    node const& m = g_.nodes[values_[v].node];
+    symbol const x = g_.result(m), y = g_.result(n);
+    if (m.op != n.op || m.operand_count != n.operand_count || m.attribute_count != n.attribute_count ||
+        m.flags.exact != n.flags.exact || g_.tensors[x].type != g_.tensors[y].type ||
+        g_.tensors[x].shape != g_.tensors[y].shape)
+      return false;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (operands_[values_[v].first + k] != operands_[first + k]) return false;
+    for (int k = 0; k < n.attribute_count; ++k)
+      if (g_.attribute(m, k) != g_.attribute(n, k)) return false;
+    return true;
+  }
+  constexpr value describe(std::int32_t i, std::int32_t first) const {
+    node const& n = g_.nodes[i];
+    symbol const y = g_.result(n);
+    value v;
+    v.node = i;
+    v.first = first;
+    v.repeated = n.flags.repeated;
+    bool const scalar = g_.shape(y).rank == 0;
+    switch (n.op->kind) {
+    case operation_kind::constant:
+    case operation_kind::size:
+    case operation_kind::iota:
+    case operation_kind::broadcast:
+    case operation_kind::reshape:
+    case operation_kind::permute:
+    case operation_kind::slice: v.light = true; break;
+    case operation_kind::elementwise: v.leaves_loops = is_total(n) && (scalar || n.op->cost > cheap); break;
+    case operation_kind::reduction:
+    case operation_kind::arg_reduction:
+    case operation_kind::concatenate:
+    case operation_kind::pad:
+    case operation_kind::matmul: v.leaves_loops = true; break;
+    default: break; // what looks something up says where an index is out of range, so it stays
+    }
+    for (int k = 0; k < n.operand_count; ++k) {
+      value const& x = values_[operands_[first + k]];
+      if (v.depth < x.depth) v.depth = x.depth;
+      if (!x.leaves_loops && x.node != none && v.chain <= x.chain) v.chain = x.chain + 1;
+    }
+    // a long chain of cheap work is worth a tensor
+    if (v.chain >= most_chain && n.op->kind == operation_kind::elementwise && is_total(n))
+      v.leaves_loops = true;
+    return v;
+  }
+  /// Whether an elementwise operation has a value for all operands: integers cannot be divided by 0.
+  constexpr bool is_total(node const& n) const {
+    return is_floating(g_.tensors[g_.result(n)].type) || n.op == info_of<op::add>() ||
+           n.op == info_of<op::subtract>() || n.op == info_of<op::multiply>() ||
+           n.op == info_of<op::negate>() || n.op == info_of<op::select>() ||
+           g_.tensors[g_.result(n)].type == element::boolean;
+  }
+
+  constexpr void make(std::int32_t v, int depth) {
+    node const& n = g_.nodes[values_[v].node];
+    array<symbol> x(n.operand_count);
+    for (int k = 0; k < n.operand_count; ++k) x[k] = get(operands_[values_[v].first + k], depth);
+    symbol const old = g_.result(n);
+    builder_scope const outer(b_);
+    b_.region = frames_[depth].region;
+    b_.flags = n.flags;
+    b_.flags.repeated = values_[v].repeated;
+    symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
+                             g_.tensors[old].type, shape_of(old), n.where);
+    if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
+    put(v, depth, y);
+  }
+  /// A symbol that no node with one result makes, in the region that is open.
+  constexpr symbol declared(symbol old) {
+    return copy_.declare(old, get_old(g_.tensors[old].base, depth()), b_.region);
+  }
+};
+
+} // namespace cotangent::detail
+
+#endif
