@@ -95,7 +95,7 @@ public:
   /// The copy of node `i` runs the sub-graphs that `i` runs.
   constexpr void set_owner(std::int32_t i, std::int32_t copy) {
     for (std::int32_t r = 1; r < from_.region_count; ++r)
-      if (from_.regions[r].owner == i) to_.regions[r].owner = copy;
+      if (from_.regions[r].owner == i && regions[r] != none) to_.regions[regions[r]].owner = copy;
   }
   constexpr void name_inputs(std::int32_t r) {
     array<symbol> const s = copied(from_.ids + from_.regions[r].first_input, from_.input_count(r));

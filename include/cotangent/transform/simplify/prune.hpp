@@ -94,7 +94,8 @@ private:
       if (symbol const x = g_.operand(n, k); k < read || live_[x]) operands.push(now(x));
     for (int k = 0; k < n.result_count; ++k) results.push(now(g_.result(n, k)));
     for (int k = 0; k < n.attribute_count; ++k) attributes.push(g_.attribute(n, k));
-    (void)place(n, operands, results, attributes);
+    std::int32_t const at = place(n, operands, results, attributes);
+    if (n.result_count == 0) copy_.set_owner(static_cast<std::int32_t>(&n - g_.nodes), at); // `op::nothing` may own sub-graphs
   }
   constexpr std::int32_t place(node n, array<symbol> const& operands, array<symbol> const& results,
                                array<std::int64_t> const& attributes) {
