@@ -43,12 +43,13 @@ static_assert(indexes_before_it_pushes());
 /// Nodes on operands and attributes that stand in the pools of the graph itself.
 constexpr bool builds_from_its_own_pools() {
   ct::builder b;
+  b.flags.merges = false;
   ct::symbol x = b.symbol_of(ct::element::float64, b.shape({2, {3, 4}}));
   x = b.push(ct::info_of<ct::op::permute>(), {x}, {1, 0});
   for (int k = 0; k < 300; ++k) {
     ct::node const& n = b.get().nodes.back();
     x = b.push(n.op, b.get().ids.data() + n.first, n.operand_count, b.get().numbers.data() + n.attribute,
-               n.attribute_count, {}, false);
+               n.attribute_count);
   }
   return b.failed().why == nullptr && b.get().nodes.size() == 301 && b.dims(x).size[0] == 4 &&
          b.get().numbers[601] == 0;
