@@ -102,7 +102,7 @@ void run_on(eager_state& s, eager_code const& c, Place const& place, Result cons
 
 /// Recomputes evicted elements, and evicted operands that they need: each once. An operand stays until its
 /// last reader has run.
-class recomputation {
+class rematerialization {
   eager_state& s_;
   std::vector<storage*> order_; // operands before their readers
   std::size_t done_ = 0;
@@ -161,9 +161,9 @@ class recomputation {
   }
 
 public:
-  recomputation(eager_state& s, storage* p, std::source_location where) : s_(s), where_(where) { collect(p); }
-  recomputation(recomputation const&) = delete;
-  ~recomputation() {
+  rematerialization(eager_state& s, storage* p, std::source_location where) : s_(s), where_(where) { collect(p); }
+  rematerialization(rematerialization const&) = delete;
+  ~rematerialization() {
     for (; done_ < order_.size(); ++done_) each_operand(order_[done_], [&](storage* in) { s_.unpin(in); });
   }
 
@@ -195,7 +195,7 @@ public:
   void bring(std::source_location where) {
     for (int k = 0; k < n_; ++k)
       if (x_[k].value != nullptr && x_[k].value->data != nullptr && x_[k].value->data->at == nullptr)
-        recomputation(s_, x_[k].value->data, where).run();
+        rematerialization(s_, x_[k].value->data, where).run();
   }
 };
 
@@ -208,7 +208,7 @@ inline void* elements_of(eager_state& s, storage* p, std::source_location where,
       storage* p;
       ~unpinned() { --p->pins; }
     } const after{p};
-    recomputation(s, p, where).run();
+    rematerialization(s, p, where).run();
   }
   if (stay) s.keep(p);
   return p->data();
