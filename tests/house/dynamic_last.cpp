@@ -12,6 +12,8 @@
 #  error "headers of operations must not include the interpreter"
 #endif
 
+#include <cotangent/eager.hpp>
+
 #include <cotangent/dynamic.hpp>
 
 #include "either_order.hpp"
