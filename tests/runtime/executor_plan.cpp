@@ -143,3 +143,66 @@ TEST_CASE("Planning twice gives the same plan") {
     for (int k = 0; k < p.slots.size(); ++k) CHECK(p.slots[k].offset == q.slots[k].offset);
   }
 }
+
+TEST_CASE("100,000 nodes that share a bias: each nest loads it once") {
+  builder b;
+  int const shape = b.shape(dimensions{2, {4, 4}});
+  symbol in[3];
+  for (symbol& x : in) x = b.symbol_of(element::float64, shape);
+  b.set_inputs(in, 3);
+  term h{&b, in[0]};
+  int const layers = 50000;
+  for (int k = 0; k < layers; ++k) h = extend::matmul(h, term{&b, in[1]}) + term{&b, in[2]};
+  b.set_outputs(&h.id, 1);
+  plan const p = make_plan(b.get(), 64);
+  CHECK(p.nests.size() == 2 * layers);
+  int loads = 0;
+  for (instance const& v : p.instances) loads += v.what == action::load && v.value == in[2];
+  CHECK(loads == layers);
+}
+
+namespace {
+
+int compared = 0;
+struct counted {
+  int nest = 0;
+  bool operator==(counted const& r) const { return ++compared, nest == r.nest; }
+  std::uint32_t hash() const { return cotangent::detail::mix(1, static_cast<std::uint64_t>(nest)) | 1u; }
+};
+
+} // namespace
+
+TEST_CASE("Finding the instance that serves a nest takes a bounded number of comparisons") {
+  cotangent::detail::provider_list<counted> providers;
+  int const nests = 100000;
+  auto const any = [](std::int32_t) { return true; };
+  for (int round = 0; round < 2; ++round) {
+    compared = 0;
+    int wrong = 0;
+    for (int k = 0; k < nests; ++k) {
+      wrong += providers.find({k}, any) != none;
+      providers.add({k}, 7 * k);
+      wrong += providers.find({k / 2}, any) != 7 * (k / 2);
+    }
+    CHECK(wrong == 0);
+    CHECK(compared < 20 * nests);
+    providers.clear();
+  }
+}
+
+TEST_CASE("Derived sizes are found again among thousands") {
+  array<derived_size> derived;
+  int const count = 20000;
+  array<dimension> made;
+  int wrong = 0;
+  for (int round = 0; round < 2; ++round) { // a second table continues the list of the first
+    cotangent::detail::size_table sizes(derived, 2);
+    for (int k = 2; k < count; ++k) {
+      dimension const product = sizes.product(-1, k), sum = sizes.sum(product, -2);
+      if (round == 0) made.push(sum);
+      wrong += sizes.product(k, -1) != product || made[k - 2] != sum;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(derived.size() == 2 * (count - 2));
+}

@@ -3,6 +3,7 @@
 #define COTANGENT_PLAN_SCHEDULE_HPP
 
 #include <cotangent/plan/demand.hpp>
+#include <cotangent/plan/provider_list.hpp>
 
 // Schedules the values that each nest computes, loads and keeps: the second half of planning. Nodes are
 // visited in reverse, so that all readers of a value are known when it is stored, kept in a row buffer, or
@@ -11,7 +12,7 @@
 namespace cotangent::detail {
 
 class scheduler : public demander {
-  array<std::int32_t> providers_; // instances that serve the current symbol
+  provider_list<served> providers_; // of the current symbol
 
 public:
   constexpr scheduler(graph_view const& graph, classification&& fused)
@@ -186,14 +187,13 @@ public:
   constexpr std::int32_t load(symbol root, demand const& d) {
     p.accesses[d.access].buffer = buffer_of(root);
     if (d.operand == none) return none;
-    instance const* const made = p.instances.data();
-    std::int32_t const* const providers = providers_.data();
-    for (int k = providers_.size() - 1; k >= 0; --k) {
-      instance const& v = made[providers[k]];
-      if (v.what == action::load && v.nest == d.nest && v.stage == d.stage && v.detail == d.axis &&
-          same(p.accesses[v.access], p.accesses[d.access], p.nests[d.nest].rank))
-        return providers[k];
-    }
+    access const& a = p.accesses[d.access];
+    served const readers{d.nest, d.stage, a.offset};
+    std::int32_t const found = providers_.find(readers, [&](std::int32_t k) {
+      instance const& v = p.instances[k];
+      return v.what == action::load && v.detail == d.axis && same(p.accesses[v.access], a, p.nests[d.nest].rank);
+    });
+    if (found != none) return found;
     instance v;
     v.what = action::load;
     v.type = g.tensors[root].type;
@@ -202,9 +202,7 @@ public:
     v.access = d.access;
     v.detail = d.axis;
     v.value = root;
-    std::int32_t const at_ = p.instances.push(v);
-    providers_.push(at_);
-    return at_;
+    return providers_.add(readers, p.instances.push(v));
   }
   constexpr std::int32_t load_own(symbol y, demand d) {
     access a = p.accesses[own_access(y)];
@@ -219,19 +217,15 @@ public:
   }
 
   constexpr std::int32_t again(node const& n, symbol y, demand const& d) {
-    for (int k = providers_.size() - 1; k >= 0; --k) {
-      instance const& v = p.instances[providers_[k]];
-      if (v.what == action::compute && v.nest == d.nest && (v.stage == d.stage || v.where == role::once))
-        return providers_[k];
-    }
     domain const& in = domains[p.nests[d.nest].domain];
     bool const one_row = in.rank == 0 || in.split == 0; // numbers are values of the row
     role const where = domains[domain_id(y)].rank == 0                   ? (one_row ? role::row : role::once)
                        : nest_domain(y) == p.nests[d.nest].domain ? role::lane
                                                                          : role::row;
-    std::int32_t const at_ = compute(n, y, d.nest, where == role::once ? 0 : d.stage, where);
-    providers_.push(at_);
-    return at_;
+    served const readers{d.nest, where == role::once ? 0 : d.stage};
+    std::int32_t const found = providers_.find(
+        readers, [&](std::int32_t k) { return p.instances[k].what == action::compute; });
+    return found != none ? found : providers_.add(readers, compute(n, y, d.nest, readers.stage, where));
   }
 
   constexpr std::int32_t recall(std::int32_t own, demand const& d) {
@@ -240,8 +234,9 @@ public:
       v.slot = p.row_slots.push({v.type, none});
       providers_.clear();
     }
-    for (int k = providers_.size() - 1; k >= 0; --k)
-      if (p.instances[providers_[k]].stage == d.stage) return providers_[k];
+    served const readers{d.nest, d.stage};
+    std::int32_t const found = providers_.find(readers, [](std::int32_t) { return true; });
+    if (found != none) return found;
     instance r;
     r.what = action::recall;
     r.type = v.type;
@@ -249,20 +244,16 @@ public:
     r.stage = d.stage;
     r.detail = v.slot;
     r.value = v.value;
-    std::int32_t const at_ = p.instances.push(r);
-    providers_.push(at_);
-    return at_;
+    return providers_.add(readers, p.instances.push(r));
   }
 
   constexpr void provide_immediate(node const& n, symbol y) {
     for (std::int32_t k = at[y].demand; k != none; k = demands[k].next) {
       demand const d = demands[k];
-      std::int32_t found = none;
-      for (int j = providers_.size() - 1; j >= 0 && found == none; --j) {
-        instance const& v = p.instances[providers_[j]];
-        if (v.nest == d.nest && (v.what != action::position || (v.stage == d.stage && v.detail == d.axis)))
-          found = providers_[j];
-      }
+      bool const position = n.op->kind == operation_kind::iota;
+      served const readers{d.nest, position ? d.stage : 0};
+      std::int32_t found = providers_.find(
+          readers, [&](std::int32_t j) { return !position || p.instances[j].detail == d.axis; });
       if (found == none) {
         instance v;
         v.where = role::once;
@@ -271,8 +262,7 @@ public:
         v.value = y;
         make_immediate(n, v, d.axis);
         if (v.what == action::position) v.stage = d.stage;
-        found = p.instances.push(v);
-        providers_.push(found);
+        found = providers_.add(readers, p.instances.push(v));
       }
       serve(d, found);
     }

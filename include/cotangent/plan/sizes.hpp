@@ -2,6 +2,7 @@
 #ifndef COTANGENT_PLAN_SIZES_HPP
 #define COTANGENT_PLAN_SIZES_HPP
 
+#include <cotangent/graph/hash_index.hpp>
 #include <cotangent/plan/plan.hpp>
 
 // Arithmetic on dimensions in a plan: constants at once, everything else as a derived size that the call
@@ -12,6 +13,7 @@ namespace cotangent::detail {
 class size_table {
   array<derived_size>& derived_;
   std::int32_t known_;
+  hash_index index_; // of the first derived sizes
 
 public:
   constexpr size_table(array<derived_size>& derived, std::int32_t known) : derived_(derived), known_(known) {}
@@ -32,11 +34,18 @@ public:
 
 private:
   constexpr dimension derive(dimension a, dimension b, bool product) {
-    for (int k = 0; k < derived_.size(); ++k)
-      if (derived_[k].product == product &&
-          ((derived_[k].a == a && derived_[k].b == b) || (derived_[k].a == b && derived_[k].b == a)))
-        return -1 - (known_ + k);
-    return -1 - (known_ + derived_.push({a, b, product}));
+    while (index_.size() < derived_.size()) index_.add(hash_of(derived_[index_.size()]));
+    derived_size const wanted{a, b, product};
+    std::int32_t const found = index_.find(hash_of(wanted), [&](std::int32_t k) {
+      derived_size const& d = derived_[k];
+      return d.product == product && ((d.a == a && d.b == b) || (d.a == b && d.b == a));
+    });
+    if (found != none) return -1 - (known_ + found);
+    return -1 - (known_ + derived_.push(wanted));
+  }
+  static constexpr std::uint32_t hash_of(derived_size const& d) {
+    auto const a = static_cast<std::uint64_t>(d.a), b = static_cast<std::uint64_t>(d.b);
+    return mix(d.product ? 1 : 0, (a + b) * odd_multiplier + (a ^ b)) | 1u; // symmetric
   }
 };
 
