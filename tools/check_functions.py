@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSL-1.0
 """Checks that every function, operator and operation is tested and documented:
 
-- every function and operator of expressions (namespace cotangent in include/cotangent/trace) is called in the lists of
+- every function and operator of expressions (namespace cotangent in include/cotangent/ops and trace) is called in the lists of
   tests/functions.hpp, which all witnesses use, and is on a page of docs/reference;
-- every operation (a struct with a name in include/cotangent/ops) is in `library_operations` of ops/list.hpp there,
-  or in a list of ops/all.hpp.
+- every operation (a struct with a name in include/cotangent/ops) is in the list of its header there.
 
 usage: check_functions.py PROJECT_FOLDER
        check_functions.py --self-test
@@ -46,7 +45,8 @@ def uses_sign(text, sign):
 def check(root):
     wrong = []
     trace = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/trace").rglob("*.hpp"))}
-    functions = sorted({name for text in trace.values() for name in functions_of(text)})
+    ops = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/ops").glob("*.hpp"))}
+    functions = sorted({name for text in [*ops.values(), *trace.values()] for name in functions_of(text)})
     signs = sorted({a or b for p, text in trace.items() if p.name == "operators.hpp"
                     for a, b in OPERATOR.findall(without_comments(text)) if (a or b) != "SIGN"})
     tested = without_comments((root / "tests/functions.hpp").read_text(encoding="utf-8"))
@@ -62,14 +62,19 @@ def check(root):
             wrong.append(f"operator{sign} is not in the lists of tests/functions.hpp: give it its formula there")
         if not re.search(rf"[` ]{re.escape(sign.replace('|', '&#124;'))}[` \w]", pages):
             wrong.append(f"operator{sign} is on no page of docs/reference: add its row to operations.md")
-    listed = " ".join(names for p in sorted((root / "include/cotangent/ops").glob("*.hpp"))
-                      for names in re.findall(r"using \w+_operations\s*=(.*?);", p.read_text(encoding="utf-8"), re.S))
-    operations = sorted({name for p in sorted((root / "include/cotangent/ops").glob("*.hpp"))
-                         for name, body in OPERATION.findall(p.read_text(encoding="utf-8")) if NAMED.search(body)})
-    for name in operations:
-        if not re.search(rf"\bop::{name}\b", listed):
-            wrong.append(f"op::{name} is in no list of include/cotangent/ops: add it to library_operations in list.hpp "
-                         "or a list in all.hpp, and to the laws of tests/runtime/forward.cpp")
+    operations = []
+    for p, text in ops.items():
+        listed = " ".join(re.findall(r"using \w+_operations\s*=(.*?);", text, re.S))
+        for name, body in OPERATION.findall(text):
+            if NAMED.search(body):
+                operations.append(name)
+                if not re.search(rf"\bop::{name}\b", listed):
+                    wrong.append(f"op::{name} is not in the list of its header: add it to the operations<...> of {p.name}")
+    lists = " ".join(ops.get(root / "include/cotangent/ops" / name, "") for name in ("list.hpp", "all.hpp"))
+    for name in sorted({name for text in ops.values() for name in re.findall(r"^using (\w+_operations)\s*=\s*operations<", text, re.M)}):
+        if not re.search(rf"\b{name}\b", lists):
+            wrong.append(f"{name} is in no list of all operations: add it to library_operations in ops/list.hpp, "
+                         "or to all_operations in ops/all.hpp")
     if not functions or not signs or not operations:
         wrong.append(f"{root}: has no functions, no operators or no operations")
     return wrong
@@ -83,19 +88,23 @@ def self_test():
             "inline namespace COTANGENT_ABI {\ntemplate <int... I, class F> constexpr auto grad(F f) { return f; }\n"
             "} // namespace COTANGENT_ABI\n} // namespace cotangent\n",
         "include/cotangent/trace/expressions/operators.hpp": "friend constexpr auto operator+(X a, R b) {\n",
-        "include/cotangent/ops/functions.hpp": 'struct base {\n};\nstruct exp : base {\n  static constexpr char const* name = "exp";\n};\n',
-        "tests/functions.hpp": "ct::exp(x) + ct::grad(f)",
-        "include/cotangent/ops/list.hpp": "using library_operations =\n    operations<op::exp>;",
-        "docs/reference/operations.md": "| `ct::exp(x)` | `a + b` | `ct::grad` |",
+        "include/cotangent/ops/functions.hpp": 'struct base {\n};\nstruct exp : base {\n  static constexpr char const* name = "exp";\n};\n'
+            "using function_operations = operations<op::exp>;\nnamespace cotangent {\n"
+            "template <class X> constexpr auto expm1(X const& x) {\n}\n} // namespace cotangent\n",
+        "tests/functions.hpp": "ct::exp(x) + ct::grad(f) - ct::expm1(x)",
+        "include/cotangent/ops/list.hpp": "using library_operations = joined<function_operations>;",
+        "docs/reference/operations.md": "| `ct::exp(x)` | `a + b` | `ct::grad` | `ct::expm1` |",
     }
     cases = [
         ([], {}),
         (["ct::exp is not in the lists"], {"tests/functions.hpp": "x + ct::grad(f) ct::expm1(x)"}),
-        (["operator+ is not in the lists"], {"tests/functions.hpp": "ct::exp(x), ct::grad(f)"}),
-        (["ct::grad is on no page"], {"docs/reference/operations.md": "`ct::exp(x)` `a + b`"}),
-        (["op::exp is in no list"],
-         {"include/cotangent/ops/list.hpp": "using library_operations = operations<op::expm1>;"}),
-        (["has no functions"], {"include/cotangent/trace/expressions/functions.hpp": ""}),
+        (["operator+ is not in the lists"], {"tests/functions.hpp": "ct::exp(x), ct::grad(f), ct::expm1(x)"}),
+        (["ct::grad is on no page"], {"docs/reference/operations.md": "`ct::exp(x)` `a + b` ct::expm1"}),
+        (["ct::expm1 is not in the lists"], {"tests/functions.hpp": "ct::exp(x) + ct::grad(f)"}),
+        (["op::sin is not in the list of its header"],
+         {"include/cotangent/ops/other.hpp": 'struct sin : base {\n  static constexpr char const* name = "sin";\n};\n'}),
+        (["function_operations is in no list"], {"include/cotangent/ops/list.hpp": "using library_operations = joined<>;"}),
+        (["has no functions"], {"include/cotangent/trace/expressions/operators.hpp": ""}),
     ]
     for expected, changed in cases:
         with tempfile.TemporaryDirectory() as folder:

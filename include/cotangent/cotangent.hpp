@@ -23,6 +23,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/elementwise.hpp>
 #include <cotangent/ops/repeat.hpp>
 #include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/functions.hpp>
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/matmul.hpp>

@@ -13,7 +13,8 @@
 
 namespace cotangent {
 
-template interpreter::interpreter(graph_view const&, std::int64_t const*, operations<>, interpreter_memory const&);
+template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
+                                  interpreter_memory const&);
 
 #if COTANGENT_EXCEPTIONS
 namespace dynamic::detail {
@@ -31,7 +32,7 @@ template program compiled_as<program>(graph_state const&, lowering const&, std::
                                       compile_options const&, request const&);
 template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                    request const&);
-template failure prepare(eager_code&);
+template failure prepare(eager_code&, interpret::kernel_list const&);
 } // namespace dynamic::detail
 #endif
 } // namespace cotangent

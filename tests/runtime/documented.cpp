@@ -68,6 +68,7 @@ constexpr auto gaussian(X const& x, std::source_location where = std::source_loc
 
 // [composite]
 struct squared_distance_fn {
+  static constexpr char const* name = "squared_distance";
   constexpr ct::term operator()(ct::term a, ct::term b) const {
     ct::term const d = a - b;
     return ct::extend::sum(d * d, ct::extend::all_axes(d));

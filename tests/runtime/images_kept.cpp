@@ -30,6 +30,18 @@ inline constexpr auto loss_of = [](auto x, auto w, auto key) {
   return ct::sum(ct::dropout(ct::max_pool2d(y), 0.25, key) + ct::avg_pool2d(y));
 };
 
+template <class... Ops> void check_kernels(ct::operations<Ops...>) {
+  auto const table = ct::detail::interpret::table_of<>();
+  for (ct::operation const* const o : {ct::info_of<Ops>()...}) {
+    INFO(o->name);
+    auto const* const k = table.find(o);
+    CHECK((k != nullptr && k->whole != nullptr && k->whole != o->whole));
+  }
+}
+TEST_CASE("interpreters have the kernels of images where images.hpp is included") {
+  check_kernels(ct::image_operations{});
+}
+
 TEST_CASE("a graph with a convolution is loaded from a file, with its gradient", "[archive]") {
   numbers const x = waves(6 * 4 * 3, 0), w = waves(3 * 3 * 3 * 5, 1);
   std::int64_t const key = 12;

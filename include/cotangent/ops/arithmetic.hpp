@@ -3,6 +3,9 @@
 #define COTANGENT_OPS_ARITHMETIC_HPP
 
 #include <cotangent/ops/elementwise.hpp>
+#include <cotangent/ops/function.hpp>
+
+#include <source_location>
 
 // The four arithmetic operations, and the fused multiply-add that simplify emits.
 
@@ -94,6 +97,14 @@ struct multiply_add : extend::elementwise<3> {
 };
 
 } // namespace op
+
+using arithmetic_operations =
+    operations<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add>;
+
+template <detail::operand X>
+constexpr auto neg(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::negate>(where, x);
+}
 
 } // namespace cotangent
 

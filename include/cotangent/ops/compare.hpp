@@ -127,6 +127,10 @@ struct after : extend::primitive<operation_kind::identity, -1> {
 
 } // namespace op
 
+using compare_operations =
+    operations<op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
+               op::logical_not, op::select, op::convert, op::stop_gradient, op::identity, op::after>;
+
 namespace detail {
 
 /// The number of operands whose values a node reads: an `after` does not read those that it only waits for.

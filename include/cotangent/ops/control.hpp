@@ -298,6 +298,9 @@ struct sequence_zero : extend::primitive<operation_kind::control, 0> {
 
 } // namespace op
 
+using control_operations =
+    operations<op::loop, op::case_of, op::sequence_add, op::sequence_zero, op::nothing>;
+
 namespace detail {
 
 /// The index of the first region among the attributes `a` of a node; the regions are the last attributes.

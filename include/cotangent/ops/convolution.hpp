@@ -272,6 +272,8 @@ constexpr void conv2d_image::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+using convolution_operations = operations<op::conv2d, op::conv2d_image, op::conv2d_weight>;
+
 /// Options of a convolution: `{.stride = 2, .padding = {1, 0}}`. One number sets both axes.
 struct convolution {
   two stride = 1;

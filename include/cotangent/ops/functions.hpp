@@ -4,6 +4,9 @@
 
 #include <cotangent/core/math/elementary.hpp>
 #include <cotangent/ops/broadcast.hpp>
+#include <cotangent/ops/function.hpp>
+
+#include <source_location>
 
 // Elementwise elementary functions of one or two operands.
 
@@ -191,6 +194,91 @@ struct min : extend::elementwise<2> {
 };
 
 } // namespace op
+
+using function_operations =
+    operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin,
+               op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max,
+               op::min>;
+
+// Their functions. Operands of different shapes broadcast; a literal takes the element type of the other operand. (Written
+// out, since a macro would add three lines to each of clang's errors.)
+
+template <detail::operand X>
+constexpr auto exp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::exp>(where, x);
+}
+template <detail::operand X>
+constexpr auto log(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log>(where, x);
+}
+template <detail::operand X>
+constexpr auto sqrt(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sqrt>(where, x);
+}
+template <detail::operand X>
+constexpr auto square(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::square>(where, x);
+}
+template <detail::operand X>
+constexpr auto reciprocal(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::reciprocal>(where, x);
+}
+template <detail::operand X>
+constexpr auto abs(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::abs>(where, x);
+}
+template <detail::operand X>
+constexpr auto sign(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sign>(where, x);
+}
+template <detail::operand X>
+constexpr auto floor(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::floor>(where, x);
+}
+template <detail::operand X>
+constexpr auto sin(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sin>(where, x);
+}
+template <detail::operand X>
+constexpr auto cos(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::cos>(where, x);
+}
+template <detail::operand X>
+constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::tanh>(where, x);
+}
+template <detail::operand X>
+constexpr auto sigmoid(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sigmoid>(where, x);
+}
+template <detail::operand X>
+constexpr auto softplus(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::softplus>(where, x);
+}
+template <detail::operand X>
+constexpr auto log1p(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::log1p>(where, x);
+}
+template <detail::operand X>
+constexpr auto expm1(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::expm1>(where, x);
+}
+template <detail::operand X>
+constexpr auto relu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::relu>(where, x);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto pow(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::pow>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto max(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::max>(where, a, b);
+}
+template <detail::operand A, detail::operand B>
+constexpr auto min(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::binary<op::min>(where, a, b);
+}
 } // namespace cotangent
 
 #endif

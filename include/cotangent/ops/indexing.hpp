@@ -71,6 +71,8 @@ constexpr void gather::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+using indexing_operations = operations<op::gather, op::scatter_add, op::label>;
+
 namespace extend {
 
 constexpr term gather(term x, term indices) { return detail::push(info_of<op::gather>(), {x, indices}); }

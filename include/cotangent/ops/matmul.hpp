@@ -53,6 +53,8 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
 
 } // namespace op
 
+using matmul_operations = operations<op::matmul>;
+
 namespace extend {
 
 /// The product of two matrices. If the result has one column (or row), it is a sum over products, which fuses

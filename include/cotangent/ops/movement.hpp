@@ -133,6 +133,8 @@ struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
 
 } // namespace op
 
+using movement_operations = operations<op::permute, op::slice, op::pad, op::concatenate>;
+
 namespace extend {
 
 constexpr term transpose(term x) {

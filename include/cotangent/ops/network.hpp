@@ -5,6 +5,8 @@
 #include <cotangent/core/math/normal.hpp>
 #include <cotangent/ops/indexing.hpp>
 
+#include <source_location>
+
 // Further operations of neural networks: the error function, the normal distribution and gelu, binary cross-entropy,
 // batch_take and split.
 
@@ -42,6 +44,17 @@ struct normal_cdf : extend::elementwise<1> {
 };
 
 } // namespace op
+
+using network_operations = operations<op::erf, op::normal_cdf>;
+
+template <detail::operand X>
+constexpr auto erf(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::erf>(where, x);
+}
+template <detail::operand X>
+constexpr auto normal_cdf(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::normal_cdf>(where, x);
+}
 
 namespace extend {
 

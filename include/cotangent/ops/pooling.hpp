@@ -274,6 +274,10 @@ constexpr void avg_pool2d::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
+using pooling_operations =
+    operations<op::max_pool2d, op::max_pool2d_image, op::max_pool2d_tangent, op::avg_pool2d,
+               op::avg_pool2d_image>;
+
 /// Options of a pooling: `{.window = 3, .stride = 2, .padding = 1}`. One number sets both axes.
 struct pooling {
   two window = 2;

@@ -69,6 +69,8 @@ struct second_random53 : random_bits<second_random53, 53, true> {
 
 } // namespace op
 
+using random_operations = operations<op::random24, op::random53, op::second_random24, op::second_random53>;
+
 namespace extend {
 
 /// The position of each element in row-major order, as int64.

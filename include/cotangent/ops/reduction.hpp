@@ -84,6 +84,8 @@ struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
 
 } // namespace op
 
+using reduction_operations = operations<op::reduce_max, op::reduce_min, op::arg_max>;
+
 namespace extend {
 
 /// The mask of all axes of `x`.

@@ -124,6 +124,8 @@ constexpr void broadcast::tangent(tangent_rule& r) {
 }
 
 } // namespace op
+
+using repeat_operations = operations<op::broadcast, op::reshape, op::sum>;
 } // namespace cotangent
 
 #endif

@@ -40,6 +40,19 @@ struct tangent_rule : rule {
   constexpr void give(term dy) noexcept { given = dy.id; }
 };
 
+/// Operation structs, by name. Every header of operations lists its own.
+template <class... Ops> struct operations {};
+
+namespace detail {
+template <class... Lists> struct joined_operations;
+template <class... A> struct joined_operations<operations<A...>> {
+  using type = operations<A...>;
+};
+template <class... A, class... B, class... Rest>
+struct joined_operations<operations<A...>, operations<B...>, Rest...>
+    : joined_operations<operations<A..., B...>, Rest...> {};
+} // namespace detail
+
 namespace extend {
 
 /// The base of operations that are not elementwise. The derived struct defines a name, `infer(inference&)`,

@@ -29,6 +29,8 @@ struct size : extend::primitive<operation_kind::size, 0> {
 
 } // namespace op
 
+using source_operations = operations<op::constant, op::iota, op::size>;
+
 namespace extend {
 
 constexpr term constant(builder& b, element type, std::int32_t shape, double value) {

@@ -305,7 +305,9 @@ inline std::string bytes_of(dynamic::graph const& g, std::vector<dynamic::bindin
 template <class... UserOps> contents load_bytes(std::string_view bytes, operations<UserOps...> own) {
   cotangent::detail::archived::operation_names known;
   known.add(own).add(all_operations{});
-  return dynamic::detail::archive_access::read(bytes, known);
+  contents c = dynamic::detail::archive_access::read(bytes, known);
+  dynamic::detail::graph_access::state(c.graph).kernels.add(own);
+  return c;
 }
 template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {
   return load_bytes(cotangent::detail::archived::bytes_of(path), own);

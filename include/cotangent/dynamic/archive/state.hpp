@@ -24,10 +24,11 @@ namespace archived = cotangent::detail::archived;
 inline constexpr int archive_version = 1;
 
 /// Fails to compile if a graph gains members. `identity` belongs to one process, `written` follows from the
-/// nodes, `frames` must be empty, and `symbolic` is saved by dynamic/archive/symbols.hpp.
+/// nodes, `frames` must be empty, `kernels` come from the list given to `load`, and `symbolic` is saved by
+/// dynamic/archive/symbols.hpp.
 inline void has_no_other_members(graph_state const& s) {
   [[maybe_unused]] auto const& [identity, b, inputs, parameters, states, piecewise, written, gradients, constants,
-                                frames, symbolic] = s;
+                                frames, kernels, symbolic] = s;
 }
 
 /// The lists of symbols in a file.

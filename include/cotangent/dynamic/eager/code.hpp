@@ -82,7 +82,7 @@ inline std::int32_t operand_behind(graph_view const& g, symbol t) {
   }
 }
 
-inline single_kernel single_kernel_of(graph_view const& g) {
+inline single_kernel single_kernel_of(graph_view const& g, interpret::kernel_list const& users) {
   single_kernel k;
   if (g.output_count() != 1) return k;
   symbol const y = g.output(0);
@@ -111,20 +111,19 @@ inline single_kernel single_kernel_of(graph_view const& g) {
     k.one_element[j] = count(t) == 1;
     if (!k.one_element[j] && count(t) != count(y)) return k;
   }
-  cotangent::detail::interpret::kernel_table const table =
-      cotangent::detail::interpret::table_of<operations<>>();
+  interpret::kernel_table const table = interpret::table_of<>(&users);
   element const last = g.tensors[g.operand(*n, n->operand_count - 1)].type;
   k.arity = n->operand_count;
   if (n->op == table.convert)
     k.run = table.conversions[static_cast<int>(last)][static_cast<int>(g.tensors[y].type)];
-  else if (cotangent::detail::interpret::kernel_set const* const kernels = table.find(n->op);
+  else if (interpret::kernel_set const* const kernels = table.find(n->op);
            kernels != nullptr)
     k.run = kernels->elementwise[static_cast<int>(last)];
   return k;
 }
 
 /// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
-template <class = void> failure prepare(eager_code& c) {
+template <class = void> failure prepare(eager_code& c, interpret::kernel_list const& users) {
   cotangent::graph const simple =
       run_passes(c.g, pipeline_options<>{.recompute = recomputation::never}, pipeline{}).g;
   graph_view const view = simple;
@@ -132,8 +131,8 @@ template <class = void> failure prepare(eager_code& c) {
   for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));
   for (std::size_t k = 0; k < c.results.size(); ++k)
     if (is_floating(c.results[k].type)) c.floating.add(static_cast<int>(k));
-  c.single = single_kernel_of(view);
-  c.run = interpreter(simple, nullptr, operations<>{}, {true, {}, {}});
+  c.single = single_kernel_of(view, users);
+  c.run = interpreter(simple, nullptr, users, {true, {}, {}});
   return c.run.failed();
 }
 
@@ -172,7 +171,8 @@ inline bool is_known_zero(builder const& b, symbol t) {
   return n != nullptr && n->op->kind == operation_kind::constant && b.get().numbers[n->attribute] == 0;
 }
 
-inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given) {
+inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given,
+                                                  interpret::kernel_list const& users) {
   auto made = std::make_unique<adjoint_code>();
   made->wanted = wanted;
   made->given = given;
@@ -225,17 +225,18 @@ inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& w
   whole.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   whole.set_outputs(results.data(), static_cast<int>(results.size()));
   made->code.g = whole.get();
-  made->failed = prepare(made->code);
+  made->failed = prepare(made->code, users);
   for (int k = 0; made->failed.why == nullptr && k < made->code.run.input_count(); ++k)
     made->reads.push_back(made->code.run.reads_input(k));
   return made;
 }
 
 /// Created at the first request.
-inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given) {
+inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given,
+                                interpret::kernel_list const& users) {
   for (auto const& d : c.adjoints)
     if (d->wanted == wanted && d->given == given) return *d;
-  c.adjoints.push_back(make_adjoint(c, wanted, given));
+  c.adjoints.push_back(make_adjoint(c, wanted, given, users));
   return *c.adjoints.back();
 }
 
@@ -244,7 +245,7 @@ inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen cons
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
-extern template failure prepare(eager_code&);
+extern template failure prepare(eager_code&, interpret::kernel_list const&);
 } // namespace cotangent::dynamic::detail
 #endif
 

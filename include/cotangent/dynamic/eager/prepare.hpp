@@ -55,7 +55,7 @@ std::unique_ptr<eager_code> new_code(eager_state& s, eager_operand const* x, int
   for (symbol const y : results) c->results.push_back(s.type_of(b.tensor(y).type, s.shape_id(b.dims(y))));
   c->g = b.get();
   if (known(c->g)) return nullptr;
-  check(prepare(*c));
+  check(prepare(*c, s.kernels));
   return c;
 }
 

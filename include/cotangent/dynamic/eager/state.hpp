@@ -156,6 +156,7 @@ struct eager_state : eager_storages {
   };
   std::vector<entry> table = std::vector<entry>(256); // open addressing
   std::vector<std::unique_ptr<eager_code>> codes;
+  interpret::kernel_list kernels; // of the users' operations
   struct hash_of_words {
     std::size_t operator()(std::vector<std::int64_t> const& words) const noexcept {
       std::uint64_t h = words.size();

@@ -202,7 +202,7 @@ private:
     if (r.adjoint->failed.why != nullptr) fail(r);
     adjoint_code* a = r.adjoint;
     if (!all_given || !all_wanted) {
-      adjoint_code& less = adjoint_of(*r.code, wanted, given);
+      adjoint_code& less = adjoint_of(*r.code, wanted, given, s_.kernels);
       if (is_kept(r, less)) a = &less;
     }
     int const cotangent_count = static_cast<int>(a->code.operands.size()) - n - m;

@@ -21,26 +21,27 @@ COTANGENT_HEADER_BEGIN
 // time: ct::conv2d(x, w, {.stride = 2}).
 
 namespace cotangent {
+
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+[[gnu::weak]] kernel_sets image_kernels() noexcept {
+  using all = kernels_of_list<image_operations>;
+  return {all::sets.at, all::count};
+}
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+
 namespace dynamic::detail {
 
-inline namespace COTANGENT_ABI {
-/// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_images = interpret::know_all(image_operations{});
-} // namespace COTANGENT_ABI
-
 struct convolved_fn {
+  static constexpr char const* name = "conv2d";
   convolution how;
   constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, how); }
 };
-template <> struct name_of<convolved_fn> {
-  static constexpr std::string_view value = "conv2d";
-};
 template <class Op> struct pooled_fn {
+  static constexpr char const* name = Op::name;
   pooling how;
   constexpr term operator()(term x) const { return extend::pool2d<Op>(x, how); }
-};
-template <class Op> struct name_of<pooled_fn<Op>> {
-  static constexpr std::string_view value = Op::name;
 };
 
 } // namespace dynamic::detail

@@ -30,6 +30,7 @@ public:
 namespace detail {
 
 template <class Kind> struct along_some_fn {
+  static constexpr char const* name = Kind::name;
   std::vector<int> const& axes;
   bool keep;
   term operator()(term x) const {
@@ -43,9 +44,7 @@ template <class Kind> struct along_some_fn {
     return x.b->failed().why != nullptr ? x : Kind::of(x, mask, keep);
   }
 };
-template <class Kind> struct name_of<along_some_fn<Kind>> : name_of<Kind> {};
 
-template <class Kind> struct name_of<along_value<Kind>> : name_of<Kind> {};
 template <class X> struct result_element<along_value<argmax_fn>, X> {
   using type = std::int64_t;
 };
@@ -69,6 +68,7 @@ inline std::int32_t shape_for(builder& b, sizes const& s) {
 }
 
 struct reshape_to_fn {
+  static constexpr char const* name = "reshape";
   sizes const& to;
   term operator()(term x) const {
     std::int32_t const s = shape_for(*x.b, to);
@@ -79,11 +79,9 @@ struct reshape_to_fn {
     return x;
   }
 };
-template <> struct name_of<reshape_to_fn> {
-  static constexpr std::string_view value = "reshape";
-};
 
 struct broadcast_to_sizes_fn {
+  static constexpr char const* name = "broadcast_to";
   sizes const& to;
   term operator()(term x) const {
     std::int32_t const s = shape_for(*x.b, to);
@@ -97,11 +95,9 @@ struct broadcast_to_sizes_fn {
     return x;
   }
 };
-template <> struct name_of<broadcast_to_sizes_fn> {
-  static constexpr std::string_view value = "broadcast_to";
-};
 
 struct permute_by_fn {
+  static constexpr char const* name = "permute";
   std::vector<int> const& axes;
   term operator()(term x) const {
     if (static_cast<int>(axes.size()) != x.rank())
@@ -111,9 +107,6 @@ struct permute_by_fn {
     for (std::size_t k = 0; k < axes.size(); ++k) order[k] = axis_of(x, axes[k]);
     return x.b->failed().why != nullptr ? x : op::permute::of(x, order);
   }
-};
-template <> struct name_of<permute_by_fn> {
-  static constexpr std::string_view value = "permute";
 };
 
 } // namespace detail

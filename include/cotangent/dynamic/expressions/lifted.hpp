@@ -56,24 +56,26 @@ struct standing {
 
 // ---- names and result types of functions
 
-/// "matmul" of `matmul_fn`, "sum" of `along_axes<sum_fn, false, 1>`.
+/// The name of a function over terms, for messages.
 template <class Fn> constexpr std::string_view name_of_fn() {
-  std::string_view const all = __PRETTY_FUNCTION__;
-  std::size_t const end = all.rfind("_fn");
-  if (end == std::string_view::npos) return "this operation";
-  std::size_t begin = end;
-  while (begin > 0 && (is_letter(all[begin - 1]) || is_digit(all[begin - 1]))) --begin;
-  return all.substr(begin, end - begin);
+  if constexpr (requires { Fn::name; }) return Fn::name;
+  else return "this operation";
 }
-template <class Fn> struct name_of {
-  static constexpr std::string_view value = name_of_fn<Fn>();
+
+/// The users' operations that a function emits, whose kernels the graph needs: those of `apply`, and those that they or the
+/// function list as `using uses = ct::operations<...>`.
+template <class F> struct listed_operations {
+  using type = operations<>;
 };
-template <class Op> struct name_of<apply_fn<Op>> {
-  static constexpr std::string_view value = Op::name;
+template <class F>
+  requires requires { typename F::uses; }
+struct listed_operations<F> {
+  using type = typename F::uses;
 };
-template <class... Index> struct name_of<take_fn<Index...>> {
-  static constexpr std::string_view value = "x(i, j, ...)";
+template <class Op> struct listed_operations<apply_fn<Op>> {
+  using type = typename cotangent::detail::joined_operations<operations<Op>, typename listed_operations<Op>::type>::type;
 };
+template <class Fn> using operations_of = typename listed_operations<Fn>::type;
 
 /// The element type of the result, for operands of these element types.
 template <class Fn, class First, class... Rest> struct result_element {
@@ -147,7 +149,7 @@ template <class T, class A> symbol symbol_of(graph_state& s, A const& a, request
 }
 
 template <class Fn> constexpr request request_of(std::source_location where) {
-  constexpr std::string_view name = name_of<Fn>::value;
+  constexpr std::string_view name = name_of_fn<Fn>();
   return {name.data(), static_cast<int>(name.size()), nullptr, 0, where};
 }
 
@@ -183,6 +185,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     request r = request_of<Fn>(where);
     undo back(*s);
     s->b.place = where;
+    s->kernels.add(operations_of<Fn>{});
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
     r.operands = ids;
     r.operand_count = sizeof...(A);
@@ -221,6 +224,7 @@ template <class Index> place_on_axis place_of_index(Index const& i) {
   else return (void)i, place_traits<Index>::place;
 }
 struct take_some_fn {
+  static constexpr char const* name = "x(i, j, ...)";
   place_on_axis const* places;
   std::int64_t const* at;
   int count;
@@ -228,9 +232,6 @@ struct take_some_fn {
   term operator()(term x) const {
     return indexed_part(x, places, at, count).read();
   }
-};
-template <> struct name_of<take_some_fn> {
-  static constexpr std::string_view value = "x(i, j, ...)";
 };
 
 template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {

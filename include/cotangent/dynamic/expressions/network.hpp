@@ -7,13 +7,11 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/core/error.hpp>
-#include <cotangent/ops/all.hpp>
 #include <cotangent/trace/expressions/network.hpp>
 
 #if COTANGENT_EXCEPTIONS
 
 #  include <cotangent/dynamic/expressions/functions.hpp>
-#  include <cotangent/run/interpreter/execute/kernels.hpp>
 
 #  include <cstdint>
 #  include <source_location>
@@ -25,12 +23,8 @@ COTANGENT_HEADER_BEGIN
 namespace cotangent {
 namespace dynamic::detail {
 
-inline namespace COTANGENT_ABI {
-/// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_networks = interpret::know_all(network_operations{});
-} // namespace COTANGENT_ABI
-
 struct parts_fn {
+  static constexpr char const* name = "split";
   int axis;
   std::int64_t parts, k;
   term operator()(term x) const {
@@ -38,10 +32,8 @@ struct parts_fn {
     return x.b->failed().why != nullptr ? x : extend::split(x, a, parts, k);
   }
 };
-template <> struct name_of<parts_fn> {
-  static constexpr std::string_view value = "split";
-};
 struct parts_of_sizes_fn {
+  static constexpr char const* name = "split";
   int axis;
   std::vector<std::int64_t> const& sizes;
   int k;
@@ -50,9 +42,6 @@ struct parts_of_sizes_fn {
     if (x.b->failed().why != nullptr) return x;
     return extend::split(x, a, sizes.data(), static_cast<int>(sizes.size()), k);
   }
-};
-template <> struct name_of<parts_of_sizes_fn> {
-  static constexpr std::string_view value = "split";
 };
 
 } // namespace dynamic::detail

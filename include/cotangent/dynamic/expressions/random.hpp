@@ -7,13 +7,11 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/core/error.hpp>
-#include <cotangent/ops/all.hpp>
 #include <cotangent/trace/expressions/random.hpp>
 
 #if COTANGENT_EXCEPTIONS
 
 #  include <cotangent/dynamic/expressions/functions.hpp>
-#  include <cotangent/run/interpreter/execute/kernels.hpp>
 
 #  include <cstdint>
 #  include <source_location>
@@ -23,12 +21,8 @@ COTANGENT_HEADER_BEGIN
 namespace cotangent {
 namespace dynamic::detail {
 
-inline namespace COTANGENT_ABI {
-/// Including this header registers the kernels for all graphs, also those of symbols or from files.
-inline bool const knows_random = interpret::know_all(random_operations{});
-} // namespace COTANGENT_ABI
-
 template <element To, bool Normal> struct random_of_sizes_fn {
+  static constexpr char const* name = Normal ? "random_normal" : "random_uniform";
   static constexpr element gives = To;
   sizes const& of;
   term operator()(term key) const {
@@ -36,9 +30,6 @@ template <element To, bool Normal> struct random_of_sizes_fn {
     if (key.b->failed().why != nullptr) return key;
     return Normal ? extend::random_normal(key, s, To) : extend::random_uniform(key, s, To);
   }
-};
-template <element To, bool Normal> struct name_of<random_of_sizes_fn<To, Normal>> {
-  static constexpr std::string_view value = Normal ? "random_normal" : "random_uniform";
 };
 
 } // namespace dynamic::detail

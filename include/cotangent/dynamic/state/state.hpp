@@ -10,6 +10,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>
+#include <cotangent/run/interpreter/execute/kernels.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -23,6 +24,7 @@
 
 namespace cotangent::dynamic::detail {
 
+namespace interpret = cotangent::detail::interpret;
 namespace refusals = cotangent::refusals;
 
 /// The requested operation, for the message of a failure.
@@ -138,6 +140,7 @@ struct graph_state {
   std::unordered_map<symbol, symbol> gradients;            // by the symbol they are with respect to
   std::vector<held_constant> constants;
   std::vector<frame> frames; // of bodies under construction, the innermost last
+  interpret::kernel_list kernels; // of the users' operations in it
   symbolic_record symbolic;
 
   graph_state() { identity->state = this; }

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_DYNAMIC_STATE_SYMBOLIC_COMMAND_HPP
 #define COTANGENT_DYNAMIC_STATE_SYMBOLIC_COMMAND_HPP
 
-#include <cotangent/ops/ops.hpp>
+#include <cotangent/run/interpreter/execute/kernels.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -45,6 +45,7 @@ private:
   scalar value_{};
   int arity_ = -1; // of a function: the number of terms it takes
   form form_ = form::nothing;
+  cotangent::detail::interpret::kernel_list kernels_; // of a user's operation
 
   template <class F, std::size_t... K>
   static auto called(F const& f, std::vector<term> const& x, std::index_sequence<K...>) {
@@ -81,7 +82,9 @@ public:
         });
   }
   template <class Op> static command of(std::vector<std::int64_t> attributes = {}) {
-    return of(info_of<Op>(), std::move(attributes));
+    command c = of(info_of<Op>(), std::move(attributes));
+    c.kernels_.add(operations<Op>{});
+    return c;
   }
   static command of(operation const* op, std::vector<std::int64_t> attributes = {}) {
     command c;
@@ -106,6 +109,7 @@ public:
   /// Null unless it is one operation.
   operation const* op() const noexcept { return op_; }
   std::vector<std::int64_t> const& attributes() const noexcept { return attributes_; }
+  cotangent::detail::interpret::kernel_list const& kernels() const noexcept { return kernels_; }
   /// The value of `set`.
   scalar const& value() const noexcept { return value_; }
   /// The number of terms that a function takes; -1: any number.

@@ -201,6 +201,7 @@ inline void realize_operation(graph_state& s, command const& c, std::vector<symb
                               std::vector<symbol> const& y, request const& r) {
   builder& b = s.b;
   operation const* const op = c.op();
+  s.kernels.add(c.kernels());
   if (y.size() != 1)
     raise_graph<refusals::symbolic_outputs>(b, r, extent::of(static_cast<std::int64_t>(y.size())),
                                             extent::of(1));

@@ -26,16 +26,16 @@ public:
 
   /// `sizes`: the sizes of the graph's extents. User-defined operations run faster if they are listed here
   /// (`operations<softsign>{}`), and run slower otherwise. A refusal is in `failed()`.
-  template <class... UserOps>
-  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr, operations<UserOps...> = {},
-                       interpreter_memory const& memory = {}) {
+  template <class Later = void>
+  explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
+                       detail::interpret::kernel_list const& users = {}, interpreter_memory const& memory = {}) {
     if (in_order(g)) {
-      prepare<operations<UserOps...>>(g, sizes, memory);
+      prepare<Later>(g, sizes, users, memory);
       return;
     }
     ordering const order = order_of(g);
     if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
-    else prepare<operations<UserOps...>>(reordered(g, order), sizes, memory);
+    else prepare<Later>(reordered(g, order), sizes, users, memory);
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -129,9 +129,10 @@ private:
     return c.state;
   }
 
-  template <class List> void prepare(graph_view const& g, std::int64_t const* sizes,
-                                     interpreter_memory const& memory) {
-    detail::interpret::region_maker<List> made(g, sizes, memory);
+  template <class Later> void prepare(graph_view const& g, std::int64_t const* sizes,
+                                      detail::interpret::kernel_list const& users,
+                                      interpreter_memory const& memory) {
+    detail::interpret::region_maker<Later> made(g, sizes, users, memory);
     failed_ = made.failed;
     if (failed_.why != nullptr) return;
     codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
@@ -156,7 +157,8 @@ private:
 
 #ifdef COTANGENT_SEPARATE
 namespace cotangent {
-extern template interpreter::interpreter(graph_view const&, std::int64_t const*, operations<>, interpreter_memory const&);
+extern template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
+                                         interpreter_memory const&);
 } // namespace cotangent
 #endif
 

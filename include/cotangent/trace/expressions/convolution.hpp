@@ -20,12 +20,15 @@ namespace cotangent {
 namespace detail {
 
 template <convolution How> struct conv2d_fn {
+  static constexpr char const* name = "conv2d";
   constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, How); }
 };
 template <pooling How> struct max_pool2d_fn {
+  static constexpr char const* name = "max_pool2d";
   constexpr term operator()(term x) const { return extend::max_pool2d(x, How); }
 };
 template <pooling How> struct avg_pool2d_fn {
+  static constexpr char const* name = "avg_pool2d";
   constexpr term operator()(term x) const { return extend::avg_pool2d(x, How); }
 };
 

@@ -6,102 +6,22 @@
 
 #include <source_location>
 
-// Elementwise functions of expressions. Operands of different shapes broadcast; a literal takes the element
-// type of the other operand. Values and adjoints are documented with the operations in ops/.
+// Elementwise functions with rules of their own for literals, and the functions of users' operations. (All others stand
+// with their operations in ops/.)
 
 namespace cotangent {
 
-// (Written out, since a macro would add three lines to each of clang's errors.)
-
-template <detail::operand X>
-constexpr auto neg(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::negate>(where, x);
-}
-template <detail::operand X>
-constexpr auto abs(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::abs>(where, x);
-}
-template <detail::operand X>
-constexpr auto sign(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::sign>(where, x);
-}
-template <detail::operand X>
-constexpr auto exp(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::exp>(where, x);
-}
-template <detail::operand X>
-constexpr auto expm1(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::expm1>(where, x);
-}
-template <detail::operand X>
-constexpr auto log(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::log>(where, x);
-}
-template <detail::operand X>
-constexpr auto log1p(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::log1p>(where, x);
-}
-template <detail::operand X>
-constexpr auto sqrt(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::sqrt>(where, x);
-}
-template <detail::operand X>
-constexpr auto square(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::square>(where, x);
-}
-template <detail::operand X>
-constexpr auto reciprocal(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::reciprocal>(where, x);
-}
-template <detail::operand X>
-constexpr auto sin(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::sin>(where, x);
-}
-template <detail::operand X>
-constexpr auto cos(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::cos>(where, x);
-}
-template <detail::operand X>
-constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::tanh>(where, x);
-}
-template <detail::operand X>
-constexpr auto sigmoid(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::sigmoid>(where, x);
-}
-template <detail::operand X>
-constexpr auto softplus(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::softplus>(where, x);
-}
-template <detail::operand X>
-constexpr auto relu(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::relu>(where, x);
-}
-template <detail::operand X>
-constexpr auto floor(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::floor>(where, x);
-}
-template <detail::operand A, detail::operand B>
-constexpr auto pow(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::binary<op::pow>(where, a, b);
-}
-template <detail::operand A, detail::operand B>
-constexpr auto min(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::binary<op::min>(where, a, b);
-}
-template <detail::operand A, detail::operand B>
-constexpr auto max(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::binary<op::max>(where, a, b);
-}
-
 namespace detail {
 struct select_fn {
+  static constexpr char const* name = "select";
   constexpr term operator()(term c, term a, term b) const { return extend::select(c, a, b); }
 };
 struct stop_fn {
+  static constexpr char const* name = "stop_gradient";
   constexpr term operator()(term x) const { return extend::stop_gradient(x); }
 };
 template <element To> struct convert_fn {
+  static constexpr char const* name = "convert";
   constexpr term operator()(term x) const { return extend::convert(x, To); }
 };
 } // namespace detail

@@ -45,6 +45,7 @@ template <class... Index> inline constexpr place_on_axis places_of[]{place_trait
 /// Integers are values, so they are checked only when the function is traced; all other indices are checked
 /// by type.
 template <class... Index> struct take_fn {
+  static constexpr char const* name = "x(i, j, ...)";
   std::int64_t at[sizeof...(Index)]{};
   bool on_trial = true;
 

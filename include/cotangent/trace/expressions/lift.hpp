@@ -16,16 +16,6 @@
 namespace cotangent::detail {
 
 template <class A>
-concept plain_memory = requires {
-  typename A::value_type;
-  A::extents;
-  A::is_static;
-} && !is_expr<A>;
-/// Operands of the library's functions; those that are not expressions are refused in words.
-template <class A>
-concept operand = is_expr<A> || std::is_same_v<A, refused> || literal<A> || plain_memory<A> || open_expr<A>;
-
-template <class A>
 concept operand_of_expr = is_expr<A> || literal<A> || open_expr<A>;
 
 /// The first operand of a run-time graph: its type decides.
@@ -95,10 +85,12 @@ constexpr Result on_detached(std::source_location where, Fn const& fn, X const&.
 }
 
 template <class Op> struct apply_fn {
+  static constexpr char const* name = Op::name;
   template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
 };
 // Equality of bools, by logical operations.
 template <> struct apply_fn<op::equal> {
+  static constexpr char const* name = op::equal::name;
   constexpr term operator()(term a, term b) const {
     if (a.type() != element::boolean || b.type() != element::boolean) return extend::apply<op::equal>(a, b);
     term const both = extend::apply<op::logical_and>(a, b);
@@ -108,6 +100,7 @@ template <> struct apply_fn<op::equal> {
   }
 };
 template <> struct apply_fn<op::not_equal> {
+  static constexpr char const* name = op::not_equal::name;
   constexpr term operator()(term a, term b) const {
     if (a.type() != element::boolean || b.type() != element::boolean) return extend::apply<op::not_equal>(a, b);
     term const both = extend::apply<op::logical_and>(a, b);

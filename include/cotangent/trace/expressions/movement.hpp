@@ -25,6 +25,7 @@ template <extent... E> constexpr std::int32_t shape_in(builder& b) {
 }
 
 template <extent... E> struct broadcast_to_fn {
+  static constexpr char const* name = "broadcast_to";
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
     if (to == none) return x;
@@ -41,6 +42,7 @@ template <extent... E> struct broadcast_to_fn {
   }
 };
 template <extent... E> struct reshape_fn {
+  static constexpr char const* name = "reshape";
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
     if (to == none) return x;
@@ -51,6 +53,7 @@ template <extent... E> struct reshape_fn {
   }
 };
 struct flatten_fn {
+  static constexpr char const* name = "flatten";
   constexpr term operator()(term x) const {
     dimensions d;
     d.rank = 1;
@@ -59,9 +62,11 @@ struct flatten_fn {
   }
 };
 struct transpose_fn {
+  static constexpr char const* name = "transpose";
   constexpr term operator()(term x) const { return extend::transpose(x); }
 };
 template <int... Axis> struct permute_fn {
+  static constexpr char const* name = "permute";
   constexpr term operator()(term x) const {
     std::int64_t axes[sizeof...(Axis) + 1]{axis_of(x, Axis)...};
     if (x.b->failed().why != nullptr) return x;
@@ -71,6 +76,7 @@ template <int... Axis> struct permute_fn {
   }
 };
 template <int Axis> struct concatenate_fn {
+  static constexpr char const* name = "concatenate";
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     symbol const ids[]{first.id, rest.id...};
     std::int64_t const axis = axis_of(first, Axis);
@@ -80,6 +86,7 @@ template <int Axis> struct concatenate_fn {
   }
 };
 template <int Axis> struct stack_fn {
+  static constexpr char const* name = "stack";
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     builder& b = *first.b;
     int const rank = first.rank() + 1, axis = Axis < 0 ? Axis + rank : Axis;
@@ -104,9 +111,11 @@ template <int Axis> struct stack_fn {
   }
 };
 struct gather_fn {
+  static constexpr char const* name = "gather";
   constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
 };
 template <extent Rows> struct scatter_add_fn {
+  static constexpr char const* name = "scatter_add";
   constexpr term operator()(term rows, term indices) const {
     builder& b = *rows.b;
     dimensions const from = rows.dims(), places = indices.dims();
@@ -122,14 +131,17 @@ template <extent Rows> struct scatter_add_fn {
   }
 };
 template <extent Classes, element To> struct one_hot_fn {
+  static constexpr char const* name = "one_hot";
   constexpr term operator()(term labels) const {
     return extend::one_hot(labels, labels.b->size(Classes), To);
   }
 };
 struct matmul_fn {
+  static constexpr char const* name = "matmul";
   constexpr term operator()(term a, term b) const { return extend::matmul(a, b); }
 };
 struct dot_fn {
+  static constexpr char const* name = "dot";
   constexpr term operator()(term a, term b) const {
     for (term const& x : {a, b})
       if (x.rank() != 1) return x.b->refuse<refusals::dot_ranks>(1, x.rank(), x.b->place), x;

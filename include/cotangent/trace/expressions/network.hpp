@@ -21,24 +21,29 @@ namespace cotangent {
 namespace detail {
 
 struct gelu_fn {
+  static constexpr char const* name = "gelu";
   constexpr term operator()(term x) const { return extend::gelu(x); }
 };
 struct binary_cross_entropy_with_logits_fn {
+  static constexpr char const* name = "binary_cross_entropy_with_logits";
   constexpr term operator()(term z, term t) const {
     if (z.type() != t.type()) return z.b->refuse<refusals::elements_differ>(0, 0, z.b->place), z;
     return extend::binary_cross_entropy_with_logits(z, t);
   }
 };
 struct batch_take_fn {
+  static constexpr char const* name = "batch_take";
   constexpr term operator()(term x, term indices) const { return extend::batch_take(x, indices); }
 };
 template <int Axis, int Parts, int K> struct equal_split_fn {
+  static constexpr char const* name = "split";
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, Axis);
     return x.b->failed().why != nullptr ? x : extend::split(x, axis, Parts, K);
   }
 };
 template <int Axis, int K, std::int64_t... Size> struct split_fn {
+  static constexpr char const* name = "split";
   constexpr term operator()(term x) const {
     constexpr std::int64_t sizes[]{Size...};
     int const axis = axis_of(x, Axis);
@@ -48,16 +53,6 @@ template <int Axis, int K, std::int64_t... Size> struct split_fn {
 
 } // namespace detail
 
-/// The error function.
-template <detail::operand X>
-constexpr auto erf(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::erf>(where, x);
-}
-/// The cumulative distribution function of the standard normal distribution.
-template <detail::operand X>
-constexpr auto normal_cdf(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::normal_cdf>(where, x);
-}
 /// x times the probability that a standard normal number is less than x.
 template <detail::operand X>
 constexpr auto gelu(X const& x, std::source_location where = std::source_location::current()) {

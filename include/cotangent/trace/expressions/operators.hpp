@@ -5,6 +5,7 @@
 #include <cotangent/core/layout.hpp>
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/compare.hpp>
+#include <cotangent/ops/function.hpp>
 #include <cotangent/trace/expressions/refusals.hpp>
 
 #include <concepts>
@@ -12,9 +13,6 @@
 #include <type_traits>
 
 namespace cotangent {
-
-template <class T, extent... E> class expr;
-class refused;
 
 namespace detail {
 
@@ -61,17 +59,6 @@ template <class X> struct located_part {
   }
 };
 
-template <class> inline constexpr bool is_expr = false;
-template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = true;
-
-/// Expressions whose extents are known at run time only (ct::dynamic). They implement operations themselves,
-/// as `A::apply<Op>(where, a...)` and `A::lift(where, fn, a...)`.
-template <class A>
-concept open_expr = requires { typename A::open_expression; };
-
-template <class A>
-concept literal = std::is_arithmetic_v<A>;
-
 /// Valid right operands if the left operand is an expression. Tensors are included, so that they are refused
 /// in words.
 template <class B>
@@ -94,9 +81,6 @@ concept answers_for = (is_expr<B> || open_expr<B>) && comes_before<A, B>();
 
 // In trace/expressions/lift.hpp.
 template <class A> constexpr std::source_location place_of(A const& a);
-template <class Op, class A> constexpr auto unary(std::source_location where, A const& a);
-template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
-                                                            B const& b);
 
 /// The operators of the expression type X, found by argument-dependent lookup only. The operand of type X is
 /// not deduced, so that it can convert to `located`.

@@ -18,18 +18,21 @@ namespace cotangent {
 namespace detail {
 
 template <element To, extent... E> struct random_uniform_fn {
+  static constexpr char const* name = "random_uniform";
   static constexpr element gives = To;
   constexpr term operator()(term key) const {
     return extend::random_uniform(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
   }
 };
 template <element To, extent... E> struct random_normal_fn {
+  static constexpr char const* name = "random_normal";
   static constexpr element gives = To;
   constexpr term operator()(term key) const {
     return extend::random_normal(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
   }
 };
 struct dropout_fn {
+  static constexpr char const* name = "dropout";
   double rate;
   constexpr term operator()(term x, term key) const { return extend::dropout(x, rate, key); }
 };

@@ -43,24 +43,31 @@ template <int... Axis> constexpr std::uint32_t mask_of(term x) {
 }
 
 struct sum_fn {
+  static constexpr char const* name = "sum";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::sum(x, mask, keep); }
 };
 struct mean_fn {
+  static constexpr char const* name = "mean";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::mean(x, mask, keep); }
 };
 struct max_fn {
+  static constexpr char const* name = "max";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::max(x, mask, keep); }
 };
 struct min_fn {
+  static constexpr char const* name = "min";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::min(x, mask, keep); }
 };
 struct logsumexp_fn {
+  static constexpr char const* name = "logsumexp";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
 };
 template <class Kind> struct along_all {
+  static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const { return Kind::of(x, extend::all_axes(x), false); }
 };
 template <class Kind, bool Keep, int... Axis> struct along_axes {
+  static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const {
     std::uint32_t const mask = mask_of<Axis...>(x);
     return x.b->failed().why != nullptr ? x : Kind::of(x, mask, Keep);
@@ -68,15 +75,19 @@ template <class Kind, bool Keep, int... Axis> struct along_axes {
 };
 
 struct softmax_fn {
+  static constexpr char const* name = "softmax";
   static constexpr term of(term x, int axis) { return extend::softmax(x, axis); }
 };
 struct log_softmax_fn {
+  static constexpr char const* name = "log_softmax";
   static constexpr term of(term x, int axis) { return extend::log_softmax(x, axis); }
 };
 struct argmax_fn {
+  static constexpr char const* name = "argmax";
   static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
 };
 template <class Kind, int Axis> struct along_axis {
+  static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, Axis);
     return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
@@ -84,6 +95,7 @@ template <class Kind, int Axis> struct along_axis {
 };
 
 template <class Kind> struct along_value {
+  static constexpr char const* name = Kind::name;
   int at;
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, at);
@@ -104,6 +116,7 @@ struct axis_values {
 };
 
 struct cross_entropy_fn {
+  static constexpr char const* name = "cross_entropy";
   constexpr term operator()(term logits, term labels) const { return extend::cross_entropy(logits, labels); }
 };
 

@@ -6,16 +6,18 @@
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
+#include <cotangent/ops/network.hpp>
+#include <cotangent/ops/random.hpp>
 #include <cotangent/run/interpreter/execute/forms.hpp>
 #include <cotangent/run/whole.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-// The SIMD code of an operation is found by a list of operation structs. An operation outside the list is
-// interpreted element by element through its descriptor's `evaluate`; listed at the interpreter, it is as
-// fast as the library's own. (A descriptor cannot hold its kernels: it is one object for the whole program,
-// and kernels depend on the flags of the translation unit.)
+// The SIMD code of an operation is found by a list of operation structs: those of the library, and those of users, which
+// graphs collect as they are applied. Any other operation is interpreted element by element through its descriptor's
+// `evaluate`. (A descriptor cannot hold its kernels: it is one object for the whole program, and kernels depend on the
+// flags of the translation unit.)
 
 namespace cotangent {
 
@@ -42,41 +44,10 @@ struct kernel_set {
   std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
 };
 
-/// Kernels from other headers, which would make the library's list too long. Code that emits such nodes at
-/// run time registers them (`know`), and all interpreters of the program find them.
-struct known_kernels {
-  kernel_set set;
-  known_kernels const* next = nullptr;
-};
-inline known_kernels const* first_known = nullptr;
-
-struct kernel_table {
-  kernel_set const* first[2]{};
-  int count[2]{};
-  operation const* convert = nullptr;
-  kernels::elementwise_kernel const*
-      conversions[element_count]{}; // by source, then by destination element type
-
-  // by whether it is a single element; by float or double
-  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{};
-  block_kernels blocks;
-
-  kernel_set const* find(operation const* op) const noexcept {
-    for (int t = 0; t < 2; ++t)
-      for (int k = 0; k < count[t]; ++k)
-        if (first[t][k].op == op) return first[t] + k;
-    for (known_kernels const* k = __atomic_load_n(&first_known, __ATOMIC_ACQUIRE); k != nullptr; k = k->next)
-      if (k->set.op == op) return &k->set;
-    return nullptr;
-  }
-};
-
-using library =
-    operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
-               op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::exp, op::log, op::sin, op::cos,
-               op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max, op::min,
-               op::equal, op::not_equal, op::less, op::less_equal, op::logical_and, op::logical_or,
-               op::logical_not, op::select, op::sum, op::reduce_max, op::reduce_min>;
+/// True if the interpreter has code for the operation by its struct. (The executor of programs moves elements, and runs
+/// matrix products and control, by the kind of the operation.)
+template <class Op> inline constexpr bool has_kernels =
+    run::has_whole_kernel<Op> || requires { Op::operands; } || requires { Op::template neutral<float>(); };
 
 template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   using T = element_t<E>;
@@ -95,10 +66,13 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
   }
 }
 
-/// Operations that are cheaper than their loads and stores.
-using cheap = operations<op::add, op::subtract, op::multiply, op::divide, op::negate, op::multiply_add, op::square,
-                         op::reciprocal, op::sqrt, op::abs, op::sign, op::floor, op::relu, op::max, op::min, op::equal,
-                         op::not_equal, op::less, op::less_equal, op::select>;
+/// True for operations on float and double that are cheaper than their loads and stores.
+template <class Op> consteval bool is_cheap() {
+  if constexpr (requires { Op::operands; })
+    return Op::cost <= 5 && Op::operands != extend::takes::booleans &&
+           (Op::arity <= 2 ? !Op::condition_first : Op::arity == 3 && (Op::condition_first || Op::commutative));
+  else return false;
+}
 template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
   return (std::is_same_v<Op, Ops> || ...);
 }
@@ -146,7 +120,7 @@ template <class Op, class T> inline constexpr threaded_set threaded_set_of = thr
 template <class Op> constexpr kernel_set kernels_of() {
   kernel_set k;
   k.op = info_of<Op>();
-  if constexpr (is_one_of<Op>(static_cast<cheap*>(nullptr))) {
+  if constexpr (is_cheap<Op>()) {
     k.threaded[0] = &threaded_set_of<Op, float>;
     k.threaded[1] = &threaded_set_of<Op, double>;
   }
@@ -158,27 +132,82 @@ template <class Op> constexpr kernel_set kernels_of() {
   return k;
 }
 
-/// Registers the kernels of an operation with all interpreters; repeated calls have no effect.
-template <class Op> void know() noexcept {
-  static known_kernels own{kernels_of<Op>()};
-  static bool const done = [] {
-    own.next = __atomic_load_n(&first_known, __ATOMIC_RELAXED);
-    known_kernels const* const mine = &own;
-    while (!__atomic_compare_exchange_n(&first_known, &own.next, mine, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-template <class... Ops> bool know_all(operations<Ops...>) noexcept {
-  (know<Ops>(), ...);
-  return true;
-}
+template <class Op> inline constexpr kernel_set kernel_set_of = kernels_of<Op>();
 
 template <class List> struct kernels_of_list;
 template <class... Ops> struct kernels_of_list<operations<Ops...>> {
-  static constexpr int count = sizeof...(Ops);
-  static constexpr kernel_set sets[count + 1] = {kernels_of<Ops>()...};
+  static constexpr int count = (0 + ... + (has_kernels<Ops> ? 1 : 0));
+  struct table {
+    kernel_set at[count + 1];
+  };
+  template <class Op> static constexpr void put(table& t, int& n) {
+    if constexpr (has_kernels<Op>) t.at[n++] = kernels_of<Op>();
+  }
+  static constexpr table make() {
+    table t{};
+    int n = 0;
+    (put<Ops>(t, n), ...);
+    return t;
+  }
+  static constexpr table sets = make();
+};
+
+/// The operations whose kernels every interpreter has.
+using own_operations = typename joined_operations<library_operations, network_operations, random_operations>::type;
+
+struct kernel_sets {
+  kernel_set const* first = nullptr;
+  int count = 0;
+};
+/// The kernels of `image_operations`, which are long to compile: defined where images.hpp is included, and in the program if
+/// any of its files does that.
+[[gnu::weak]] kernel_sets image_kernels() noexcept;
+
+/// Kernels of users' operations.
+class kernel_list {
+  array<kernel_set const*> sets_;
+
+public:
+  kernel_list() = default;
+  template <class... Ops> kernel_list(operations<Ops...> list) { add(list); }
+  kernel_set const* find(operation const* op) const noexcept {
+    for (kernel_set const* const k : sets_)
+      if (k->op == op) return k;
+    return nullptr;
+  }
+  /// Operations of the library have their kernels already.
+  template <class... Ops> void add(operations<Ops...>) {
+    (add_one<Ops>(), ...);
+  }
+  void add(kernel_list const& more) {
+    for (kernel_set const* const k : more.sets_)
+      if (find(k->op) == nullptr) sets_.push(k);
+  }
+
+private:
+  template <class Op> void add_one() {
+    if constexpr (!is_one_of<Op>(static_cast<own_operations*>(nullptr)) && has_kernels<Op>)
+      if (find(info_of<Op>()) == nullptr) sets_.push(&kernel_set_of<Op>);
+  }
+};
+
+struct kernel_table {
+  kernel_sets lists[2]{}; // of the library
+  kernel_list const* users = nullptr;
+  operation const* convert = nullptr;
+  kernels::elementwise_kernel const*
+      conversions[element_count]{}; // by source, then by destination element type
+
+  // by whether it is a single element; by float or double
+  kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{};
+  block_kernels blocks;
+
+  kernel_set const* find(operation const* op) const noexcept {
+    for (kernel_sets const& of : lists)
+      for (int k = 0; k < of.count; ++k)
+        if (of.first[k].op == op) return of.first + k;
+    return users == nullptr ? nullptr : users->find(op);
+  }
 };
 
 template <class From> struct conversions_from {
@@ -195,31 +224,32 @@ template <class T, class> struct later {
 /// Empty without optimization: each operand of each form would take its own stack slot. Empty also for g++
 /// with AddressSanitizer: with a branch at each access g++ 12 optimizes this one function for more than a
 /// quarter of an hour.
-template <class List> block_kernels blocks_of() noexcept {
+template <class Later> block_kernels blocks_of() noexcept {
 #if defined(__OPTIMIZE__) && (defined(__clang__) || !defined(__SANITIZE_ADDRESS__))
-  using all = typename later<interpreter_forms, List>::type;
+  using all = typename later<interpreter_forms, Later>::type;
   return {form_table<typename all::list>::all, all::list::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
 #else
   return {};
 #endif
 }
 
-/// The kernels of the library and of user-defined operations.
-template <class List> kernel_table table_of() noexcept {
-  using own = kernels_of_list<typename later<library, List>::type>;
-  using users = kernels_of_list<List>;
-  return {{own::sets, users::sets},
-          {own::count, users::count},
-          info_of<typename later<op::convert, List>::type>(),
-          {conversions_from<typename later<float, List>::type>::to,
-           conversions_from<typename later<double, List>::type>::to,
-           conversions_from<typename later<std::int32_t, List>::type>::to,
-           conversions_from<typename later<std::int64_t, List>::type>::to,
-           conversions_from<typename later<bool, List>::type>::to},
+/// The kernels of the library and of `users`. (A template, so that no kernel is compiled where no interpreter is.)
+template <class Later = void> kernel_table table_of(kernel_list const* users = nullptr) noexcept {
+  using own = kernels_of_list<typename later<own_operations, Later>::type>;
+  auto* const images = &image_kernels; // null in a program without them, which g++ doubts
+  bool const has_images = reinterpret_cast<std::uintptr_t>(images) != 0;
+  return {{{own::sets.at, own::count}, has_images ? images() : kernel_sets{}},
+          users,
+          info_of<typename later<op::convert, Later>::type>(),
+          {conversions_from<typename later<float, Later>::type>::to,
+           conversions_from<typename later<double, Later>::type>::to,
+           conversions_from<typename later<std::int32_t, Later>::type>::to,
+           conversions_from<typename later<std::int64_t, Later>::type>::to,
+           conversions_from<typename later<bool, Later>::type>::to},
           {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
-          {&kernels::threaded_load_mask<typename later<float, List>::type>, &kernels::threaded_load_mask<double>},
-          {&kernels::threaded_store_mask<typename later<float, List>::type>, &kernels::threaded_store_mask<double>},
-          blocks_of<List>()};
+          {&kernels::threaded_load_mask<typename later<float, Later>::type>, &kernels::threaded_load_mask<double>},
+          {&kernels::threaded_store_mask<typename later<float, Later>::type>, &kernels::threaded_store_mask<double>},
+          blocks_of<Later>()};
 }
 
 // ---- operations without kernels

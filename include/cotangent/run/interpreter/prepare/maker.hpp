@@ -46,7 +46,7 @@ public:
   using control = control_operations<List>;
   graph_view const& g;
   std::int64_t const* sizes;
-  kernel_table kernels = table_of<List>();
+  kernel_table kernels;
   step_table steps = steps_of<List>();
   graph_values values;
   array<region_code> codes;
@@ -54,8 +54,9 @@ public:
   array<std::int64_t> input_elements, output_elements; // of the graph itself
   array<std::int64_t> input_places, output_places;     // in its workspace; -1 for the caller's memory
 
-  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, interpreter_memory const& memory)
-      : g(v), sizes(sizes_of_extents), values(v), memory_(memory) {
+  region_maker(graph_view const& v, std::int64_t const* sizes_of_extents, kernel_list const& users,
+               interpreter_memory const& memory)
+      : g(v), sizes(sizes_of_extents), kernels(table_of<List>(&users)), values(v), memory_(memory) {
     codes.resize(1); // the graph itself comes first
     region_code whole = make(0);
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
