@@ -47,17 +47,20 @@ class builder {
   graph g_;
   detail::hash_index nodes_, shapes_;
   failure failed_;
-  std::int32_t beyond_ = 0; // nodes refused because of `most_nodes`
+  std::int32_t most_nodes_;  // every further node is refused
+  std::int32_t beyond_ = 0; // nodes refused because of `most_nodes_`
 
 public:
   std::int32_t region = 0;      // the sub-graph of the nodes that are pushed
   node_flags flags;             // their flags
   std::source_location place{}; // the line of the user's source behind them
-  std::int32_t most_nodes = INT32_MAX; // every further node is refused
 
-  constexpr builder() { (void)shape(dimensions{}); }
+  constexpr builder() : builder(INT32_MAX) {}
+  constexpr explicit builder(std::int32_t most_nodes) : most_nodes_(most_nodes) { (void)shape(dimensions{}); }
   /// Takes up a finished graph in order to append to it.
-  constexpr explicit builder(graph_view const& v) { append(v); }
+  constexpr explicit builder(graph_view const& v, std::int32_t most_nodes = INT32_MAX) : most_nodes_(most_nodes) {
+    append(v);
+  }
 
   /// Reserves room for further symbols, nodes and ids.
   constexpr void reserve(int tensors, int nodes, int ids) {
@@ -186,7 +189,7 @@ public:
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count,
                         std::int64_t const* attributes = nullptr, int attribute_count = 0,
                         std::source_location where = {}) {
-    if (g_.nodes.size() >= most_nodes) return too_many(where);
+    if (g_.nodes.size() >= most_nodes_) return too_many(where);
     inference rule{*this, operands, operand_count, attributes, attribute_count};
     op->infer(rule);
     if (failed_.why != nullptr) {
@@ -203,7 +206,7 @@ public:
   /// The same where the type of the result is known already.
   constexpr symbol push(operation const* op, symbol const* operands, int operand_count, std::int64_t const* attributes,
                         int attribute_count, element type, std::int32_t shape_id, std::source_location where) {
-    if (g_.nodes.size() >= most_nodes) return too_many(where);
+    if (g_.nodes.size() >= most_nodes_) return too_many(where);
     symbol turned[2];
     if (op->commutative && operands[0] > operands[1]) {
       turned[0] = operands[1];
@@ -286,7 +289,7 @@ public:
 private:
   constexpr symbol too_many(std::source_location where) noexcept {
     ++beyond_;
-    refuse<refusals::too_many_nodes>(0, most_nodes, where.line() != 0 ? where : place);
+    refuse<refusals::too_many_nodes>(0, most_nodes_, where.line() != 0 ? where : place);
     return refused();
   }
   /// A number of elements, which is refused where it is too large.

@@ -87,8 +87,8 @@ namespace detail {
 
 /// A builder for graphs that constant evaluations plan.
 struct bounded_builder : builder {
-  constexpr bounded_builder() { most_nodes = COTANGENT_MOST_NODES; }
-  constexpr explicit bounded_builder(graph_view const& v) : builder(v) { most_nodes = COTANGENT_MOST_NODES; }
+  constexpr bounded_builder() : builder(COTANGENT_MOST_NODES) {}
+  constexpr explicit bounded_builder(graph_view const& v) : builder(v, COTANGENT_MOST_NODES) {}
 
   /// The graph, and the failure; one for too many nodes gets their number.
   constexpr built finish() {

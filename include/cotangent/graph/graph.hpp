@@ -190,6 +190,15 @@ struct graph {
     regions[r].first_output = ids.append(s, n);
     regions[r].output_count = n;
   }
+  /// Replaces the operands and results of a node, for example by more results.
+  constexpr void rewire(std::int32_t at, array<symbol> const& operands, array<symbol> const& results) {
+    node& n = nodes[at];
+    n.first = ids.append(operands.data(), operands.size());
+    n.operand_count = operands.size();
+    n.result_count = results.size();
+    ids.append(results.data(), results.size());
+    for (symbol const t : results) tensors[t].producer = at;
+  }
 
   constexpr operator graph_view() const noexcept {
     return {tensors.data(), nodes.data(), ids.data(), numbers.data(), shapes.data(), extents.data(), regions.data(),

@@ -15,7 +15,7 @@
 
 namespace cotangent::dynamic {
 
-/// How a graph is split: how its gradients are made, what may be saved, and whether nothing is to be rewritten.
+/// Options of the split: how gradients are computed, which values may be saved, and whether no rewrite is applied.
 struct vjp_options {
   gradient_options gradient = {};
   saving_options saving = {};
@@ -24,8 +24,8 @@ struct vjp_options {
 
 inline namespace COTANGENT_ABI {
 
-/// What `ct::dynamic::graph::vjp` makes: a program that computes some expressions and saves, for each run, what their
-/// gradients need, in the fewest bytes.
+/// The result of `ct::dynamic::graph::vjp`: a program that computes some expressions. Each run saves the values that their
+/// gradients read, in the fewest bytes.
 ///
 ///     s.bind(x, data);
 ///     auto back = s.run();   // a `pullback`
@@ -47,7 +47,7 @@ public:
             std::source_location where = std::source_location::current()) {
     forward_.bind(x, elements, where);
   }
-  /// Computes the outputs. Throws: what a program's `run` does.
+  /// Computes the outputs. Throws the same exceptions as `program::run`.
   pullback run(std::source_location where = std::source_location::current()) {
     pullback p(code_.get(), back_);
     detail::wide_memory wide(*code_), again = wide;
@@ -73,7 +73,7 @@ public:
     return forward_.value(y, where);
   }
 
-  /// What a run saves, and its bytes.
+  /// The values that a run saves, and their bytes.
   std::vector<saved_tensor> const& saved() const { return code_->saved; }
   std::int64_t saved_bytes() const { return code_->bytes(); }
   /// Whether the gradients read this input, output, or the cotangent of this output; the other values may be freed at once.
@@ -86,7 +86,7 @@ public:
   template <class T> bool needs_cotangent(expr<T> const& y) const {
     return find(code_->cotangents, code_->needs.cotangents, y);
   }
-  /// The two programs, as they stand.
+  /// The two programs.
   program const& forward() const noexcept { return forward_; }
   program const& backward() const noexcept { return back_; }
 
@@ -110,7 +110,7 @@ private:
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-/// The two programs of a graph, which is a copy that may be changed.
+/// The two programs of a graph. `graph_state` is a copy, which may be changed.
 template <class = void>
 vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<symbol> const& x,
                       vjp_options const& options, request const& r) {
@@ -135,7 +135,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   for (symbol const t : results)
     if (s.b.tensor(t).region != 0) raise<refusals::dynamic_left_body>(s.b, r);
 
-  // inputs, cotangents, and what the graph itself holds
+  // inputs, cotangents, and the constants and states of the graph
   auto const is_seed = [&](symbol t) {
     for (symbol const d : seeds)
       if (d == t) return true;

@@ -94,7 +94,7 @@ inline std::vector<symbol> all_computed(graph_state const& s, std::unordered_map
 /// A graph whose program takes at most `budget` bytes, and in `memory` the tiles that it needs for that. Shorter tiles cost
 /// less than recomputation, so they are tried first.
 template <class BytesOf>
-budgeted_graph fitted_to(graph_view const& g, std::int64_t budget, bool (*may)(node const&),
+budgeted_graph within_memory_budget(graph_view const& g, std::int64_t budget, bool (*may)(node const&),
                          interpreter_memory& memory, BytesOf const& bytes_of) {
   std::int64_t const usual = memory.tile_bytes;
   for (int halvings = 0; halvings < 5; ++halvings) {
@@ -174,7 +174,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     recorded = record_bytes(g).bytes;
     budgeted_graph fitted =
         options.memory_budget != 0
-            ? fitted_to(g, options.memory_budget - recorded, options.mirror, memory, bytes_of)
+            ? within_memory_budget(g, options.memory_budget - recorded, options.mirror, memory, bytes_of)
             : mirrored(g, options.mirror, bytes_of);
     code->predicted = fitted.predicted;
     if (!fitted.fits)

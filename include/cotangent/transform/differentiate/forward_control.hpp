@@ -125,7 +125,7 @@ private:
     b_.set_inputs(body_in.data(), body_in.size(), now.body);
     b_.set_outputs(out.data(), out.size(), now.body);
     if (now.condition != none) b_.set_inputs(condition_in.data(), condition_in.size(), now.condition);
-    rewire(b_, at_, operands.data(), operands.size(), results.data(), results.size());
+    b_.edit().rewire(at_, operands, results);
   }
 };
 
@@ -167,7 +167,7 @@ public:
     b_.edit().nodes[at_].attribute = b_.get().numbers.size();
     b_.edit().nodes[at_].attribute_count = attributes.size();
     for (std::int64_t a : attributes) b_.edit().numbers.push(a);
-    rewire(b_, at_, operands.data(), operands.size(), results.data(), results.size());
+    b_.edit().rewire(at_, operands, results);
   }
 
 private:

@@ -26,20 +26,6 @@ constexpr symbol zero_like(builder& b, symbol like) {
                      : extend::constant(b, t.type, t.shape, 0).id;
 }
 
-/// Replaces the operands and results of a node, for example by more results.
-constexpr void rewire(builder& b, std::int32_t at, symbol const* operands, int operand_count,
-                      symbol const* results, int result_count) {
-  node& n = b.edit().nodes[at];
-  n.first = b.get().ids.size();
-  n.operand_count = operand_count;
-  n.result_count = result_count;
-  for (int k = 0; k < operand_count; ++k) b.edit().ids.push(operands[k]);
-  for (int k = 0; k < result_count; ++k) {
-    b.edit().ids.push(results[k]);
-    b.edit().tensors[results[k]].producer = at;
-  }
-}
-
 /// Lets a loop stack these values of its body; `saved`: the sequences. Existing stacked or scanned sequences
 /// are shared.
 constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, int count, symbol* saved) {
@@ -70,7 +56,7 @@ constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, i
   results.push(trips);
   b.set_outputs(outputs.data(), outputs.size(), layout.body);
   layout.write(b.edit().numbers.data() + n.attribute);
-  rewire(b, at, operands.data(), operands.size(), results.data(), results.size());
+  b.edit().rewire(at, operands, results);
 }
 
 /// Lets a branch return these values as well; `saved`: the results.
@@ -112,7 +98,7 @@ constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const
   b.edit().nodes[at].attribute = b.get().numbers.size();
   b.edit().nodes[at].attribute_count = attributes.size();
   for (std::int64_t a : attributes) b.edit().numbers.push(a);
-  rewire(b, at, operands.data(), operands.size(), results.data(), results.size());
+  b.edit().rewire(at, operands, results);
 }
 
 } // namespace cotangent::detail

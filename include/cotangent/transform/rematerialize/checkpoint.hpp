@@ -15,10 +15,10 @@ namespace cotangent {
 
 namespace detail {
 
-/// About the most bytes of values that are there at one time, if the nodes run in their order and each value is there from
-/// its node to its last reader. Names for a value cost nothing; inputs are there anyway; an extent without a number counts
-/// as 64, and so does a loop of which nobody knows how often it runs. A loop or a choice needs what its regions need. An
-/// elementwise value that one elementwise node or reduction reads is not stored, unless what it is computed from takes more.
+/// An estimate of the peak memory, if the nodes run in their order and each value is live from its node to its last reader.
+/// Views and inputs cost nothing. An extent without a number counts as 64, and so does an unknown number of iterations. A loop
+/// or a branch needs the peak of its sub-graphs. An elementwise value that one elementwise node or reduction reads is not
+/// stored, unless its operands are larger.
 class byte_count {
   graph_view const& g_;
   region_nodes const nodes_;
@@ -85,7 +85,7 @@ private:
     runs_[i] = i;
     if (is_joined(n)) {
       std::int32_t const at = runs_[reader_[g_.result(n)]];
-      double longer = 0; // bytes of operands that would be there for its sake alone
+      double longer = 0; // bytes of operands that only this value would keep live
       for (int k = 0; k < n.operand_count; ++k)
         if (symbol const x = root_of(g_.operand(n, k)); x != none && last_[x] < at) longer += bytes_[x];
       if (longer <= bytes_[g_.result(n)]) {
@@ -95,7 +95,7 @@ private:
     }
     for (int k = 0; k < n.operand_count; ++k) read(g_.operand(n, k), runs_[i]);
   }
-  /// Whether one node that can be in its step reads what it computes.
+  /// True if the only reader of the result of `n` can share its step.
   constexpr bool is_joined(node const& n) const {
     if (n.op->kind != operation_kind::elementwise) return false;
     symbol const y = g_.result(n);
@@ -163,16 +163,16 @@ private:
   }
 };
 
-/// A graph with what these blocks make once more.
+/// A graph with copies of nodes of these blocks.
 struct blocks_again {
   graph made;
-  array<std::int32_t> blocks; // of which anything is: the one that ends last comes first
+  array<std::int32_t> blocks; // blocks with copies, the one that ends last first
 
   constexpr blocks_again(graph_view const& g, block_tree const& tree) {
     array<bool> used(tree.size(), false);
     graph with_inside;
     if (g.region_count > 1 && knows_regions(g)) {
-      // first values, then what runs regions, from the outside in: a loop that was made again has loops inside
+      // first values, then loops and branches, from the outside in: a copied loop contains loops
       bool whole = false;
       for (int round = 0; round < g.region_count; ++round) {
         graph_view const before = has_nodes(with_inside) ? graph_view(with_inside) : g;
@@ -212,16 +212,18 @@ struct estimated_bytes {
 
 } // namespace detail
 
-/// The same graph, in which the gradients of blocks (`node_flags::block`, made by `ct::checkpoint`) read values of these that are
-/// computed again, when the cotangents of the block are there: so what only gradients read is not kept until then. Values
-/// that leave their block are kept. Only nodes whose results are read by a gradient are copied, and nodes that these need.
-/// What loops record and branches give of blocks inside of them is made again in the bodies and branches that read it, from
-/// less that is recorded; loops and branches in these blocks run there again. A block whose copies would not lower the peak of
-/// memory is left as it is, unless `always`: where a graph is split, what is kept is saved, whatever the peak. The peak is
-/// what `measure` finds in graphs without loops and branches, whose records it would not see, and that are not too large for
-/// it; otherwise it is estimated.
+/// The same graph, in which gradients of blocks (`node_flags::block`, set by `ct::checkpoint`) read rematerialized values. These
+/// are computed when the cotangents of the block are available, so the forward pass frees values that only gradients read.
+/// Results of a block are kept. Only nodes are copied whose results a gradient reads, and nodes that these depend on.
 ///
-/// Runs when all rewriting is done: then copies are what they are copies of, and every bit is the same as without.
+/// Gradients of blocks inside of loops and branches rematerialize in their own bodies and branches, from fewer recorded
+/// values; loops and branches of these blocks run there a second time.
+///
+/// A block is unchanged if its copies would not lower peak memory, unless `always` is set: a split graph saves all that it
+/// keeps, whatever the peak. `measure` gives the peak of graphs of moderate size without loops and branches, whose records it
+/// does not see; otherwise the peak is estimated.
+///
+/// Runs after all rewriting: then a copy of a node computes the same bits.
 ///
 /// Cost: linear in the nodes, times the number of blocks that are tried.
 /// Checked: tests/static/checkpoint.cpp, tests/runtime/checkpoint.cpp, tests/runtime/tape_limit.cpp.

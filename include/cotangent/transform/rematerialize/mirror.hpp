@@ -10,16 +10,16 @@
 #include <cstdint>
 #include <type_traits>
 
-// Mirroring: which of the values that are cheap are computed again for the gradient, where nobody names a budget.
+// Mirroring: chooses the cheap values that are rematerialized for gradients without a memory budget.
 
 namespace cotangent {
 
-/// A memory problem with what the rule of mirroring asks for beside it.
+/// A memory problem with further properties that the rule of mirroring reads.
 struct mirror_problem {
-  memory_problem values;           // those that may not be computed again are `once`
-  array<char> late;                // by value: computed for a gradient, or from what was
-  array<std::int64_t> given;       // bytes of what the caller gives
-  array<std::int32_t> first_given; // by value and one more: where what it reads of that begins
+  memory_problem values;           // those that may not be rematerialized are `once`
+  array<char> late;                // by value: computed for a gradient, or depends on such a value
+  array<std::int64_t> given;       // bytes of each input
+  array<std::int32_t> first_given; // by value and one more: the begin of its inputs in `given_reads`
   array<std::int32_t> given_reads;
 
   constexpr mirror_problem() { first_given.push(0); }
@@ -30,7 +30,7 @@ struct mirror_problem {
     (void)late.push(0);
     return values.add(size, price, of, only_once);
   }
-  /// The same of a gradient, which is never computed again.
+  /// Adds a value of a gradient, which is never rematerialized.
   constexpr std::int32_t add_late(std::int64_t size, double price, std::initializer_list<std::int32_t> of,
                                   std::initializer_list<std::int32_t> of_given = {}) {
     std::int32_t const v = add(size, price, of, of_given, true);
@@ -41,19 +41,19 @@ struct mirror_problem {
 
 namespace detail {
 
-/// The rule: at first all that may be is computed again. Of that, values whose operands are all kept are looked at
-/// together with those that read the same. They are kept too where as many bytes go with operands that nobody else reads as
-/// come with their results and with operands that stay for others; then those behind them are looked at.
+/// The rule: at first all permitted values are rematerialized. A value whose operands are all kept forms a set with the values
+/// that read the same operands. The set is kept if operands without other readers free at least as many bytes as its results
+/// and its other operands take. Then the readers of the set are examined.
 class mirror_rule {
   mirror_problem const& m_;
   memory_problem const& p_;
-  array<std::int32_t> first_reader_, readers_; // by value, then by what is given
+  array<std::int32_t> first_reader_, readers_; // by value, then by input
   array<std::int32_t> waits_;                  // by value: operands that are not kept
   array<std::int32_t> fresh_, next_, members_, entries_;
   array<char> ready_; // by value: all operands are kept
-  array<char> seen_;  // by value, then by what is given
+  array<char> seen_;  // by value, then by input
 
-  // (Before the constructor: clang knows only what stands before it while it evaluates a constant.)
+  // (Before the constructor: in a constant evaluation clang knows only earlier members.)
   template <class Visit> constexpr void each_read_of(std::int32_t v, Visit visit) const {
     for (int k = p_.first[v]; k < p_.first[v + 1]; ++k) visit(p_.reads[k]);
     for (int k = m_.first_given[v]; k < m_.first_given[v + 1]; ++k) visit(p_.size() + m_.given_reads[k]);
@@ -96,7 +96,7 @@ private:
   constexpr std::int64_t bytes(std::int32_t e) const {
     return e < p_.size() ? p_.bytes[e] : m_.given[e - p_.size()];
   }
-  /// Decides about v, and those that are ready and read what it reads, or what they read.
+  /// Decides about the set of `v`: ready values that share operands with `v` or with each other.
   constexpr void look_at(std::int32_t v) {
     std::int64_t come = 0, go = 0;
     members_.clear();
@@ -129,14 +129,14 @@ private:
         join(readers_[r]);
       }
   }
-  constexpr void add_member(std::int32_t v) { // (what is ready is never read by what is ready)
+  constexpr void add_member(std::int32_t v) { // (ready values never read each other)
     if (seen_[v] != 0) return;
     seen_[v] = 1;
     members_.push(v);
   }
 };
 
-/// Each value in its order, those of a set once more where the first late value reads them.
+/// Each value in its order; rematerialized values a second time before the first late value that reads them.
 class mirror_schedule {
   mirror_problem const& m_;
   array<char> const& again_;
@@ -180,7 +180,7 @@ private:
 
 } // namespace detail
 
-/// Which values are computed again by the rule of mirroring, where a late one reads them or another of them does.
+/// The values that the rule of mirroring rematerializes, if a late value or another of them reads them.
 constexpr array<char> mirrored_values(mirror_problem const& m) {
   detail::mirror_rule const rule(m);
   detail::mirror_schedule const s(m, rule.again);
@@ -191,13 +191,13 @@ constexpr array<char> mirrored_values(mirror_problem const& m) {
 
 namespace detail {
 
-/// How many values are computed again.
+/// The number of rematerialized values.
 constexpr std::int64_t again_count(memory_schedule const& s, memory_problem const& p) {
   return s.steps.size() - p.size();
 }
 
-/// The schedules that mirroring chooses among: what the rule says; that without what lowers no peak; and the one with the
-/// lowest peak that was found among those that compute no more again, which a constant evaluation does not look for.
+/// The schedules that mirroring chooses among. `rule` is that of the rule; `reduced` has no rematerialization that does not
+/// lower the peak; `lowest` has the lowest peak found with no more rematerialization. Constant evaluations do not search it.
 struct mirror_choices {
   memory_schedule rule, reduced, lowest;
 
@@ -234,7 +234,7 @@ private:
   static constexpr std::int64_t most_tried_ = 20000000, most_tried_constant_ = 1000;
 };
 
-/// The problem of a graph; `may(node)`: whether it may be computed again.
+/// The problem of a graph, for the values of `values`.
 constexpr mirror_problem mirror_problem_of(graph_view const& g, memory_values const& values) {
   mirror_problem m;
   m.values = values.problem;
@@ -267,8 +267,7 @@ constexpr mirror_problem mirror_problem_of(graph_view const& g, memory_values co
 
 } // namespace detail
 
-/// Whether mirroring computes it again where nothing else is said: what is computed position by position, but no random
-/// numbers.
+/// True if mirroring rematerializes the node by default: elementwise operations except random numbers.
 constexpr bool is_cheap(node const& n) noexcept {
   for (operation const* const random : {info_of<op::random24>(), info_of<op::random53>(),
                                         info_of<op::second_random24>(), info_of<op::second_random53>()})
@@ -276,9 +275,8 @@ constexpr bool is_cheap(node const& n) noexcept {
   return n.op->kind == operation_kind::elementwise;
 }
 
-/// The graph in which some values of which `may(node)` holds are computed again for gradients: what the rule of mirroring
-/// decides, or what was found to take less at no more work; as it is, where `measure` finds that no smaller program comes
-/// of it.
+/// The graph in which gradients rematerialize some values with `may(node)`: those of the rule of mirroring, or of a schedule
+/// that takes less memory and no more work. The graph is unchanged if `measure` finds no smaller program.
 ///
 /// Source: the rule is that of MXNet's gradient pass (docs/how-to/run-time-graphs.md says it in words).
 /// Checked: tests/runtime/memory_search.cpp, tests/runtime/memory_budget.cpp.

@@ -163,7 +163,7 @@ private:
     b_.set_inputs(in.data(), in.size(), old.body);
     b_.set_outputs(out.data(), out.size(), old.body);
     if (old.condition != none) b_.set_inputs(in_condition.data(), in_condition.size(), old.condition);
-    rewire(b_, i, operands.data(), operands.size(), results.data(), results.size());
+    b_.edit().rewire(i, operands, results);
   }
 
   constexpr void widen_choice(std::int32_t i, addition const& a) {
@@ -193,7 +193,7 @@ private:
     b_.edit().nodes[i].attribute = b_.get().numbers.size();
     b_.edit().nodes[i].attribute_count = attributes.size();
     for (std::int64_t const v : attributes) b_.edit().numbers.push(v);
-    rewire(b_, i, operands.data(), operands.size(), results.data(), results.size());
+    b_.edit().rewire(i, operands, results);
   }
 };
 

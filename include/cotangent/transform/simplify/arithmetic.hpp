@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Rewrites of elementwise operations. What each of them changes is written down in docs/explanation/rewrites.md.
+// Rewrites of elementwise operations. docs/explanation/rewrites.md lists the effect of each on results.
 
 namespace cotangent::detail {
 
@@ -260,7 +260,7 @@ public:
   }
 
 private:
-  /// A pad and what is added to it, where their windows, or that of a term of it, lie next to each other.
+  /// A pad plus a tensor, if their windows, or that of one of its terms, are adjacent.
   constexpr symbol tiled(symbol x, symbol y) {
     if (!single(x) || !single(y)) return none;
     if (origin_[y].op == the<op::pad>) return joined(x, y);
@@ -278,7 +278,7 @@ private:
     return none;
   }
 
-  /// a c + b c and a c - b c, with c or -c a constant, where nobody else reads the products: a constant times a sum, into
+  /// a c + b c and a c - b c, with c or -c a constant, if the products have no other reader: a constant times a sum, into
   /// which a product may be fused.
   constexpr symbol factored(symbol x, symbol y, bool minus) {
     if (!fuses || !single(x) || !single(y) || !is_floating(type_of(x))) return none;
@@ -290,7 +290,7 @@ private:
     return multiply((c == d) == minus ? subtract(p.large, q.large) : add(p.large, q.large), p.small);
   }
 
-  /// Small operands that do not vary along every axis between them: work on what varies, then repeat.
+  /// Small operands that do not vary along every axis between them: computed on the varying axes, then repeated.
   constexpr symbol hoisted(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                            int count, element type, std::int32_t shape) {
     std::int32_t mask = 0;
@@ -307,7 +307,7 @@ private:
     return broadcast(elementwise(op, on, n, attributes, count, type, less), axes, shape);
   }
 
-  /// Operands that a reshape gave axes of size 1: work on what they were, then give the axes.
+  /// Operands that a reshape gave axes of size 1: computed without these axes, then reshaped.
   constexpr symbol before_reshape(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                                   int count, element type, std::int32_t shape) {
     std::int32_t from = none;

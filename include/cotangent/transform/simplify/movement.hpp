@@ -135,7 +135,7 @@ public:
     return window(kind, operand(x), both, shape);
   }
 
-  /// One after the other; what was joined already comes out in its place, as long as there are few.
+  /// Concatenation; the operands of a concatenated operand take its position, up to a number of operands.
   constexpr symbol concatenate(symbol const* x, int n, std::int64_t axis, std::int32_t shape) {
     if (n == 1) return x[0];
     constexpr int few = 32;

@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstdint>
 
-// What the rewrites of simplify have in common: looking at the graph that is being rebuilt, and folding constants.
+// The common part of the rewrites of simplify: queries of the graph that is being rebuilt, and constant folding.
 
 namespace cotangent::detail {
 
@@ -18,8 +18,8 @@ class rewriting {
 protected:
   /// The properties that rewrites read most. Symbols that were carried over have no `op`.
   struct origin {
-    operation const* op;  // what made it; null for inputs
-    std::int32_t readers; // how many it had before; what a rewrite made counts none
+    operation const* op;  // its producer's; null for inputs
+    std::int32_t readers; // in the graph before; 0 for results of rewrites
     std::int32_t small;   // 0, or 1 + the mask of the axes along which it varies
     std::int32_t shape;
     element type;
@@ -31,7 +31,7 @@ protected:
 
 public:
   builder b;
-  bool const fuses; // whether products will be fused with what they are added to
+  bool const fuses; // products will be fused with additions
 
 protected:
   graph const& g_;
@@ -71,7 +71,7 @@ public:
   }
   constexpr element type_of(symbol t) const noexcept { return origin_[t].type; }
   constexpr std::int32_t shape_of(symbol t) const noexcept { return origin_[t].shape; }
-  /// Nobody but the node that is being rewritten reads it.
+  /// The node that is being rewritten is its only reader.
   constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
 
   constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
@@ -135,7 +135,7 @@ public:
     return constant(type, shape, bits_of(op->evaluate(value)));
   }
 
-  // ---- small tensors: constants, sizes and what a broadcast repeats
+  // ---- small tensors: constants, sizes and broadcast values
 
   /// The axes along which `t` varies, as far as its producer tells; -1 where that is all of them.
   constexpr std::int32_t varies(symbol t) const noexcept { return origin_[t].small - 1; }

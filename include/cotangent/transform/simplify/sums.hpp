@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-// Rewrites of reductions: what does not vary along the reduced axes leaves them.
+// Rewrites of reductions: factors and terms that do not vary along the reduced axes move out of them.
 
 namespace cotangent::detail {
 
@@ -90,10 +90,10 @@ public:
 private:
   int nested_ = 0; // sums of products of sums
 
-  /// What is added to products everywhere along the summed axes is collected and counted; none where nothing is.
+  /// Moves terms that do not vary along the summed axes out of the sum, times the number of elements; else none.
   constexpr symbol sum_of_terms(symbol x, std::uint32_t mask, std::int32_t shape) {
     symbol small = none, rest = x;
-    bool minus = false, flipped = false; // of what is small, and of the rest
+    bool minus = false, flipped = false; // the sign of `small`, and of `rest`
     while (single(rest) && (origin_[rest].op == the<op::add> || origin_[rest].op == the<op::subtract>)) {
       symbol const p = operand(rest, 0), q = operand(rest, 1);
       bool const subtracts = origin_[rest].op == the<op::subtract>, second = constant_along(q, mask);
@@ -128,7 +128,7 @@ private:
   constexpr symbol without(symbol t, std::uint32_t mask, std::int32_t shape) {
     return narrowed(t, static_cast<std::int32_t>(~mask), shape);
   }
-  /// First the axes in `inner` go, then those of what is left in `outer`: the same at once.
+  /// A sum over `inner`, then over `outer` of the remaining axes, is one sum.
   static constexpr std::uint32_t merged(std::uint32_t inner, std::uint32_t outer) {
     std::uint32_t all = inner;
     for (int k = 0, left = 0; k < max_rank; ++k)
@@ -181,7 +181,7 @@ private:
     return unless_empty(multiply(y, count_like(y, from, mask)), y, from, mask);
   }
 
-  /// What repeats is not reduced but, in a sum, counted.
+  /// Repeated axes are not reduced; a sum is multiplied by their length.
   constexpr symbol of_broadcast(operation const* op, symbol x, std::uint32_t mask, std::int32_t shape) {
     std::uint32_t const live = static_cast<std::uint32_t>(varies(x));
     std::int64_t axes[max_rank]{};
