@@ -59,6 +59,13 @@
 // Functions over vectors are always inlined: a vector never crosses a call.
 #define COTANGENT_INLINE [[gnu::always_inline]] inline
 
+// A tail call. Optimized code compiles it to a jump; clang guarantees it.
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+#  define COTANGENT_JUMP [[clang::musttail]]
+#else
+#  define COTANGENT_JUMP
+#endif
+
 // A vector wider than the target's registers would change the calling convention. Both compilers warn about
 // that at every call, inlined or not, but no such call survives here. The pragma stays on, since the calls
 // occur wherever a template over vectors is instantiated. g++ adds a note for parameters by value, which no

@@ -13,13 +13,6 @@
 // loads and tail-calls the next one with the results, which is a jump. One pass over memory for each
 // operation would spend more time on loads and stores than on arithmetic.
 
-// Optimized code compiles a tail call to a jump; clang guarantees it.
-#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
-#  define COTANGENT_JUMP [[clang::musttail]]
-#else
-#  define COTANGENT_JUMP
-#endif
-
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
@@ -164,7 +157,5 @@ inline void threaded_end(threaded_step const*, char* const*, block_register, blo
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::kernels
-
-#undef COTANGENT_JUMP
 
 #endif

@@ -25,6 +25,10 @@ public:
     char* chunks[chunk_count]{};
 
     std::int64_t end() const noexcept { return first + count; }
+    /// Extends the sequence to entry i.
+    void reach(std::int64_t i) noexcept {
+      if (count <= i - first) count = i - first + 1;
+    }
     /// The address of entry i; null if it does not exist.
     char* at(std::int64_t i) const noexcept {
       i -= first;
@@ -32,6 +36,12 @@ public:
       std::int64_t inside = i;
       int const c = chunk_of(inside);
       return chunks[c] == nullptr ? nullptr : chunks[c] + inside * entry_bytes;
+    }
+    /// The number of entries that follow entry i in its chunk, downward from i if `down`.
+    std::int64_t neighbors(std::int64_t i, bool down) const noexcept {
+      std::int64_t inside = i - first;
+      int const c = chunk_of(inside);
+      return down ? inside : (first_size << c) - 1 - inside;
     }
     /// The address for entry i; null if it has no memory yet.
     char* room(std::int64_t i) const noexcept {
@@ -127,12 +137,16 @@ public:
     return static_cast<char*>(p);
   }
 
+  /// The distance of entries of that many bytes.
+  static std::int64_t distance_of(std::int64_t entry_bytes) noexcept {
+    return entry_bytes > 32 ? detail::whole_lines(entry_bytes) : entry_bytes;
+  }
   /// Creates a sequence of about `expected` entries; null on failure.
   sequence* make(std::int64_t entry_bytes, std::int64_t expected, std::int64_t first = 0) noexcept {
     char* const p = take(static_cast<std::int64_t>(sizeof(sequence)));
     if (p == nullptr) return nullptr;
     auto* const s = ::new (p) sequence;
-    s->entry_bytes = entry_bytes > 32 ? detail::whole_lines(entry_bytes) : entry_bytes;
+    s->entry_bytes = distance_of(entry_bytes);
     s->first = first;
     s->first_size = expected < 1 ? 1 : expected;
     return s;
@@ -149,7 +163,7 @@ public:
       s.chunks[c] = take(bytes);
       if (s.chunks[c] == nullptr) return nullptr;
     }
-    if (s.count <= i) s.count = i + 1;
+    s.reach(s.first + i);
     return s.chunks[c] + inside * s.entry_bytes;
   }
 

@@ -75,24 +75,30 @@ inline void run_segment(program_data const& p, segment const& s, run_context con
   } else run_last_block(p, s, memory, c.bases[0] + s.staging, left);
 }
 
-inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
-                     std::int64_t count) noexcept {
-  for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w) {
-    if (w->run == nullptr) {
-      run_segment(p, p.segments[w->first], c, start, count);
-      continue;
-    }
-    tile_operand const* o = p.operands.data() + w->first;
-    void const* from[8];
-    char* const to = c.bases[o->base] + o->offset + start * o->scale;
-    for (int k = 0; k < w->arity; ++k) {
-      ++o;
-      from[k] = c.bases[o->base] + o->offset + start * o->scale;
-    }
-    w->run(to, from, count, w->fixed, p.signatures.data() + w->signature);
+inline void run_kernel(program_data const& p, tile_work const& w, run_context const& c, std::int64_t start,
+                       std::int64_t count) noexcept {
+  tile_operand const* o = p.operands.data() + w.first;
+  void const* from[8];
+  char* const to = c.bases[o->base] + o->offset + start * o->scale;
+  for (int k = 0; k < w.arity; ++k) {
+    ++o;
+    from[k] = c.bases[o->base] + o->offset + start * o->scale;
   }
+  w.run(to, from, count, w.fixed, p.signatures.data() + w.signature);
 }
 
+inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
+                     std::int64_t count) noexcept {
+  for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w)
+    if (w->run == nullptr) run_segment(p, p.segments[w->first], c, start, count);
+    else run_kernel(p, *w, c, start, count);
+}
+
+/// Executes threaded code for a short shape.
+inline void run_short(program_data const& p, std::int32_t which, run_context& c) {
+  kernels::short_step const* const first = p.shorts.data() + which;
+  first->run(first, c.bases[0], c.bases, {});
+}
 template <class T>
 void add_line(char* to, std::int64_t step, char const* from, std::int64_t count) noexcept {
   static constexpr std::int64_t one = 1;
@@ -159,6 +165,15 @@ inline void run_sums(program_data const& p, range r, run_context const& c,
     tile_reduction const& s = p.part_reductions[r.first + k];
     s.run(c.at(s.to), c.at(s.state), c.bases[s.from.base] + s.from.offset + part.start * s.from.scale, part);
   }
+}
+
+/// The same, if the group calls kernels in between, or reduces its results.
+inline void run_short_group(program_data const& p, std::int32_t which, run_context& c) {
+  short_group const& g = p.short_groups[which];
+  for (tile_work const *w = p.work.data() + g.work.first, *const end = w + g.work.count; w != end; ++w)
+    if (w->run == nullptr) run_short(p, w->first, c);
+    else run_kernel(p, *w, c, 0, w->count);
+  run_sums(p, g.sums, c, {0, g.count, g.count});
 }
 
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {

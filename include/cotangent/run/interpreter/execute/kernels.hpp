@@ -4,6 +4,7 @@
 
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
 #include <cotangent/ops/network.hpp>
@@ -38,6 +39,7 @@ struct kernel_set {
   operation const* op = nullptr;
   threaded_set const* threaded[2]{}; // float, double
   kernels::elementwise_kernel elementwise[element_count]{}; // by the element type of the last operand
+  kernels::short_kernel shorts[4][element_count]{}; // by 1 + the operand that is the last result; 0: none is
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
   kernels::part_kernel parts[element_count]{};
   void (*whole)(whole_call const&) = nullptr; // and its scratch bytes
@@ -49,23 +51,6 @@ struct kernel_set {
 template <class Op> inline constexpr bool has_kernels =
     run::has_whole_kernel<Op> || requires { Op::operands; } || requires { Op::template neutral<float>(); };
 
-template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
-  using T = element_t<E>;
-  constexpr int at = static_cast<int>(E);
-  if constexpr (run::has_whole_kernel<Op>) {
-    k.whole = &run::whole<Op>;
-    k.whole_scratch = &run::whole_scratch_bytes<Op>;
-  } else if constexpr (requires { Op::operands; }) {
-    if constexpr (accepts(Op::operands, E))
-      k.elementwise[at] = &kernels::elementwise < Op, T, Op::arity, Op::result == extend::yields::boolean,
-      Op::condition_first > ;
-  } else if constexpr (E != element::boolean) {
-    k.rows[at] = &kernels::reduce_rows<Op, T>;
-    k.columns[at] = &kernels::reduce_columns<Op, T>;
-    k.parts[at] = &kernels::reduce_parts<Op, T>;
-  }
-}
-
 /// True for operations on float and double that are cheaper than their loads and stores.
 template <class Op> consteval bool is_cheap() {
   if constexpr (requires { Op::operands; })
@@ -75,6 +60,41 @@ template <class Op> consteval bool is_cheap() {
 }
 template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
   return (std::is_same_v<Op, Ops> || ...);
+}
+
+/// True for operations with kernels for short tensors: for others, a call of the kernel for long ones adds little.
+template <class Op> consteval bool is_short() { return Op::cost <= 5 && Op::arity <= 3; }
+
+/// The last result is the first of two operands that can be exchanged, and never a mask.
+template <class Op, class T, int K> constexpr kernels::short_kernel short_kernel_of() {
+  if constexpr (K == 0 ? Op::condition_first : K == 1 && exchanges<Op>) return nullptr;
+  else return &kernels::short_operation<Op, T, Op::result == extend::yields::boolean, K>;
+}
+template <class Op, class T, int... K>
+constexpr void add_short_kernels(kernel_set& k, std::integer_sequence<int, K...>) {
+  ((k.shorts[1 + K][static_cast<int>(element_of<T>)] = short_kernel_of<Op, T, K>()), ...);
+}
+
+template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
+  using T = element_t<E>;
+  constexpr int at = static_cast<int>(E);
+  if constexpr (run::has_whole_kernel<Op>) {
+    k.whole = &run::whole<Op>;
+    k.whole_scratch = &run::whole_scratch_bytes<Op>;
+  } else if constexpr (requires { Op::operands; }) {
+    if constexpr (accepts(Op::operands, E)) {
+      constexpr bool boolean = Op::result == extend::yields::boolean;
+      k.elementwise[at] = &kernels::elementwise<Op, T, Op::arity, boolean, Op::condition_first>;
+      if constexpr (is_short<Op>()) {
+        k.shorts[0][at] = &kernels::short_operation<Op, T, boolean, kernels::no_operand>;
+        if constexpr (is_floating(E)) add_short_kernels<Op, T>(k, std::make_integer_sequence<int, Op::arity>{});
+      }
+    }
+  } else if constexpr (E != element::boolean) {
+    k.rows[at] = &kernels::reduce_rows<Op, T>;
+    k.columns[at] = &kernels::reduce_columns<Op, T>;
+    k.parts[at] = &kernels::reduce_parts<Op, T>;
+  }
 }
 
 /// Operations whose results are stored most often: sums and products.

@@ -29,6 +29,12 @@ struct strided {
     for (int k = 0; k < rank; ++k) n *= size[k];
     return n;
   }
+  /// The offset from the first element of the element at a position in row-major order.
+  std::int64_t position(std::int64_t i) const noexcept {
+    std::int64_t at = 0;
+    for (int k = rank; k-- > 0; i /= size[k]) at += i % size[k] * stride[k];
+    return at;
+  }
   bool contiguous() const noexcept {
     std::int64_t n = 1;
     for (int k = rank; k-- > 0;) {

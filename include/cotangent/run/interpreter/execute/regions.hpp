@@ -97,6 +97,74 @@ inline void run_for_now(region_code const& code, char** bases, run_context& c, b
   c.apart->back_to(apart);
 }
 
+/// The entries of an iteration on the tape: those that the body reads (scans) and writes (stacks). Most are at a fixed
+/// distance from the entries of the previous iteration.
+class loop_entries {
+  loop_sequence const* const scans_;
+  loop_sequence const* const stacks_;
+  loop_step const& s_;
+  run_context& c_;
+  char** const scanned_; // the addresses that the body takes
+  char** const stacked_;
+  bool zeros_ready_ = false;
+  std::int64_t steady_ = 0; // the number of further iterations whose entries are at that distance
+
+  char* zeros() noexcept {
+    char* const to = c_.bases[base::scratch] + s_.zeros;
+    if (!zeros_ready_) std::memset(to, 0, static_cast<std::size_t>(s_.zero_bytes));
+    zeros_ready_ = true;
+    return to;
+  }
+
+public:
+  loop_entries(program_data const& p, loop_step const& s, run_context& c, char** scanned, char** stacked) noexcept
+      : scans_(p.sequences.data() + s.scans.first), stacks_(p.sequences.data() + s.stacks.first), s_(s), c_(c),
+        scanned_(scanned), stacked_(stacked) {}
+
+  /// Creates the sequences that the loop writes; false on failure.
+  bool make(std::int64_t expected, std::int64_t first) noexcept {
+    bool made = true;
+    for (int k = 0; k < s_.stacks.count; ++k) {
+      tape_sequence* const q = c_.record->make(stacks_[k].bytes, expected, first);
+      set_sequence(c_.at(stacks_[k].at), q);
+      made = made && q != nullptr;
+    }
+    return made;
+  }
+  /// Moves to iteration i; false if the tape cannot grow.
+  bool move_to(std::int64_t i) noexcept {
+    if (steady_ > 0) {
+      --steady_;
+      for (int k = 0; k < s_.scans.count; ++k) scanned_[k] += scans_[k].step;
+      for (int k = 0; k < s_.stacks.count; ++k) stacked_[k] += stacks_[k].step;
+      return true;
+    }
+    steady_ = INT64_MAX;
+    auto const follow = [&](tape_sequence const& q, std::int64_t most) {
+      std::int64_t const n = q.neighbors(i, s_.reverse);
+      steady_ = n < steady_ ? n : steady_;
+      steady_ = most < steady_ ? most : steady_;
+    };
+    for (int k = 0; k < s_.scans.count; ++k) {
+      tape_sequence const* const from = sequence_at(c_.at(scans_[k].at));
+      char* const entry = from == nullptr ? nullptr : from->at(i);
+      scanned_[k] = entry == nullptr ? zeros() : entry;
+      if (entry == nullptr) steady_ = 0;
+      else follow(*from, s_.reverse ? INT64_MAX : from->end() - 1 - i);
+    }
+    for (int k = 0; k < s_.stacks.count; ++k) {
+      tape_sequence& to = *sequence_at(c_.at(stacks_[k].at));
+      if ((stacked_[k] = c_.record->entry(to, i)) == nullptr) return false;
+      follow(to, INT64_MAX);
+    }
+    return true;
+  }
+  /// Sets the ends of the sequences after iteration i, the last one.
+  void end_at(std::int64_t i) const noexcept {
+    for (int k = 0; k < s_.stacks.count; ++k) sequence_at(c_.at(stacks_[k].at))->reach(i);
+  }
+};
+
 inline void run_loop(program_data const& p, std::int32_t which, run_context& c) {
   loop_step const& s = p.loops[which];
   records_apart const place(c, s.place);
@@ -126,26 +194,12 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
     for (int k = 0; k < s.captured; ++k) to_condition[1 + s.carried + k] = to_body[1 + s.carried + k];
     to_condition[condition.inputs] = reinterpret_cast<char*>(goes_on);
   }
-  loop_sequence const* const sequences = p.sequences.data();
+  loop_entries entries(p, s, c, to_body + 1 + s.carried + s.captured, from_body + s.carried);
   // As many entries as iterations, if that is known.
-  std::int64_t const expected = s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8;
-  for (int k = 0; k < s.stacks.count; ++k) {
-    loop_sequence const& q = sequences[s.stacks.first + k];
-    tape_sequence* const made = c.record->make(q.bytes, expected, start);
-    set_sequence(c.at(q.at), made);
-    if (made == nullptr) {
-      c.state = status::out_of_memory;
-      rounds = 0;
-    }
+  if (!entries.make(s.limited && (s.condition < 0 || rounds < 8) ? rounds : 8, start)) {
+    c.state = status::out_of_memory;
+    rounds = 0;
   }
-  bool zeros_ready = false;
-  char* const zeros = area + s.zeros;
-  auto const zero = [&] {
-    if (!zeros_ready) std::memset(zeros, 0, static_cast<std::size_t>(s.zero_bytes));
-    zeros_ready = true;
-    return zeros;
-  };
-
   carried_values const carries(p, s, c, to_body, s.limited && s.condition < 0 ? rounds : 0);
   std::int64_t done = 0;
   for (; done < rounds; ++done, *count += s.reverse ? -1 : 1) {
@@ -154,27 +208,17 @@ inline void run_loop(program_data const& p, std::int32_t which, run_context& c) 
       run_for_now(c.codes[s.condition], to_condition - base::first_argument, c);
       if (!*goes_on) break;
     }
-    for (int k = 0; k < s.scans.count; ++k) {
-      tape_sequence const* const from = sequence_at(c.at(sequences[s.scans.first + k].at));
-      char* const entry = from == nullptr ? nullptr : from->at(*count);
-      to_body[1 + s.carried + s.captured + k] = entry == nullptr ? zero() : entry;
+    if (!entries.move_to(*count)) {
+      c.state = status::out_of_memory;
+      break;
     }
-    for (int k = 0; k < s.stacks.count; ++k) {
-      char* const entry = c.record->entry(*sequence_at(c.at(sequences[s.stacks.first + k].at)), *count);
-      if (entry == nullptr) {
-        c.state = status::out_of_memory;
-        rounds = done;
-        break;
-      }
-      from_body[s.carried + k] = entry;
-    }
-    if (done >= rounds) break;
     carries.set_places(from_body);
     carries.record(from_body + s.carried, from_body, *count + (s.reverse ? -1 : 1), done + 1 < rounds);
     carries.hand_on();
     run_for_now(body, to_body - base::first_argument, c, s.keeps);
     for (int k = 0; k < s.carried; ++k) to_body[1 + k] = from_body[k];
   }
+  if (done > 0) entries.end_at(*count - (s.reverse ? -1 : 1));
   carries.finish(done);
   std::memcpy(c.at(s.trips), &done, sizeof done);
 }

@@ -7,6 +7,7 @@
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/run/interpreter/execute/kernels.hpp>
 #include <cotangent/run/interpreter/execute/plan.hpp>
@@ -128,11 +129,12 @@ struct tile_operand {
 };
 
 struct tile_work {
-  kernels::elementwise_kernel run = nullptr; // null for a segment
-  std::int32_t first = 0; // in operands: the result, then the operands; for a segment: its index
+  kernels::elementwise_kernel run = nullptr; // null for a segment, or for threaded code of a short group
+  std::int32_t first = 0; // in operands: the result, then the operands; else the index of the segment or the code
   std::int32_t signature = 0;
   std::int16_t arity = 0;
   std::uint16_t fixed = 0;
+  std::int32_t count = 0; // elements, in a short group
 };
 
 struct range {
@@ -179,6 +181,13 @@ struct tile_group {
   std::int64_t tile = 0;  // elements per tile
   std::int64_t whole = 0; // elements in whole packs
   range once, each, work, drains, sums, rest_fills, rest_work, rest_drains, rest_copies, rest_sums;
+};
+
+/// Elementwise work on a short shape.
+struct short_group {
+  range work;
+  range sums; // in `part_reductions`
+  std::int64_t count = 0; // elements
 };
 
 struct copy_out {
@@ -235,8 +244,8 @@ struct region_value {
 /// tape.
 struct loop_sequence {
   address at;
-  std::int64_t bytes = 0;    // of an entry
-  bool nested = false;
+  std::int64_t bytes = 0; // of an entry
+  std::int64_t step = 0;  // from the entry of an iteration to that of the next one
 };
 
 /// A carried value that a step of the body computes, and the locations it rotates through, from the last to
@@ -313,6 +322,8 @@ struct program_data {
   array<segment_entry> entries;
   array<segment> segments;
   array<tile_group> groups;
+  array<kernels::short_step> shorts;
+  array<short_group> short_groups;
   array<tile_drain> drains;
   array<tile_reduction> part_reductions;
   array<signature> signatures;

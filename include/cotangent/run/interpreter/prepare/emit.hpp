@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
 #define COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
 
+#include <cotangent/run/interpreter/prepare/short_groups.hpp>
 #include <cotangent/run/interpreter/prepare/tape.hpp>
 #include <cotangent/run/interpreter/prepare/tiles.hpp>
 
@@ -36,16 +37,22 @@ public:
   /// `regions.code_of(region, carried)` prepares a sub-graph and returns its index in `regions.codes`.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
       : lives(from), b_(from), p_(from.plan), steps_(t), regions_(regions) {
-    tile_emit tiles(from, program);
+    tile_units<Build> units(from, program);
+    tile_emit tiles(units);
+    short_emit shorts(units);
     for (at_ = 0; at_ < p_.order.size(); ++at_) {
       std::int32_t const s = p_.order[at_];
       if (p_.steps[s].first_unit < 0) continue; // merged into another step
       bool const tiled = p_.steps[s].shape >= 0;
       step_scratch.push(tiled ? none : 0);
-      if (tiled) push(&run_group, tiles.emit(s));
-      else emit(s);
+      if (tiled) {
+        units.collect(s);
+        if (shorts.fits()) push_short(shorts.emit());
+        else push(&run_group, tiles.emit());
+      } else emit(s);
       if (lives.released[at_] >= 0) push(&run_release, lives.released[at_]);
     }
+    if (tiles.scratch_bytes < shorts.frame_bytes) tiles.scratch_bytes = shorts.frame_bytes;
     tiles.place_segments();
     for (std::int64_t& bytes : step_scratch)
       if (bytes < 0) bytes = tiles.scratch_bytes; // all tiled steps share the memory of tiles
@@ -67,6 +74,11 @@ private:
   std::int32_t at_ = 0; // the position of the current step
 
   void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
+  void push_short(short_group const& g) {
+    tile_work const& first = program.work[g.work.first];
+    if (g.work.count == 1 && first.run == nullptr && g.sums.count == 0) push(&run_short, first.first);
+    else push(&run_short_group, program.short_groups.push(g));
+  }
   void need_scratch(std::int64_t bytes) {
     if (step_scratch.back() < bytes) step_scratch.back() = bytes;
     if (scratch_bytes < bytes) scratch_bytes = bytes;
@@ -271,6 +283,10 @@ private:
     push(&run_sequence_sum, program.sums.push(s));
   }
 
+  void push_sequence(address where, std::int64_t bytes, bool reverse) {
+    std::int64_t const distance = tape_stack::distance_of(bytes);
+    program.sequences.push({where, bytes, reverse ? -distance : distance});
+  }
   void emit_loop(unit const& u, node const& n) {
     graph_view const& g = b_.g;
     loop_layout const l = loop_layout::of(g, n);
@@ -292,14 +308,14 @@ private:
     s.scans = {program.sequences.size(), l.scanned};
     for (int k = 0; k < l.scanned; ++k) {
       symbol const slice = g.input(l.scan(k), l.body);
-      program.sequences.push({at(p_.operand(u, l.scan(k))), bytes_of(slice), g.tensors[slice].depth > 0});
+      push_sequence(at(p_.operand(u, l.scan(k))), bytes_of(slice), s.reverse);
       if (zeros < bytes_of(slice)) zeros = bytes_of(slice);
     }
     s.stacks = {program.sequences.size(), l.stacked};
     std::int64_t recorded = 0;
     for (int k = 0; k < l.stacked; ++k) {
       symbol const entry = g.output(l.entry(k), l.body);
-      program.sequences.push({result_value(u, l.stack(k)).at, bytes_of(entry), g.tensors[entry].depth > 0});
+      push_sequence(result_value(u, l.stack(k)).at, bytes_of(entry), s.reverse);
       recorded += bytes_of(entry);
     }
     if (l.stacked > 0) tapes_of_step.push({step_scratch.size() - 1, recorded});

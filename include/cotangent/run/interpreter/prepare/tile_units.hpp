@@ -144,6 +144,18 @@ template <class Build> struct tile_units {
     last.resize(units.size());
   }
 
+  /// The kernel of a unit, over contiguous memory.
+  kernels::elementwise_kernel kernel_of(unit const& u, node const& n, tile_work& w) {
+    element const e = p.operand(u, u.count - 1).type;
+    if (n.op == b.kernels.convert)
+      return b.kernels
+          .conversions[static_cast<int>(e)][static_cast<int>(b.g.tensors[b.g.result(n)].type)];
+    if (kernel_set const* const k = b.kernels.find(n.op); k != nullptr)
+      if (k->elementwise[static_cast<int>(e)] != nullptr) return k->elementwise[static_cast<int>(e)];
+    w.signature = program.signatures.push(signature_of(b, u));
+    return &evaluate_each;
+  }
+
   /// True if all units have threaded kernels.
   bool is_cheap() const noexcept {
     for (std::int32_t const t : type)
@@ -242,6 +254,29 @@ template <class Build> struct tile_units {
     if (o.direct) o.operand = {a.base, bytes, a.offset};
     std::int64_t const repeats = period(o.v);
     o.periodic = !o.direct && o.v.count() > tile && repeats >= 1 && tile % repeats == 0;
+  }
+
+  static constexpr std::int64_t lines_of_state = whole_lines(kernels::part_state_bytes) / 64;
+
+  std::int64_t count_sums() const {
+    std::int64_t n = 0;
+    for (unit const& u : units)
+      for (std::int32_t r = u.sum; r >= 0; r = p.units[r].sum) ++n;
+    return n;
+  }
+  /// Emits the reductions of results that are computed; `state`: the offset of their states in the scratch memory.
+  void emit_sums(std::int64_t state, range& sums) {
+    sums.first = program.part_reductions.size();
+    for (int u = 0; u < units.size(); ++u)
+      for (std::int32_t r = units[u].sum; r >= 0; r = p.units[r].sum) {
+        unit const& of = p.units[r];
+        kernels::part_kernel const run =
+            b.kernels.find(node_of(of).op)->parts[static_cast<int>(type_of(of))];
+        program.part_reductions.push(
+            {run, results[u], address_of(b, p.roots[of.root]), {base::scratch, state}});
+        state += 64 * lines_of_state;
+      }
+    sums.count = program.part_reductions.size() - sums.first;
   }
 
   std::int32_t take() { return free.empty() ? top++ : free.pop(); }

@@ -17,7 +17,7 @@ template <class Build> class tile_emit {
 public:
   std::int64_t scratch_bytes = 0;
 
-  tile_emit(Build const& from, program_data& to) : t_(from, to) {}
+  explicit tile_emit(tile_units<Build>& units) : t_(units) {}
 
   /// Places the memory of segments after that of tiles, once all steps are emitted.
   void place_segments() {
@@ -25,8 +25,8 @@ public:
     if (segments_.bytes() > 0) scratch_bytes = whole_lines(scratch_bytes) + segments_.bytes();
   }
 
-  std::int32_t emit(std::int32_t s) {
-    t_.collect(s);
+  /// Emits the collected step.
+  std::int32_t emit() {
     tile_group g;
     g.size = t_.p.roots[t_.units[0].root].elements;
     cheap_ = t_.is_cheap() && (segments_.is_worth(t_.units.size(), 0, g.size) || g.size >= 1024);
@@ -37,7 +37,7 @@ public:
     t_.free.clear();
     for (outer& o : t_.outers) t_.classify(o, g.tile);
     states_ = 64 * t_.fixed_count;
-    t_.fixed_count += count_sums() * lines_of_state;
+    t_.fixed_count += t_.count_sums() * t_.lines_of_state;
     bool const drains = has_drains();
     if (g.size == 0) return t_.program.groups.push(g);
     g.once.first = t_.program.fills.size();
@@ -49,7 +49,7 @@ public:
     std::int32_t const kept = t_.top;
     if (g.whole > 0) emit_phase(true, g.whole, g.each, g.work);
     if (g.whole > 0 && drains) emit_drains(g.drains);
-    if (g.whole > 0) emit_sums(g.sums);
+    if (g.whole > 0) t_.emit_sums(states_, g.sums);
     t_.free.clear();
     std::int32_t const whole_top = t_.top;
     t_.top = kept;
@@ -57,7 +57,7 @@ public:
       g.rest_copies.first = t_.program.copies.size();
       emit_phase(false, g.size - g.whole, g.rest_fills, g.rest_work);
       if (drains) emit_drains(g.rest_drains);
-      emit_sums(g.rest_sums);
+      t_.emit_sums(states_, g.rest_sums);
       copy_results(g);
       g.rest_copies.count = t_.program.copies.size() - g.rest_copies.first;
     }
@@ -71,7 +71,7 @@ public:
 private:
   using outer = typename tile_units<Build>::outer;
 
-  tile_units<Build> t_;
+  tile_units<Build>& t_;
   segment_emit<Build> segments_{t_};
   bool cheap_ = false;      // the step consists of segments only
   std::int64_t states_ = 0; // the offset of the states of reductions in the scratch memory
@@ -114,7 +114,7 @@ private:
     node const& at = t_.node_of(n);
     element const type = t_.type_of(n);
     tile_work w;
-    w.run = kernel_of(n, at, w);
+    w.run = t_.kernel_of(n, at, w);
     w.arity = static_cast<std::int16_t>(n.count);
     w.first = t_.program.operands.size();
     t_.program.operands.push({});
@@ -136,17 +136,6 @@ private:
     t_.program.work.push(w);
   }
 
-  kernels::elementwise_kernel kernel_of(unit const& u, node const& n, tile_work& w) {
-    element const type = t_.p.operand(u, u.count - 1).type;
-    if (n.op == t_.b.kernels.convert)
-      return t_.b.kernels
-          .conversions[static_cast<int>(type)][static_cast<int>(t_.b.g.tensors[t_.b.g.result(n)].type)];
-    if (kernel_set const* const k = t_.b.kernels.find(n.op); k != nullptr)
-      if (k->elementwise[static_cast<int>(type)] != nullptr) return k->elementwise[static_cast<int>(type)];
-    w.signature = t_.program.signatures.push(signature_of(t_.b, u));
-    return &evaluate_each;
-  }
-
   /// Frees the slots of operands that unit u reads last: those with elements as large as the result's if
   /// `equal`, else the others.
   void release(int u, std::size_t bytes, bool equal) {
@@ -155,29 +144,6 @@ private:
       if ((size_of(t_.p.operand(t_.units[u], k).type) == bytes) != equal) continue;
       t_.release(from, u);
     }
-  }
-
-  static constexpr std::int64_t lines_of_state = whole_lines(kernels::part_state_bytes) / 64;
-
-  std::int64_t count_sums() const {
-    std::int64_t n = 0;
-    for (unit const& u : t_.units)
-      for (std::int32_t r = u.sum; r >= 0; r = t_.p.units[r].sum) ++n;
-    return n;
-  }
-  void emit_sums(range& sums) {
-    sums.first = t_.program.part_reductions.size();
-    std::int64_t state = states_;
-    for (int u = 0; u < t_.units.size(); ++u)
-      for (std::int32_t r = t_.units[u].sum; r >= 0; r = t_.p.units[r].sum) {
-        unit const& of = t_.p.units[r];
-        kernels::part_kernel const run =
-            t_.b.kernels.find(t_.node_of(of).op)->parts[static_cast<int>(t_.type_of(of))];
-        t_.program.part_reductions.push(
-            {run, t_.results[u], address_of(t_.b, t_.p.roots[of.root]), {base::scratch, state}});
-        state += 64 * lines_of_state;
-      }
-    sums.count = t_.program.part_reductions.size() - sums.first;
   }
 
   bool has_drains() const {
