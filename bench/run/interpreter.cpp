@@ -35,6 +35,13 @@ inline constexpr auto transcendental = [](auto x) {
 };
 inline constexpr auto two_operations = [](auto x) { return 2.0 * x + 1.0; };
 
+inline constexpr auto softmax = [](auto x) { return ct::square(ct::softmax(x)); };
+inline constexpr auto log_sum_exp = [](auto x) { return ct::logsumexp(x, ct::axes<1>); };
+inline constexpr auto normalization = [](auto x) { // of rows
+  auto const centered = x - ct::mean(x, ct::axes<1>, ct::keep);
+  return ct::square(ct::square(centered / ct::sqrt(ct::mean(ct::square(centered), ct::axes<1>, ct::keep) + 1e-5)));
+};
+
 /// Its sum and the gradient of that.
 template <class F> struct summed {
   template <class X> constexpr auto operator()(X x) const { return ct::sum(F{}(x)); }
@@ -100,6 +107,36 @@ void measure_gradient(bench::suite& suite, char const* name, F) {
   }
 }
 
+/// The gradient of a function of rows: nests with reductions.
+template <std::ptrdiff_t N, std::ptrdiff_t M, class T, class F>
+void measure_rows(bench::suite& suite, char const* name, F) {
+  bench::buffer<T> x(N * M), dx(N * M), value(1);
+  bench::numbers().fill(x, T(-1), T(1));
+  auto c = comparison_of<T>(name, N * M);
+  c.size = std::to_string(N) + "x" + std::to_string(M);
+  c.results = {bench::written("value", value.data(), 1, N * M), bench::written("dx", dx.data(), N * M, M)};
+  auto s = bench::ours(ct::value_and_grad<0>(summed<F>{}), bench::into(*value.data(), ct::view<T, N, M>(dx.data())),
+                       ct::view<T const, N, M>(x.data()));
+  s.name = "static program";
+  c.hand = {s};
+  ct::dynamic::graph g;
+  auto const gx = g.input<T>("x", {N, M});
+  auto const gy = summed<F>{}(gx);
+  auto const gd = g.gradient({gy}, {gx}).front();
+  auto p = g.compile({gy, gd});
+  p.bind(gx, ct::view<T const, N, M>(x.data()));
+  p.bind(gy, *value.data());
+  p.bind(gd, ct::view<T, N, M>(dx.data()));
+  c.ours = {interpreted(std::move(p))};
+  suite.run(c);
+}
+template <class T, class F> void measure_rows(bench::suite& suite, char const* name, F f) {
+  measure_rows<64, 10, T>(suite, name, f);
+  measure_rows<64, 16, T>(suite, name, f);
+  measure_rows<64, 128, T>(suite, name, f);
+  measure_rows<128, 512, T>(suite, name, f);
+}
+
 bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_value<double>(suite, "interpreter, two operations", two_operations);
   measure_value<double>(suite, "interpreter, products and sums", horner);
@@ -110,6 +147,9 @@ bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_gradient<double>(suite, "interpreter, gradient of cheap operations", mixed);
   measure_gradient<double>(suite, "interpreter, gradient of exp and tanh", transcendental);
   measure_gradient<double>(suite, "interpreter, gradient of two operations", two_operations);
+  measure_rows<double>(suite, "interpreter, gradient of softmax", softmax);
+  measure_rows<double>(suite, "interpreter, gradient of log-sum-exp", log_sum_exp);
+  measure_rows<double>(suite, "interpreter, gradient of normalization", normalization);
 });
 
 } // namespace

@@ -97,7 +97,7 @@ inline void run_work(program_data const& p, range r, run_context const& c, std::
 /// Executes threaded code for a short shape.
 inline void run_short(program_data const& p, std::int32_t which, run_context& c) {
   kernels::short_step const* const first = p.shorts.data() + which;
-  first->run(first, c.bases[0], c.bases, {});
+  first->run(first, c.bases[0], c.bases, kernels::short_register{});
 }
 template <class T>
 void add_line(char* to, std::int64_t step, char const* from, std::int64_t count) noexcept {
