@@ -55,7 +55,8 @@ template <class Op> inline constexpr bool has_kernels =
 template <class Op> consteval bool is_cheap() {
   if constexpr (requires { Op::operands; })
     return Op::cost <= 5 && Op::operands != extend::takes::booleans &&
-           (Op::arity <= 2 ? !Op::condition_first : Op::arity == 3 && (Op::condition_first || Op::commutative));
+           (Op::arity <= 2 ? !Op::condition_first
+                            : Op::arity == 3 && (Op::condition_first || std::is_same_v<Op, op::multiply_add>));
   else return false;
 }
 template <class Op, class... Ops> constexpr bool is_one_of(operations<Ops...>*) {
