@@ -55,6 +55,12 @@ inline constexpr std::tuple one_operand{
     function{"log1p", [](auto, auto, auto p) { return ct::log1p(p); }, [](dual, dual, dual p) { return log1p(p); }},
     function{"sin", [](auto x, auto, auto) { return ct::sin(x); }, [](dual x, dual, dual) { return sin(x); }},
     function{"cos", [](auto x, auto, auto) { return ct::cos(x); }, [](dual x, dual, dual) { return cos(x); }},
+    function{"atan", [](auto x, auto, auto) { return ct::atan(x); },
+             [](dual x, dual, dual) { return dual(std::atan(x.v), x.d / (1. + x.v * x.v)); }},
+    function{"sinh", [](auto x, auto, auto) { return ct::sinh(x); },
+             [](dual x, dual, dual) { return dual(std::sinh(x.v), x.d * std::cosh(x.v)); }},
+    function{"cosh", [](auto x, auto, auto) { return ct::cosh(x); },
+             [](dual x, dual, dual) { return dual(std::cosh(x.v), x.d * std::sinh(x.v)); }},
     function{"tanh", [](auto x, auto, auto) { return ct::tanh(x); }, [](dual x, dual, dual) { return tanh(x); }},
     function{"sigmoid", [](auto x, auto, auto) { return ct::sigmoid(x); },
              [](dual x, dual, dual) { return 1. / (1. + exp(-x)); }},
@@ -210,7 +216,16 @@ inline constexpr std::tuple transformations{
   }
 inline constexpr std::tuple sums{COTANGENT_REDUCTION(sum, sum), COTANGENT_REDUCTION(mean, mean)};
 inline constexpr std::tuple extremes{COTANGENT_REDUCTION(max, largest), COTANGENT_REDUCTION(min, smallest)};
-inline constexpr std::tuple logarithms{
+/// The numbers combined up to each.
+template <class Of> auto running(Of const& of) {
+  return [of](numbers x) {
+    for (std::size_t k = 1; k < x.size(); ++k) x[k] = of(x[k - 1], x[k]);
+    return x;
+  };
+}
+inline constexpr auto plus = [](dual a, dual b) { return a + b; };
+inline constexpr auto times = [](dual a, dual b) { return a * b; };
+inline constexpr std::tuple along_axes{
     COTANGENT_REDUCTION(logsumexp, logsumexp),
     function{"softmax", [](auto x) { return ct::softmax(x); }, [](grid const& x) { return along(x, 2, softmax); }},
     function{"softmax, axis 0", [](auto x) { return ct::softmax<0>(x); },
@@ -221,6 +236,18 @@ inline constexpr std::tuple logarithms{
              [](grid const& x) { return along(x, 1, log_softmax); }},
     function{"argmax, axis 1", [](auto x) { return ct::argmax<1>(x); },
              [](grid const& x) { return reduced(x, {1}, false, position_of_largest); }},
+    function{"cumsum", [](auto x) { return ct::cumsum(x); }, [](grid const& x) { return along(x, 2, running(plus)); }},
+    function{"cumsum, axis 0", [](auto x) { return ct::cumsum<0>(x) * x; },
+             [](grid const& x) {
+               grid const y = along(x, 0, running(plus));
+               return made(x.size, [&](place const& p) { return y(p) * x(p); });
+             }},
+    function{"cumprod, axis 1", [](auto x) { return ct::cumprod<1>(x); },
+             [](grid const& x) { return along(x, 1, running(times)); }},
+    function{"cumprod of zeros, axis 0", [](auto x) { return ct::cumprod(ct::max(x, 0), 0); },
+             [](grid const& x) {
+               return along(made(x.size, [&](place const& p) { return x(p).v < 0 ? dual() : x(p); }), 0, running(times));
+             }},
 };
 #undef COTANGENT_REDUCTION
 

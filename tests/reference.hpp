@@ -261,18 +261,26 @@ constexpr array<values> inputs_of(graph_view const& g, dice& d, double low, doub
   return r;
 }
 
-/// Every elementwise operation of floating numbers; a new one goes here, and into every law.
-using elementwise_operations =
-    std::tuple<op::add, op::negate, op::subtract, op::multiply, op::divide, op::multiply_add, op::exp,
-               op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin, op::cos,
-               op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max,
-               op::min, op::erf, op::normal_cdf>;
-
 template <class... Ops> std::tuple<Ops...> tuple_of(operations<Ops...>);
+template <class... Lists> using joined = decltype(tuple_of(typename detail::joined_operations<Lists...>::type{}));
 
-/// Every operation of the library. A test of tests/runtime/forward.cpp sees that each that can be differentiated is in the
-/// laws there. (Loops, branches and sequences have tests of their own.)
-using every_operation = decltype(tuple_of(all_operations{}));
+/// Every elementwise operation from floating numbers to such, from the lists of the library.
+template <class Op> constexpr auto if_elementwise() {
+  if constexpr (requires { Op::operands; })
+    if constexpr (Op::operands <= extend::takes::numbers && Op::result == extend::yields::the_same) return std::tuple<Op>{};
+    else return std::tuple<>{};
+  else return std::tuple<>{};
+}
+template <class... Ops> constexpr auto elementwise_among(operations<Ops...>) {
+  return std::tuple_cat(reference::if_elementwise<Ops>()...);
+}
+using elementwise_operations = decltype(elementwise_among(
+    typename detail::joined_operations<library_operations, network_operations>::type{}));
+
+/// Those and all others whose laws are in tests/runtime/forward.cpp. (Those of the other headers are in tests of
+/// tests/runtime/witness_*.cpp; loops, branches and sequences have tests of their own.)
+using law_operations = joined<source_operations, arithmetic_operations, compare_operations, function_operations,
+                              network_operations, random_operations, control_operations>;
 
 } // namespace reference
 

@@ -413,6 +413,18 @@ void check_function(group_view const& of_group, subject const& f, std::int64_t n
 
 } // namespace
 
+void check_covered(std::initializer_list<operation const*> list, std::span<group_view const> groups) {
+  std::vector<operation const*> met;
+  for (group_view const& g : groups) {
+    differentiated const d(g.traced, outputs_of(g.traced));
+    for (node const& n : d.b.get().nodes) met.push_back(n.op);
+  }
+  for (operation const* const o : list) {
+    INFO(o->name << " is in no function of tests/functions.hpp: give the function that uses it an entry there");
+    CHECK((o->derivative != derivative_kind::differentiable || std::find(met.begin(), met.end(), o) != met.end()));
+  }
+}
+
 void check_functions(group_view const& g, std::int64_t n, std::int64_t m) {
   for (subject const& f : g.subjects) check_function(g, f, n, m);
 }

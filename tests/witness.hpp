@@ -8,7 +8,9 @@
 #include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -156,6 +158,15 @@ array<values> interpreted(graph_view const& g, std::int64_t const* known, array<
 array<values> evaluated(graph_view const& g, std::int64_t const* known, array<values> const& arguments);
 /// Two executions of one graph: bit by bit where no sum is reordered.
 void check_same(char const* what, graph_view const& g, array<values> const& a, array<values> const& b);
+
+/// Every operation of a list that has a derivative is in one of the groups, or in the derivatives of its functions.
+void check_covered(std::initializer_list<operation const*> list, std::span<group_view const> groups);
+template <class... Ops> void check_covered(operations<Ops...>, std::span<group_view const> groups) {
+  check_covered({info_of<Ops>()...}, groups);
+}
+template <class... Ops> void check_covered(operations<Ops...> list, std::initializer_list<group_view> groups) {
+  check_covered(list, std::span(groups.begin(), groups.size()));
+}
 
 /// Every function of a group at these sizes of "n" and "m", by every witness that needs no compiler.
 void check_functions(group_view const& g, std::int64_t n, std::int64_t m = 1);

@@ -29,6 +29,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/matmul.hpp>
 #include <cotangent/ops/indexing.hpp>
 #include <cotangent/ops/random.hpp>
+#include <cotangent/ops/scan.hpp>
 
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/trace/expressions/refusals.hpp>

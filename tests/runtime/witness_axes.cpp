@@ -25,6 +25,10 @@ template <auto const& Table> void check_sizes() {
 
 TEST_CASE("sums and means over any axes") { check_sizes<functions::sums>(); }
 TEST_CASE("maxima and minima over any axes") { check_sizes<functions::extremes>(); }
-TEST_CASE("logsumexp over any axes, softmax and argmax") {
-  check_sizes<functions::logarithms>();
+TEST_CASE("logsumexp over any axes, and functions along one axis") {
+  check_sizes<functions::along_axes>();
+}
+TEST_CASE("every operation along axes is in a function or its derivatives") {
+  check_covered(ct::reduction_operations{}, {block<double, functions::extremes>::view(), block<double, functions::along_axes>::view()});
+  check_covered(ct::scan_operations{}, {block<double, functions::along_axes>::view()});
 }

@@ -16,6 +16,10 @@ inline constexpr std::tuple compiled_images{std::get<1>(images), std::get<4>(ima
                                             std::get<8>(images)};
 } // namespace
 
+TEST_CASE("every operation of images is in a function or its derivatives") {
+  check_covered(ct::convolution_operations{}, {pictured<images, double>::view()});
+  check_covered(ct::pooling_operations{}, {pictured<images, double>::view()});
+}
 TEST_CASE("convolution and pooling agree with their witnesses") {
   for (std::int64_t const n : {0, 1, 2})
     for (std::int64_t const m : {0, 1, 5}) {

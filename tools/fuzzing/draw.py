@@ -5,7 +5,7 @@ import random
 
 from . import numbers as n
 from .numbers import Tensor, count
-from .operations import BINARY, UNARY
+from .operations import ALONG, BINARY, UNARY
 from .recipe import ROUGH, Block, Evaluation, Memory, Recipe, Statement, View, finite
 
 SHAPES = [(), (3,), (2, 3), (1, 3), (3, 1), (2,), (3, 2), (2, 2, 3), (1,), (4,), (3, 3)]
@@ -163,7 +163,7 @@ class Drawer:
 
     def along_axis(self):
         x = self.any(rank=(1, 2, 3), nonempty=True)
-        op = self.d.choice(["softmax", "log_softmax", "argmax"])
+        op = self.d.choice([*ALONG, "argmax"])
         return self.one(op, [x], axis=self.d.randint(-len(self.shape(x)), len(self.shape(x)) - 1))
 
     def movement(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSL-1.0
 """The oracle's arithmetic: tensors of exact dual numbers, nested to any depth. It shares nothing with the library."""
+import itertools
 import math
 
 UNIT = 1 / math.sqrt(math.atan(1))  # 2 / sqrt(pi)
@@ -232,6 +233,11 @@ def softmax(numbers):
     parts = [exp(x - top) for x in numbers]
     whole = reciprocal(total(parts))
     return [x * whole for x in parts]
+
+
+def running(combine):
+    """The numbers combined up to each."""
+    return lambda numbers: list(itertools.accumulate(numbers, combine))
 
 
 def log_softmax(numbers):

@@ -5,7 +5,7 @@ A statement has attributes (`has`): integers, lists of integers, numbers. `stati
 `dynamic` in a graph that is built at run time; both take the names of the operands."""
 import math
 
-from . import numbers as n
+from . import formulas, numbers as n
 from .numbers import Rough, Tensor, count, each, element, made, plain, reduced, smooth
 
 
@@ -75,6 +75,7 @@ UNARY = {
     "gelu": lambda x: 0.5 * x * (1 + n.erf(math.sqrt(.5) * x)),
     "stop_gradient": plain,
 }
+UNARY.update(formulas.of_one_number(UNARY))
 for name, f in UNARY.items():
     add(name, lambda of, has, f=f: each(f, of[0]), call(name))
 add("minus", lambda of, has: each(lambda x: -x, of[0]), lambda of, has: f"(-{of[0]})")
@@ -185,8 +186,14 @@ def axis(x, has):
     return has["axis"] % len(x.shape)
 
 
-add("softmax", lambda of, has: n.along(of[0], axis(of[0], has), n.softmax), *axis_text("softmax"))
-add("log_softmax", lambda of, has: n.along(of[0], axis(of[0], has), n.log_softmax), *axis_text("log_softmax"))
+ALONG = {  # functions of the numbers along an axis, as many
+    "softmax": n.softmax,
+    "log_softmax": n.log_softmax,
+    "cumsum": n.running(lambda a, b: a + b),
+    "cumprod": n.running(lambda a, b: a * b),
+}
+for name, f in ALONG.items():
+    add(name, lambda of, has, f=f: n.along(of[0], axis(of[0], has), f), *axis_text(name))
 add("argmax", lambda of, has: reduced(of[0], [axis(of[0], has)], 0, lambda x: n.chosen(x, 1), kind="i"), *axis_text("argmax"))
 
 

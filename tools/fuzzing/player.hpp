@@ -2,6 +2,8 @@
 #ifndef COTANGENT_TOOLS_FUZZING_PLAYER_HPP
 #define COTANGENT_TOOLS_FUZZING_PLAYER_HPP
 
+#include "../../tests/functions.hpp"
+
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/eager.hpp>
@@ -184,22 +186,27 @@ private:
   using comparison = std::function<truth(real const&, real const&)>;
   using many = std::function<item(builder_of&, statement const&)>;
 
+  /// The elementwise functions are those of tests/functions.hpp.
+  template <class F> static void add_unary(std::map<std::string, one>& to, F const& f) {
+    if constexpr (std::is_same_v<decltype(f.traced(real(), real(), real())), real>)
+      to[f.name] = [&f](real const& x) -> real { return f.traced(x, x, x); };
+  }
   static std::map<std::string, one> const& unary() {
-    static std::map<std::string, one> const table{
-#define COTANGENT_ONE(NAME) {#NAME, [](real const& x) -> real { return ct::NAME(x); }}
-        COTANGENT_ONE(neg), COTANGENT_ONE(abs), COTANGENT_ONE(sign), COTANGENT_ONE(floor), COTANGENT_ONE(square),
-        COTANGENT_ONE(reciprocal), COTANGENT_ONE(sqrt), COTANGENT_ONE(exp), COTANGENT_ONE(expm1), COTANGENT_ONE(log),
-        COTANGENT_ONE(log1p), COTANGENT_ONE(sin), COTANGENT_ONE(cos), COTANGENT_ONE(tanh), COTANGENT_ONE(sigmoid),
-        COTANGENT_ONE(softplus), COTANGENT_ONE(relu), COTANGENT_ONE(erf), COTANGENT_ONE(gelu), COTANGENT_ONE(normal_cdf),
-        COTANGENT_ONE(stop_gradient), COTANGENT_ONE(flatten), COTANGENT_ONE(transpose),
-#undef COTANGENT_ONE
+    static std::map<std::string, one> const table = [] {
+      std::map<std::string, one> all{
+          {"flatten", [](real const& x) -> real { return ct::flatten(x); }},
+          {"transpose", [](real const& x) -> real { return ct::transpose(x); }},
 #define COTANGENT_ALL(NAME) {"all_" #NAME, [](real const& x) -> real { return ct::NAME(x); }}
-        COTANGENT_ALL(sum), COTANGENT_ALL(mean), COTANGENT_ALL(max), COTANGENT_ALL(min), COTANGENT_ALL(logsumexp),
+          COTANGENT_ALL(sum), COTANGENT_ALL(mean), COTANGENT_ALL(max), COTANGENT_ALL(min), COTANGENT_ALL(logsumexp),
 #undef COTANGENT_ALL
-        {"minus", [](real const& x) -> real { return -x; }},
-        {"plus", [](real const& x) -> real { return +x; }},
-        {"wide", [](real const& x) -> real { return ct::convert<T>(0.5 * ct::convert<double>(x)); }},
-    };
+          {"minus", [](real const& x) -> real { return -x; }},
+          {"plus", [](real const& x) -> real { return +x; }},
+          {"wide", [](real const& x) -> real { return ct::convert<T>(0.5 * ct::convert<double>(x)); }},
+      };
+      std::apply([&](auto const&... f) { (add_unary(all, f), ...); }, functions::one_operand);
+      all["stop_gradient"] = [](real const& x) -> real { return ct::stop_gradient(x); };
+      return all;
+    }();
     return table;
   }
   static std::map<std::string, two> const& binary() {
@@ -282,6 +289,8 @@ private:
 #undef COTANGENT_AXES
         {"softmax", [](b& m, statement const& s) -> item { return ct::softmax(m.x(s), s.small("axis")); }},
         {"log_softmax", [](b& m, statement const& s) -> item { return ct::log_softmax(m.x(s), s.small("axis")); }},
+        {"cumsum", [](b& m, statement const& s) -> item { return ct::cumsum(m.x(s), s.small("axis")); }},
+        {"cumprod", [](b& m, statement const& s) -> item { return ct::cumprod(m.x(s), s.small("axis")); }},
         {"argmax", [](b& m, statement const& s) -> item { return ct::argmax(m.x(s), s.small("axis")); }},
         {"reshape", [](b& m, statement const& s) -> item { return ct::reshape(m.x(s), s.integers("to")); }},
         {"broadcast_to", [](b& m, statement const& s) -> item { return ct::broadcast_to(m.x(s), s.integers("to")); }},

@@ -101,6 +101,31 @@ struct cos : extend::elementwise<1> {
 };
 constexpr term sin::partial(rule const& r, int) { return detail::push(info_of<cos>(), {r.x()}); }
 
+/// The angle in (-pi/2, pi/2) that has the tangent x. Adjoint: dy / (1 + x x).
+struct atan : extend::elementwise<1> {
+  static constexpr char const* name = "atan";
+  static constexpr float cost = 20;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::atan(x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / (1 + r.x() * r.x())); }
+  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x() * r.x())); }
+};
+
+/// sinh(x). Adjoint: dy cosh(x). Domain: all; overflows to infinity.
+struct sinh : extend::elementwise<1> {
+  static constexpr char const* name = "sinh";
+  static constexpr float cost = 24;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sinh(x); }
+  static constexpr term partial(rule const& r, int);
+};
+/// cosh(x). Adjoint: dy sinh(x). Domain: all; overflows to infinity.
+struct cosh : extend::elementwise<1> {
+  static constexpr char const* name = "cosh";
+  static constexpr float cost = 18;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cosh(x); }
+  static constexpr term partial(rule const& r, int) { return detail::push(info_of<sinh>(), {r.x()}); }
+};
+constexpr term sinh::partial(rule const& r, int) { return detail::push(info_of<cosh>(), {r.x()}); }
+
 /// tanh(x). Adjoint: dy (1 - y y).
 struct tanh : extend::elementwise<1> {
   static constexpr char const* name = "tanh";
@@ -197,8 +222,8 @@ struct min : extend::elementwise<2> {
 
 using function_operations =
     operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin,
-               op::cos, op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1, op::relu, op::pow, op::max,
-               op::min>;
+               op::cos, op::atan, op::sinh, op::cosh, op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1,
+               op::relu, op::pow, op::max, op::min>;
 
 // Their functions. Operands of different shapes broadcast; a literal takes the element type of the other operand. (Written
 // out, since a macro would add three lines to each of clang's errors.)
@@ -242,6 +267,18 @@ constexpr auto sin(X const& x, std::source_location where = std::source_location
 template <detail::operand X>
 constexpr auto cos(X const& x, std::source_location where = std::source_location::current()) {
   return detail::unary<op::cos>(where, x);
+}
+template <detail::operand X>
+constexpr auto atan(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::atan>(where, x);
+}
+template <detail::operand X>
+constexpr auto sinh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::sinh>(where, x);
+}
+template <detail::operand X>
+constexpr auto cosh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::cosh>(where, x);
 }
 template <detail::operand X>
 constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {

@@ -15,6 +15,7 @@
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/reduction.hpp>
 #include <cotangent/ops/repeat.hpp>
+#include <cotangent/ops/scan.hpp>
 #include <cotangent/ops/source.hpp>
 
 #endif

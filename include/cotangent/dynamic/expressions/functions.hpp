@@ -132,14 +132,6 @@ COTANGENT_ALONG_AXES(logsumexp)
 
 /// Along an axis that is known when the graph is built.
 template <detail::open_expr X>
-auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_value<detail::softmax_fn>{axis}, x);
-}
-template <detail::open_expr X>
-auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_value<detail::log_softmax_fn>{axis}, x);
-}
-template <detail::open_expr X>
 auto argmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::along_value<detail::argmax_fn>{axis}, x);
 }

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_LIFT_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_LIFT_HPP
 
+#include <cotangent/ops/along.hpp>
 #include <cotangent/trace/expressions/detached.hpp>
 #include <cotangent/trace/expressions/expr.hpp>
 #include <cotangent/trace/expressions/inferred.hpp>
@@ -136,6 +137,14 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
     static_assert(unlike_operands<A...>::template report<A...>());
     return refused{};
   } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
+}
+
+/// Along an axis that is a run-time value: the result has the type of x.
+template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
+  using last = along_axis<Kind, -1>;
+  if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{axis}, x);
+  else if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
+  else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
 }
 
 // ---- common cases, whose types need no trial

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_REDUCTIONS_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_REDUCTIONS_HPP
 
+#include <cotangent/ops/along.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 
 #include <concepts>
@@ -22,14 +23,6 @@ struct keep_t {};
 inline constexpr keep_t keep{};
 
 namespace detail {
-
-/// The axis, counted from the first; 0 after a refusal.
-constexpr int axis_of(term x, int axis) {
-  int const rank = x.rank();
-  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
-  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -(axis + 1) : axis, rank, x.b->place);
-  return 0;
-}
 
 template <int... Axis> constexpr std::uint32_t mask_of(term x) {
   std::uint32_t mask = 0;
@@ -86,29 +79,6 @@ struct argmax_fn {
   static constexpr char const* name = "argmax";
   static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
 };
-template <class Kind, int Axis> struct along_axis {
-  static constexpr char const* name = Kind::name;
-  constexpr term operator()(term x) const {
-    int const axis = axis_of(x, Axis);
-    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
-  }
-};
-
-template <class Kind> struct along_value {
-  static constexpr char const* name = Kind::name;
-  int at;
-  constexpr term operator()(term x) const {
-    int const axis = axis_of(x, at);
-    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
-  }
-};
-/// Along an axis that is a run-time value: the result has the type of x.
-template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
-  using last = along_axis<Kind, -1>;
-  if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
-  else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
-}
-
 /// Axes as values, which are refused if the type of the result depends on them.
 struct axis_values {
   template <std::integral I> constexpr axis_values(I) noexcept {}
@@ -243,13 +213,11 @@ template <int Axis = -1, detail::operand X>
 constexpr auto log_softmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::log_softmax_fn, Axis>{}, x);
 }
-template <class X>
-  requires detail::is_expr<X>
+template <detail::expression X>
 constexpr auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::softmax_fn>(where, x, axis);
 }
-template <class X>
-  requires detail::is_expr<X>
+template <detail::expression X>
 constexpr auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::log_softmax_fn>(where, x, axis);
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_ALONG_HPP
+#define COTANGENT_OPS_ALONG_HPP
+
+#include <cotangent/ops/function.hpp>
+#include <cotangent/ops/repeat.hpp>
+
+#include <source_location>
+
+// Functions along one axis, which is a template argument or a number. `Kind::of(x, axis)` computes them.
+
+namespace cotangent::detail {
+
+template <class A>
+concept expression = is_expr<A> || open_expr<A>;
+
+/// The axis, counted from the first; 0 after a refusal.
+constexpr int axis_of(term x, int axis) {
+  int const rank = x.rank();
+  if (axis >= -rank && axis < rank) return axis < 0 ? axis + rank : axis;
+  x.b->refuse<refusals::axis_out_of_range>(axis < 0 ? -(axis + 1) : axis, rank, x.b->place);
+  return 0;
+}
+
+template <class Kind, int Axis> struct along_axis {
+  static constexpr char const* name = Kind::name;
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, Axis);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+template <class Kind> struct along_value {
+  static constexpr char const* name = Kind::name;
+  int at;
+  constexpr term operator()(term x) const {
+    int const axis = axis_of(x, at);
+    return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
+  }
+};
+
+// In trace/expressions/lift.hpp: along an axis that is a run-time value; the result has the type of x.
+template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis);
+
+} // namespace cotangent::detail
+
+#endif
