@@ -4,7 +4,8 @@
 
 - every function and operator of expressions (namespace cotangent in include/cotangent/ops and trace) is called in the lists of
   tests/functions.hpp, which all witnesses use, and is on a page of docs/reference;
-- every operation (a struct with a name in include/cotangent/ops) is in the list of its header there.
+- every operation (a struct with a name in include/cotangent/ops) is in the list of its header there;
+- every such list is part of a list of all operations, and is named in a test that each of them is met in.
 
 usage: check_functions.py PROJECT_FOLDER
        check_functions.py --self-test
@@ -75,6 +76,10 @@ def check(root):
         if not re.search(rf"\b{name}\b", lists):
             wrong.append(f"{name} is in no list of all operations: add it to library_operations in ops/list.hpp, "
                          "or to all_operations in ops/all.hpp")
+    laws = "".join(p.read_text(encoding="utf-8") for p in sorted((root / "tests").glob("**/*.*pp")))
+    for name in sorted({name for text in ops.values() for name in re.findall(r"^using (\w+_operations)\s*=\s*operations<", text, re.M)}):
+        if not re.search(rf"\b{name}\b", laws):
+            wrong.append(f"{name} is in no test: name it in check_covered of a tests/runtime/witness_*.cpp")
     if not functions or not signs or not operations:
         wrong.append(f"{root}: has no functions, no operators or no operations")
     return wrong
@@ -92,6 +97,7 @@ def self_test():
             "using function_operations = operations<op::exp>;\nnamespace cotangent {\n"
             "template <class X> constexpr auto expm1(X const& x) {\n}\n} // namespace cotangent\n",
         "tests/functions.hpp": "ct::exp(x) + ct::grad(f) - ct::expm1(x)",
+        "tests/runtime/witness.cpp": "check_covered(function_operations{})",
         "include/cotangent/ops/list.hpp": "using library_operations = joined<function_operations>;",
         "docs/reference/operations.md": "| `ct::exp(x)` | `a + b` | `ct::grad` | `ct::expm1` |",
     }
@@ -103,6 +109,7 @@ def self_test():
         (["ct::expm1 is not in the lists"], {"tests/functions.hpp": "ct::exp(x) + ct::grad(f)"}),
         (["op::sin is not in the list of its header"],
          {"include/cotangent/ops/other.hpp": 'struct sin : base {\n  static constexpr char const* name = "sin";\n};\n'}),
+        (["function_operations is in no test"], {"tests/runtime/witness.cpp": "check_covered(other_operations{})"}),
         (["function_operations is in no list"], {"include/cotangent/ops/list.hpp": "using library_operations = joined<>;"}),
         (["has no functions"], {"include/cotangent/trace/expressions/operators.hpp": ""}),
     ]

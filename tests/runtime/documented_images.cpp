@@ -48,6 +48,7 @@ struct running_sum : ct::extend::primitive<ct::operation_kind::whole, 1> {
 // [/whole]
 struct running_sum_fn {
   static constexpr char const* name = "running_sum";
+  using uses = ct::operations<running_sum>;
   constexpr ct::term operator()(ct::term x) const { return running_sum::of(x, 0); }
 };
 inline constexpr auto moments = [](auto x) {
