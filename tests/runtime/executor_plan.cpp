@@ -206,3 +206,22 @@ TEST_CASE("Derived sizes are found again among thousands") {
   CHECK(wrong == 0);
   CHECK(derived.size() == 2 * (count - 2));
 }
+
+TEST_CASE("Backward through layers of tanh stores one value of each layer") {
+  builder b;
+  int const layers = 1024, rows = 16, columns = 256;
+  symbol const in[3]{b.symbol_of(element::float64, b.shape(dimensions{2, {rows, columns}})),
+                     b.symbol_of(element::float64, b.shape(dimensions{2, {columns, columns}})),
+                     b.symbol_of(element::float64, b.shape(dimensions{1, {columns}}))};
+  b.set_inputs(in, 3);
+  term h{&b, in[0]};
+  for (int k = 0; k < layers; ++k) h = extend::apply<op::tanh>(extend::matmul(h, term{&b, in[1]}) + term{&b, in[2]});
+  symbol const total = extend::sum(h, 3, false).id;
+  symbol out[2]{total, none};
+  gradient(b, {&total, nullptr, 1, in + 1, 1}, out + 1);
+  b.set_outputs(out, 2);
+  graph const g = simplify(b.get());
+  std::int64_t bytes = 0;
+  for (slot const& s : make_plan(g, 64).slots) bytes += s.count * s.bytes;
+  CHECK(bytes * 10 < std::int64_t{11} * layers * rows * columns * 8); // doubles
+}

@@ -13,7 +13,7 @@ public:
   array<demand> demands;
 
   constexpr demander(graph_view const& graph, classification&& fused)
-      : fuser(graph, static_cast<classification&&>(fused), true) {
+      : fuser(graph, static_cast<classification&&>(fused), true), whole_(domains.size()) {
     // (most arrays would be copied while they grow)
     int const reads = g.id_count - g.node_count + g.output_count();
     demands.reserve(reads);
@@ -61,6 +61,20 @@ public:
 
   // ---- reads
 
+  /// The access to a whole tensor over a domain: by far the most frequent one.
+  constexpr access const& whole(std::int32_t d) {
+    access& a = whole_[d];
+    if (a.stride[0] == 0) lay_out(a, domains[d]);
+    return a;
+  }
+  constexpr void lay_out(access& a, domain const& d) {
+    dimension step = 1;
+    for (int k = d.rank - 1; k >= 0; --k) {
+      a.stride[k] = step;
+      step = sizes.product(step, d.size[k]);
+    }
+  }
+
   constexpr void want(symbol t, std::int32_t in, std::int32_t stage, std::int32_t operand) {
     symbol_plan& o = at[t];
     if (o.kind == place_kind::lane && o.nest == in) {
@@ -72,10 +86,16 @@ public:
       o.demand = demands.push({in, stage, operand, none, axis, false, o.demand});
       return;
     }
+    std::int32_t const domain = p.nests[in].domain;
+    if (o.kind != place_kind::repeated && o.kind != place_kind::alias && o.kind != place_kind::row &&
+        o.home == none && !hosted && domain_id(t) == domain) { // a whole tensor in memory
+      bool const may_repeat = o.kind == place_kind::lane && o.chain <= cheap_lane;
+      o.demand = demands.push({in, stage, operand, p.accesses.push(whole(domain)), none, may_repeat, o.demand});
+      return;
+    }
     resolved const r = resolve(t);
     demand d{in, stage, operand};
     symbol list = r.base;
-    std::int32_t const domain = p.nests[in].domain;
     if (at[r.base].kind == place_kind::immediate)
       d.axis = g.shape(r.base).rank == 1 ? (r.repeats                      ? r.axis[0]
                                             : g.shape(r.base).size[0] == 1 ? none
@@ -181,6 +201,7 @@ public:
 
 private:
   hash_index nest_index_;
+  array<access> whole_; // by domain
 };
 
 } // namespace cotangent::detail

@@ -88,6 +88,7 @@ public:
     // In a nest over its own shape, or with the row values that it reads.
     std::int32_t level = 0, stage = 0, ready = 0, rows = none, row_level = -1;
     float chain = n.op->cost;
+    symbol loaded = none;
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const t = g.operand(n, k);
       symbol_plan const& o = at[t];
@@ -96,7 +97,7 @@ public:
         l = o.level;
         s = o.stage;
         again = o.chain <= cheap_lane ? o.ready : l + 1;
-        chain += o.chain;
+        chain += cost_again(o, t, loaded);
       } else if (o.kind != place_kind::argument && o.kind != place_kind::immediate) {
         resolved const r = resolve(t);
         symbol_plan const& b = at[r.base];
@@ -104,7 +105,7 @@ public:
         l = larger(level_for(r, d), wait);
         s = within(r, d) && b.level == l ? b.stage : 0;
         again = larger(ready_for(r), wait);
-        chain += b.kind == place_kind::lane ? b.chain : b.kind == place_kind::immediate ? 0.0f : 0.5f;
+        chain += b.kind == place_kind::lane ? cost_again(b, r.base, loaded) : b.kind == place_kind::immediate ? 0.0f : 0.5f;
         if (b.kind == place_kind::row && r.direct && nest_domain(r.base) == d && b.level > row_level) {
           rows = b.domain;
           row_level = b.level;
@@ -116,12 +117,22 @@ public:
       ready = larger(ready, again);
     }
     a.chain = chain < dear ? chain : dear;
+    a.loaded = loaded;
     a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
     a.domain = d;
     a.level = level;
     a.ready = ready;
     a.stage = stage;
     if (rows != none && rows != d) try_beside(n, a, rows);
+  }
+  /// The cost of an operand where its reader is recomputed. A dear operand is stored and loaded: `tanh` for
+  /// `1 - tanh^2`, so that one of them is stored, not both. A reader of two different ones is stored instead.
+  static constexpr float cost_again(symbol_plan const& o, symbol t, symbol& loaded) {
+    symbol const stored = o.chain <= cheap_lane ? o.loaded : t;
+    if (stored == none) return o.chain;
+    if (loaded != none && loaded != stored) return dear;
+    loaded = stored;
+    return stored == t ? 0.5f : o.chain;
   }
   constexpr void assign_pad(node const& n, symbol_plan& a, std::int32_t d) {
     a.kind = place_kind::lane;

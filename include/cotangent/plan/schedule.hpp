@@ -165,6 +165,7 @@ public:
 
   /// The access of a lane, row or total value to its own memory, along the axes of its nest.
   constexpr std::int32_t own_access(symbol y) {
+    if (at[y].kind != place_kind::total && at[y].home == none) return p.accesses.push(whole(domain_id(y)));
     access a;
     memory_view const v = view_of(y);
     a.offset = v.offset;
@@ -205,8 +206,7 @@ public:
     return providers_.add(readers, p.instances.push(v));
   }
   constexpr std::int32_t load_own(symbol y, demand d) {
-    access a = p.accesses[own_access(y)];
-    d.access = p.accesses.push(a);
+    d.access = own_access(y);
     d.axis = domains[domain_id(y)].inside;
     return load(y, d);
   }

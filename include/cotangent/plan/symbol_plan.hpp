@@ -51,7 +51,8 @@ struct symbol_plan {
   bool viewed = false;        // an alias views its memory
   std::int32_t demand = none; // head of a list
   std::int32_t buffer = none;
-  float chain = 0; // the cost of recomputing it from stored values, in additions
+  float chain = 0;      // the cost of recomputing it from stored values, in additions
+  symbol loaded = none; // the one stored value of a nest that recomputing it loads
 };
 
 /// Memory seen through an alias, axis by axis of the alias.
