@@ -67,20 +67,25 @@ constexpr scalar evaluate_as(scalar const* x, std::index_sequence<K...>) {
     return scalar::of(Op::template apply<T>(x[K].template as<T>()...));
 }
 
-template <class Op, element E> constexpr scalar evaluate_one(scalar const* x) {
-  if constexpr (accepts(Op::operands, E))
-    return evaluate_as<Op, element_t<E>>(x, std::make_index_sequence<Op::arity - (Op::condition_first ? 1 : 0)>{});
-  else
-    return x[0];
-}
-
 template <class Op> constexpr scalar evaluate_elementwise(scalar const* x) {
+  using values = std::make_index_sequence<Op::arity - (Op::condition_first ? 1 : 0)>;
+  // (No function for each element type: every unit that includes the library instantiates these.)
   switch (x[Op::arity - 1].type) {
-  case element::float32: return evaluate_one<Op, element::float32>(x);
-  case element::float64: return evaluate_one<Op, element::float64>(x);
-  case element::int32: return evaluate_one<Op, element::int32>(x);
-  case element::int64: return evaluate_one<Op, element::int64>(x);
-  case element::boolean: return evaluate_one<Op, element::boolean>(x);
+  case element::float32:
+    if constexpr (accepts(Op::operands, element::float32)) return evaluate_as<Op, float>(x, values{});
+    break;
+  case element::float64:
+    if constexpr (accepts(Op::operands, element::float64)) return evaluate_as<Op, double>(x, values{});
+    break;
+  case element::int32:
+    if constexpr (accepts(Op::operands, element::int32)) return evaluate_as<Op, std::int32_t>(x, values{});
+    break;
+  case element::int64:
+    if constexpr (accepts(Op::operands, element::int64)) return evaluate_as<Op, std::int64_t>(x, values{});
+    break;
+  case element::boolean:
+    if constexpr (accepts(Op::operands, element::boolean)) return evaluate_as<Op, bool>(x, values{});
+    break;
   }
   return x[0];
 }
