@@ -6,6 +6,8 @@
 
 #include <cotangent/run/program/frozen_plan.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,6 +15,7 @@
 
 // A machine that takes a plan at its word, one position at a time, and distrusts it: every read must find what the plan
 // says was written there, in bounds, by its owner. So plans of thousands of graphs are tested without compiling any.
+// It combines the values of a reduction in the plan's order: its results have the bits of every back end.
 
 namespace reference {
 
@@ -136,7 +139,10 @@ private:
     std::int64_t axis[max_rank]{};
   };
   registers once_, lane_;
-  std::vector<registers> row_; // of a block
+  std::vector<registers> row_; // of two blocks
+  std::map<std::int32_t, std::vector<scalar>> sums_;   // by reduction: of rows, chains and lanes
+  std::map<std::int32_t, std::vector<scalar>> totals_; // by accumulation: of interleaved blocks, columns and lanes
+  int chain_ = 0;
   std::map<std::int32_t, std::vector<scalar>> before_; // of shifts: the operand at all positions so far
 
   static bool is_row(instance const& v) { return v.what == action::reduce || v.where == role::row; }
@@ -227,22 +233,23 @@ private:
       if (v.access != none && inside(v, n, at)) write(p_.accesses[v.access].buffer, place(v, at, n), s);
       break;
     case action::reduce: {
-      if (!inside(v, n, at)) {
-        if (scalar const* const so_far = row_[static_cast<std::size_t>(sub)].get(v, i); so_far == nullptr)
-          row_[static_cast<std::size_t>(sub)].set(v, i, v.op->neutral(v.type));
-        return;
-      }
-      scalar const* const so_far = row_[static_cast<std::size_t>(sub)].get(v, i);
-      scalar const both[2]{so_far == nullptr ? v.op->neutral(v.type) : *so_far, operand(i, 0, n, sub)};
-      row_[static_cast<std::size_t>(sub)].set(v, i, v.op->evaluate(both));
+      if (!inside(v, n, at)) return;
+      std::int64_t const w = width(n), chains = p_.forms[n.first_form + v.stage].chains;
+      scalar& sum = sums_[i][static_cast<std::size_t>((sub * chains + chain_) * w + lane % w)];
+      sum = n.single_pass ? operand(i, 0, n, sub) : with_operand(i, sum, n, sub);
       return;
     }
     case action::accumulate: {
       if (!inside(v, n, at)) return;
-      std::int32_t const b = p_.accesses[v.access].buffer;
-      std::int64_t const to = v.where == role::row ? value(p_.accesses[v.access].offset) : place(v, at, n);
-      scalar const both[2]{read(b, to), operand(i, 0, n, sub)};
-      write(b, to, v.op->evaluate(both));
+      if (is_column(v, n)) {
+        std::int32_t const b = p_.accesses[v.access].buffer;
+        std::int64_t const to = place(v, at, n);
+        return write(b, to, with_operand(i, read(b, to), n, sub));
+      }
+      std::int64_t const of = v.where == role::row || n.rows_in_lanes ? sub % n.block : lane % n.width;
+      scalar& total = totals_[i][static_cast<std::size_t>((sub / n.block * columns(v, n) + (columns(v, n) > 1 ? lane : 0)) *
+                                                              total_lanes(v, n) + of)];
+      total = with_operand(i, total, n, sub);
       return;
     }
     }
@@ -252,22 +259,64 @@ private:
     else lane_.set(v, i, s);
   }
 
+  /// A reduction's result so far, and its operand at one position.
+  scalar with_operand(std::int32_t i, scalar const& so_far, nest const& n, int sub) {
+    instance const& v = p_.instances[i];
+    if (v.fused) {
+      std::int32_t const product = p_.operands[v.first_operand];
+      scalar const a = operand(product, 0, n, sub), b = operand(product, 1, n, sub);
+      return v.type == element::float32 ? scalar::of(std::fma(a.as<float>(), b.as<float>(), so_far.as<float>()))
+                                        : scalar::of(std::fma(a.real, b.real, so_far.real));
+    }
+    scalar const both[2]{so_far, operand(i, 0, n, sub)};
+    return v.op->evaluate(both);
+  }
+  static scalar combined(instance const& v, scalar const& a, scalar const& b) {
+    scalar const both[2]{a, b};
+    return v.op->evaluate(both);
+  }
+  /// Adds the upper half of the lanes to the lower one until one is left.
+  static scalar folded(instance const& v, scalar* lanes, std::int64_t count) {
+    for (count /= 2; count > 0; count /= 2)
+      for (std::int64_t k = 0; k < count; ++k) lanes[k] = combined(v, lanes[k], lanes[k + count]);
+    return lanes[0];
+  }
+  static std::int64_t width(nest const& n) { return n.rows_in_lanes ? 1 : n.width; }
+  /// Accumulates over rows to one element for each position along the lanes.
+  bool is_per_position(instance const& v, nest const& n) const {
+    return v.where == role::lane && n.rank > 0 && p_.accesses[v.access].stride[n.rank - 1] != 0;
+  }
+  bool is_column(instance const& v, nest const& n) const { return is_per_position(v, n) && !n.rows_in_lanes; }
+  std::int64_t columns(instance const& v, nest const& n) const {
+    return n.rows_in_lanes && is_per_position(v, n) ? value(n.size[n.rank - 1]) : 1;
+  }
+  static std::int64_t total_lanes(instance const& v, nest const& n) {
+    return v.where == role::row || n.rows_in_lanes ? n.block : n.width;
+  }
+
   void start(std::int32_t i, nest const& n, std::int64_t lanes) {
     instance const& v = p_.instances[i];
     if (v.what != action::accumulate) return;
-    for (std::int64_t c = 0; c < lanes; ++c) {
+    if (!is_column(v, n))
+      totals_[i].assign(static_cast<std::size_t>(2 * columns(v, n) * total_lanes(v, n)), v.op->neutral(v.type));
+    for (std::int64_t c = 0; c < lanes && is_column(v, n); ++c) {
       position at;
       place_lane(n, c, at);
       write(p_.accesses[v.access].buffer, place(v, at, n, false), v.op->neutral(v.type));
     }
-    if (lanes == 0 && (v.where == role::row || place_is_one(v, n)))
-      write(p_.accesses[v.access].buffer, value(p_.accesses[v.access].offset), v.op->neutral(v.type));
   }
-  bool place_is_one(instance const& v, nest const& n) const {
-    return n.rank == 0 || p_.accesses[v.access].stride[n.rank - 1] == 0;
+  void finish(std::int32_t i, nest const& n) {
+    instance const& v = p_.instances[i];
+    if (v.what != action::accumulate || is_column(v, n)) return;
+    for (std::int64_t c = 0; c < columns(v, n); ++c) {
+      position at;
+      place_lane(n, c, at);
+      write(p_.accesses[v.access].buffer, place(v, at, n, false),
+            folded(v, &totals_[i][static_cast<std::size_t>(c * total_lanes(v, n))], total_lanes(v, n)));
+    }
   }
   void place_lane(nest const& n, std::int64_t c, position& at) const {
-    for (int k = n.rank - 1; k >= n.split; --k) {
+    for (int k = n.rank - 1; k >= n.split && c > 0; --k) {
       at.axis[k] = c % value(n.size[k]);
       c /= value(n.size[k]);
     }
@@ -279,40 +328,87 @@ private:
     for (int k = 0; k < n.split; ++k) rows *= value(n.size[k]);
     for (int k = n.split; k < n.rank; ++k) lanes *= value(n.size[k]);
     int const block = n.block;
-    row_.assign(static_cast<std::size_t>(block), registers());
+    row_.assign(static_cast<std::size_t>(2 * block), registers());
     once_ = lane_ = registers();
+    totals_.clear();
     std::int32_t const* const list = &p_.lists[n.first_list];
     for (int i = list[0]; i < list[1]; ++i) step(i, n, {}, 0, 0);
     for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) start(i, n, lanes);
-    for (std::int64_t first = 0; first < rows && error.empty(); first += block) {
-      int const active = static_cast<int>(rows - first < block ? rows - first : block);
+    std::int64_t first = 0;
+    for (; n.pairs_blocks && first + 2 * block <= rows && error.empty(); first += 2 * block) {
       for (registers& r : row_) r.clear();
       for (int s = 0; s < n.stages; ++s)
-        for (int sub = 0; sub < active; ++sub) {
-          position at;
-          std::int64_t rest = first + sub;
-          for (int k = n.split - 1; k >= 0; --k) {
-            at.axis[k] = rest % value(n.size[k]);
-            rest /= value(n.size[k]);
-          }
-          for (int i = list[1 + 2 * s]; i < list[2 + 2 * s]; ++i) step(i, n, at, 0, sub);
-          for (int i = list[2 + 2 * s]; i < list[3 + 2 * s] && lanes == 0; ++i)
-            if (instance const& v = p_.instances[i]; v.what == action::reduce)
-              row_[static_cast<std::size_t>(sub)].set(v, i, v.op->neutral(v.type));
-          for (std::int64_t c = 0; c < lanes; ++c) {
-            place_lane(n, c, at);
-            lane_.clear();
-            for (int i = list[2 + 2 * s]; i < list[3 + 2 * s]; ++i) step(i, n, at, c, sub);
-          }
-          for (int i = list[2 + 2 * s]; i < list[3 + 2 * s]; ++i) {
-            instance const& v = p_.instances[i];
-            if (v.what != action::reduce || v.access == none) continue;
-            for (int k = n.split; k < n.rank; ++k) at.axis[k] = 0;
-            if (scalar const* const r = row_[static_cast<std::size_t>(sub)].get(v, i))
-              write(p_.accesses[v.access].buffer, place(v, at, n), *r);
-          }
-        }
+        for (int sub : {0, block}) run_stage(n, s, first, sub, block, lanes);
     }
+    for (auto& [i, all] : totals_)
+      for (std::size_t k = 0, half = all.size() / 2; k < half; ++k) all[k] = combined(p_.instances[i], all[k], all[k + half]);
+    for (; first < rows && error.empty(); first += block) {
+      for (registers& r : row_) r.clear();
+      for (int s = 0; s < n.stages; ++s)
+        run_stage(n, s, first, 0, static_cast<int>(rows - first < block ? rows - first : block), lanes);
+    }
+    for (int i = n.first_instance; i < n.first_instance + n.instance_count; ++i) finish(i, n);
+  }
+
+  position row_at(nest const& n, std::int64_t row) const {
+    position at;
+    for (int k = n.split - 1; k >= 0; --k) {
+      at.axis[k] = row % value(n.size[k]);
+      row /= value(n.size[k]);
+    }
+    return at;
+  }
+  /// One stage of rows `top`, ... of those that begin with row `first`.
+  void run_stage(nest const& n, int stage, std::int64_t first, int top, int active, std::int64_t lanes) {
+    std::int32_t const* const list = &p_.lists[n.first_list + 1 + 2 * stage];
+    stage_form const& f = p_.forms[n.first_form + stage];
+    for (int sub = top; sub < top + active; ++sub)
+      for (int i = list[0]; i < list[1]; ++i) step(i, n, row_at(n, first + sub), 0, sub);
+    for (int i = list[1]; i < list[2]; ++i)
+      if (instance const& v = p_.instances[i]; v.what == action::reduce)
+        sums_[i].assign(static_cast<std::size_t>(2 * n.block * f.chains * width(n)), v.op->neutral(v.type));
+    int const rows = n.rows_in_lanes || (f.whole_blocks && active == n.block) ? active : f.rows;
+    for (int k = 0, r = 0; k < active; k += r) {
+      r = k + rows <= active ? rows : 1;
+      run_lanes(n, stage, first, top + k, r, lanes);
+    }
+    for (int sub = top; sub < top + active; ++sub)
+      for (int i = list[1]; i < list[2]; ++i)
+        if (instance const& v = p_.instances[i]; v.what == action::reduce) {
+          std::int64_t const w = width(n);
+          scalar* const sums = &sums_[i][static_cast<std::size_t>(sub * f.chains * w)];
+          for (std::int64_t step = 1; step < f.chains; step *= 2)
+            for (std::int64_t k = 0; k < f.chains; k += 2 * step)
+              for (std::int64_t j = 0; j < w; ++j) sums[k * w + j] = combined(v, sums[k * w + j], sums[(k + step) * w + j]);
+          scalar const sum = folded(v, sums, w);
+          row_[static_cast<std::size_t>(sub)].set(v, i, sum);
+          if (v.access != none) write(p_.accesses[v.access].buffer, place(v, row_at(n, first + sub), n), sum);
+        }
+  }
+  /// The lanes of a stage in interleaved rows.
+  void run_lanes(nest const& n, int stage, std::int64_t first, int top, int rows, std::int64_t lanes) {
+    std::int32_t const* const list = &p_.lists[n.first_list + 2 + 2 * stage];
+    std::int64_t low = 0, high = lanes;
+    for (int i = list[0]; i < list[1]; ++i)
+      if (instance const& v = p_.instances[i]; cotangent::detail::clips(v)) {
+        window const& w = p_.windows[v.detail];
+        if (v.what != action::shift) low = std::max(low, value(w.low[n.rank - 1]));
+        high = std::min(high, value(w.high[n.rank - 1]));
+      }
+    bool const masks = list[1] - list[0] > cotangent::detail::sum_order::long_body;
+    std::int64_t const w = width(n), chains = masks ? 1 : p_.forms[n.first_form + stage].chains;
+    for (std::int64_t c = 0; c < lanes;) {
+      std::int64_t const together = c >= low && c + chains * w <= high ? chains : 1;
+      for (chain_ = 0; chain_ < together; ++chain_, c += w)
+        for (int sub = top; sub < top + rows; ++sub)
+          for (std::int64_t k = c; k < c + w && k < lanes; ++k) {
+            position at = row_at(n, first + sub);
+            place_lane(n, k, at);
+            lane_.clear();
+            for (int i = list[0]; i < list[1]; ++i) step(i, n, at, k, sub);
+          }
+    }
+    chain_ = 0;
   }
 
   // ---- kernels

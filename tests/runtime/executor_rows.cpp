@@ -120,7 +120,7 @@ template <element E, dimension C, dimension N = 0> struct scored {
   }
 };
 template <class Stage, int... K> constexpr bool any_in_pairs(std::integer_sequence<int, K...>) {
-  return (... || run::nest_shape<Stage, K>::pairs_blocks);
+  return (... || run::nest_shape<Stage, K>::N.pairs_blocks);
 }
 template <class Built> constexpr bool runs_in_pairs() {
   return any_in_pairs<simple<Built>>(

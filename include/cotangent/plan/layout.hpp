@@ -5,6 +5,7 @@
 #include <cotangent/plan/late_sums.hpp>
 #include <cotangent/plan/memory/workspace_layout.hpp>
 #include <cotangent/plan/schedule.hpp>
+#include <cotangent/plan/sum_order.hpp>
 
 // Orders a schedule: sorts nests by level, merges axes, and sorts instances in loop order.
 
@@ -29,6 +30,7 @@ public:
     for (std::int32_t k = 0; k < p.nests.size(); ++k)
       if (p.nests[k].kind == nest_kind::loops) finish(k);
     settle_instances();
+    sum_order{p, vector_bytes};
     workspace_layout(g, p, sizes, vector_bytes_);
   }
 

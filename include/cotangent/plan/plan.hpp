@@ -48,6 +48,7 @@ struct instance {
   std::int32_t place = 0;     // its index among the values of its type and role in its nest and stage
   std::int64_t bits = 0;
   symbol value = none;        // of the graph
+  bool fused = false;         // of a sum: each product is added unrounded
 };
 
 /// The memory access of an instance: a buffer, an offset, and a stride for each axis of the nest (0:
@@ -90,8 +91,20 @@ struct nest {
   element widest = element::float32; // determines the number of lanes
   bool rows_in_lanes = false;
   std::int32_t block = 1; // rows whose row values are computed together
+  std::int64_t lanes = 1; // the positions along the lanes, -1 if known only at the call
+  std::int32_t width = 1; // positions in a vector of lanes: short rows use shorter vectors
+  std::int32_t first_form = 0; // of its stages, into plan::forms
+  bool single_pass = false;    // a row fits one vector: reductions need no accumulator
+  bool pairs_blocks = false;   // full blocks 2 k and 2 k + 1 are interleaved, with totals of their own
   std::int32_t node = none;   // of a kernel
   std::int32_t domain = none; // of loops, during planning
+};
+
+/// The loop of a stage over the lanes.
+struct stage_form {
+  std::int8_t chains = 1;    // consecutive vectors of a row go to sums of their own, in turn
+  std::int8_t rows = 1;      // rows of a block that are interleaved, vector by vector
+  bool whole_blocks = false; // all rows of a full block are interleaved
 };
 
 /// A row buffer: lanes of one type for `block` rows.
@@ -121,6 +134,7 @@ struct plan {
   array<buffer> buffers;
   array<slot> slots;
   array<nest> nests; // in the order of execution
+  array<stage_form> forms;
   array<std::int32_t> lists;
   array<row_slot> row_slots;
   array<window> windows;

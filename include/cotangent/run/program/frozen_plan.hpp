@@ -9,18 +9,18 @@ namespace cotangent {
 
 struct plan_capacity {
   int instances = 0, operands = 0, accesses = 0, kernel_accesses = 0, buffers = 0, slots = 0, nests = 0, lists = 0,
-      row_slots = 0, windows = 0, derived = 0, results = 0;
+      row_slots = 0, windows = 0, derived = 0, results = 0, forms = 0;
 
   static constexpr plan_capacity of(plan const& p) noexcept {
     return {p.instances.size(), p.operands.size(), p.accesses.size(), p.kernel_accesses.size(),
             p.buffers.size(),   p.slots.size(),    p.nests.size(),    p.lists.size(),
-            p.row_slots.size(), p.windows.size(),  p.derived.size(),  p.results.size()};
+            p.row_slots.size(), p.windows.size(),  p.derived.size(),  p.results.size(),  p.forms.size()};
   }
   constexpr bool holds(plan_capacity const& c) const noexcept {
     return instances >= c.instances && operands >= c.operands && accesses >= c.accesses &&
            kernel_accesses >= c.kernel_accesses && buffers >= c.buffers && slots >= c.slots && nests >= c.nests &&
            lists >= c.lists && row_slots >= c.row_slots && windows >= c.windows && derived >= c.derived &&
-           results >= c.results;
+           results >= c.results && forms >= c.forms;
   }
   /// Room enough for the plan of most graphs with such nodes.
   static constexpr plan_capacity guess(graph_view const& g) noexcept {
@@ -35,7 +35,7 @@ struct plan_capacity {
       }
     }
     return {n + n / 2 + 16, 2 * n + 16,       n + kernel_accesses, kernel_accesses, n + 8,           0,
-            kernels + n / 4, 0,                n / 4 + 8,           pads + 2,        16, g.output_count()};
+            kernels + n / 4, 0,                n / 4 + 8,           pads + 2,        16, g.output_count(),  0};
   }
   /// The capacity after layout, from the size of the schedule.
   static constexpr plan_capacity laid_out(plan_capacity c) noexcept {
@@ -43,6 +43,7 @@ struct plan_capacity {
     c.slots = c.buffers;
     // two for each stage; a nest has at most as many stages as instances
     c.lists = 4 * c.nests + 2 * c.instances;
+    c.forms = c.nests + c.instances;
     c.derived += 8;
     return c;
   }
@@ -62,6 +63,7 @@ template <plan_capacity C> struct frozen_plan {
   detail::pool<window, C.windows> windows;
   detail::pool<derived_size, C.derived> derived;
   detail::pool<std::int32_t, C.results> results;
+  detail::pool<stage_form, C.forms> forms;
   plan_capacity size;
   std::int32_t known_sizes = 0;
 };
@@ -85,6 +87,7 @@ template <plan_capacity C> constexpr frozen_plan<C> freeze_plan(plan const& p) {
   fill(f.windows, p.windows.data(), p.windows.size());
   fill(f.derived, p.derived.data(), p.derived.size());
   fill(f.results, p.results.data(), p.results.size());
+  fill(f.forms, p.forms.data(), p.forms.size());
   return f;
 }
 

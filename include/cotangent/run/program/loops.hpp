@@ -243,13 +243,13 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   }
 
   COTANGENT_INLINE static void run(Context const& context) noexcept {
-    if constexpr (shape::pairs_blocks)
+    if constexpr (N.pairs_blocks)
       if (N.size[0] >= 0 || context.value(N.size[0]) >= 2 * B) {
         sums_of_rows totals;
         in_pairs(context, totals);
         return left_over(context, totals);
       }
-    if constexpr (!shape::pairs_blocks || N.size[0] < 0) {
+    if constexpr (!N.pairs_blocks || N.size[0] < 0) {
       loops own(context);
       own.start(typename shape::totals{});
       own.blocks(std::make_index_sequence<N.stages>{});

@@ -143,7 +143,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   /// over rows. A row's own sums form one chain in either case.
   template <int S, int R, class Sums, std::size_t... I>
   COTANGENT_INLINE void lane_loop(Sums* sums, std::index_sequence<I...> list) noexcept {
-    constexpr int U = shape::unroll(S);
+    constexpr int U = shape::form(S).chains;
     static_assert(U == 1 || R == 1);
     // A long body is compiled once, for any count: less compile time, for a mask in the loop.
     constexpr bool once_made = sizeof...(I) > shape::long_body;
@@ -248,15 +248,15 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
       constexpr std::make_index_sequence<shape::size(list)> all{};
       constexpr typename shape::template sums_of<S> reduced{};
       if constexpr (B == 1 || turned) {
-        registers<W, wide, shape::reduce_count(S)> sums[shape::unroll(S)];
-        start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::unroll(S))>{});
+        registers<W, wide, shape::reduce_count(S)> sums[shape::form(S).chains];
+        start_sums<S>(sums, reduced, std::make_index_sequence<static_cast<std::size_t>(shape::form(S).chains)>{});
         lane_loop<S, 1>(sums, all);
-        finish_sums<S, shape::unroll(S)>(sums, reduced);
-      } else if constexpr (shape::takes_whole_blocks(S) && Whole) whole_block<S>(all);
+        finish_sums<S, shape::form(S).chains>(sums, reduced);
+      } else if constexpr (shape::form(S).whole_blocks && Whole) whole_block<S>(all);
       else {
-        constexpr int R = shape::rows_at_once(S);
+        constexpr int R = shape::form(S).rows;
         constexpr bool folds = shape::folds(S);
-        if constexpr (shape::takes_whole_blocks(S))
+        if constexpr (shape::form(S).whole_blocks)
           if (active == B) return whole_block<S>(all);
         registers<W, wide, shape::reduce_count(S)> sums[folds ? B : R];
         if constexpr (folds) start_sums<S>(sums, reduced, std::make_index_sequence<B>{});

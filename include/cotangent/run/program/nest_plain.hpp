@@ -44,7 +44,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   }
   /// True for contiguous vectors of a row whose address depends on the row's index only.
   static constexpr bool is_plain_load(instance const& v) {
-    return !turned && N.split <= 1 && N.rank > N.split && v.slot == none && !shape::clips(v) &&
+    return !turned && N.split <= 1 && N.rank > N.split && v.slot == none && !cotangent::detail::clips(v) &&
            shape::stride(v, memory::lane_axis) == 1;
   }
   static constexpr std::int64_t place_of(instance const& u) {

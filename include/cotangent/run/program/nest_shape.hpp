@@ -24,26 +24,14 @@ template <class Stage, int K> struct nest_shape {
   /// The stages with equal loops over lanes (evaluated only if named).
   using stages = shared_stages<Stage, simd::bytes, K>;
 
-  /// The number of positions along the lanes, -1 if known only at run time.
-  static constexpr std::int64_t inner_size = [] {
-    std::int64_t n = 1;
-    for (int k = N.split; k < N.rank; ++k) n = n < 0 || N.size[k] < 0 ? -1 : n * N.size[k];
-    return n;
-  }();
-  /// The lanes of a vector; short rows use shorter vectors.
-  static constexpr int W = [] {
-    int w = N.rank == 0 ? 1 : simd::bytes / static_cast<int>(sizeof(wide));
-    while (!N.rows_in_lanes && inner_size >= 0 && w > 1 && w / 2 >= inner_size) w /= 2;
-    return w;
-  }();
+  static constexpr std::int64_t inner_size = N.lanes;
+  static constexpr int W = N.width;
   static constexpr int B = N.block;
   /// True if every block of rows is known to be full.
   static constexpr bool whole_blocks = B == 1 || (N.split == 1 && N.size[0] >= 0 && N.size[0] % B == 0);
-  /// True if a row fits one vector: reductions need no accumulator.
-  static constexpr bool single_pass = !N.rows_in_lanes && inner_size > 0 && inner_size <= W;
+  static constexpr bool single_pass = N.single_pass;
 
-  /// Longer bodies are compiled once, for any count of lanes: less compile time, for a mask in the loop.
-  static constexpr int long_body = 96;
+  static constexpr int long_body = cotangent::detail::sum_order::long_body;
   static constexpr bool has_long_body = [] {
     for (int s = 0; s < N.stages; ++s)
       if (P.lists.data[N.first_list + 3 + 2 * s] - P.lists.data[N.first_list + 2 + 2 * s] > long_body) return true;
@@ -120,12 +108,6 @@ template <class Stage, int K> struct nest_shape {
   }();
 
   static constexpr dimension stride(instance const& v, int axis) { return P.accesses.data[v.access].stride[axis]; }
-  /// True for a sum of products in one stage: additions are fused with multiplications.
-  static constexpr bool is_sum_of_products(instance const& v) {
-    instance const& u = at(P.operands.data[v.first_operand]);
-    return simd::has_fma && v.op == info_of<op::sum>() && is_floating(v.type) && u.what == action::compute &&
-           u.op == info_of<op::multiply>() && u.where == role::lane && u.stage == v.stage;
-  }
   /// True if it accumulates to one element, not along the lanes.
   static constexpr bool is_total(instance const& v) {
     return v.where == role::row || N.rank == 0 || stride(v, N.rank - 1) == 0;
@@ -170,15 +152,9 @@ template <class Stage, int K> struct nest_shape {
     return n;
   }();
 
-  /// True if an instance is active only inside its window of the lanes.
-  static constexpr bool clips(instance const& v) {
-    if (v.detail == none || v.where != role::lane) return false;
-    return v.what == action::window || v.what == action::shift || v.what == action::load || v.what == action::reduce ||
-           v.what == action::accumulate || (v.what == action::compute && v.access != none);
-  }
   static constexpr bool stage_clips(int stage) {
     for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i)
-      if (clips(at(i))) return true;
+      if (cotangent::detail::clips(at(i))) return true;
     return false;
   }
   /// True if the one masked step of a row keeps the row's end in a separate buffer; impossible if stages mask
@@ -213,17 +189,6 @@ template <class Stage, int K> struct nest_shape {
   static constexpr int shared_values = [] {
     if constexpr (shares_stages) return stages::value.size;
     else return 0;
-  }();
-  /// True if two blocks are interleaved: rows are short, and stages wait for values computed from their sums.
-  static constexpr bool pairs_blocks = [] {
-    constexpr int longest = 32;
-    if (B == 1 || turned || N.split != 1 || N.stages < 2 || slots > 0 || N.instance_count > longest)
-      return false;
-    if (inner_size <= 0 || inner_size > 16 * W || (N.size[0] >= 0 && N.size[0] < 2 * B)) return false;
-    float waits = 0;
-    for (int i = begin(row_list(1)); i < begin(row_list(1) + 1); ++i)
-      if (at(i).op != nullptr) waits += at(i).op->cost;
-    return waits >= 8;
   }();
   /// Vectors of earlier positions that shifts keep: for each shift, as many as the longest distance needs.
   static constexpr register_count shift_count(int stage) {
@@ -260,7 +225,7 @@ template <class Stage, int K> struct nest_shape {
   };
   static constexpr bool is_sum(int i) { return at(i).what == action::reduce; }
   static constexpr bool is_accumulated(int i) { return at(i).what == action::accumulate; }
-  static constexpr bool is_clipped(int i) { return clips(at(i)); }
+  static constexpr bool is_clipped(int i) { return cotangent::detail::clips(at(i)); }
   template <int S, bool (*Chosen)(int)>
   using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
   template <int S> using sums_of = chosen_in<S, &nest_shape::is_sum>;
@@ -268,27 +233,7 @@ template <class Stage, int K> struct nest_shape {
   template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
   using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
 
-  /// The number of interleaved chains of additions in a stage.
-  static constexpr int chains(int stage) {
-    float cost = 0;
-    bool sums = false;
-    for (int i = begin(lane_list(stage)); i < begin(lane_list(stage) + 1); ++i) {
-      if (at(i).op != nullptr) cost += at(i).op->cost;
-      sums = sums || at(i).what == action::reduce || (B > 1 && is_column(i));
-    }
-    return !sums || turned || inner_size == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
-  }
-  /// The number of interleaved rows in a block.
-  static constexpr int rows_at_once(int stage) {
-    if (B == 1 || turned || size(lane_list(stage)) > long_body) return 1;
-    int const most = chains(stage);
-    return most < B ? most : B;
-  }
-  /// True if all rows of a full block are interleaved: rows and bodies are short, else it is too much code.
-  static constexpr bool takes_whole_blocks(int stage) {
-    return rows_at_once(stage) > 1 && rows_at_once(stage) < B && chains(stage) == 4 && size(lane_list(stage)) <= 6 &&
-           !stage_clips(stage) && inner_size > 0 && inner_size <= 8 * W && inner_size % W == 0;
-  }
+  static constexpr stage_form const& form(int stage) { return P.forms.data[N.first_form + stage]; }
   /// True if the sums of all rows of a block are folded at once: a scalar per row would go through memory.
   static constexpr bool folds(int stage) {
     bool any = false;
@@ -298,12 +243,6 @@ template <class Stage, int K> struct nest_shape {
         if (at(i).type == element::boolean) return false;
       }
     return any && B > 1 && B <= W && !turned;
-  }
-  /// The number of interleaved vectors in a single row.
-  static constexpr int unroll(int stage) {
-    if (B > 1) return 1;
-    int const most = chains(stage);
-    return inner_size < 0 || inner_size >= most * W ? most : inner_size >= 2 * W ? 2 : 1;
   }
 };
 

@@ -142,7 +142,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       if constexpr (shape::single_pass) sum = counted<I, Full, V, T, Op>(r, count);
       else {
         V all{};
-        if constexpr (shape::is_sum_of_products(v)) {
+        if constexpr (v.fused) {
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
           all = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
                           this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), sum);
@@ -163,7 +163,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         V& total = into.template at<v.type>(memory::template total_index<I>);
         constexpr auto const& u = operand(I, 0);
         // fused in every position: an element's value does not depend on its position
-        if constexpr (shape::is_sum_of_products(v)) {
+        if constexpr (v.fused) {
           constexpr auto const &a = at(P.operands.data[u.first_operand]), &b = at(P.operands.data[u.first_operand + 1]);
           total = math::fma(this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits),
                             this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits), total);
@@ -234,7 +234,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   }
   /// The number of the `count` positions from `c` on that are inside the window of an instance.
   template <int I> COTANGENT_INLINE std::int64_t inside(std::int64_t c, std::int64_t count) const noexcept {
-    if constexpr (!shape::clips(at(I)) || at(I).what == action::window || at(I).what == action::shift) return count;
+    if constexpr (!cotangent::detail::clips(at(I)) || at(I).what == action::window || at(I).what == action::shift) return count;
     else {
       std::int64_t const left = x.value(P.windows.data[at(I).detail].high[lane_axis]) - c;
       return left < 0 ? 0 : left < count ? left : count;

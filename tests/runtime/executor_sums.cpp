@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "executor.hpp"
+#include "plan_machine.hpp"
+
+// Reductions in the order that the plan states: a static program and the machine that follows its plan compute
+// equal bits. The operations round correctly, so that nothing but the order of sums can differ.
+
+using namespace cotangent;
+using namespace executing;
+
+namespace {
+
+/// The number of results whose bits differ from those of the machine that follows `p`.
+template <class Stage> int count_differences(plan const& p, std::int64_t n, std::int64_t m) {
+  std::vector<std::int64_t> const known = known_of(Stage::view, n, m);
+  graph const sized = reference::concrete(Stage::view, known.data());
+  reference::dice d(7);
+  array<values> const in = reference::inputs_of(sized, d, -1, 1);
+  auto const is = results_of<run::nests<Stage>>(sized, in, known.data(), 0xFF);
+  reference::plan_machine const machine(sized, p, known.data(), in);
+  REQUIRE(machine.error == "");
+  int different = 0;
+  for (int k = 0; k < machine.outputs.size(); ++k)
+    for (int i = 0; i < machine.outputs[k].size(); ++i) {
+      scalar const& wanted = machine.outputs[k][i];
+      std::size_t const each = size_of(wanted.type);
+      unsigned char bytes[8];
+      put(bytes, wanted);
+      different += std::memcmp(bytes, is[static_cast<std::size_t>(k)].data() + each * static_cast<std::size_t>(i), each) != 0;
+    }
+  return different;
+}
+template <class Stage> void check_bits(std::int64_t n, std::int64_t m) {
+  CAPTURE(n, m);
+  CHECK(count_differences<Stage>(make_plan(Stage::view, simd::bytes), n, m) == 0);
+}
+
+template <element E, dimension N, dimension M> struct sums {
+  static constexpr built make() {
+    builder b;
+    dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
+    symbol const in[3]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}})),
+                       b.symbol_of(E, b.shape(dimensions{2, {n, 1}}))};
+    term const x{&b, in[0]}, w{&b, in[1]}, column{&b, in[2]};
+    b.set_inputs(in, 3);
+    term const centered = x - extend::sum(x, 2, true) * 0.25, variance = extend::sum(centered * centered, 2, true);
+    term const y = centered / extend::apply<op::sqrt>(1 + variance) * w;
+    symbol const out[6]{y.id, extend::sum(y, 3).id, extend::sum(x * column, 1).id, extend::sum(x * w, 2).id,
+                        extend::max(y, 2).id, extend::sum(variance * column, 3).id};
+    b.set_outputs(out, 6);
+    return {b.get(), b.failed()};
+  }
+};
+template <element E, dimension N, dimension M> void check_sums() { check_bits<plain<sums<E, N, M>>>(N, M); }
+
+/// Long sums in one row, of products and of few other values.
+template <element E> struct dots {
+  static constexpr built make() {
+    builder b;
+    dimension const n = b.size(extent::named("n", 1));
+    symbol const in[2]{b.symbol_of(E, b.shape(dimensions{1, {n}})), b.symbol_of(E, b.shape(dimensions{1, {n}}))};
+    term const x{&b, in[0]}, y{&b, in[1]};
+    b.set_inputs(in, 2);
+    term const z = extend::apply<op::sqrt>(1 + x * x) / (2 + y) - x / (3 + y);
+    symbol const out[4]{extend::sum(x * y, 1).id, extend::sum(x, 1).id, extend::sum(z, 1).id, extend::sum(z * y, 1).id};
+    b.set_outputs(out, 4);
+    return {b.get(), b.failed()};
+  }
+};
+
+} // namespace
+
+TEST_CASE("Sums over rows, columns and everything have the bits of the plan's order") {
+  if (math::is_fast) return;
+  check_sums<element::float64, 37, 5>();   // rows in lanes
+  check_sums<element::float64, 64, 16>();  // pairs of blocks
+  check_sums<element::float64, 40, 67>();
+  check_sums<element::float64, 3, 200>();
+  check_sums<element::float32, 19, 32>();
+  for (std::int64_t const n : {1, 7, 40})
+    for (std::int64_t const m : {1, 6, 33, 64}) check_bits<plain<sums<element::float32, 0, 0>>>(n, m);
+}
+
+TEST_CASE("Sums in one row have the bits of the plan's order") {
+  if (math::is_fast) return;
+  for (std::int64_t const n : {0, 1, 5, 31, 64, 1000}) {
+    check_bits<plain<dots<element::float64>>>(n, 1);
+    check_bits<plain<dots<element::float32>>>(n, 1);
+  }
+}
+
+TEST_CASE("Sums in another order have other bits") {
+  if (math::is_fast) return;
+  using stage = plain<dots<element::float64>>;
+  plan changed = make_plan(stage::view, simd::bytes);
+  for (stage_form& f : changed.forms) f.chains = f.chains == 4 ? 2 : 4;
+  CHECK(count_differences<stage>(changed, 1000, 1) > 0);
+}
