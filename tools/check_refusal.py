@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSL-1.0
 """Compiles one file twice: unchanged it must compile, and with -DREFUSED it must be refused in the expected words.
 
-usage: check_refusal.py FILE COMPILER [FLAG...]
+usage: check_refusal.py FILE [--precompiled HEADER.gch] COMPILER [FLAG...]
        check_refusal.py --self-test COMPILER [FLAG...]
 
 In the file:
   // EXPECT: regular expression     the expected message; the first one on the first error line
   // ERRORS: 1                      the maximum number of errors
   // LINES: g++ 14, clang 24        the maximum number of lines; these are also the defaults
+The precompiled header of cotangent.hpp stands for the first include of files that begin with it.
 """
 import os
 import pathlib
@@ -30,11 +31,16 @@ def promises(text):
     return expected, errors and int(errors[1]), limits
 
 
-def check(path, compiler):
+def check(path, compiler, precompiled=None):
     """Nothing if the file keeps its promises, else what is wrong with it."""
-    expected, errors_allowed, limits = promises(pathlib.Path(path).read_text(encoding="utf-8"))
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    expected, errors_allowed, limits = promises(text)
     if not expected or errors_allowed is None:
         return f"{path}: needs at least one EXPECT line and one ERRORS line"
+
+    begins = re.match(r"(//.*\n)*#include <cotangent/cotangent\.hpp>", text)
+    if precompiled and begins:
+        compiler = [*compiler, "-Werror=invalid-pch", "-include", precompiled.removesuffix(".gch")]
 
     def compiled(*flags):
         return subprocess.run([*compiler, *flags, "-fsyntax-only", "-fno-diagnostics-color", str(path)],
@@ -48,10 +54,12 @@ def check(path, compiler):
         return f"{path}: compiled with -DREFUSED, but ought to be refused"
 
     # Only what the compiler says, not the source lines it echoes.
+    family = "clang" if "clang" in " ".join(compiler) else "g++"
     lines = refused.stderr.splitlines()
+    if family == "clang": # g++ names the precompiled header instead of the file, clang in addition
+        lines = [line for line in lines if not re.match(r"In file included from .*/pch/cotangent\.hpp:", line)]
     said = [line for line in lines if re.search(r"\b(error|note):", line)]
     errors = [line for line in said if re.search(r"\berror:", line)]
-    family = "clang" if "clang" in " ".join(compiler) else "g++"
     if not errors or not re.search(expected[0], errors[0]):
         wrong = f"the first error line lacks {expected[0]!r}"
     elif missing := [e for e in expected if not re.search(e, "\n".join(said))]:
@@ -98,4 +106,8 @@ def self_test(compiler):
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    sys.exit(self_test(sys.argv[2:]) if sys.argv[1] == "--self-test" else check(sys.argv[1], sys.argv[2:]))
+    if sys.argv[1] == "--self-test":
+        sys.exit(self_test(sys.argv[2:]))
+    path, *compiler = sys.argv[1:]
+    precompiled = compiler[1] if compiler[0] == "--precompiled" else None
+    sys.exit(check(path, compiler[2:] if precompiled else compiler, precompiled))

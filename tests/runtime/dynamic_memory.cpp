@@ -18,7 +18,7 @@ namespace {
 namespace ct = cotangent;
 using ct::dynamic::expr;
 
-TEST_CASE("nothing is allocated for bound values", "[dynamic][memory]") {
+TEST_CASE("if inputs and results are bound, only intermediate values are allocated", "[dynamic][memory]") {
   ct::dynamic::graph g;
   auto const a = g.input<float>("a", {1, 2}), b = g.input<float>("b", {2, 1}),
              d = g.input<float>("d", {1, 1});
@@ -43,7 +43,7 @@ TEST_CASE("dead values are not computed and get no memory", "[dynamic][memory]")
   CHECK(p.step_count() == 1);
 }
 
-TEST_CASE("branches share their memory", "[dynamic][memory]") {
+TEST_CASE("a branch that needs less memory than another adds none", "[dynamic][memory]") {
   auto const bytes = [](int branches) {
     ct::dynamic::graph g;
     auto const x = g.input<double>("x", {64, 64});

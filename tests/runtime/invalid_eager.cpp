@@ -155,7 +155,7 @@ TEST_CASE("Elements that do not exist are not set, written or read") {
   }));
 }
 
-TEST_CASE("Too little memory is a memory_error") {
+TEST_CASE("Eager mode: too little memory is a memory_error") {
   CHECK(refused<ct::memory_error>("memory: there must be enough memory for", [] {
     dynamic::eager e;
     auto x = e.tensor<double>({I(1) << 50});

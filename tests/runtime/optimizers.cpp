@@ -25,7 +25,7 @@ struct plain {
   int step = 0;
 };
 
-void step(ct::sgd const& o, plain& s, numbers const& g) {
+void take_step(ct::sgd const& o, plain& s, numbers const& g) {
   for (std::size_t i = 0; i < g.size(); ++i) {
     double d = g[i] + o.weight_decay * s.p[i];
     s.m[i] = o.momentum * s.m[i] + (1 - o.dampening) * d;
@@ -45,16 +45,16 @@ template <class O> numbers direction(O const& o, plain& s, numbers const& g) {
   }
   return d;
 }
-void step(ct::adam const& o, plain& s, numbers g) {
+void take_step(ct::adam const& o, plain& s, numbers g) {
   for (std::size_t i = 0; i < g.size(); ++i) g[i] += o.weight_decay * s.p[i];
   numbers const d = direction(o, s, g);
   for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.learning_rate * d[i];
 }
-void step(ct::adamw const& o, plain& s, numbers const& g) {
+void take_step(ct::adamw const& o, plain& s, numbers const& g) {
   numbers const d = direction(o, s, g);
   for (std::size_t i = 0; i < g.size(); ++i) s.p[i] -= o.learning_rate * (d[i] + o.weight_decay * s.p[i]);
 }
-void step(ct::rmsprop const& o, plain& s, numbers const& g) {
+void take_step(ct::rmsprop const& o, plain& s, numbers const& g) {
   for (std::size_t i = 0; i < g.size(); ++i) {
     double const d = g[i] + o.weight_decay * s.p[i];
     s.m[i] = o.alpha * s.m[i] + (1 - o.alpha) * d * d;
@@ -62,7 +62,7 @@ void step(ct::rmsprop const& o, plain& s, numbers const& g) {
     s.p[i] -= o.learning_rate * s.v[i];
   }
 }
-void step(ct::lamb const& o, plain& s, numbers const& g) {
+void take_step(ct::lamb const& o, plain& s, numbers const& g) {
   numbers d = direction(o, s, g);
   double length = 0, of_step = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -95,7 +95,7 @@ template <class T, class O> void follows_the_formula(O const& o, numbers const& 
     numbers const d = gradient_at(k);
     now.assign(d.begin(), d.end());
     p.run();
-    ::step(o, s, numbers(now.begin(), now.end()));
+    take_step(o, s, numbers(now.begin(), now.end()));
     for (std::size_t i = 0; i < 7; ++i) CHECK(at[i] == Approx(s.p[i]).epsilon(tolerance).margin(tolerance));
   }
   if (O::counts) CHECK(static_cast<std::int64_t>(p.value(step.count)) == 9);
@@ -138,7 +138,7 @@ TEST_CASE("the comparison notices a wrong reference", "[optimizers]") {
   plain s{at, numbers(7), numbers(7)};
   for (int k = 0; k < 2; ++k) {
     p.run();
-    step(ct::sgd{.momentum = 0.8}, s, now);
+    take_step(ct::sgd{.momentum = 0.8}, s, now);
   }
   CHECK(at[1] != Approx(s.p[1]).epsilon(1e-6));
 }
@@ -157,9 +157,9 @@ TEST_CASE("optimizers work on expressions: in traced functions, and through thei
   ct::tensor<double, 3> const p{1, -2, 0.5}, d{0.3, -0.1, 2}, zero{0, 0, 0};
   plain s{{1, -2, 0.5}, numbers(3), numbers(3)};
   ct::adam const by{.learning_rate = 0.1, .weight_decay = 0.01};
-  step(by, s, {0.3, -0.1, 2});
-  step(by, s, {0.6, -0.2, 4});
-  step(ct::sgd{.learning_rate = 0.1}, s, {0.3, -0.1, 2});
+  take_step(by, s, {0.3, -0.1, 2});
+  take_step(by, s, {0.6, -0.2, 4});
+  take_step(ct::sgd{.learning_rate = 0.1}, s, {0.3, -0.1, 2});
   auto const fixed = ct::compiled(two_steps)(p, d, zero, zero);
   for (int i = 0; i < 3; ++i) CHECK(fixed(i) == Approx(s.p[static_cast<std::size_t>(i)]).epsilon(1e-13));
 

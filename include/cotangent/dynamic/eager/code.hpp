@@ -82,7 +82,8 @@ inline std::int32_t operand_behind(graph_view const& g, symbol t) {
   }
 }
 
-inline single_kernel single_kernel_of(graph_view const& g, interpret::kernel_list const& users) {
+// A template, so that units with COTANGENT_SEPARATE do not instantiate the kernels.
+template <class = void> single_kernel single_kernel_of(graph_view const& g, interpret::kernel_list const& users) {
   single_kernel k;
   if (g.output_count() != 1) return k;
   symbol const y = g.output(0);
