@@ -100,6 +100,7 @@ template <class Before, bool Rewrite, recomputation Recompute> struct static_opt
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
     o.simplify.rewrite = Rewrite;
+    // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
     o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
     o.recompute = Recompute;
     return o;
