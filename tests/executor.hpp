@@ -22,7 +22,7 @@ namespace executing {
 using namespace cotangent;
 using reference::values;
 
-/// What `Make::make()` builds, as it stands and simplified.
+/// The graph that `Make::make()` builds, unchanged and simplified.
 template <class Make> struct plain {
   using F = frozen<Make>;
   static_assert(F::value.failed.why == nullptr, "the test's graph is refused");
@@ -95,7 +95,7 @@ std::vector<std::vector<unsigned char>> results_of(graph_view const& sized, arra
   std::size_t const bytes = E::is_static ? E::workspace_bytes : E::workspace_for(known);
   if (E::is_static) CHECK(E::workspace_for(known) == bytes);
   guarded workspace(bytes, 64, fill);
-  std::vector<unsigned char*> in; // of exactly their size, so that sanitizers see who reads too far
+  std::vector<unsigned char*> in; // of exactly their size, so that sanitizers see reads beyond the end
   for (values const& v : inputs) {
     std::size_t const each = v.size() == 0 ? 1 : size_of(v[0].type);
     in.push_back(static_cast<unsigned char*>(std::malloc(each * static_cast<std::size_t>(v.size()) + (v.size() == 0 ? 1 : 0))));
@@ -137,7 +137,7 @@ void compare_execution(graph const& sized, array<values> const& inputs, array<va
                        std::int64_t const* known, std::optional<status> expected) {
   auto const first = results_of<E>(sized, inputs, known, 0xFF, expected);
   auto const second = results_of<E>(sized, inputs, known, 0x5A, expected);
-  if (!math::is_fast) CHECK(first == second); // (what has no finite value need not be written then)
+  if (!math::is_fast) CHECK(first == second); // (values that are not finite need not be written then)
   graph_view const g = sized;
   for (auto const* results : {&first, &second})
     for (int k = 0; k < wanted.size(); ++k) {
@@ -154,8 +154,8 @@ void compare_execution(graph const& sized, array<values> const& inputs, array<va
     }
 }
 
-/// Compares a program with the plain evaluation of `original`, which it was made from: as loop nests always, and as
-/// straight code where it is small enough for that.
+/// Compares the program of a graph with the reference evaluation of `original`: always as loop nests, and as straight-line
+/// code if it is small enough.
 template <class Stage>
 void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
              std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
@@ -171,7 +171,7 @@ void compare(graph_view const& original, array<values> const& inputs, double tol
   }
 }
 
-/// The graph of `Make`, simplified, against itself as it was made.
+/// The simplified graph of `Make`, compared with the original one.
 template <class Make> void check(double low = -2, double high = 3, double tolerance = 1e-12, std::optional<status> expected = status::ok) {
   reference::dice d(7);
   compare<simple<Make>>(plain<Make>::view, reference::inputs_of(plain<Make>::view, d, low, high), tolerance, nullptr, expected);
@@ -229,7 +229,7 @@ template <int Seed, bool Gradients, dimension... Sizes> struct random_of {
     return {b.get(), b.failed()};
   }
 };
-/// Graphs `Seed...`: every other one with gradients, half of them as they were made.
+/// Graphs `Seed...`: every other one with gradients, half of them not simplified.
 template <dimension P, dimension Q, dimension R, dimension S, int... Seed> void check_random(std::integer_sequence<int, Seed...>) {
   static_cast<void>(std::initializer_list<int>{([] {
     CAPTURE(Seed);

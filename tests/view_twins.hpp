@@ -6,8 +6,8 @@
 
 #include <vector>
 
-// One program as two graphs, drawn by dice: with views that are read and written anywhere, and without any, where a view
-// is a gather and what is written in pieces is a sum of scatters.
+// A random program as two graphs. One has views that are read and written anywhere. In the other one a view is a gather, and
+// piecewise writes are a sum of scatters.
 
 namespace view_graph {
 
@@ -38,7 +38,7 @@ public:
       if (v.tensor(t.viewed).base != none && v.tensor(t.viewed).producer != none) wrt.push_back(t);
   }
   twin any() { return pool_[static_cast<unsigned>(below(static_cast<int>(pool_.size())))]; }
-  /// What is read as a whole is not written later.
+  /// A tensor that is read as a whole is not written later.
   twin input(dimensions const& d, bool as_a_whole = true) {
     twin const t{v.symbol_of(element::float64, v.shape(d)), p.symbol_of(element::float64, p.shape(d))};
     inputs.push_back(t);
@@ -142,7 +142,7 @@ private:
 
   void read() {
     root const& from = roots_[static_cast<unsigned>(below(static_cast<int>(roots_.size())))];
-    if (!from.whole && from.value.plain == none) return; // what nobody assigns at all is no value
+    if (!from.whole && from.value.plain == none) return; // a tensor without any assignment has no value
     twin const of = from.value;
     symbol w = window(of.viewed);
     if (below(3) == 0) w = window(w);
@@ -225,7 +225,7 @@ private:
     case 2: return write();
     default: {
       twin const t = made(v.dims(any().viewed), none);
-      if (v.tensor(t.viewed).base != none) return; // merged with what was written into a view
+      if (v.tensor(t.viewed).base != none) return; // merged with the value written into a view
       for (root const& r : roots_)
         if (r.value.viewed == t.viewed) return;
       pool_.push_back(t);

@@ -26,8 +26,8 @@ constexpr array<argument> squares(dimension n) {
   return a;
 }
 
-/// Four layers forward; then their activations are read from the last to the first: those that were kept, or those that
-/// are computed again in two parts, each when what is read before it is there.
+/// Four layers forward; then their activations are read from the last to the first: kept ones, or ones rematerialized in two
+/// parts, each after the values that are read before it.
 template <bool Again, dimension N> struct layers {
   static constexpr array<argument> arguments(builder&) { return squares(N); }
   static constexpr term layer(term x, term w) { return extend::apply<op::tanh>(extend::matmul(x, w)); }
@@ -45,7 +45,7 @@ template <bool Again, dimension N> struct layers {
   }
 };
 
-/// What waits in loop nests and reductions, through other names, for scalars and for what lies in other nests.
+/// Dependencies of loop nests and reductions, through views, on scalars and on other nests.
 struct waiting {
   static constexpr array<argument> arguments(builder&) { return squares(24); }
   static constexpr outputs_of of(builder& b, term const* x) {
@@ -160,7 +160,7 @@ TEST_CASE("op::after keeps no value alive", "[after]") {
   CHECK((count(after, info_of<op::sum>()) == 0 && count(after, info_of<op::exp>()) == 0));
   CHECK(count(after, info_of<op::matmul>()) == 3);
   REQUIRE(verify(after));
-  graph const both = prune(graph_of<waiting>::make().g); // what is read besides is still waited for
+  graph const both = prune(graph_of<waiting>::make().g); // other operands are still dependencies
   CHECK(count(both, info_of<op::after>()) > 5);
   bool waits = false;
   for (node const& n : both.nodes) waits = waits || (n.op == info_of<op::after>() && n.operand_count > 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Graphs in files: what is read is what was written.
+// Graphs in files: a graph that is read equals the written one.
 #include "../archive_cases.hpp"
 
 #include "../archive_bytes.hpp"
@@ -43,7 +43,7 @@ TEST_CASE("a loaded graph has its symbols and their bound data", "[archive]") {
   auto p = c.graph.compile({c.find("z")}, c.binds());
   p.run();
   CHECK(double(p.value(c.find<double>("z"))) == 324);
-  c.data.elements<double>("x")[0] = 2; // the program reads them where they lie
+  c.data.elements<double>("x")[0] = 2; // the program reads them in place
   p.run();
   CHECK(double(p.value(c.find<double>("z"))) == 100);
   CHECK(c.names() == std::vector<std::string>{"x", "y", "z"});
@@ -87,7 +87,7 @@ TEST_CASE("loaded loops, branches, views, constants and second gradients give th
   CHECK(c.graph.parameters()[0].id() == e.w.id());
   CHECK(c.graph.gradient_of(c.find<double>("w")).id() == e.dw.id());
   CHECK(c.graph.get().regions.size() == e.g.get().regions.size());
-  // and once more: what was read is written as the same bytes
+  // writing the graph again gives the same bytes
   std::vector<ct::archive::named> const names{
       {"loss", c.find("loss")}, {"the slope", c.find("the slope")}, {"curvature", c.find("curvature")}};
   CHECK(ct::archive::bytes_of(c.graph, c.binds(), names) == bytes);
@@ -112,7 +112,7 @@ TEST_CASE("a loaded graph can be extended", "[archive]") {
   for (int k : {0, 1})
     CHECK(p.value(d)(k) == Approx(p.value(old)(k) + std::exp(e.w_data[static_cast<std::size_t>(k)])));
   CHECK(p.value(table)(1, 0) == 3);
-  CHECK(p.value(table)(1, 1) == 0); // nobody wrote it
+  CHECK(p.value(table)(1, 1) == 0); // no node writes it
 }
 
 TEST_CASE("source locations, flags of nodes and elements of all types are loaded again", "[archive]") {
@@ -285,7 +285,7 @@ TEST_CASE("a graph of symbols is loaded with names, manual edges, loops and free
     if (n.name == "first") before_first = n.edges_in;
   });
   CHECK(names == std::vector<std::string>{"second", "first", "third"});
-  CHECK(before_first == 1); // made by hand: nobody writes x
+  CHECK(before_first == 1); // written by hand: no node writes x
   std::string adjoints; // which operations have one, by name
   t.visit([&](ct::dynamic::symbolic_node const& n) {
     if (auto const f = t.forward_of(n.exec); f.present()) adjoints += t.name_of(f) + " ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Safetensors files: what is read, what is written, what is refused.
+// Safetensors files: reading, writing, refusals.
 #include <cotangent/archive.hpp>
 
 #include "../archive_bytes.hpp"
@@ -51,7 +51,7 @@ struct folder {
   }
 };
 
-// What -ffast-math lets no comparison see.
+// With -ffast-math, comparisons cannot see this.
 std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 } // namespace
@@ -101,8 +101,8 @@ TEST_CASE("tensors are aligned and contiguous behind a header whose size is a mu
 
 namespace {
 
-/// What the published description of the format says, read by nothing of the library: eight bytes with the length of the
-/// header, the header, JSON of one object, which may be filled up with spaces, the elements without a gap.
+/// A reader of its own for the published format: eight bytes with the length of the header; the header, a JSON object that
+/// may be padded with spaces; the elements without gaps.
 class plain_reader {
   std::string const& bytes_;
   std::size_t at_ = 8, end_ = 8;
@@ -242,7 +242,7 @@ TEST_CASE("an independent reader of the published format reads the written files
   CHECK(r.tensors.at("nothing").shape == std::vector<std::size_t>{0});
   CHECK(r.tensors.at("number").shape.empty());
   CHECK(r.elements<double>("number")[0] == 2.5);
-  std::string gap = bytes; // and it sees what is wrong
+  std::string gap = bytes; // and it notices mistakes
   gap += '\0';
   CHECK_THROWS(plain_reader(gap));
   std::string moved = bytes;

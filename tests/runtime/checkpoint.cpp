@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-// Functions that are computed again for their gradients: the same bits, in less memory.
+// Functions that are rematerialized for their gradients: the same bits, in less memory.
 
 namespace {
 
@@ -43,7 +43,7 @@ std::vector<double> between(std::size_t count, int seed, double most) {
   return {v.begin(), v.end()};
 }
 
-/// The graph that a program is made from, and how many nodes of this name it has.
+/// The graph of a program, and the number of its nodes with a name.
 ct::graph compiled(ct::dynamic::graph const& g, std::vector<any_expr> const& outputs) {
   auto const& s = ct::dynamic::detail::graph_access::state(g);
   ct::builder b = s.b;
@@ -97,7 +97,7 @@ template <class Chain> measured dense(int length, int batch, int width, Chain co
 }
 
 auto const layer = [](auto const& x, auto const& w) { return ct::tanh(ct::matmul(x, w)); };
-/// Blocks of so many layers, each checkpointed; 0: none is.
+/// Checkpointed blocks of n layers; 0: none.
 auto blocks_of(int segment) {
   return [segment](expr<float> h, std::vector<expr<float>> const& weights) {
     auto const all = [](expr<float> y, std::vector<expr<float>> const& some) {
@@ -265,7 +265,7 @@ TEST_CASE("blocks occur in loop bodies and in branches", "[checkpoint]") {
   });
 }
 
-/// What gradients of this order record, and their elements, with the tangents of the last ones if asked for.
+/// The records of gradients of this order, and their elements, optionally with the tangents of the last ones.
 struct recorded {
   std::int64_t tape = 0;
   std::vector<double> elements;
@@ -437,7 +437,7 @@ TEST_CASE("blocks in a body do not record loop-invariant values or the count", "
         return ct::sum(ct::for_loop(50, body, x));
       },
       1, false, {});
-  CHECK(r.tape <= 50 * 320 + 1024); // 6 x 6 doubles an iteration, rounded up, are what is carried
+  CHECK(r.tape <= 50 * 320 + 1024); // the carried value has 6 x 6 doubles, rounded up
 }
 
 namespace {
@@ -632,7 +632,7 @@ TEST_CASE("with a number of stored values, no more layers rerun than in the bino
   }
 }
 
-/// What a model gives after so many steps of descent on a share of the sum of squared errors, its matrices beginning as these.
+/// The result of a model after n steps of descent on a share of the sum of squared errors, from these matrices.
 template <class Model>
 std::vector<double> trained(Model const& model, std::vector<double> const& x,
                             std::vector<double> const& target, std::vector<ct::dynamic::sizes> const& shapes,

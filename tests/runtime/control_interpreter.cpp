@@ -105,16 +105,16 @@ TEST_CASE("steps in an order of lower peak compute the same bits") {
 
 namespace {
 
-/// What a loop's body gives for a carried value: a carried value; the captured one; half of one and another; the same
-/// turned around, which cannot be written over what it is made of; what it gives for an earlier one.
+/// The next carried value of a loop: a carried value; the captured one; half of one and another; the same reversed, which
+/// cannot overwrite its operand; the next value of an earlier one.
 struct next_value {
   enum form { carried, captured, computed, turned, same } is = carried;
   int of = 0, and_of = 0;
 };
 using rules = std::vector<next_value>;
 
-/// With `records`, each iteration records the values that it begins with, and also those that it ends with; with `asks` the
-/// trips are known to a condition only; with `nested` the loop runs twice, from where it ended.
+/// With `records`, each iteration records its initial and its final values; with `asks` a condition ends the loop; with
+/// `nested` the loop runs a second time, from its results.
 struct carried_loop {
   rules body;
   int elements = 1;
@@ -259,7 +259,7 @@ std::vector<std::vector<double>> first_values(std::size_t count, int elements) {
   return x;
 }
 
-/// What `l` copies in so many iterations, when its results were found right.
+/// The bytes that `l` copies in n iterations, after its results were checked.
 std::int64_t checked(carried_loop const& l, int trips) {
   graph const g = l.made(trips);
   interpreter const p(g);
@@ -354,7 +354,7 @@ TEST_CASE("an iteration of a loop copies no carried value") {
     CHECK(checked(loop(turn, false), trips) == 0);
     CHECK(checked(loop(sums, false), trips) == 0);
     CHECK(checked(loop(chain, false), trips) == 0);
-    CHECK(checked(loop(circle, false), trips) == 3 * one); // first values, which stay what they were
+    CHECK(checked(loop(circle, false), trips) == 3 * one); // initial values, which stay unchanged
     CHECK(checked(loop(twice, false), trips) == one);      // two results do not share memory
     CHECK(checked(loop(power, true), trips) == 0);
     CHECK(checked(loop(turn, true), trips) == (trips % 2 == 1 ? 0 : one));
@@ -362,8 +362,8 @@ TEST_CASE("an iteration of a loop copies no carried value") {
     CHECK(checked(loop(chain, true), trips) <= 4 * one);
   }
   CHECK(checked(loop(sums, false), 0) == 2 * one);
-  CHECK(checked(loop(sums, false), 1) == one); // a is what b was
-  // what is prepared: the body only computes, in place where nothing else reads what was there
+  CHECK(checked(loop(sums, false), 1) == one); // a is the previous b
+  // the prepared form: the body only computes, in place if the operand has no other reader
   auto const places = [&](rules const& r, int steps) {
     graph const g = loop(r, false).made(5);
     interpreter const p(g);

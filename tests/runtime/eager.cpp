@@ -118,7 +118,7 @@ TEST_CASE("dead values are freed at once", "[eager]") {
   CHECK(e.live().operations == 0);
   CHECK(e.live().tensors == 3); // x, y, d
 
-  // where the adjoint reads what was computed, that stays, and nothing else
+  // results that the adjoint reads are kept, and nothing else
   freed = 0;
   auto z = ct::exp(ct::exp(ct::exp(x)));
   CHECK(freed == 0);
@@ -204,7 +204,7 @@ TEST_CASE("operations on constants are not recorded", "[eager]") {
   CHECK(e.live().tensors == 3);
   CHECK(!c.tracked());
   auto x = e.parameter(1.0);
-  auto n = ct::floor(x) + ct::stop_gradient(x); // nor what has no derivative
+  auto n = ct::floor(x) + ct::stop_gradient(x); // nor values without a derivative
   CHECK(e.live().operations == 0);
   CHECK(n.item() == 2);
   {
@@ -230,7 +230,7 @@ TEST_CASE("views of views follow their tensor", "[eager]") {
   CHECK(elements(a1) == numbers{24, 25});
   CHECK(before.item() == 14 * 14 + 15 * 15);
   CHECK(elements(e.grad({before}, {a}).front()) ==
-        numbers{0, 0, 0, 0, 28, 30}); // of what it was computed from
+        numbers{0, 0, 0, 0, 28, 30}); // of its operands
   auto after = ct::sum(a1 * a1) + ct::sum(a0);
   CHECK(elements(e.grad({after}, {a}).front()) == numbers{0, 0, 0, 1, 49, 51});
   CHECK(elements(e.grad({after}, {a1}).front()) == numbers{49, 51});
@@ -394,7 +394,7 @@ TEST_CASE("gradients are added, replaced, or not stored", "[eager]") {
   CHECK(x.grad().item() == 2);
   CHECK(last.grad().item() == 1);
   CHECK(!none.has_grad());
-  // what was released is walked through once
+  // released values are visited once
   auto z = ct::exp(x) * x;
   e.backward(z, {}, {.release = true});
   CHECK(e.live().operations == 3);
@@ -571,7 +571,7 @@ TEST_CASE("values are evicted by hand, and recomputed unless they were exposed",
   auto x = e.parameter(numbers{1, 2, 3});
   auto y = ct::exp(x), z = ct::sin(y);
   auto const before = e.live();
-  CHECK_FALSE(e.evict(x)); // nobody knows how to compute a parameter
+  CHECK_FALSE(e.evict(x)); // no operation computes a parameter
   CHECK(e.evict(y));
   CHECK_FALSE(e.evict(y)); // it is gone
   CHECK(e.evict(z));

@@ -101,7 +101,7 @@ TEST_CASE("a program within a budget fits and has equal bits", "[memory_budget]"
 
 // ---- mirroring
 
-/// The graph that a program is made from, before it is decided what is computed again.
+/// The graph of a program, before values are chosen for rematerialization.
 ct::graph simplified(ct::dynamic::graph const& g, std::vector<ct::dynamic::any_expr> const& outputs) {
   auto const& s = ct::dynamic::detail::graph_access::state(g);
   ct::builder b = s.b;
@@ -118,10 +118,10 @@ int count(ct::graph_view const& g, std::string_view name) {
 }
 std::int64_t workspace(ct::graph_view const& g) { return ct::interpreter(g).workspace_bytes(); }
 
-/// Small networks in which the rule decides differently, and what of them is computed again by it.
+/// Small networks in which the rule decides differently, and the values that it rematerializes.
 struct mirror_case {
   char const* name;
-  std::string_view again; // the operations, by name, that the rule computes again; more of them nowhere
+  std::string_view again; // the operations, by name, that the rule rematerializes
   int most;               // of them
   expr<float> (*body)(expr<float> const& x, std::vector<expr<float>> const& w);
 };

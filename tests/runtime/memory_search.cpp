@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-// What to keep and what to compute again: against searches of every way, on few values, and tables over every amount of
-// memory, on chains.
+// Which values are kept and which are rematerialized: compared with exhaustive search on few values, and on chains with
+// tables over all amounts of memory.
 
 namespace {
 
@@ -126,7 +126,7 @@ ct::memory_problem gradient_of(chain const& c) {
   return p;
 }
 
-/// What running the chain again costs at least with so many bytes, by a table over parts and bytes.
+/// The least cost of running the chain again in `bytes`, by a table over parts and bytes.
 class chain_table {
   chain const& c_;
   std::map<std::tuple<int, int, std::int64_t>, double> known_;
@@ -298,7 +298,7 @@ TEST_CASE("an operation that must not run twice does not, and costs its memory",
   }
 }
 
-// Mirroring: the rule decides by bytes that go and come, and what is chosen computes no more again than it says.
+// Mirroring: the rule compares freed and kept bytes; the chosen schedule rematerializes no more than the rule.
 
 using set = std::vector<std::int32_t>;
 set again_in(ct::mirror_problem const& m) {
@@ -320,11 +320,11 @@ TEST_CASE("mirroring gains nothing for tanh of a sum of two products", "[mirror]
     (void)m.add_late(64, 9, {ds});
     CHECK(again_in(m).empty());
     ct::detail::mirror_choices const all(m);
-    CHECK(all.lowest.steps.empty()); // nothing is computed again
+    CHECK(all.lowest.steps.empty()); // nothing is rematerialized
   }
 }
 
-/// A dense layer with tanh, and another: nobody wants the first operand's gradient.
+/// Two dense layers with tanh; the gradient of the first operand is not computed.
 ct::mirror_problem dense_layers(std::int64_t bytes, int layers) {
   ct::mirror_problem m;
   std::int32_t const x = given(m, bytes);
@@ -362,7 +362,7 @@ TEST_CASE("of two consecutive activations mirroring recomputes the second, and t
     std::int32_t const x = given(m, bytes), w = given(m, bytes / 4);
     std::int32_t const y = m.add(bytes, 1, {}, {x}), z = m.add(bytes, 1, {y});
     std::int32_t const fc = m.add(bytes, 50, {z}, {w}, true);
-    std::int32_t const large = m.add(4 * bytes, 50, {fc}, {}, true); // what follows needs more
+    std::int32_t const large = m.add(4 * bytes, 50, {fc}, {}, true); // later values need more
     std::int32_t const top = m.add_late(bytes, 1, {large});
     (void)m.add_late(0, 50, {top, z});
     std::int32_t const dz = m.add_late(bytes, 50, {top}, {w}), dy = m.add_late(bytes, 1, {dz, z});

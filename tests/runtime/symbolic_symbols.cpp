@@ -28,7 +28,7 @@ command const add = command::of<ct::op::add>(), mul = command::of<ct::op::multip
 
 std::vector<double> elements(ct::dynamic::values<double> const& v) { return {v.begin(), v.end()}; }
 
-/// Counts, by kind, what hooks are told of, and that nothing is told twice.
+/// Counts the calls of hooks by kind, and checks that none comes twice.
 struct counting {
   symbolic_graph s;
   std::vector<symbolic_tensor> tensors{}, aliases{};
@@ -66,7 +66,7 @@ TEST_CASE("hooks are told at once of the symbols of expressions", "[symbolic]") 
   ct::dynamic::graph g;
   auto const before = g.input<double>("before", {4});
   counting told{g.symbolic()};
-  CHECK(told.counts() == counted{0, 0, 0}); // what was made before is not told
+  CHECK(told.counts() == counted{0, 0, 0}); // earlier symbols cause no call
   auto const x = g.input<double>("x", {4});
   CHECK(told.tensors == std::vector<symbolic_tensor>{told.s.find_tensor("x")});
   CHECK(told.counts() == counted{1, 0, 0});
@@ -107,7 +107,7 @@ TEST_CASE("hooks are called for loops and branches of expressions, and for symbo
         return z * x;
       },
       x);
-  CHECK(inside == std::vector<std::size_t>{1}); // sin was told when it was made
+  CHECK(inside == std::vector<std::size_t>{1}); // sin was reported at its creation
   CHECK(told.names() == std::vector<std::string>{"sin", "mul", "loop"});
   CHECK(told.s.outputs_of(told.execs[2])[0] == told.s.symbol_of(y));
   bool found = false;
@@ -200,7 +200,7 @@ TEST_CASE("symbols of a sub-graph are mapped to outer symbols, and back", "[symb
   body.exec(mul, {at, w}, {next}, "product");
   body.exec(command("below", [](ct::term i) { return i < 2; }), {body.count()}, {goes_on});
   body.carry(next, at);
-  auto const first = outer.resolve(at); // what it is in the first iteration
+  auto const first = outer.resolve(at); // its value in the first iteration
   CHECK(body.resolve(first) == at);
   outer.while_(body, goes_on);
   auto const last = s.resolve(next); // through both

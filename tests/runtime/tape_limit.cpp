@@ -86,7 +86,7 @@ TEST_CASE("with a tape limit gradients of loops keep their bits, within the limi
         CAPTURE(times, counted_at_run, static_cast<int>(schedule), limit);
         outcome const again = layers(times, {.limit = limit, .schedule = schedule}, counted_at_run);
         CHECK(same_bits(whole.all, again.all));
-        // what is recorded of an iteration is two tensors of 512 bytes
+        // an iteration records two tensors of 512 bytes
         if (schedule == checkpoints::equally_spaced)
           CHECK(static_cast<double>(again.tape) <= 2 * 512 * std::sqrt(2.0 * times) + 8 * 512);
         else CHECK(again.tape + again.workspace <= limit + least.workspace + 8 * 1024);
@@ -218,8 +218,8 @@ TEST_CASE("a tape limit below the record of one iteration is refused with its si
   CHECK(p.tape_bytes() <= 20000);
 }
 
-/// A random nest of loops and branches: its value and its gradients of so many orders; with marks some statements stand in
-/// blocks that are computed again.
+/// A random nest of loops and branches: its value and its gradients up to an order; with marks some statements are in
+/// checkpointed blocks.
 outcome nested(std::uint64_t seed, int orders, tape_options const& options, std::uint64_t marks = 0,
                bool always = false) {
   using namespace ct;
@@ -369,7 +369,7 @@ TEST_CASE("slots and segments are chosen for the least work within the bytes, an
     before = runs(s) * work_for_fewer_places + (work_for_fewer_places - 1) * all;
   }
   CHECK(runs(chosen(128)) < 30 * 10000);
-  for (std::int64_t const kib : {64, 128, 1024}) { // nobody knows how often
+  for (std::int64_t const kib : {64, 128, 1024}) { // an unknown number of iterations
     tape_schedule const s = chosen(kib, -1);
     for (std::int64_t const trips : trips_of_schedules) {
       auto const work = [&](tape_schedule const& of) {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-// Static programs whose gradients compute again what they would have kept.
+// Static programs whose gradients rematerialize values instead of keeping them.
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// What gradients of loops and branches consist of: nothing that nobody reads.
+// Gradients of loops and branches contain no dead nodes.
 #include "../control_cases.hpp"
 
 #include <cotangent/transform/pipeline.hpp>
@@ -57,7 +57,7 @@ constexpr bool by_x() {
 }
 static_assert(by_x());
 
-// by what is outside alone: no loop runs backward, and nothing is recorded
+// only toward outer values: no loop runs backward, and nothing is recorded
 constexpr bool by_v() {
   wb2 c;
   c.s.gradient_of(c.u, {c.v});
@@ -95,7 +95,7 @@ constexpr bool branches() {
   if (!verify(g) || count_nodes(g, "case_of", 0) != 2) return false;
   node const* const back = find(g, "case_of", 1);
   case_layout const at = case_layout::of(g, *back), forward = case_layout::of(g, *find(g, "case_of"));
-  // the seed comes in and passes by; what does not depend on x gives a zero; nothing of the branches is kept
+  // the seed is passed through; a branch without x gives a zero; no value of the branches is kept
   return at.branches == 3 && at.results == 1 && at.values == 1 && at.bypass(0) == 0 && forward.results == 1 &&
          g.operand(*back, 0) == g.operand(*find(g, "case_of"), 0) &&
          count_nodes(g, "constant", at.branch(0)) == 1 && count_nodes(g, "mul", at.branch(1)) == 1 &&
@@ -103,7 +103,7 @@ constexpr bool branches() {
 }
 static_assert(branches());
 
-// a loop that nobody reads compiles to nothing; neither do parts of one
+// a dead loop compiles to nothing, and so do dead parts of a loop
 constexpr bool dead() {
   scalars s;
   symbol const x = s.input(), y = s.input();
@@ -130,7 +130,7 @@ constexpr bool dead() {
 }
 static_assert(dead());
 
-// what is carried as it is becomes a capture, and its gradient is summed
+// a value carried unchanged becomes a capture, and its gradient is summed
 constexpr bool unchanged() {
   scalars s;
   symbol const x = s.input(), y = s.input();
