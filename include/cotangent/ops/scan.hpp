@@ -5,6 +5,7 @@
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/ops/along.hpp>
 #include <cotangent/ops/arithmetic.hpp>
+#include <cotangent/ops/broadcast.hpp>
 
 #include <cstdint>
 #include <source_location>
