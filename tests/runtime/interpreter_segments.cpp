@@ -203,23 +203,27 @@ TEST_CASE("chains of cheap operations have the bits of single operations, at eve
       }
 }
 
-TEST_CASE("cheap operations run as segments") {
-  builder b;
-  std::int32_t const shape = b.shape({1, {1000}});
-  symbol const in[]{b.symbol_of(element::float64, shape)};
-  term const x{&b, in[0]};
-  term y = extend::apply<op::multiply_add>(x, x, x) - x;
-  y = extend::apply<op::max>(y * x, extend::apply<op::min>(x, -y)) / (x + y);
-  y = extend::apply<op::sqrt>(extend::apply<op::abs>(extend::apply<op::square>(y) + extend::apply<op::reciprocal>(x)));
-  y = extend::select(y > x, extend::apply<op::relu>(y), extend::apply<op::sign>(extend::apply<op::floor>(x)));
-  y = extend::select(extend::apply<op::less_equal>(x, y), y, x);
-  b.set_inputs(in, 1);
-  b.set_outputs(&y.id, 1);
-  interpreter const p(b.get());
-  auto const& program = p.codes()[0].program;
-  CHECK(program.steps.size() == 1);
-  CHECK(program.work.size() == 1);
-  CHECK(program.segments.size() == 1);
+TEST_CASE("cheap operations run as one segment, or as one short group") {
+  for (std::int64_t const n : {1, 4, 1000}) {
+    CAPTURE(n);
+    builder b;
+    std::int32_t const shape = b.shape({1, {n}});
+    symbol const in[]{b.symbol_of(element::float64, shape)};
+    term const x{&b, in[0]};
+    term y = extend::apply<op::multiply_add>(x, x, x) - x;
+    y = extend::apply<op::max>(y * x, extend::apply<op::min>(x, -y)) / (x + y);
+    y = extend::apply<op::sqrt>(extend::apply<op::abs>(extend::apply<op::square>(y) + extend::apply<op::reciprocal>(x)));
+    y = extend::select(y > x, extend::apply<op::relu>(y), extend::apply<op::sign>(extend::apply<op::floor>(x)));
+    y = extend::select(extend::apply<op::less_equal>(x, y), y, x);
+    b.set_inputs(in, 1);
+    b.set_outputs(&y.id, 1);
+    interpreter const p(b.get());
+    auto const& program = p.codes()[0].program;
+    CHECK(program.steps.size() == 1);
+    CHECK(program.work.size() == 1);
+    CHECK(program.segments.size() == (n == 1000 ? 1 : 0));
+    CHECK(program.shorts.empty() == (n == 1000));
+  }
 }
 
 TEST_CASE("cheap operations are mixed with expensive ones") {

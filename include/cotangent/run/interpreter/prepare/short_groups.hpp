@@ -24,7 +24,7 @@ public:
   bool fits() {
     count_ = t_.p.roots[t_.units[0].root].elements;
     lanes_ = kernels::short_bytes / t_.largest;
-    return count_ > 0 && count_ <= most_passes * lanes_;
+    return count_ > 0 && count_ <= lanes_ * (t_.units.size() <= few_units ? 4 : 2);
   }
 
   /// Emits the collected step: runs of threaded code and calls of kernels, then reductions.
@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  static constexpr std::int64_t most_passes = 4;
+  static constexpr int few_units = 8; // the fixed cost of tiles is larger than that of four passes
 #if defined(__OPTIMIZE__) || defined(__clang__)
   static constexpr int most_steps = 400;
 #else // without tail calls all steps of a run are on the stack at once
