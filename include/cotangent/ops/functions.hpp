@@ -13,7 +13,9 @@
 namespace cotangent {
 namespace op {
 
-/// exp(x). Adjoint: dy y. Domain: all; overflows to infinity, underflows to 0.
+/// Value: 1 ulp (1.2 without FMA)
+/// Adjoint: dy y
+/// Edges: overflows to infinity, underflows to 0
 struct exp : extend::elementwise<1> {
   static constexpr char const* name = "exp";
   static constexpr float cost = 12;
@@ -21,7 +23,9 @@ struct exp : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return r.y(); }
 };
 
-/// log(x). Adjoint: dy / x. Domain: x > 0; -infinity at 0, NaN below.
+/// Value: 1 ulp
+/// Adjoint: dy / x
+/// Edges: -infinity at 0, NaN below
 struct log : extend::elementwise<1> {
   static constexpr char const* name = "log";
   static constexpr float cost = 14;
@@ -30,7 +34,9 @@ struct log : extend::elementwise<1> {
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / r.x()); }
 };
 
-/// sqrt(x). Adjoint: dy / (2 y), infinite at 0.
+/// Value: the square root, correctly rounded
+/// Adjoint: dy / (2 y)
+/// Edges: the adjoint is infinite at 0; NaN for x < 0
 struct sqrt : extend::elementwise<1> {
   static constexpr char const* name = "sqrt";
   static constexpr float cost = 5;
@@ -39,7 +45,9 @@ struct sqrt : extend::elementwise<1> {
   static constexpr void tangent(tangent_rule& r) { r.give(0.5 * r.dx() / r.y()); }
 };
 
-/// x x. Adjoint: 2 x dy.
+/// Value: x x
+/// Adjoint: 2 x dy
+/// Elements: any numbers
 struct square : extend::elementwise<1> {
   static constexpr char const* name = "square";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -47,7 +55,9 @@ struct square : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return 2 * r.x(); }
 };
 
-/// 1 / x. Adjoint: -dy y y.
+/// Value: 1 / x
+/// Adjoint: -dy y y
+/// Edges: infinite at 0
 struct reciprocal : extend::elementwise<1> {
   static constexpr char const* name = "reciprocal";
   static constexpr float cost = 4;
@@ -57,7 +67,9 @@ struct reciprocal : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return -(r.y() * r.y()); }
 };
 
-/// |x|. Adjoint: dy sign(x), 0 at 0.
+/// Adjoint: dy sign(x)
+/// Edges: the adjoint is 0 at 0
+/// Elements: any numbers
 struct abs : extend::elementwise<1> {
   static constexpr char const* name = "abs";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -65,7 +77,9 @@ struct abs : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int);
 };
 
-/// -1, 0 or 1 if x is negative, zero or positive; NaN gives NaN. Derivative: 0.
+/// Value: -1, 0 or 1; NaN gives NaN
+/// Adjoint: 0
+/// Elements: any numbers
 struct sign : extend::elementwise<1> {
   static constexpr char const* name = "sign";
   static constexpr extend::takes operands = extend::takes::numbers;
@@ -78,21 +92,26 @@ struct sign : extend::elementwise<1> {
 };
 constexpr term abs::partial(rule const& r, int) { return detail::push(info_of<sign>(), {r.x()}); }
 
-/// The largest integer <= x. Derivative: 0.
+/// Value: the largest integer that is at most x
+/// Adjoint: 0
 struct floor : extend::elementwise<1> {
   static constexpr char const* name = "floor";
   static constexpr derivative_kind derivative = derivative_kind::zero;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::floor(x); }
 };
 
-/// sin(x). Adjoint: dy cos(x).
+/// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
+/// Adjoint: dy cos(x)
+/// Edges: NaN for infinite angles
 struct sin : extend::elementwise<1> {
   static constexpr char const* name = "sin";
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sin(x); }
   static constexpr term partial(rule const& r, int);
 };
-/// cos(x). Adjoint: -dy sin(x).
+/// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
+/// Adjoint: -dy sin(x)
+/// Edges: NaN for infinite angles
 struct cos : extend::elementwise<1> {
   static constexpr char const* name = "cos";
   static constexpr float cost = 18;
@@ -101,7 +120,8 @@ struct cos : extend::elementwise<1> {
 };
 constexpr term sin::partial(rule const& r, int) { return detail::push(info_of<cos>(), {r.x()}); }
 
-/// The angle in (-pi/2, pi/2) that has the tangent x. Adjoint: dy / (1 + x x).
+/// Value: the angle in (-pi/2, pi/2) that has the tangent x; 2 ulp
+/// Adjoint: dy / (1 + x x)
 struct atan : extend::elementwise<1> {
   static constexpr char const* name = "atan";
   static constexpr float cost = 20;
@@ -110,14 +130,18 @@ struct atan : extend::elementwise<1> {
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x() * r.x())); }
 };
 
-/// sinh(x). Adjoint: dy cosh(x). Domain: all; overflows to infinity.
+/// Value: 3 ulp
+/// Adjoint: dy cosh(x)
+/// Edges: overflows to infinity
 struct sinh : extend::elementwise<1> {
   static constexpr char const* name = "sinh";
   static constexpr float cost = 24;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sinh(x); }
   static constexpr term partial(rule const& r, int);
 };
-/// cosh(x). Adjoint: dy sinh(x). Domain: all; overflows to infinity.
+/// Value: 3 ulp
+/// Adjoint: dy sinh(x)
+/// Edges: overflows to infinity
 struct cosh : extend::elementwise<1> {
   static constexpr char const* name = "cosh";
   static constexpr float cost = 18;
@@ -126,7 +150,8 @@ struct cosh : extend::elementwise<1> {
 };
 constexpr term sinh::partial(rule const& r, int) { return detail::push(info_of<cosh>(), {r.x()}); }
 
-/// tanh(x). Adjoint: dy (1 - y y).
+/// Value: 2.7 ulp
+/// Adjoint: dy (1 - y y)
 struct tanh : extend::elementwise<1> {
   static constexpr char const* name = "tanh";
   static constexpr float cost = 20;
@@ -134,7 +159,8 @@ struct tanh : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return 1 - r.y() * r.y(); }
 };
 
-/// 1 / (1 + exp(-x)). Adjoint: dy y (1 - y).
+/// Value: 1 / (1 + exp(-x)), 2.6 ulp in both tails
+/// Adjoint: dy y (1 - y)
 struct sigmoid : extend::elementwise<1> {
   static constexpr char const* name = "sigmoid";
   static constexpr float cost = 18;
@@ -142,7 +168,8 @@ struct sigmoid : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return r.y() * (1 - r.y()); }
 };
 
-/// log(1 + exp(x)), without overflow. Adjoint: dy sigmoid(x).
+/// Value: log(1 + exp(x)), 3 ulp, without overflow
+/// Adjoint: dy sigmoid(x)
 struct softplus : extend::elementwise<1> {
   static constexpr char const* name = "softplus";
   static constexpr float cost = 26;
@@ -150,7 +177,9 @@ struct softplus : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return detail::push(info_of<sigmoid>(), {r.x()}); }
 };
 
-/// log(1 + x), exact near 0. Adjoint: dy / (1 + x).
+/// Value: log(1 + x), 2 ulp, also near 0
+/// Adjoint: dy / (1 + x)
+/// Edges: -infinity at -1, NaN below
 struct log1p : extend::elementwise<1> {
   static constexpr char const* name = "log1p";
   static constexpr float cost = 16;
@@ -159,7 +188,8 @@ struct log1p : extend::elementwise<1> {
   static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x())); }
 };
 
-/// exp(x) - 1, exact near 0. Adjoint: dy (y + 1).
+/// Value: exp(x) - 1, 2 ulp, also near 0
+/// Adjoint: dy (y + 1)
 struct expm1 : extend::elementwise<1> {
   static constexpr char const* name = "expm1";
   static constexpr float cost = 14;
@@ -167,7 +197,10 @@ struct expm1 : extend::elementwise<1> {
   static constexpr term partial(rule const& r, int) { return r.y() + 1; }
 };
 
-/// max(x, 0). Adjoint: dy where x > 0, else 0 (also at 0). NaN stays NaN.
+/// Value: max(x, 0); NaN gives NaN
+/// Adjoint: dy for x > 0, otherwise 0
+/// Edges: the adjoint is 0 at 0
+/// Elements: any numbers
 struct relu : extend::elementwise<1> {
   static constexpr char const* name = "relu";
   static constexpr extend::takes operands = extend::takes::numbers;
