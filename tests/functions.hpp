@@ -61,6 +61,8 @@ inline constexpr std::tuple one_operand{
              [](dual x, dual, dual) { return dual(std::sinh(x.v), x.d * std::cosh(x.v)); }},
     function{"cosh", [](auto x, auto, auto) { return ct::cosh(x); },
              [](dual x, dual, dual) { return dual(std::cosh(x.v), x.d * std::sinh(x.v)); }},
+    function{"asinh", [](auto x, auto, auto) { return ct::asinh(x); },
+             [](dual x, dual, dual) { return dual(std::asinh(x.v), x.d / std::sqrt(1. + x.v * x.v)); }},
     function{"tanh", [](auto x, auto, auto) { return ct::tanh(x); }, [](dual x, dual, dual) { return tanh(x); }},
     function{"sigmoid", [](auto x, auto, auto) { return ct::sigmoid(x); },
              [](dual x, dual, dual) { return 1. / (1. + exp(-x)); }},

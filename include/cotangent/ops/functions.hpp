@@ -148,6 +148,17 @@ struct cosh : extend::elementwise<1> {
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cosh(x); }
   static constexpr term partial(rule const& r, int) { return detail::push(info_of<sinh>(), {r.x()}); }
 };
+/// Value: the number that has the hyperbolic sine x; 3 ulp
+/// Adjoint: dy / sqrt(1 + x x)
+/// Edges: the adjoint is 0 where x x overflows
+struct asinh : extend::elementwise<1> {
+  static constexpr char const* name = "asinh";
+  static constexpr float cost = 26;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::asinh(x); }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / root(r)); }
+  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / root(r)); }
+  static constexpr term root(rule const& r) { return detail::push(info_of<sqrt>(), {1 + r.x() * r.x()}); }
+};
 constexpr term sinh::partial(rule const& r, int) { return detail::push(info_of<cosh>(), {r.x()}); }
 
 /// Value: 2.7 ulp
@@ -255,8 +266,8 @@ struct min : extend::elementwise<2> {
 
 using function_operations =
     operations<op::exp, op::log, op::sqrt, op::square, op::reciprocal, op::abs, op::sign, op::floor, op::sin,
-               op::cos, op::atan, op::sinh, op::cosh, op::tanh, op::sigmoid, op::softplus, op::log1p, op::expm1,
-               op::relu, op::pow, op::max, op::min>;
+               op::cos, op::atan, op::sinh, op::cosh, op::asinh, op::tanh, op::sigmoid, op::softplus, op::log1p,
+               op::expm1, op::relu, op::pow, op::max, op::min>;
 
 // Their functions. Operands of different shapes broadcast; a literal takes the element type of the other operand. (Written
 // out, since a macro would add three lines to each of clang's errors.)
@@ -312,6 +323,10 @@ constexpr auto sinh(X const& x, std::source_location where = std::source_locatio
 template <detail::operand X>
 constexpr auto cosh(X const& x, std::source_location where = std::source_location::current()) {
   return detail::unary<op::cosh>(where, x);
+}
+template <detail::operand X>
+constexpr auto asinh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::unary<op::asinh>(where, x);
 }
 template <detail::operand X>
 constexpr auto tanh(X const& x, std::source_location where = std::source_location::current()) {
