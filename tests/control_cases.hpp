@@ -78,7 +78,7 @@ constexpr bool near(double a, double b, double tolerance = 2e-7) {
   return d <= tolerance * (1 + size) && -d <= tolerance * (1 + size);
 }
 
-/// What a graph consists of, in one region: nodes that do something, by name.
+/// The nodes of one sub-graph that compute something, by name.
 constexpr bool is_named(node const& n, char const* name) {
   char const* p = n.op->name;
   while (*p != 0 && *p == *name) ++p, ++name;

@@ -21,7 +21,7 @@ struct followed {
 };
 
 inline constexpr int nest_slots = 4;
-/// What a statement may be: the codes of `combined`; the last two, a convolution and random numbers, only where asked for.
+/// The kinds of statements: the codes of `combined`. The last two, a convolution and random numbers, are optional.
 inline constexpr int few_codes = 9, all_codes = 11;
 
 struct nest_state {
@@ -124,7 +124,7 @@ public:
   std::uint64_t marks = 0; // other than 0: statements of a graph stand in blocks that these dice draw
 };
 
-/// What a loop is to do, from dice.
+/// A random choice of a loop's properties.
 struct loop_plan {
   bool carried[nest_slots]{};
   int style = 0, trips = 0, stacked = 0, into = 0, code = 0;

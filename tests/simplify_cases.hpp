@@ -8,8 +8,7 @@
 
 #include <cstdint>
 
-// One line for each rewrite: what is written, and the operations that are left of it. Read by the static test and by
-// the runtime test.
+// One line for each rewrite: the formula, and the operations after simplification. The static and the runtime test read it.
 
 namespace simplify_cases {
 
@@ -21,7 +20,7 @@ constexpr std::int32_t shape_of(builder& b, std::initializer_list<dimension> siz
   return b.shape(d);
 }
 
-/// What cases are written with: tables [4, 3], a row [3], a column [4, 1], a scalar, a square [3, 3], integers [4, 3],
+/// The tensors of the cases: tables [4, 3], a row [3], a column [4, 1], a scalar, a square [3, 3], integers [4, 3],
 /// a condition [4, 3], and a tensor [2, 1, 3, 2].
 struct given {
   term x, y, row, column, s, square, i, c, t;

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-// What docs/how-to/training.md shows.
+// The code of docs/how-to/training.md.
 
 namespace {
 

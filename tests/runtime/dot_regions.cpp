@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// Pictures of graphs with views, loops and branches: what stands in them, and in which frame.
+// Pictures of graphs with views, loops and branches: their nodes, and the frame of each.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>
@@ -35,7 +35,7 @@ std::string line_with(std::string const& text, std::string const& part) {
   auto const begin = text.rfind('\n', at) + 1;
   return text.substr(begin, text.find('\n', at) - begin);
 }
-/// What stands before " [" or " ->" of the line with these words.
+/// The text before " [" or " ->" of the line with these words.
 std::string id_of(std::string const& text, std::string const& part) {
   std::string const line = line_with(text, part);
   auto const begin = line.find_first_not_of(' ');

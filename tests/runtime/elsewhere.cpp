@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-// What goes wrong elsewhere, by the numbers that the specification gives it, and the rows of it that have no other place.
+// Defects of other libraries, by their numbers in the specification, and its rows without another test.
 
 namespace {
 
@@ -179,7 +179,7 @@ TEST_CASE("an output may be an alias, depend on another one, or be what a gradie
   };
   double const e[]{std::exp(.5), std::exp(-.25), std::exp(1.)};
   double const one[]{0, 2 * e[1], -3 * e[2], 0}, two[]{10 * e[0], 22 * e[1], 27 * e[2], 0};
-  for (std::size_t k = 0; k < 4; ++k) { // the last element is read by nobody: zero, not what lay there
+  for (std::size_t k = 0; k < 4; ++k) { // the last element is dead: zero, not the old content
     CHECK(values(a)[k] == Approx(one[k]));
     CHECK(values(b)[k] == Approx(two[k]));
   }
@@ -424,7 +424,7 @@ TEST_CASE("inputs may be outputs, results overwrite, and compiling changes nothi
     p.run();
     CHECK(p.value(self)(1) == -2); // the seed, in memory of its own
     CHECK(b[1] == Approx(-2 * (std::tanh(1.) + 1 - std::tanh(1.) * std::tanh(1.))));
-    CHECK(c == std::vector<double>(3, 0.)); // zero, not added to what is there
+    CHECK(c == std::vector<double>(3, 0.)); // zero, not added to the old content
   }
   q.run();
   for (std::int64_t k = 0; k < 3; ++k) CHECK(q.value(d[0])(k) == b[static_cast<std::size_t>(k)]);

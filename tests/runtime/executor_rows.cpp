@@ -30,7 +30,7 @@ template <element E> struct rows {
   }
 };
 
-/// All rows alike: what each of them gives must be alike to the bit, wherever it stands in its block.
+/// Equal rows must give equal bits, whatever their positions in a block.
 template <element E> void check_alike(std::int64_t n, std::int64_t m) {
   CAPTURE(n, m);
   std::vector<std::int64_t> const known = known_of(simple<rows<E>>::view, n, m);
@@ -83,7 +83,7 @@ template <element E, element Label, dimension N, dimension C> struct counted {
   }
 };
 
-/// What a result or another nest has of the rows before a later stage of their own nest reads them.
+/// Rows that a result or another nest receives before a later stage of their own nest reads them.
 template <element E, dimension N, dimension C> struct stored_first {
   static constexpr array<argument> arguments(builder&) {
     array<argument> a;

@@ -159,7 +159,7 @@ TEST_CASE("equal loops and equal branches are merged; all others are not", "[sim
   CHECK(count_of<ct::op::loop>(simple(g, {loop(2, 5) + loop(3, 5)})) == count{2, 0});
   CHECK(count_of<ct::op::case_of>(simple(g, {choice(7) + choice(7) * 2.0})) == count{1, 0});
   CHECK(count_of<ct::op::case_of>(simple(g, {choice(7) + choice(8)})) == count{2, 0});
-  auto const before = ct::exp(w); // what a branch shares stands before it
+  auto const before = ct::exp(w); // values that branches share are computed before them
   CHECK(count_of<ct::op::exp>(simple(g, {choice(7) + before})) == count{1, 0});
   auto const twice = loop(2, 5) + loop(2, 5), one = loop(2, 5);
   auto p = g.compile({twice, one});

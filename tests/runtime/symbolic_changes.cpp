@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-// Graphs made by symbols: what is changed before they are compiled, duplicates, hooks, expressions among symbols, and what
-// is refused.
+// Graphs of symbols: changes before they are compiled, duplicates, hooks, expressions among symbols, and refusals.
 
 namespace user {
 

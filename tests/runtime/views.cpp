@@ -21,7 +21,7 @@ using extend::apply;
 
 namespace {
 
-/// A graph under test: what goes in, what is asked for, and what comes out.
+/// A graph under test: its inputs, the symbols asked for, and its outputs.
 struct bench {
   builder b;
   std::vector<symbol> inputs;
@@ -334,7 +334,7 @@ TEST_CASE("a tensor grows in place, with gradients") {
 TEST_CASE("the gradient with respect to a written input is that of its initial value") {
   bench t;
   term const x = t.input({3}, {1, 2, 3}), s = t.input({1}, {5});
-  write(t.b, info_of<op::square>(), {s.id}, range(t.b, x.id, {1}, {1})); // nobody reads the 2
+  write(t.b, info_of<op::square>(), {s.id}, range(t.b, x.id, {1}, {1})); // the 2 is dead
   term const y = apply<op::square>(x);
   auto const d = t.gradients({y.id}, {x.id, s.id, range(t.b, x.id, {0}, {2})});
   CHECK(t.value(y.id) == std::vector<double>{1, 625, 9});

@@ -9,7 +9,7 @@ namespace {
 
 namespace math = cotangent::math;
 
-// What a value is.
+// The class of a value.
 using four = math::vector<float, 4>;
 static_assert(math::lanes<float> == 1 && math::lanes<four> == 4 && math::is_vector<four> &&
               !math::is_vector<bool>);
@@ -33,7 +33,7 @@ template <class T> constexpr bool wraps() {
 }
 static_assert(wraps<std::int32_t>() && wraps<std::int64_t>());
 
-// What an integer cannot hold becomes the lowest one.
+// Values out of the range of an integer become the lowest one.
 template <class To, class From> constexpr bool holds_or_lowest() {
   constexpr To low = std::numeric_limits<To>::min();
   constexpr From bound = -static_cast<From>(low);
@@ -99,7 +99,7 @@ static_assert(math::pow(10.0, 400.0) == infinity && math::pow(10.0f, 40.0f) > 3.
               math::pow(10.0, -400.0) == 0);
 #endif
 
-// What everybody expects to be exact.
+// Results that users expect to be exact.
 static_assert(math::exp(0.0) == 1 && math::expm1(0.0f) == 0 && math::log(1.0) == 0 && math::log1p(0.0) == 0);
 static_assert(math::sin(0.0) == 0 && math::cos(0.0) == 1 && math::cos(0.0f) == 1 && math::tan(0.0) == 0);
 static_assert(math::sin(1.5707963267948966) == 1 && math::cos(3.141592653589793) == -1);

@@ -69,7 +69,7 @@ struct layer_norm {
   }
 };
 static_assert(nests<layer_norm> == 1 && kernels<layer_norm> == 0);
-// Sums that nobody waits for are made where their operands are read anyway: the mean and the variance read `x` alone.
+// Sums without a waiting reader are computed in stages that read their operands: those of mean and variance load only `x`.
 template <class Make> constexpr int loads(int stage) {
   int n = 0;
   for (int k = 0; k < plan_of<Make>.size.instances; ++k) {

@@ -32,7 +32,7 @@ static_assert(decltype(ct::vjp(rectified)(ct::tensor<float, 11>()))::second_type
 static_assert(ct::vjp(rectified)(ct::tensor<float, 11>{1, -1, 2, 0, 3, -3, 4, 5, -2, 6, 7}).second(3.0f) ==
               ct::tensor<float, 11>{3, 0, 3, 0, 3, 0, 3, 3, 0, 3, 3});
 
-// What is chosen where there are too many values for the least cut.
+// The choice if there are too many values for the least cut.
 using of_rectified = ct::detail::vjp_stages<std::remove_const_t<decltype(rectified)>,
                                             std::integer_sequence<int, 0>, ct::tensor<float, 11>>;
 static_assert(ct::detail::saving(of_rectified::whole, ct::saving_options{}).choose(true).size() == 1);
@@ -51,7 +51,7 @@ static_assert(ct::vjp<0, 1>(several)(3.0, 5.0).second(std::tuple(ct::absent, ct:
               std::tuple(0.0, 0.0));
 static_assert(ct::vjp<0, 1>(several)(3.0, 5.0).second() == std::tuple(5.0, 13.0), "ones");
 
-// What does not depend on an argument gives zeros.
+// Results that do not depend on an argument give zeros.
 inline constexpr auto first_only = [](auto x, auto) { return 2 * x; };
 static_assert(ct::vjp<0, 1>(first_only)(3.0, 5.0).second(1.5) == std::tuple(3.0, 0.0));
 static_assert(decltype(ct::vjp<0, 1>(first_only)(3.0, 5.0))::second_type::saved_bytes == 0);
@@ -88,7 +88,7 @@ static_assert(ct::compiled(hessian_row)(ct::tensor<double, 2>{1, 2})(0) == 6);
 static_assert(ct::vjp(ct::jvp(energy))(ct::tensor<double, 2>{1, 2}, ct::tensor<double, 2>{1, 1})
                   .second(std::pair(0.0, 1.0))(1) == 12);
 
-// What is marked to be computed again is not saved.
+// Values of checkpointed functions are not saved.
 inline constexpr auto two_layers = [](auto x, auto w) {
   return ct::tanh(ct::matmul(ct::tanh(ct::matmul(x, w)), w));
 };
