@@ -13,6 +13,14 @@
 // itself, as long as it knows their forms. A value with a near use stays in a second or third block instead
 // of memory, which can store only one register while two results are computed.
 
+// g++ 12 fails on computed gotos in a function with vector operations that its target lacks: choices by masks with SSE2 and
+// -ffast-math, integers of 32 bytes with AVX.
+#if defined(__clang__) || (defined(__x86_64__) && (defined(__AVX2__) || !(defined(__AVX__) || defined(__FAST_MATH__))))
+#  define COTANGENT_JUMPS_BY_LABEL 1
+#else
+#  define COTANGENT_JUMPS_BY_LABEL 0
+#endif
+
 namespace cotangent::kernels {
 inline namespace COTANGENT_ABI {
 
@@ -156,9 +164,8 @@ void threaded_blocks(threaded_step const* s, char* const* memory, block_register
                             std::make_integer_sequence<int, block_registers>{});
   };
   static_assert(Forms::list::count <= 180);
-  // Each step ends in a jump of its own: processors predict a jump by its location, too.
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wpedantic" // labels as values
 #define COTANGENT_TEN(X, t) X(t##0) X(t##1) X(t##2) X(t##3) X(t##4) X(t##5) X(t##6) X(t##7) X(t##8) X(t##9)
 #define COTANGENT_ALL(X)                                                                                     \
   COTANGENT_TEN(X, )                                                                                         \
@@ -166,19 +173,29 @@ void threaded_blocks(threaded_step const* s, char* const* memory, block_register
   COTANGENT_TEN(X, 6) COTANGENT_TEN(X, 7) COTANGENT_TEN(X, 8) COTANGENT_TEN(X, 9) COTANGENT_TEN(X, 10)       \
   COTANGENT_TEN(X, 11) COTANGENT_TEN(X, 12) COTANGENT_TEN(X, 13) COTANGENT_TEN(X, 14) COTANGENT_TEN(X, 15)   \
   COTANGENT_TEN(X, 16) COTANGENT_TEN(X, 17)
-#define COTANGENT_LABEL(n) &&form_##n,
-#define COTANGENT_STEP(n)                                                                                    \
-form_##n:                                                                                                    \
-  step(std::integral_constant<int, n>{});                                                                    \
-  ++s;                                                                                                       \
-  goto* labels[s->code];
+#if COTANGENT_JUMPS_BY_LABEL // each step ends in a jump of its own: processors predict a jump by its location, too
+#  define COTANGENT_LABEL(n) &&form_##n,
+#  define COTANGENT_STEP(n)                                                                                  \
+  form_##n:                                                                                                  \
+    step(std::integral_constant<int, n>{});                                                                  \
+    ++s;                                                                                                     \
+    goto* labels[s->code];
   static void* const labels[]{&&leave, COTANGENT_ALL(COTANGENT_LABEL)};
   goto* labels[s->code];
   COTANGENT_ALL(COTANGENT_STEP)
 leave:
   return s->run(s, memory, r.a[0], r.a[1], r.a[2], r.a[3], r.a[4], r.a[5], r.a[6], r.a[7]);
+#  undef COTANGENT_LABEL
+#else
+#  define COTANGENT_STEP(n)                                                                                  \
+  case n + 1: step(std::integral_constant<int, n>{}); break;
+  for (;; ++s) switch (s->code) {
+    case 0: return s->run(s, memory, r.a[0], r.a[1], r.a[2], r.a[3], r.a[4], r.a[5], r.a[6], r.a[7]);
+      COTANGENT_ALL(COTANGENT_STEP)
+    default: __builtin_unreachable();
+    }
+#endif
 #undef COTANGENT_STEP
-#undef COTANGENT_LABEL
 #undef COTANGENT_ALL
 #undef COTANGENT_TEN
 #pragma GCC diagnostic pop
@@ -186,5 +203,7 @@ leave:
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::kernels
+
+#undef COTANGENT_JUMPS_BY_LABEL
 
 #endif
