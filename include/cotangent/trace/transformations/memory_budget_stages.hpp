@@ -167,7 +167,8 @@ template <class Problem, std::int64_t Limit, int Rule> struct rule_stage {
     evicting_schedule s(p, Limit, Rule);
     if (!s.fits) return frozen_schedule<Problem>({});
     memory_schedule m = measured(p, needless_steps(p, s.steps, Limit).steps);
-    return frozen_schedule<Problem>(m && m.peak <= Limit ? m : memory_schedule{});
+    if (!m || m.peak > Limit) m = {}; // (g++ 12 destroys the choice of a conditional expression twice)
+    return frozen_schedule<Problem>(m);
   }();
 };
 template <class Problem, std::int64_t Limit, int Rule = 0> consteval auto const& rule_schedule_of() {
