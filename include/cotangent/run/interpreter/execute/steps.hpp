@@ -344,6 +344,17 @@ struct program_data {
   array<std::int32_t> branches, indices;
 };
 
+/// Code that is instantiated only with an interpreter.
+struct step_table {
+  using runs = void (*)(program_data const&, std::int32_t, run_context&);
+  runs product[2]{};               // float, double
+  runs gather[2][element_count]{}; // by int32, int64
+  runs scatter_add[2][element_count]{};
+  runs copy[element_count]{};
+  runs accumulate[element_count]{};
+  runs arg_max[element_count]{};
+};
+
 } // namespace COTANGENT_ABI
 } // namespace detail::interpret
 } // namespace cotangent

@@ -14,17 +14,6 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Code that is instantiated only with an interpreter.
-struct step_table {
-  using runs = void (*)(program_data const&, std::int32_t, run_context&);
-  runs product[2]{};               // float, double
-  runs gather[2][element_count]{}; // by int32, int64
-  runs scatter_add[2][element_count]{};
-  runs copy[element_count]{};
-  runs accumulate[element_count]{};
-  runs arg_max[element_count]{};
-};
-
 template <class Build, class Regions> class interpreter_emit {
 public:
   program_data program;
@@ -256,13 +245,6 @@ private:
     for (int k = 0; k < count; ++k) program.region_values.push(result_value(u, first + k));
     return r;
   }
-  std::int64_t bytes_of(symbol t) const {
-    if (b_.g.tensors[t].depth > 0) return 8;
-    std::int64_t n = static_cast<std::int64_t>(size_of(b_.g.tensors[t].type));
-    dimensions const& d = b_.g.shape(t);
-    for (int k = 0; k < d.rank; ++k) n *= b_.size(d.size[k]);
-    return n;
-  }
 
   void emit_control(unit const& u, node const& n) {
     using library_ops = typename Regions::control;
@@ -308,15 +290,15 @@ private:
     s.scans = {program.sequences.size(), l.scanned};
     for (int k = 0; k < l.scanned; ++k) {
       symbol const slice = g.input(l.scan(k), l.body);
-      push_sequence(at(p_.operand(u, l.scan(k))), bytes_of(slice), s.reverse);
-      if (zeros < bytes_of(slice)) zeros = bytes_of(slice);
+      push_sequence(at(p_.operand(u, l.scan(k))), bytes_of(b_, slice), s.reverse);
+      if (zeros < bytes_of(b_, slice)) zeros = bytes_of(b_, slice);
     }
     s.stacks = {program.sequences.size(), l.stacked};
     std::int64_t recorded = 0;
     for (int k = 0; k < l.stacked; ++k) {
       symbol const entry = g.output(l.entry(k), l.body);
-      push_sequence(result_value(u, l.stack(k)).at, bytes_of(entry), s.reverse);
-      recorded += bytes_of(entry);
+      push_sequence(result_value(u, l.stack(k)).at, bytes_of(b_, entry), s.reverse);
+      recorded += bytes_of(b_, entry);
     }
     if (l.stacked > 0) tapes_of_step.push({step_scratch.size() - 1, recorded});
     for (int k = 0; k < l.output_count(); ++k)

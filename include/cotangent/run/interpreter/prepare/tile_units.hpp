@@ -44,6 +44,15 @@ template <class Build> fill filled_from(Build const& b, strided const& v) noexce
   return f;
 }
 
+/// The bytes of a value; those of its address if it is a sequence.
+template <class Build> std::int64_t bytes_of(Build const& b, symbol t) noexcept {
+  if (b.g.tensors[t].depth > 0) return 8;
+  std::int64_t n = static_cast<std::int64_t>(size_of(b.g.tensors[t].type));
+  dimensions const& d = b.g.shape(t);
+  for (int k = 0; k < d.rank; ++k) n *= b.size(d.size[k]);
+  return n;
+}
+
 template <class Build> signature signature_of(Build const& b, unit const& u) noexcept {
   node const& n = b.g.nodes[u.node];
   signature s;
