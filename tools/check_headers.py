@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSL-1.0
 """Checks the includes of the headers: they follow the order of the layers, form no cycle of headers or of folders, and name
-full paths. Headers of other libraries are included only where they belong. Also checks the first lines of every header, and
+full paths. Headers of other libraries are included only where they belong. Also checks the first lines and the length of every header, and
 the number of headers of a folder.
 
 usage: check_headers.py INCLUDE_FOLDER
@@ -29,6 +29,7 @@ UNDER = {
     "interop": ["trace"],
 }
 MOST_HEADERS = 26  # in one folder
+MOST_LINES = 400  # of one header
 INSTRUCTION_SETS = "cotangent/kernels/simd"  # and what begins like it
 FOREIGN = {"nlohmann/json.hpp": "cotangent/io/archive/json.hpp",  # each with the one header that may include it
            "fcntl.h": "cotangent/io/archive/file.hpp", "sys/stat.h": "cotangent/io/archive/file.hpp",
@@ -81,6 +82,8 @@ def complaints_of_form(header, text):
         yield "the first line must be // SPDX-License-Identifier: BSL-1.0"
     if f"#ifndef {guard}\n#define {guard}\n" not in text:
         yield f"the include guard must be {guard}"
+    if (lines := text.count("\n")) > MOST_LINES:
+        yield f"has {lines} lines; at most {MOST_LINES}: split it by idea"
 
 
 def circles(includes):
@@ -157,6 +160,7 @@ def self_test():
               "cotangent/run/c.hpp": []}),
         (["must not include plan"], {"cotangent/transform/a.hpp": ["#include <cotangent/plan/b.hpp>"], "cotangent/plan/b.hpp": []}),
         ([f"holds {MOST_HEADERS + 1} headers"], {f"cotangent/core/a{k}.hpp": [] for k in range(MOST_HEADERS + 1)}),
+        ([f"has {MOST_LINES + 4} lines"], {base: [""] * MOST_LINES}),
         (["write the whole path"], {base: ['#include "other.hpp"']}),
         (["name the parts"], {base: ["#include <boost/hana.hpp>"]}),
         (["stay in interop"], {base: ["#include <Eigen/Core>"]}),
