@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // The cost of a graph that is known only at run time: the interpreter (ours) against the static program (by hand) of the same
-// function.
+// function. Loops, which static programs do not have, are compared with a reverse sweep by hand.
 #include "harness.hpp"
 #include "inputs.hpp"
 #include "ours.hpp"
@@ -137,6 +137,61 @@ template <class T, class F> void measure_rows(bench::suite& suite, char const* n
   measure_rows<128, 512, T>(suite, name, f);
 }
 
+/// A loop of a run-time graph whose body has 64 operations on one number, with its gradient, against the reverse sweep by
+/// hand. (Each operation needs the one before: this is the latency of the arithmetic.)
+void measure_loop(bench::suite& suite) {
+  constexpr int operations = 64, iterations = 1000;
+  struct state {
+    double x = 0.3, w = 0.2, value = 0, dw = 0;
+    bench::buffer<double> tape{iterations * operations};
+  };
+  auto const h = std::make_shared<state>();
+  auto c = comparison_of<double>("interpreter, loop of 64 operations with gradient", iterations);
+  c.results = {bench::written("value", &h->value, 1, operations), bench::written("dw", &h->dw, 1, 1e4)};
+  c.hand = {bench::named("reverse sweep", [h] {
+    double const w = h->w;
+    double s = h->x, *t = h->tape.data();
+    for (int i = 0; i < iterations; ++i, t += operations) {
+      for (int k = 0; k < operations; k += 4) {
+        t[k] = s, s *= w;
+        s += w;
+        s -= 0.5 * w;
+        t[k + 3] = s, s *= s;
+      }
+      s *= 0.5;
+    }
+    h->value = s;
+    double ds = 1, dw = 0;
+    for (int i = 0; i < iterations; ++i) {
+      t -= operations;
+      ds *= 0.5;
+      for (int k = operations - 4; k >= 0; k -= 4) {
+        ds *= 2 * t[k + 3];
+        dw += 0.5 * ds + ds * t[k];
+        ds *= w;
+      }
+    }
+    h->dw = dw;
+  })};
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {}), w = g.input<double>("w", {});
+  auto const y = ct::for_loop(iterations, [&](auto, auto s) {
+    for (int k = 0; k < operations; k += 4) {
+      auto const t = s * w + w - 0.5 * w;
+      s = t * t;
+    }
+    return s * 0.5;
+  }, x);
+  auto const dw = g.gradient({y}, {w}).front();
+  auto p = g.compile({y, dw});
+  p.bind(x, h->x);
+  p.bind(w, h->w);
+  p.bind(y, h->value);
+  p.bind(dw, h->dw);
+  c.ours = {interpreted(std::move(p))};
+  suite.run(c);
+}
+
 bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_value<double>(suite, "interpreter, two operations", two_operations);
   measure_value<double>(suite, "interpreter, products and sums", horner);
@@ -147,6 +202,7 @@ bench::entry const values("interpreter", [](bench::suite& suite) {
   measure_gradient<double>(suite, "interpreter, gradient of cheap operations", mixed);
   measure_gradient<double>(suite, "interpreter, gradient of exp and tanh", transcendental);
   measure_gradient<double>(suite, "interpreter, gradient of two operations", two_operations);
+  measure_loop(suite);
   measure_rows<double>(suite, "interpreter, gradient of softmax", softmax);
   measure_rows<double>(suite, "interpreter, gradient of log-sum-exp", log_sum_exp);
   measure_rows<double>(suite, "interpreter, gradient of normalization", normalization);
