@@ -167,6 +167,13 @@ inline constexpr std::tuple transformations{
                return ct::jvp<0, 1>(f)(x, y, y, x).second;
              },
              [](dual x, dual y, dual) { return y * exp(y) + x * exp(y) * x; }},
+    function{"hvp",
+             [](auto x, auto y, auto p) {
+               auto const f = [](auto a, auto b) { return ct::sum(a * a * ct::exp(b)); };
+               auto const h = ct::hvp<0, 1>(f)(x, y, p, x);
+               return std::get<0>(h) + std::get<1>(h);
+             },
+             [](dual x, dual y, dual p) { return (2. * p + 2. * x * x + 2. * x * p + x * x * x) * exp(y); }},
     function{"compiled", [](auto x, auto, auto) { return ct::compiled([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
     function{"checkpoint",

@@ -54,7 +54,7 @@ COTANGENT_REFUSAL_SHAPES(output_not_scalar, equal, shape_of_output, shape_of_sca
 COTANGENT_REFUSAL_TYPES(output_not_floating, is, element_of_output, floating, "cotangent: grad: the function must return float or double")
 COTANGENT_REFUSAL_OF(output_of_kind, allowed, "cotangent: grad: the function must return one expression")
 COTANGENT_REFUSAL(position_out_of_range, less_than, position_of_argument, arguments_given, "cotangent: grad: a position must be less than the number of arguments")
-COTANGENT_REFUSAL_OF(tangents_of_kind, allowed, "cotangent: jvp: after the arguments there must be a tangent for each position, of the same elements and extents as the argument there")
+COTANGENT_REFUSAL_OF(tangents_of_kind, allowed, "cotangent: jvp, hvp: after the arguments there must be a tangent for each position, of the same elements and extents as the argument there")
 COTANGENT_REFUSAL_OF(cotangent_of_kind, allowed, "cotangent: vjp: after the arguments there must be one cotangent, of the same elements and extents as the result of the function")
 COTANGENT_REFUSAL_OF(pulled_of_kind, allowed, "cotangent: vjp: a pullback must be given one cotangent, of the same elements and extents as the value; none if the value is numbers, and ct::absent for an absent cotangent")
 COTANGENT_REFUSAL_OF(results_of_kind, allowed, "cotangent: run: the results must be as many as the function returns, with their elements and extents")

@@ -124,6 +124,26 @@ template <class F, int... I> struct jvp_function : product_function<jvp_function
   }
 };
 
+/// Forward over reverse: the tangent of the gradient.
+template <class F, int... I> struct hvp_function : transformation<hvp_function<F, I...>> {
+  using function = hvp_function; // the whole transformation is traced
+  using of = F;
+  using tangents = jvp_function<gradient_function<F, false, I...>, I...>;
+  static constexpr int extra = sizeof...(I);
+  [[no_unique_address]] tangents f;
+
+  constexpr hvp_function() = default;
+  constexpr explicit hvp_function(F const& g) : f(gradient_function<F, false, I...>(g)) {}
+
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class Result> using refused_expressions = typename packed<refused_part<I>...>::type;
+  template <class Result, class...>
+  using refused_result = std::conditional_t<is_inner<Result>, refused_tree<Result, tensor>, refused_expressions<Result>>;
+
+  template <class... X> constexpr auto trace(X const&... x) const { return f.trace(x...).second; }
+};
+
 } // namespace COTANGENT_ABI
 } // namespace detail
 
@@ -134,6 +154,17 @@ inline namespace COTANGENT_ABI {
 template <int... I, class F> constexpr auto jvp(F f) {
   if constexpr (sizeof...(I) == 0) return detail::jvp_function<F, 0>(f);
   else return detail::jvp_function<F, I...>(f);
+}
+
+/// The product of the Hessian of a scalar function and a direction: `ct::hvp(f)(x, v)`, the derivative of the gradient
+/// along v. One direction for each position follows the arguments; the result is a tree like `ct::grad<I...>(f)(x)`.
+///
+/// Refuses: what `ct::grad` refuses; directions that differ from the arguments at the positions.
+/// Cost: at most about twice the gradient; the Hessian is not computed.
+/// Checked: tests/static/jacobians.cpp, tests/runtime/jacobians.cpp.
+template <int... I, class F> constexpr auto hvp(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::hvp_function<F, 0>(f);
+  else return detail::hvp_function<F, I...>(f);
 }
 
 } // namespace COTANGENT_ABI
