@@ -220,7 +220,7 @@ template <class Op, class X> X updated(std::source_location where, X const& a, X
 
 /// One index as a value: its effect on its axis.
 template <class Index> place_on_axis place_of_index(Index const& i) {
-  if constexpr (std::is_same_v<Index, between>) return {.start = i.start, .stop = i.stop, .step = i.step};
+  if constexpr (std::is_same_v<Index, dynamic::between>) return {.start = i.start, .stop = i.stop, .step = i.step};
   else return (void)i, place_traits<Index>::place;
 }
 struct take_some_fn {
@@ -236,7 +236,7 @@ struct take_some_fn {
 
 template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {
   static_assert(
-      ((place_traits<Index>::known || std::is_same_v<Index, between>) && ...),
+      ((place_traits<Index>::known || std::is_same_v<Index, dynamic::between>) && ...),
       "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
       "ct::dynamic::between(start, stop, step)");
   place_on_axis const places[]{place_of_index(index)...};
