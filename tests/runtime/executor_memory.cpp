@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "executor.hpp"
 
-#include <cotangent/trace/program/in_place.hpp>
+#include <cotangent/plan/in_place.hpp>
 
 // Results that are arguments, constants, each other; memory that is used again; results in place of arguments.
 

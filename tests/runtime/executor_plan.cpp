@@ -3,7 +3,7 @@
 #include "executor_graph.hpp"
 #include "plan_machine.hpp"
 
-#include <cotangent/trace/program/in_place.hpp>
+#include <cotangent/plan/in_place.hpp>
 
 #include <cmath>
 

@@ -74,6 +74,7 @@ enum class status : unsigned char {
   null_argument,       // a null view
   workspace_too_small, // or misaligned
   out_of_memory,
+  too_many_iterations, // of a loop whose values are recorded
   not_finite, // found by a requested check
 };
 
@@ -87,6 +88,7 @@ constexpr char const* text_of(status s) noexcept {
   case status::workspace_too_small:
     return "the workspace must be as large as the program asks for, and aligned";
   case status::out_of_memory: return "there is not enough memory";
+  case status::too_many_iterations: return "a loop must not run more iterations than the bound that it was given";
   case status::not_finite: return "a value is not finite";
   }
   return "unknown";

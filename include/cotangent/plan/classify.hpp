@@ -47,6 +47,7 @@ public:
       case operation_kind::permute:
       case operation_kind::identity: make_alias(n, y, x); break;
       case operation_kind::reduction: classify_reduction(n, y, x); break;
+      case operation_kind::control: classify_control(n); break;
       default: kind = place_kind::kernel; break;
       }
       if (n.op->kind == operation_kind::matmul)
@@ -55,6 +56,11 @@ public:
       if (n.op->kind == operation_kind::whole)
         for (int k = 0; k < n.operand_count; ++k) make_contiguous(g.operand(n, k));
     }
+  }
+  /// A loop or a branch has several results, and reads and writes whole tensors.
+  constexpr void classify_control(node const& n) {
+    for (int k = 0; k < n.operand_count; ++k) make_contiguous(g.operand(n, k));
+    for (int k = 0; k < n.result_count; ++k) at[g.result(n, k)].kind = place_kind::kernel;
   }
   /// A value read as one contiguous piece must be contiguous, here and, since it is viewed, to the end.
   constexpr void make_contiguous(symbol t) {

@@ -33,6 +33,7 @@ public:
       }
       a.nest = p.nests.push({nest_kind::kernel, a.level});
       p.nests[a.nest].node = i;
+      for (int k = 1; k < g.nodes[i].result_count; ++k) at[g.result(g.nodes[i], k)].nest = a.nest;
       nest_index_.add(0, false);
     }
   }

@@ -79,6 +79,10 @@ public:
       if (root != none && at[root].level >= at[y].level) at[y].level = at[root].level + 1;
       at[y].level = larger(at[y].level, not_before(g.operand(n, k)));
     }
+    for (int k = 1; k < n.result_count; ++k) {
+      at[g.result(n, k)].must_store = true;
+      at[g.result(n, k)].level = at[y].level;
+    }
   }
 
   constexpr void assign_lane(node const& n, symbol y) {

@@ -269,8 +269,11 @@ public:
   }
 
   constexpr void provide_kernel(node const& n, symbol y) {
-    for (std::int32_t k = at[y].demand; k != none; k = demands[k].next)
-      serve(demands[k], load(y, demands[k]));
+    for (int j = 0; j < n.result_count; ++j) {
+      symbol const t = g.result(n, j);
+      if (j > 0) providers_.clear();
+      for (std::int32_t k = at[t].demand; k != none; k = demands[k].next) serve(demands[k], load(t, demands[k]));
+    }
     nest& own = p.nests[at[y].nest];
     own.first_instance = p.kernel_accesses.size();
     for (int k = 0; k < n.operand_count; ++k) {
@@ -282,11 +285,14 @@ public:
       d.next = at[v.root].demand;
       at[v.root].demand = demands.push(d);
     }
-    access result;
-    memory_view const v = row_major(y);
-    for (int k = 0; k < g.shape(y).rank; ++k) result.stride[k] = v.stride[k];
-    result.buffer = buffer_of(y);
-    p.kernel_accesses.push(p.accesses.push(result));
+    for (int j = 0; j < n.result_count; ++j) {
+      symbol const t = g.result(n, j);
+      access result;
+      memory_view const v = row_major(t);
+      for (int k = 0; k < g.shape(t).rank; ++k) result.stride[k] = v.stride[k];
+      result.buffer = buffer_of(t);
+      p.kernel_accesses.push(p.accesses.push(result));
+    }
   }
 
   constexpr void provide_argument(symbol x, int position) {

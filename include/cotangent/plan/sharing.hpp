@@ -78,7 +78,7 @@ private:
   constexpr std::uint32_t number_kernel(nest const& n) {
     node const& of = g_.nodes[n.node];
     std::uint64_t h = of.op->code;
-    for (int k = 0; k <= of.operand_count; ++k) {
+    for (int k = 0; k < of.operand_count + of.result_count; ++k) {
       std::int32_t const a = p_.kernel_accesses.data[n.first_instance + k];
       s.own[a] = number(p_.accesses.data[a].buffer);
       h = h * 31 + static_cast<std::uint32_t>(g_.tensors[g_.ids[of.first + k]].shape);
@@ -103,7 +103,7 @@ private:
     if (m.op != n.op || m.operand_count != n.operand_count || m.attribute_count != n.attribute_count) return false;
     for (int k = 0; k < m.attribute_count; ++k)
       if (g_.attribute(m, k) != g_.attribute(n, k)) return false;
-    for (int k = 0; k <= m.operand_count; ++k) {
+    for (int k = 0; k < m.operand_count + m.result_count; ++k) {
       tensor_symbol const &x = g_.tensors[g_.ids[m.first + k]], &y = g_.tensors[g_.ids[n.first + k]];
       if (x.type != y.type || x.shape != y.shape ||
           !equal_accesses(p_.kernel_accesses.data[a.first_instance + k], p_.kernel_accesses.data[b.first_instance + k],

@@ -14,6 +14,7 @@ COTANGENT_REFUSAL(seed_shape, equal, elements_of_cotangent, elements_of_output, 
 COTANGENT_REFUSAL(not_differentiable, has, operation_needed, derivative, "cotangent: gradient: every operation on the way to the output must have a derivative; give the operation partial, or adjoint and tangent, or a derivative of derivative_kind::zero")
 COTANGENT_REFUSAL(unreachable_wrt, is, position_of_wrt, reachable, "cotangent: gradient: an output must depend on each value that a gradient is requested for")
 COTANGENT_REFUSAL(tape_limit, at_least, bytes_given, bytes_needed, "cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration")
+COTANGENT_REFUSAL_OF(unbounded_tape, allowed, "cotangent: gradient: a loop whose values are recorded must have a bound: a count that is a number or an extent, or ct::loop{.max_iterations = n}")
 COTANGENT_REFUSAL(gradient_sum, equal, elements_of_sum, elements_of_contribution, "cotangent: gradient: a sum of contributions must have their shape and element type")
 COTANGENT_REFUSAL(budget_too_small, at_least, bytes_given, bytes_needed, "cotangent: memory_budget: the budget must hold the smallest program that computes this")
 COTANGENT_REFUSAL_OF(budget_extents, allowed, "cotangent: memory_budget: every extent must be a number, so that the size of the program is known when it is compiled")

@@ -35,7 +35,7 @@ private:
     for (std::int32_t k = 0; k < p.nests.size(); ++k) {
       nest const& n = p.nests[k];
       if (n.kind != nest_kind::kernel) continue;
-      int const count = g.nodes[n.node].operand_count + 1;
+      int const count = g.nodes[n.node].operand_count + g.nodes[n.node].result_count;
       for (int j = 0; j < count; ++j) touch(p.accesses[p.kernel_accesses[n.first_instance + j]].buffer, k);
     }
     for (std::int32_t b : p.results)

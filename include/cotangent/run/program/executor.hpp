@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_PROGRAM_EXECUTOR_HPP
 #define COTANGENT_RUN_PROGRAM_EXECUTOR_HPP
 
+#include <cotangent/run/program/control.hpp>
 #include <cotangent/run/program/frozen_packing.hpp>
 #include <cotangent/run/program/kernels.hpp>
 #include <cotangent/run/program/loops.hpp>
@@ -20,6 +21,8 @@ template <class Stage> struct nests {
   static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
   static constexpr int sizes = P.known_sizes + P.size.derived;
   using context_type = context<P.size.buffers, sizes>;
+  /// The context of one nest: only its own buffers.
+  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
 
   static constexpr bool matmul_of(int k) {
     nest const& n = P.nests.data[k];
@@ -62,6 +65,45 @@ template <class Stage> struct nests {
       return run::whole_scratch_bytes<described_by<n.op>>(call);
     }
   }
+  /// The scratch bytes of the loops and branches.
+  template <class Value> static constexpr std::int64_t most_control_scratch(Value value, std::int64_t const* known) {
+    std::int64_t most = 0;
+    if constexpr (has_control)
+      [&]<std::size_t... K>(std::index_sequence<K...>) {
+        static_cast<void>(std::initializer_list<int>{0, (nests::add_control_scratch<static_cast<int>(K)>(most, value, known), 0)...});
+      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+    return most;
+  }
+  template <int K, class Value>
+  static constexpr void add_control_scratch(std::int64_t& most, Value value, std::int64_t const* known) {
+    if constexpr (nests::is_control(K)) {
+      std::int64_t const bytes = control<Stage, K, nest_context<K>>::scratch(value, known);
+      if (bytes > most) most = bytes;
+    }
+  }
+  static constexpr bool is_control(int k) {
+    nest const& n = P.nests.data[k];
+    return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::control;
+  }
+  static constexpr bool has_control = [] {
+    for (int k = 0; k < P.size.nests; ++k)
+      if (nests::is_control(k)) return true;
+    return false;
+  }();
+  template <int K> static consteval bool control_has_names() {
+    if constexpr (nests::is_control(K)) return !control<Stage, K, nest_context<K>>::is_static;
+    else return false;
+  }
+  static consteval bool controls_have_names() {
+    if constexpr (!has_control) return false;
+    else
+      return []<std::size_t... K>(std::index_sequence<K...>) {
+        bool found = false;
+        for (bool const one : {false, nests::control_has_names<static_cast<int>(K)>()...}) found = found || one;
+        return found;
+      }(std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
+  }
+
   static constexpr bool has_whole = [] {
     for (std::int32_t i = 0; i < g.node_count; ++i)
       if (g.nodes[i].op->kind == operation_kind::whole) return true;
@@ -94,14 +136,15 @@ template <class Stage> struct nests {
       if (P.slots.data[k].count < 0) return false;
     for (int k = 0; k < P.size.nests; ++k)
       if ((nests::matmul_of(k) && nests::scratch_elements(k) < 0) || nests::whole_has_names(k)) return false;
-    return true;
+    return !nests::controls_have_names();
   }();
 
   /// The bytes of the workspace if all sizes are constants.
   static constexpr std::size_t workspace_bytes = [] {
     if (!is_static) return std::size_t{0};
     std::int64_t bytes = packing<Stage, simd::bytes>::value.bytes;
-    std::int64_t scratch = nests::most_whole_scratch([](dimension d) { return d; });
+    constexpr auto same = [](dimension d) { return d; };
+    std::int64_t scratch = detail::larger(nests::most_whole_scratch(same), nests::most_control_scratch(same, nullptr));
     for (int k = 0; k < P.size.nests; ++k)
       if (nests::matmul_of(k) && nests::scratch_elements(k) > scratch) scratch = nests::scratch_elements(k);
     return static_cast<std::size_t>(detail::capped_sum(bytes, detail::whole_lines(scratch)));
@@ -190,7 +233,8 @@ private:
       }
     }
     if constexpr (Runs) x.scratch = workspace + offset;
-    std::int64_t scratch = most_whole_scratch([&](dimension d) { return x.value(d); });
+    auto const value = [&](dimension d) { return x.value(d); };
+    std::int64_t scratch = detail::larger(most_whole_scratch(value), most_control_scratch(value, known));
     for (int k = 0; k < T.product_count; ++k) {
       product_sizes const& s = T.products.data[k];
       std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
@@ -206,8 +250,6 @@ private:
     }
   }
 
-  /// The context of one nest: only its own buffers.
-  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
   template <int K> COTANGENT_INLINE static status run_code(nest_context<K> const& x) noexcept {
     if constexpr (P.nests.data[K].kind == nest_kind::kernel) return kernel<Stage, K, nest_context<K>>::run(x);
     else {
@@ -284,10 +326,10 @@ private:
 };
 
 /// The static program of the graph `Stage::view`: straight-line code if it is small, else loop nests.
-template <class Stage>
-struct executor : std::conditional_t<is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
+template <class Stage> struct executor_of : std::conditional_t<is_straight_line<Stage, simd::bytes>, straight<Stage>, nests<Stage>> {
   static constexpr bool is_straight = is_straight_line<Stage, simd::bytes>;
 };
+template <class Stage> struct executor : executor_of<detail::planned_stage<Stage>> {};
 
 } // inline namespace COTANGENT_ABI
 } // namespace cotangent::run

@@ -31,7 +31,7 @@ struct plan_capacity {
       if (kind == operation_kind::pad) ++pads;
       else if (kind == operation_kind::matmul || kind >= operation_kind::concatenate) {
         ++kernels;
-        kernel_accesses += g.nodes[i].operand_count + 1;
+        kernel_accesses += g.nodes[i].operand_count + g.nodes[i].result_count;
       }
     }
     return {n + n / 2 + 16, 2 * n + 16,       n + kernel_accesses, kernel_accesses, n + 8,           0,

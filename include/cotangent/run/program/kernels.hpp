@@ -3,7 +3,7 @@
 #define COTANGENT_RUN_PROGRAM_KERNELS_HPP
 
 #include <cotangent/kernels/matmul.hpp>
-#include <cotangent/run/program/context.hpp>
+#include <cotangent/run/program/control.hpp>
 #include <cotangent/run/program/frozen_sharing.hpp>
 #include <cotangent/run/program/strided.hpp>
 #include <cotangent/run/whole.hpp>
@@ -62,6 +62,7 @@ template <class Stage, int K, class Context> struct kernel {
       return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
     else if constexpr (n.op->kind == operation_kind::scatter_add)
       return scatter_rows(layout<2>(x), layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else if constexpr (n.op->kind == operation_kind::control) return control<Stage, K, Context>::run(x);
     else if constexpr (n.op->kind == operation_kind::whole) compute(x, std::make_index_sequence<n.operand_count>{});
     return status::ok;
   }

@@ -5,7 +5,7 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/trace/program/binding.hpp>
-#include <cotangent/trace/program/in_place.hpp>
+#include <cotangent/plan/in_place.hpp>
 #include <cotangent/trace/program/many_leaves.hpp>
 #include <cotangent/trace/program/memory.hpp>
 

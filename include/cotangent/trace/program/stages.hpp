@@ -3,6 +3,7 @@
 #define COTANGENT_TRACE_PROGRAM_STAGES_HPP
 
 #include <cotangent/graph/freeze.hpp>
+#include <cotangent/plan/regions.hpp>
 #include <cotangent/plan/straight/straight.hpp>
 #include <cotangent/trace/functions/grad.hpp>
 #include <cotangent/transform/pipeline.hpp>
@@ -163,6 +164,18 @@ template <class Stage> struct failure_of {
   }();
 };
 
+/// The same of a graph with loops that no workspace has room for.
+template <class Stage> struct tape_failure {
+  static constexpr failure value = [] {
+    graph_view g = Stage::view;
+    return unbounded_tape(g);
+  }();
+};
+template <class Stage> consteval bool has_bounded_tape() {
+  if constexpr (Stage::view.region_count == 1) return true;
+  else return tape_failure<Stage>::value.why == nullptr;
+}
+
 /// True if a constant evaluation made the value. (Otherwise the compiler has reported why, and each further use of the value
 /// would be an error of its own.)
 template <class Frozen>
@@ -205,13 +218,18 @@ template <class F, class... Args> struct stages {
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
+    else if constexpr (!has_bounded_tape<pipelined<differentiated, outermost<F>::rewrites>>())
+      return std::type_identity<refused>{};
     else return std::type_identity<pipelined<differentiated, outermost<F>::rewrites>>{};
   }
   using simplified = typename decltype(find_simplified())::type;
 
-  /// The failure of tracing or of differentiation.
+  /// The failure of tracing, of differentiation, or of planning.
   static consteval auto find_failure() {
-    if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
+    if constexpr (std::is_same_v<simplified, refused> && !std::is_same_v<differentiated, refused>) {
+      if constexpr (failure_of<differentiated>::exists) return std::type_identity<failure_of<differentiated>>{};
+      else return std::type_identity<tape_failure<pipelined<differentiated, outermost<F>::rewrites>>>{};
+    } else if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
     else if constexpr (!is_constant<first_trace>) return std::type_identity<not_constant>{};
     else return std::type_identity<failure_of<traced>>{};
   }

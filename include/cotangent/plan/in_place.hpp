@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
-#ifndef COTANGENT_TRACE_PROGRAM_IN_PLACE_HPP
-#define COTANGENT_TRACE_PROGRAM_IN_PLACE_HPP
+#ifndef COTANGENT_PLAN_IN_PLACE_HPP
+#define COTANGENT_PLAN_IN_PLACE_HPP
 
 #include <cotangent/plan/plan.hpp>
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "executor.hpp"
+
+#include "control_cases.hpp"
+#include "random_nest.hpp"
+
+#include <cotangent/trace/program/stages.hpp>
+
+// Loops and branches of static programs against the reference evaluation.
+
+namespace {
+
+using namespace cotangent;
+
+inline constexpr double place[4]{.3, -.7, .9, .2};
+template <std::uint64_t Seed, int Depth, int Orders> struct drawn {
+  static constexpr built make() {
+    reference::nest<reference::nest_in_graph> const n(Seed, Depth, 1, element::float64, place, Orders);
+    return {n.b.get(), n.b.failed()};
+  }
+};
+
+/// Compares the program of a graph whose inputs and outputs are doubles with the reference evaluation, twice, in memory full
+/// of different bytes.
+template <class Stage> void compare_doubles(double const* at) {
+  using program = run::executor<Stage>;
+  constexpr graph_view g = Stage::view;
+  static_assert(program::is_static);
+  double wanted[64]{}, found[64]{};
+  void const* inputs[16]{};
+  double const* in[16]{};
+  void* outputs[64]{};
+  double* out[64]{};
+  int count = 0;
+  for (int k = 0; k < g.input_count(); ++k) {
+    inputs[k] = in[k] = at + count;
+    count += detail::elements_of(g, g.input(k));
+  }
+  count = 0;
+  for (int k = 0; k < g.output_count(); ++k) {
+    outputs[k] = found + count;
+    out[k] = wanted + count;
+    count += detail::elements_of(g, g.output(k));
+  }
+  REQUIRE(count <= 64);
+  REQUIRE(evaluate(g, in, out).ok());
+  for (unsigned char const fill : {0xFF, 0x5A}) {
+    executing::guarded workspace(program::workspace_bytes, 64, fill);
+    std::memset(found, fill, sizeof found);
+    CHECK(program::run(workspace.data(), inputs, outputs, nullptr) == status::ok);
+    CHECK(workspace.intact());
+    for (int k = 0; k < count; ++k) {
+      CAPTURE(k, found[k], wanted[k]);
+      CHECK(std::fabs(found[k] - wanted[k]) <= 1e-11 * (1 + std::fabs(wanted[k])));
+    }
+  }
+}
+
+template <class Make> using programmed = detail::pipelined<frozen<Make>, true>;
+
+template <std::uint64_t Seed, int Depth, int Orders> bool check_nest() {
+  using stage = programmed<drawn<Seed, Depth, Orders>>;
+  if constexpr (detail::unbounded_tape(stage::view).why != nullptr) return false;
+  else {
+    CAPTURE(Seed, Depth, Orders);
+    compare_doubles<stage>(place);
+    return true;
+  }
+}
+template <int Depth, int Orders, std::uint64_t... Seed> void check_nests(std::integer_sequence<std::uint64_t, Seed...>) {
+  int run = 0;
+  ((run += check_nest<Seed, Depth, Orders>() ? 1 : 0), ...);
+  CHECK(run > 0);
+}
+
+} // namespace
+
+TEST_CASE("Static programs with loops and branches agree with the reference evaluation") {
+  check_nests<1, 1>(std::integer_sequence<std::uint64_t, 3, 5, 11, 17, 23>{});
+}
+TEST_CASE("So do loops in loops and in branches") {
+  check_nests<2, 1>(std::integer_sequence<std::uint64_t, 3, 5, 11, 17>{});
+}
+TEST_CASE("So do second derivatives of loops") {
+  check_nests<1, 2>(std::integer_sequence<std::uint64_t, 3, 5>{});
+}
