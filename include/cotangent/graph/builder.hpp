@@ -286,6 +286,19 @@ public:
   /// The number of nodes without the limit; beyond it, equal nodes count each time.
   constexpr std::int32_t nodes_wanted() const noexcept { return g_.nodes.size() + beyond_; }
 
+  /// The hash of a node by which equal nodes are found.
+  static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
+                                         std::int64_t const* numbers, int number_count, element type,
+                                         std::int32_t shape, std::int32_t region) noexcept {
+    std::uint64_t h = (static_cast<std::uint64_t>(op->code) << 32 | static_cast<std::uint32_t>(shape * 64 + region)) +
+                      static_cast<std::uint32_t>(type);
+    for (; id_count > 0; --id_count, ++ids)
+      h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(*ids + 1)) * detail::odd_multiplier;
+    for (; number_count > 0; --number_count, ++numbers)
+      h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(*numbers)) * detail::odd_multiplier;
+    return static_cast<std::uint32_t>((h ^ h >> 32) * detail::odd_multiplier >> 32) | 1u;
+  }
+
 private:
   constexpr symbol too_many(std::source_location where) noexcept {
     ++beyond_;
@@ -297,17 +310,6 @@ private:
     if (n <= max_size) return n;
     refuse<refusals::shape_too_large>(n, max_size, place);
     return 0;
-  }
-  static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
-                                         std::int64_t const* numbers, int number_count, element type,
-                                         std::int32_t shape, std::int32_t region) noexcept {
-    std::uint64_t h = (static_cast<std::uint64_t>(op->code) << 32 | static_cast<std::uint32_t>(shape * 64 + region)) +
-                      static_cast<std::uint32_t>(type);
-    for (; id_count > 0; --id_count, ++ids)
-      h = (h ^ h >> 29 ^ static_cast<std::uint32_t>(*ids + 1)) * detail::odd_multiplier;
-    for (; number_count > 0; --number_count, ++numbers)
-      h = (h ^ h >> 29 ^ static_cast<std::uint64_t>(*numbers)) * detail::odd_multiplier;
-    return static_cast<std::uint32_t>((h ^ h >> 32) * detail::odd_multiplier >> 32) | 1u;
   }
   /// Lets equal nodes merge with the next one that is not listed yet, `k`.
   constexpr void list(std::int32_t k) {

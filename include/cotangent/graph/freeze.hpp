@@ -31,15 +31,15 @@ struct capacity {
     return tensors >= c.tensors && nodes >= c.nodes && ids >= c.ids && numbers >= c.numbers && shapes >= c.shapes &&
            extents >= c.extents && regions >= c.regions && names >= c.names && blocks >= c.blocks;
   }
-  /// The capacity times `factor`.
+  /// The capacity times `factor`. A sub-graph gets one more, for its adjoint.
   constexpr capacity grown(int factor) const noexcept {
     return {factor * tensors + 32, factor * nodes + 32, factor * ids + 96, factor * numbers + 32, 2 * shapes + 16,
-            extents + 4,           regions,             names,           blocks};
+            extents + 4,           2 * regions - 1,     names,           blocks};
   }
   /// One and a half times the capacity.
   constexpr capacity widened() const noexcept {
     return {tensors + tensors / 2 + 32, nodes + nodes / 2 + 32, ids + ids / 2 + 96, numbers + numbers / 2 + 32, shapes + 16,
-            extents + 4,                regions,                names,           blocks};
+            extents + 4,                2 * regions - 1,        names,           blocks};
   }
 };
 

@@ -106,6 +106,11 @@ public:
     array<bool> from, to;
     for (int p = 0; p < index_.count(r); ++p) {
       node const& n = g_.nodes[nodes == nullptr ? p : nodes[p]];
+      if (n.op->kind != operation_kind::control) {
+        if (n.op->derivative != derivative_kind::zero && any_marked(m, n.first, n.operand_count))
+          mark_all(m, n.first + n.operand_count, n.result_count);
+        continue;
+      }
       from.assign(n.operand_count, false);
       to.assign(n.result_count, false);
       for (int k = 0; k < n.operand_count; ++k) from[k] = marked(m, operand(n, k));
@@ -120,6 +125,11 @@ public:
     array<bool> from, to;
     for (int p = index_.count(r); p-- > 0;) {
       node const& n = g_.nodes[nodes == nullptr ? p : nodes[p]];
+      if (n.op->kind != operation_kind::control) {
+        if (n.op->derivative != derivative_kind::zero && any_marked(m, n.first + n.operand_count, n.result_count))
+          mark_all(m, n.first, n.operand_count);
+        continue;
+      }
       from.assign(n.result_count, false);
       to.assign(n.operand_count, false);
       for (int k = 0; k < n.result_count; ++k) from[k] = marked(m, result(n, k));
@@ -156,6 +166,14 @@ public:
   }
 
 private:
+  constexpr bool any_marked(region_marks& m, int first, int count) const {
+    for (int k = 0; k < count; ++k)
+      if (marked(m, g_.ids[first + k])) return true;
+    return false;
+  }
+  constexpr void mark_all(region_marks& m, int first, int count) const {
+    for (int k = 0; k < count; ++k) mark(m, g_.ids[first + k]);
+  }
   constexpr void forward_loop(node const& n, bool const* operands, bool* results) const {
     loop_layout const at = loop_layout::of(g_.numbers.data() + n.attribute);
     region_marks m(index_, at.body);

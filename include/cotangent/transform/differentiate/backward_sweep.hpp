@@ -238,10 +238,11 @@ private:
   /// Replaces the node's operands and results by their symbols in the region under construction.
   constexpr void import(node& n) {
     int const all = n.operand_count + n.result_count;
-    array<symbol> mapped(all);
+    symbol few[4]{};
+    array<symbol> many(all > 4 ? all : 0);
+    symbol* const mapped = all > 4 ? many.data() : few;
     for (int k = 0; k < all; ++k) mapped[k] = (*s_.in)(b_.get().ids[n.first + k]);
-    n.first = b_.get().ids.size();
-    for (int k = 0; k < all; ++k) b_.edit().ids.push(mapped[k]);
+    n.first = b_.edit().ids.append(mapped, all);
   }
 
   /// Finds the symbols that depend on a wrt. False if a symbol before `first_` does: symbols may have any

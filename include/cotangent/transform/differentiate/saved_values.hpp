@@ -26,6 +26,27 @@ constexpr symbol zero_like(builder& b, symbol like) {
                      : extend::constant(b, t.type, t.shape, 0).id;
 }
 
+/// Finds symbols of a set. The first value that is set for a symbol is kept.
+class kept_symbols {
+  symbol low_ = 0;
+  array<symbol> at_; // by symbol - low_: 1 + the value
+
+public:
+  constexpr kept_symbols(symbol const* of, int count) {
+    symbol high = 0;
+    for (int k = 0; k < count; ++k) {
+      low_ = k == 0 || of[k] < low_ ? of[k] : low_;
+      high = of[k] >= high ? of[k] + 1 : high;
+    }
+    at_ = array<symbol>(high - low_);
+  }
+  constexpr void set(symbol t, symbol value) {
+    if (t >= low_ && t - low_ < at_.size() && at_[t - low_] == 0) at_[t - low_] = value + 1;
+  }
+  /// `none` for symbols that no value was set for.
+  constexpr symbol operator[](symbol t) const { return at_[t - low_] - 1; }
+};
+
 /// Lets a loop stack these values of its body; `saved`: the sequences. Existing stacked or scanned sequences
 /// are shared.
 constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, int count, symbol* saved) {
@@ -38,16 +59,17 @@ constexpr void stack_values(builder& b, std::int32_t at, symbol const* values, i
   for (int k = 0; k < body.output_count; ++k) outputs.push(id(body.first_output + k));
   for (int k = 0; k < n.result_count - 1; ++k) results.push(id(n.first + n.operand_count + k));
   symbol const trips = id(n.first + n.operand_count + n.result_count - 1);
+  kept_symbols sequences(values, count);
+  for (int k = 0; k < layout.scanned; ++k)
+    sequences.set(id(body.first_input + layout.scan(k)), operands[layout.scan(k)]);
+  for (int k = layout.carried; k < outputs.size(); ++k) sequences.set(outputs[k], results[k]);
   std::int32_t const inside = b.region;
   b.region = n.region;
   for (int j = 0; j < count; ++j) {
-    saved[j] = none;
-    for (int k = 0; k < layout.scanned && saved[j] == none; ++k)
-      if (id(body.first_input + layout.scan(k)) == values[j]) saved[j] = operands[layout.scan(k)];
-    for (int k = layout.carried; k < outputs.size() && saved[j] == none; ++k)
-      if (outputs[k] == values[j]) saved[j] = results[k];
+    saved[j] = sequences[values[j]];
     if (saved[j] != none) continue;
     saved[j] = b.symbol_like(values[j], 1);
+    sequences.set(values[j], saved[j]);
     outputs.push(values[j]);
     results.push(saved[j]);
     ++layout.stacked;
@@ -69,14 +91,15 @@ constexpr void give_values(builder& b, std::int32_t at, int branch, symbol const
   array<symbol> operands, results, fresh;
   for (int k = 0; k < n.operand_count; ++k) operands.push(id(n.first + k));
   for (int k = 0; k < n.result_count; ++k) results.push(id(n.first + n.operand_count + k));
+  kept_symbols given(values, count);
+  for (int k = 0; k < layout.results; ++k) given.set(id(chosen.first_output + k), results[k]);
   std::int32_t const inside = b.region;
   b.region = n.region;
   for (int j = 0; j < count; ++j) {
-    saved[j] = none;
-    for (int k = 0; k < layout.results && saved[j] == none; ++k)
-      if (id(chosen.first_output + k) == values[j]) saved[j] = results[k];
+    saved[j] = given[values[j]];
     if (saved[j] != none) continue;
     saved[j] = b.symbol_like(values[j]);
+    given.set(values[j], saved[j]);
     results.push(saved[j]);
     fresh.push(values[j]);
   }

@@ -40,13 +40,14 @@ private:
     node const& n = g_.nodes[i];
     if (n.op == info_of<op::loop>()) return visit_loop(i);
     if (n.op == info_of<op::case_of>()) return visit_case(i);
+    symbol const* const ids = g_.ids + n.first;
+    symbol const y = ids[n.operand_count];
     bool plain = n.flags.merges && n.result_count == 1 && n.op->kind != operation_kind::control &&
-                 n.op != info_of<op::label>() && g_.tensors[g_.result(n)].base == none &&
-                 !has_number(g_.result(n));
-    for (int k = 0; k < n.operand_count && plain; ++k) plain = g_.operand(n, k) != none;
+                 n.op != info_of<op::label>() && g_.tensors[y].base == none && !has_number(y);
+    for (int k = 0; k < n.operand_count && plain; ++k) plain = ids[k] != none;
     if (!plain) return copy(n);
     std::int32_t const v = number_node(i);
-    set_number(g_.result(n), v);
+    set_number(y, v);
     if (!waits(v)) (void)get(v, depth());
   }
   /// Copies a node unchanged into the sub-graph that is open.
@@ -87,14 +88,14 @@ private:
   /// True if an equal loop or choice was copied and its results are visible here. Node i then has these results.
   constexpr bool found(std::int32_t i, array<std::int32_t> const& operands) {
     node const& n = g_.nodes[i];
-    if (writes_views(n) || !repeatable(i)) return false;
+    if (writes_views(n)) return false;
     std::uint32_t h = mix(n.op->code, static_cast<std::uint64_t>(n.result_count));
     for (std::int32_t const x : operands) h = mix(h, static_cast<std::uint64_t>(x + 1));
     h |= 1u;
     std::int32_t const at = made_index_.find(h, [&](std::int32_t k) {
       made_node const& m = made_[k];
       if (!(m.operands == operands) || !in_sight(g_.nodes[m.node])) return false;
-      return same_control(m.node, i);
+      return repeatable(m.node) && repeatable(i) && same_control(m.node, i);
     });
     if (at == none) {
       made_index_.add(h);

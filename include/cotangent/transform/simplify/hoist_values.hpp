@@ -57,6 +57,11 @@ private:
 protected:
   constexpr explicit hoist_values(graph_view const& g)
       : g_(g), copy_(g, b_), number_(g.tensor_count, none) {
+    b_.reserve(g.tensor_count, g.node_count, g.id_count);
+    values_.reserve(g.tensor_count);
+    places_.reserve(g.tensor_count);
+    operands_.reserve(g.id_count);
+    known_.reserve(g.tensor_count);
     open(nullptr, false);
   }
 
@@ -97,16 +102,15 @@ protected:
     node const& n = g_.nodes[i];
     symbol const y = g_.result(n);
     std::int32_t const first = operands_.size();
-    for (int k = 0; k < n.operand_count; ++k) operands_.push(number(g_.operand(n, k)));
+    symbol const* const x = g_.ids + n.first;
+    for (int k = 0; k < n.operand_count; ++k) operands_.push(number_[x[k]] != none ? number_[x[k]] : number(x[k]));
     if (n.op->commutative && operands_[first] > operands_[first + 1]) {
       std::int32_t const kept = operands_[first];
       operands_[first] = operands_[first + 1];
       operands_[first + 1] = kept;
     }
-    std::uint32_t h = mix(n.op->code, static_cast<std::uint64_t>(g_.tensors[y].shape));
-    for (int k = first; k < operands_.size(); ++k) h = mix(h, static_cast<std::uint64_t>(operands_[k] + 1));
-    for (int k = 0; k < n.attribute_count; ++k) h = mix(h, static_cast<std::uint64_t>(g_.attribute(n, k)));
-    h |= 1u;
+    std::uint32_t const h = builder::hash_of(n.op, operands_.data() + first, n.operand_count, g_.numbers + n.attribute,
+                                             n.attribute_count, g_.tensors[y].type, g_.tensors[y].shape, 0);
     if (std::int32_t const at = known_.find(h, [&](std::int32_t v) { return same(v, n, first); });
         at != none) {
       operands_.resize(first);
@@ -138,13 +142,14 @@ protected:
   }
   /// The symbol of a value in the region at this depth: found there, passed in, or computed.
   constexpr symbol get(std::int32_t v, int depth) {
+    if (std::int32_t const p = values_[v].where; p != none && places_[p].serial == frames_[depth].serial) return places_[p].at;
     std::int32_t p = place_up_to(v, depth);
     if (p != none && (places_[p].depth == depth || !values_[v].light)) return passed(v, places_[p], depth);
     int at = depth;
     if (!values_[v].light && values_[v].leaves_loops)
       while (at > values_[v].depth && frames_[at].is_loop) --at;
-    make(v, at);
-    return passed(v, places_[place_up_to(v, at)], depth);
+    symbol const y = make(v, at);
+    return at == depth ? y : passed(v, places_[place_up_to(v, at)], depth);
   }
   constexpr symbol get_old(symbol old, int depth) { return old == none ? none : get(number(old), depth); }
   /// Whether the value is a node's that is better computed when it is read.
@@ -236,19 +241,25 @@ private:
            g_.tensors[g_.result(n)].type == element::boolean;
   }
 
-  constexpr void make(std::int32_t v, int depth) {
+  constexpr symbol make(std::int32_t v, int depth) {
     node const& n = g_.nodes[values_[v].node];
-    array<symbol> x(n.operand_count);
+    symbol few[4]{};
+    array<symbol> many(n.operand_count > 4 ? n.operand_count : 0);
+    symbol* const x = n.operand_count > 4 ? many.data() : few;
     for (int k = 0; k < n.operand_count; ++k) x[k] = get(operands_[values_[v].first + k], depth);
-    symbol const old = g_.result(n);
-    builder_scope const outer(b_);
+    tensor_symbol const& old = g_.tensors[g_.result(n)];
+    std::int32_t const region = b_.region;
+    node_flags const flags = b_.flags;
     b_.region = frames_[depth].region;
     b_.flags = n.flags;
     b_.flags.repeated = values_[v].repeated;
-    symbol const y = b_.push(n.op, x.data(), n.operand_count, g_.numbers + n.attribute, n.attribute_count,
-                             g_.tensors[old].type, shape_of(old), n.where);
-    if (b_.tensor(y).name == none) b_.edit().tensors[y].name = g_.tensors[old].name;
+    symbol const y = b_.push(n.op, x, n.operand_count, g_.numbers + n.attribute, n.attribute_count, old.type,
+                             copy_.shapes[old.shape], n.where);
+    b_.region = region;
+    b_.flags = flags;
+    if (old.name != none && b_.tensor(y).name == none) b_.edit().tensors[y].name = old.name;
     put(v, depth, y);
+    return y;
   }
   /// A symbol that no node with one result makes, in the region that is open.
   constexpr symbol declared(symbol old) {

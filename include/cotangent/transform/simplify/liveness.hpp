@@ -44,7 +44,12 @@ private:
     live_[t] = true;
     if (symbol const base = g_.tensors[t].base; base != none) live_[base] = true;
   }
+  constexpr void mark_all(symbol const* t, int count) {
+    for (int k = 0; k < count; ++k)
+      if (t[k] != none && !live_[t[k]]) mark(t[k]);
+  }
   constexpr bool needed(node const& n) const {
+    if (n.result_count == 1 && live_[g_.ids[n.first + n.operand_count]]) return true;
     if (n.result_count == 0) return true;
     for (int k = 0; k < n.result_count; ++k) {
       symbol const y = g_.result(n, k);
@@ -60,8 +65,7 @@ private:
       runs_[i] = true;
       if (n.op == info_of<op::loop>()) visit_loop(n);
       else if (n.op == info_of<op::case_of>()) visit_case(n);
-      else
-        for (int k = 0, count = read_count(n); k < count; ++k) mark(g_.operand(n, k));
+      else mark_all(g_.ids + n.first, read_count(n));
     }
   }
   constexpr void visit_loop(node const& n) {
@@ -73,14 +77,10 @@ private:
       visit(at.condition);
     }
     for (bool grew = true; grew;) {
-      grew = false;
-      for (int k = 0; k < at.carried; ++k) {
-        symbol const next = g_.output(k, at.body);
-        if (live_[next] || !carries(at, n, k)) continue;
-        mark(next);
-        grew = true;
-      }
+      for (int k = 0; k < at.carried; ++k)
+        if (carries(at, n, k)) mark(g_.output(k, at.body));
       visit(at.body);
+      grew = false;
       for (int k = 0; k < at.carried; ++k)
         grew = grew || (carries(at, n, k) && !live_[g_.output(k, at.body)]);
     }

@@ -23,6 +23,9 @@ class pruning {
 public:
   constexpr explicit pruning(graph_view const& g)
       : g_(g), live_(g), copy_(g, to_), same_(g.tensor_count, none), regions_(copy_.regions) {
+    to_.tensors.reserve(g.tensor_count);
+    to_.nodes.reserve(g.node_count);
+    to_.ids.reserve(g.id_count);
     to_.regions.clear();
     regions_.assign(g.region_count, none);
     for (std::int32_t r = 0; r < g.region_count; ++r)
@@ -87,14 +90,19 @@ private:
   constexpr void copy(node const& n) {
     if (n.op == info_of<op::loop>()) return copy_loop(n);
     if (n.op == info_of<op::case_of>()) return copy_case(n);
-    array<symbol> operands, results;
-    array<std::int64_t> attributes;
+    node made = n;
+    symbol const* const old = g_.ids + n.first;
     int const read = read_count(n);
+    made.first = to_.ids.size();
     for (int k = 0; k < n.operand_count; ++k)
-      if (symbol const x = g_.operand(n, k); k < read || live_[x]) operands.push(now(x));
-    for (int k = 0; k < n.result_count; ++k) results.push(now(g_.result(n, k)));
-    for (int k = 0; k < n.attribute_count; ++k) attributes.push(g_.attribute(n, k));
-    std::int32_t const at = place(n, operands, results, attributes);
+      if (k < read || live_[old[k]]) (void)to_.ids.push(now(old[k]));
+    made.operand_count = to_.ids.size() - made.first;
+    for (int k = 0; k < n.result_count; ++k) (void)to_.ids.push(now(old[n.operand_count + k]));
+    made.attribute = n.attribute_count > 0 ? to_.numbers.append(g_.numbers + n.attribute, n.attribute_count) : 0;
+    made.region = regions_[n.region];
+    std::int32_t const at = to_.nodes.push(made);
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = to_.ids[made.first + made.operand_count + k]; y != none) to_.tensors[y].producer = at;
     if (n.result_count == 0) copy_.set_owner(static_cast<std::int32_t>(&n - g_.nodes), at); // `op::nothing` may own sub-graphs
   }
   constexpr std::int32_t place(node n, array<symbol> const& operands, array<symbol> const& results,
