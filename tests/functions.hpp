@@ -199,6 +199,30 @@ inline constexpr std::tuple transformations{
              [](dual x, dual, dual) { return x * x; }},
 };
 
+// ---- loops, whose formulas can be evaluated by the compiler
+
+inline constexpr std::tuple loops{
+    function{"for_loop",
+             [](auto x, auto y, auto p) {
+               return ct::for_loop(3, [&](auto, auto s) { return s * x + ct::for_loop(2, [&](auto, auto t) { return t * y; }, p); },
+                                   p);
+             },
+             [](dual x, dual y, dual p) {
+               dual s = p;
+               for (int i = 0; i < 3; ++i) s = s * x + p * y * y;
+               return s;
+             }},
+    function{"while_loop",
+             [](auto x, auto y, auto p) {
+               return ct::while_loop([](auto i, auto) { return i < 4; }, [&](auto, auto s) { return s * y + x; }, p);
+             },
+             [](dual x, dual y, dual p) {
+               dual s = p;
+               for (int i = 0; i < 4; ++i) s = s * y + x;
+               return s;
+             }},
+};
+
 // ---- along axes: x is an array of three axes; formulas are of arrays from here on
 
 /// A reduction over every choice of axes, with the axes kept and without.

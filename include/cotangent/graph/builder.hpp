@@ -7,6 +7,7 @@
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/graph/graph.hpp>
 #include <cotangent/graph/hash_index.hpp>
+#include <cotangent/graph/open_region.hpp>
 #include <cotangent/graph/operation.hpp>
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 namespace cotangent::refusals {
 COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; use a run-time graph, whose loops stay loops, or several functions")
 COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
+COTANGENT_REFUSAL(region_leak, is, value_computed, computed_here, "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
 } // namespace cotangent::refusals
 
 namespace cotangent {
@@ -54,6 +56,7 @@ public:
   std::int32_t region = 0;      // the sub-graph of the nodes that are pushed
   node_flags flags;             // their flags
   std::source_location place{}; // the line of the user's source behind them
+  detail::open_region* open = nullptr; // the innermost body of a loop or branch under construction
 
   constexpr builder() : builder(INT32_MAX) {}
   constexpr explicit builder(std::int32_t most_nodes) : most_nodes_(most_nodes) { (void)shape(dimensions{}); }
@@ -163,6 +166,57 @@ public:
   }
   /// Back to where nodes went before region `r` was opened.
   constexpr void close_region(std::int32_t r) { region = g_.regions[r].parent; }
+
+  /// The symbol of `t` in the current region: `t` itself, or the input that captures it, through every open body on the way.
+  constexpr symbol inside(symbol t, std::source_location where) {
+    return g_.tensors[t].region == region ? t : taken_inside(t, where);
+  }
+  /// The symbol of `t` in the body `into`; `none` if neither this body nor one around it can use `t`.
+  constexpr symbol taken(symbol t, detail::open_region* into) {
+    if (into == nullptr) return none;
+    std::int32_t const home = g_.tensors[t].region;
+    if (home == into->region) return t;
+    if (home != g_.regions[into->region].parent && (t = taken(t, into->around)) == none) return none;
+    if (!is_source(t)) return capture(t, *into);
+    for (int k = into->sources.size(); k-- > 0;)
+      if (into->sources[k] == t) return into->copies[k];
+    symbol const y = computed_again(t, into->region);
+    into->sources.push(t);
+    into->copies.push(y);
+    return y;
+  }
+  /// The input of `into` for a value of the region around it.
+  constexpr symbol capture(symbol outer, detail::open_region& into) {
+    array<symbol>& all = *into.captures;
+    int k = all.size() - 1;
+    while (k >= 0 && all[k] != outer) --k;
+    if (k < 0) k = all.push(outer);
+    while (into.captured.size() <= k) into.captured.push(none);
+    if (into.captured[k] == none) {
+      std::int32_t const before = region;
+      region = into.region;
+      into.captured[k] = symbol_like(outer);
+      region = before;
+    }
+    return into.captured[k];
+  }
+  /// True for the result of an operation without operands.
+  constexpr bool is_source(symbol t) const noexcept {
+    node const* const p = producer(t);
+    return p != nullptr && p->operand_count == 0 && p->result_count == 1 && tensor(t).base == none && tensor(t).depth == 0;
+  }
+  /// The value of such an operation in another region.
+  constexpr symbol computed_again(symbol source, std::int32_t where) {
+    node const n = *producer(source);
+    tensor_symbol const t = tensor(source);
+    array<std::int64_t> a(n.attribute_count);
+    for (int k = 0; k < a.size(); ++k) a[k] = g_.numbers[n.attribute + k];
+    std::int32_t const before = region;
+    region = where;
+    symbol const y = push(n.op, nullptr, 0, a.data(), a.size(), t.type, t.shape, n.where);
+    region = before;
+    return y;
+  }
 
   // ---- blocks
 
@@ -276,12 +330,8 @@ public:
   /// Some symbol, which replaces the result after a failure, so that building can continue.
   constexpr symbol refused() { return g_.tensors.size() == 0 ? symbol_of(element::float64, 0) : 0; }
 
-  constexpr void set_inputs(symbol const* s, int n, int r = 0) {
-    g_.set_inputs(s, n, r);
-  }
-  constexpr void set_outputs(symbol const* s, int n, int r = 0) {
-    g_.set_outputs(s, n, r);
-  }
+  constexpr void set_inputs(symbol const* s, int n, int r = 0) { g_.set_inputs(s, n, r); }
+  constexpr void set_outputs(symbol const* s, int n, int r = 0) { g_.set_outputs(s, n, r); }
 
   /// The number of nodes without the limit; beyond it, equal nodes count each time.
   constexpr std::int32_t nodes_wanted() const noexcept { return g_.nodes.size() + beyond_; }
@@ -300,6 +350,12 @@ public:
   }
 
 private:
+  constexpr symbol taken_inside(symbol t, std::source_location where) {
+    if (failed_.why != nullptr) return refused();
+    if (symbol const y = taken(t, open); y != none) return y;
+    refuse<refusals::region_leak>(t, region, where);
+    return refused();
+  }
   constexpr symbol too_many(std::source_location where) noexcept {
     ++beyond_;
     refuse<refusals::too_many_nodes>(0, most_nodes_, where.line() != 0 ? where : place);
@@ -324,24 +380,6 @@ private:
     g_.shapes.clear();
     for (std::int32_t k = 0; k < v.shape_count; ++k) (void)shape(v.shapes[k]);
     for (std::int32_t k = 0; k < v.node_count; ++k) list(k);
-  }
-};
-
-/// Restores region, flags and place of a builder when a scope ends.
-class builder_scope {
-  builder& b_;
-  std::int32_t const region_;
-
-public:
-  node_flags const flags;
-  std::source_location const place;
-
-  constexpr explicit builder_scope(builder& b) : b_(b), region_(b.region), flags(b.flags), place(b.place) {}
-  constexpr builder_scope(builder_scope const&) = delete;
-  constexpr ~builder_scope() {
-    b_.region = region_;
-    b_.flags = flags;
-    b_.place = place;
   }
 };
 

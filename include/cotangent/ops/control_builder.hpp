@@ -29,9 +29,6 @@ COTANGENT_REFUSAL(loop_starts, is, limits, conditions,
                   "cotangent: loop: a loop with a start needs a limit, and can have no condition")
 COTANGENT_REFUSAL(loop_scanned, is, position_of_scanned, sequence,
                   "cotangent: loop: a scanned operand must be a sequence that a loop has recorded")
-COTANGENT_REFUSAL(
-    region_leak, is, value_computed, computed_here,
-    "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
 COTANGENT_REFUSAL(region_capture, is, value_captured, computed_outside,
                   "cotangent: a loop or branch can use values of the function around it only")
 COTANGENT_REFUSAL(case_index, is, elements_of_index, one_integer,
@@ -48,13 +45,6 @@ COTANGENT_REFUSAL(case_bypass, equal, elements_passing_by, elements_of_result,
 
 namespace detail {
 
-/// A region under construction: its own inputs, and the input for each value captured so far.
-struct open_region {
-  std::int32_t region = none;
-  array<symbol> inputs;
-  array<symbol> captured;
-};
-
 /// The common base of loops and branches, whose regions share a list of captured values.
 class control_builder {
 protected:
@@ -63,10 +53,12 @@ protected:
   array<symbol> captures_;
   array<symbol> values_; // outer values of the first inputs of each region
   open_region* open_ = nullptr;
-  int settled_ = 0; // the number of captures when the region was opened
 
   constexpr explicit control_builder(builder& b) : b_(b), parent_(b.region) {}
   constexpr control_builder(control_builder const&) = delete;
+  constexpr ~control_builder() {
+    if (open_ != nullptr) b_.open = open_->around;
+  }
 
   constexpr symbol input_like(symbol t, int shallower = 0) {
     tensor_symbol const like = b_.tensor(t);
@@ -87,11 +79,14 @@ protected:
   }
   constexpr void open(open_region& r) {
     r.region = b_.open_region();
-    open_ = &r;
-    settled_ = captures_.size();
+    r.captures = &captures_;
+    r.settled = captures_.size();
+    r.around = b_.open;
+    b_.open = open_ = &r;
   }
   constexpr void close() {
     b_.close_region(open_->region);
+    b_.open = open_->around;
     open_ = nullptr;
   }
   /// Orders the inputs of a region once all captures are known: own inputs before `split`, captures, other
@@ -112,19 +107,15 @@ public:
   /// The symbol, in the open region, of `outer` in the region around the loop or branch.
   constexpr symbol capture(symbol outer) {
     if (b_.failed().why != nullptr || !outside(outer)) return b_.refused();
-    int k = captures_.size() - 1;
-    while (k >= 0 && captures_[k] != outer) --k;
-    if (k < 0) k = captures_.push(outer);
-    array<symbol>& here = open_->captured;
-    while (here.size() <= k) here.push(none);
-    if (here[k] == none) here[k] = input_like(outer);
-    return here[k];
+    return b_.capture(outer, *open_);
   }
-  /// Calls `with(outer, inner)` for each outer value that the open region has an input for.
+  constexpr open_region* body() const noexcept { return open_; }
+  /// Calls `with(outer, inner)` for each outer value that the open region has an input or a copy for.
   template <class With> constexpr void each_known(With with) const {
     for (int k = 0; k < values_.size(); ++k) with(values_[k], open_->inputs[k]);
     for (int k = 0; k < open_->captured.size(); ++k)
       if (open_->captured[k] != none) with(captures_[k], open_->captured[k]);
+    for (int k = 0; k < open_->copies.size(); ++k) with(open_->sources[k], open_->copies[k]);
   }
   /// The inputs of the open region so far.
   constexpr array<symbol> inputs() const {
@@ -133,17 +124,6 @@ public:
     for (symbol const t : open_->captured)
       if (t != none) all.push(t);
     return all;
-  }
-  /// Drops the symbols from `first` on, and captures that no region uses afterwards: the builder rolls back.
-  constexpr void forget(symbol first) {
-    if (open_ == nullptr) return;
-    array<symbol>& here = open_->captured;
-    for (symbol& t : here)
-      if (t >= first) t = none;
-    while (captures_.size() > settled_ && (here.size() < captures_.size() || here.back() == none)) {
-      if (here.size() == captures_.size()) (void)here.pop();
-      (void)captures_.pop();
-    }
   }
 };
 

@@ -25,22 +25,9 @@ class walk_out {
 
   std::int32_t region(std::size_t level) const { return level == 0 ? 0 : s_.frames[level - 1].region; }
   /// The values of the outer level that this body uses: outer and inner symbols.
-  std::vector<std::pair<symbol, symbol>> known(std::size_t level, gradient_request const& r) const {
-    frame const& f = s_.frames[level - 1];
+  std::vector<std::pair<symbol, symbol>> known(std::size_t level) const {
     std::vector<std::pair<symbol, symbol>> all;
-    f.maker->each_known([&](symbol outer, symbol inner) { all.emplace_back(outer, inner); });
-    for (int k = 0; k < r.wrt_count; ++k) { // constants are emitted again in each body
-      symbol t = r.wrt[k];
-      for (std::size_t at = s_.depth_of(t, r_); at < level && t != none; ++at) {
-        auto const found = s_.frames[at].known.find(t);
-        symbol const inner = found == s_.frames[at].known.end() ? none : found->second;
-        std::pair<symbol, symbol> const pair{t, inner};
-        bool listed = inner == none || at + 1 != level;
-        for (auto const& other : all) listed = listed || other == pair;
-        if (!listed) all.push_back(pair);
-        t = inner;
-      }
-    }
+    s_.frames[level - 1].maker->each_known([&](symbol outer, symbol inner) { all.emplace_back(outer, inner); });
     return all;
   }
   static symbol taken(void* with, symbol t) {
@@ -58,7 +45,7 @@ class walk_out {
       cotangent::detail::region_marks& here = depends.emplace_back(scope.index, region(level));
       for (int k = 0; k < r.wrt_count; ++k)
         if (s_.depth_of(r.wrt[k], r_) == level) follow.mark(here, r.wrt[k]);
-      if (level > 0) from[level] = known(level, r);
+      if (level > 0) from[level] = known(level);
       for (auto const& [outer, inner] : from[level])
         if (follow.marked(depends[level - 1], outer)) follow.mark(here, inner);
       follow.forward(region(level), here);

@@ -96,11 +96,10 @@ template <class Refusal>
 
 using control_maker = cotangent::detail::control_builder;
 
-/// The body of a loop or a branch under construction, and its symbols for outer values.
+/// The body of a loop or a branch under construction.
 struct frame {
   std::int32_t region = 0;
   control_maker* maker = nullptr; // null: nothing can be captured
-  std::unordered_map<symbol, symbol> known = {};
   std::vector<symbol> pieces = {};                   // tensors of the body that are written in pieces
   std::unordered_map<symbol, symbol> gradients = {}; // of `graph_state::gradients`, requested in the body
 };
@@ -177,8 +176,13 @@ struct graph_state {
   /// The symbol of `t` in the region under construction: itself, or the input that captures it.
   symbol inside(symbol t, request const& r) {
     if (b.tensor(t).region == region()) return t;
-    for (std::size_t depth = depth_of(t, r); depth < frames.size(); ++depth) t = taken(frames[depth], t, r);
-    return t;
+    if (!frames.empty() && frames.back().maker == nullptr) {
+      if (!b.is_source(t)) raise<refusals::dynamic_sum_alone>(b, r);
+      return b.computed_again(t, region());
+    }
+    symbol const y = frames.empty() ? none : b.taken(t, frames.back().maker->body());
+    if (y == none) raise<refusals::dynamic_left_body>(b, r);
+    return y;
   }
   /// The table of gradients of the region under construction.
   std::unordered_map<symbol, symbol>& gradients_here() noexcept {
@@ -192,37 +196,10 @@ struct graph_state {
     std::erase_if(written, [&](auto const& of) { return of.first >= first; });
     for (auto& of : written) std::erase_if(of.second, [&](symbol t) { return t >= first; });
     for (frame& f : frames) {
-      std::erase_if(f.known, newer);
       std::erase_if(f.gradients, newer);
       std::erase_if(f.pieces, [&](symbol t) { return t >= first; });
-      if (f.maker != nullptr) f.maker->forget(first);
+      if (f.maker != nullptr && f.maker->body() != nullptr) f.maker->body()->forget(first);
     }
-  }
-
-private:
-  symbol taken(frame& f, symbol t, request const& r) {
-    if (auto const at = f.known.find(t); at != f.known.end()) return at->second;
-    tensor_symbol const x = b.tensor(t);
-    std::int32_t const before = b.region;
-    b.region = f.region;
-    node const* const p = b.producer(t);
-    symbol y = none;
-    if (p != nullptr && p->operand_count == 0 && p->result_count == 1 &&
-        x.base == none) { // emitted again, not captured
-      node const n = *p;
-      std::vector<std::int64_t> attributes(b.get().numbers.data() + n.attribute,
-                                           b.get().numbers.data() + n.attribute + n.attribute_count);
-      y = b.push(n.op, nullptr, 0, attributes.data(), n.attribute_count, x.type, x.shape, n.where);
-    } else {
-      if (f.maker == nullptr) {
-        b.region = before;
-        raise<refusals::dynamic_sum_alone>(b, r);
-      }
-      y = f.maker->capture(t);
-    }
-    b.region = before;
-    f.known.emplace(t, y);
-    return y;
   }
 };
 

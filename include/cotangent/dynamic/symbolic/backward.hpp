@@ -7,6 +7,7 @@
 #include <cotangent/dynamic/state/body_gradient.hpp>
 #include <cotangent/dynamic/symbolic/lower.hpp>
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/transform/differentiate/backward.hpp>
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 
 #include <cotangent/dynamic/symbolic/order.hpp>
 #include <cotangent/dynamic/symbolic/realize.hpp>
+#include <cotangent/graph/builder_scope.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -23,7 +23,7 @@ constexpr void write_parts(builder& b, origin const* from, symbol y) {
     dimensions d;
     for (int k = 0; k < from->extents->rank; ++k) d.size[d.rank++] = b.size((*from->extents)[k]);
     standing& v = *from->variable;
-    term const x{&b, v.b == &b ? v.id : detail::attach(v, b, from->type, b.shape(d))};
+    term const x{&b, v.b == &b ? b.inside(v.id, b.place) : detail::attach(v, b, from->type, b.shape(d))};
     y = indexed_part(x, from->places, from->at, from->count).replaced({&b, y}).id;
     v = {&b, y};
     more = from->is_temporary;

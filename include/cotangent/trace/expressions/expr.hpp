@@ -246,9 +246,9 @@ public:
   }
 
   constexpr detail::standing const& standing() const noexcept { return at_; }
-  /// The symbol in `b`; a detached value is added to it.
+  /// The symbol in the current region of `b`; a detached value is added to it.
   constexpr symbol attach(builder& b) const {
-    if (at_.b != nullptr) return at_.id;
+    if (at_.b != nullptr) return b.inside(at_.id, b.place);
     dimensions d;
     for (int k = 0; k < rank; ++k) d.size[d.rank++] = b.size(extents[k]);
     return detail::attach(at_, b, type, b.shape(d));

@@ -170,8 +170,9 @@ template <class Op, class A> constexpr auto unary(std::source_location where, A 
       using result = typename elementwise_result<Op, A>::type;
       standing const& s = a.standing();
       if (s.b == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, a);
-      return result(*s.b, s.b->push(info_of<Op>(), &s.id, 1, nullptr, 0, result::type,
-                                    s.b->get().tensors[s.id].shape, where));
+      symbol const id = s.b->inside(s.id, where);
+      return result(*s.b, s.b->push(info_of<Op>(), &id, 1, nullptr, 0, result::type,
+                                    s.b->get().tensors[id].shape, where));
     } else {
       using trial = inferred<apply_fn<Op>, A>;
       if constexpr (trial::refuses) {
@@ -237,7 +238,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     using result = typename elementwise_result<Op, A>::type;
     builder* const g = a.standing().b != nullptr ? a.standing().b : b.standing().b;
     if (g == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, a, b);
-    if (a.standing().b == nullptr || b.standing().b == nullptr) g->place = where; // the location of its nodes
+    g->place = where;
     symbol const ids[2]{a.attach(*g), b.attach(*g)};
     return result(*g, push_same<Op, A>(*g, ids, where));
   } else if constexpr ((is_expr<A> && literal<B>) || (literal<A> && is_expr<B>)) {
@@ -256,10 +257,10 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
       if (g == nullptr) return detail::on_detached<result>(where, apply_fn<Op>{}, as_expr<T>(a), as_expr<T>(b));
       symbol ids[2]{};
       if constexpr (is_expr<A>) {
-        ids[0] = a.standing().id;
+        ids[0] = g->inside(a.standing().id, where);
         ids[1] = literal_like<T>(*g, ids[0], b, where);
       } else {
-        ids[1] = b.standing().id;
+        ids[1] = g->inside(b.standing().id, where);
         ids[0] = literal_like<T>(*g, ids[1], a, where);
       }
       return result(*g, push_same<Op, X>(*g, ids, where));

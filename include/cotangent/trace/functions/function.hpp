@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_FUNCTIONS_FUNCTION_HPP
 #define COTANGENT_TRACE_FUNCTIONS_FUNCTION_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/trace/functions/arguments.hpp>
 
 #include <cstddef>

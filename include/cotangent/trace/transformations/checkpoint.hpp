@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_CHECKPOINT_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_CHECKPOINT_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/trace/program/stages.hpp>
 
 #include <type_traits>

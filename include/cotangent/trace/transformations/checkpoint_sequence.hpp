@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_CHECKPOINT_SEQUENCE_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_CHECKPOINT_SEQUENCE_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/transform/differentiate/checkpoint_schedule.hpp>
 

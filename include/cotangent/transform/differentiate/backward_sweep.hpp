@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_SWEEP_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_SWEEP_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_CHECKPOINT_SCHEDULE_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_CHECKPOINT_SCHEDULE_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/functions.hpp>

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_FORWARD_SWEEP_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_FORWARD_SWEEP_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/forward_views.hpp>
 #include <cotangent/transform/refusals.hpp>

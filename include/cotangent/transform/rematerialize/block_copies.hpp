@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_REMATERIALIZE_BLOCK_COPIES_HPP
 #define COTANGENT_TRANSFORM_REMATERIALIZE_BLOCK_COPIES_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/compare.hpp>
 #include <cotangent/ops/control.hpp>
 #include <cotangent/transform/differentiate/block_tree.hpp>

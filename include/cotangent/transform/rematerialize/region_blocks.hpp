@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_REMATERIALIZE_REGION_BLOCKS_HPP
 #define COTANGENT_TRANSFORM_REMATERIALIZE_REGION_BLOCKS_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/transform/differentiate/block_tree.hpp>
 #include <cotangent/transform/differentiate/region_copy.hpp>
 #include <cotangent/transform/rematerialize/widening.hpp>

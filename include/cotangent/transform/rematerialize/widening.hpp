@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_REMATERIALIZE_WIDENING_HPP
 #define COTANGENT_TRANSFORM_REMATERIALIZE_WIDENING_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/transform/differentiate/saved_values.hpp>
 #include <cotangent/transform/rematerialize/value_ways.hpp>
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_SIMPLIFY_HOIST_VALUES_HPP
 #define COTANGENT_TRANSFORM_SIMPLIFY_HOIST_VALUES_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/graph/rewriter.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/ops.hpp>

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTIONS_CONTROL_HPP
+#define COTANGENT_TRACE_FUNCTIONS_CONTROL_HPP
+
+#include <cotangent/core/refusal.hpp>
+
+#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/trace/functions/grad.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+
+// Arguments and results of the bodies of loops and branches in traced functions.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL_TYPES(carried_type, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape")
+COTANGENT_REFUSAL_TYPES(carried_rank, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape; start from ct::zeros<...>(), not from a number")
+COTANGENT_REFUSAL_TYPES(condition_type, is, value_of_condition, bool_expression, "cotangent: loop: the condition must be one bool")
+COTANGENT_REFUSAL_OF(carried_of_kind, allowed, "cotangent: loop: a first value must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
+COTANGENT_REFUSAL_OF(count_of_kind, allowed, "cotangent: for_loop: the count must be an integer, or an int64 or int32 expression without axes")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+// ---- trees of values, compared with those of results
+
+template <class X> inline constexpr bool is_scalar_expr = false;
+template <class T> inline constexpr bool is_scalar_expr<expr<T>> = true;
+
+template <class Like, class Given> struct misfit {
+  using like = Like;
+  using given = Given;
+};
+
+/// The first part of a result that is not like the part of `Like` there, as a `misfit`; or void.
+template <class Like, class R> consteval auto find_misfit();
+template <class... None>
+  requires(sizeof...(None) == 0)
+consteval auto first_misfit(parts<>, parts<None...>) {
+  return std::type_identity<void>{};
+}
+template <class Like, class... Likes, class R, class... Rest>
+consteval auto first_misfit(parts<Like, Likes...>, parts<R, Rest...>) {
+  if constexpr (std::is_void_v<typename decltype(find_misfit<Like, R>())::type>)
+    return detail::first_misfit(parts<Likes...>{}, parts<Rest...>{});
+  else return find_misfit<Like, R>();
+}
+template <class... Like, class... R> consteval bool as_many(parts<Like...>, parts<R...>) {
+  return sizeof...(Like) == sizeof...(R);
+}
+template <class Like, class R> consteval auto find_misfit() {
+  if constexpr (std::is_same_v<Like, R> || (is_scalar_expr<Like> && literal<R>)) return std::type_identity<void>{};
+  else if constexpr (is_inner<Like> && tree_kind_of<Like> == tree_kind_of<R> &&
+                     as_many(typename parts_of<Like>::type{}, typename parts_of<R>::type{}))
+    return detail::first_misfit(typename parts_of<Like>::type{}, typename parts_of<R>::type{});
+  else return std::type_identity<misfit<Like, R>>{};
+}
+template <class Like, class R> using misfit_of = typename decltype(find_misfit<Like, R>())::type;
+template <class Like, class R> inline constexpr bool is_like = std::is_void_v<misfit_of<Like, R>>;
+
+/// Adds the symbols of the leaves of a tree that is like `Like`, in order; literals take the elements there.
+template <class Like, class R> constexpr void attach_leaves(builder& b, R const& r, array<symbol>& to) {
+  if constexpr (is_expr<Like>) to.push(as_expr<typename Like::value_type>(r).attach(b));
+  else
+    [&]<class... Part>(parts<Part...>) {
+      if constexpr (tree_kind_of<R> == tree_kind::structure)
+        with_members<R>([&](auto const&... accessor) {
+          (attach_leaves<Part>(b, boost::hana::second(accessor)(r), to), ...);
+        });
+      else
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          using std::get;
+          (attach_leaves<Part>(b, get<I>(r), to), ...);
+        }(std::index_sequence_for<Part...>{});
+    }(typename parts_of<Like>::type{});
+}
+
+// ---- values that are carried or passed
+
+/// One value as it is, several as a tuple.
+template <class... X> struct one_or_tuple {
+  using type = std::tuple<X...>;
+};
+template <class X> struct one_or_tuple<X> {
+  using type = X;
+};
+
+/// The expressions that a body receives for values: literals become expressions of their elements.
+template <class... X> struct values_passed {
+  using type = std::tuple<result_tree<X>...>;
+  using returned = typename one_or_tuple<result_tree<X>...>::type;
+  static constexpr bool said = (tree_has<X, tree_kind::refusal> || ...);
+  static constexpr bool known = (is_result<X>() && ...);
+  static constexpr int leaves = leaf_count<type>;
+};
+
+/// Calls f with `before`, and with the values of a tuple.
+template <class F, class Values, class... Before>
+constexpr auto call_with(F const& f, Values const& values, Before const&... before) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return f(before..., std::get<I>(values)...);
+  }(std::make_index_sequence<std::tuple_size_v<Values>>{});
+}
+
+/// The result type of a body, for the values of a tuple after `Before`; and why it cannot be one.
+template <class F, class Values, class... Before> struct body_result;
+template <class F, class... X, class... Before> struct body_result<F, std::tuple<X...>, Before...> {
+  static consteval auto find() {
+    if constexpr (!is_function<F>) return std::type_identity<refused>{};
+    else
+      return std::type_identity<std::remove_cvref_t<decltype(std::declval<callable_with<F, Before..., X...> const&>()(
+          std::declval<Before const&>()..., std::declval<X const&>()...))>>{};
+  }
+  using type = typename decltype(find())::type;
+  static constexpr unfit find_reason() {
+    if constexpr (!is_function<F>) return unfit::no_function;
+    else return unfit_result<F, type, static_cast<int>(sizeof...(X) + sizeof...(Before))>();
+  }
+  static constexpr unfit why = find_reason();
+  static constexpr void report() { detail::report_unfit<why, F, Before..., X...>(); }
+};
+
+/// The graph of some trees. Where they have none, as in `for_loop(n, body, 0.0)`, it is that of the expressions that a
+/// body uses: `search` calls it on trial, with values that no operation refuses.
+struct graph_search : found_builder {
+  bool on_trial = false; // the values themselves belong to a trial call
+
+  template <class... X> constexpr explicit graph_search(X const&... x) {
+    (visit_leaves(x, *this), ...);
+    on_trial = b == nullptr && without == standing::refused;
+  }
+  template <class Values, class F, class... Before> constexpr void search(F const& f, Before const&... before) {
+    if (b != nullptr) return;
+    broken_leaf make{standing::refused};
+    auto const r = call_with(f, build_tree<Values>(make), before...);
+    visit_leaves(r, *this);
+  }
+  /// True if a loop or branch can be built.
+  constexpr bool found() const { return b != nullptr && !on_trial; }
+  /// The result where none can be built: in a trial call, constants of the graph.
+  template <class Tree> constexpr Tree result() const {
+    broken_leaf make{on_trial ? standing::refused : without};
+    Tree const none_of_any = build_tree<Tree>(make);
+    if (b == nullptr) return none_of_any;
+    array<symbol> ids;
+    attach_leaves<Tree>(*b, none_of_any, ids);
+    leaf_from_symbols read{*b, ids.data()};
+    return build_tree<Tree>(read);
+  }
+};
+
+/// An integer or an integer expression without axes, with the location of the call that it is passed to.
+template <class Refusal> struct located_integer {
+  standing at{};
+  element type = element::int64;
+  std::source_location where{};
+
+  template <class N>
+    requires(!open_expr<N>)
+  constexpr located_integer(N const& n, std::source_location w = std::source_location::current()) : where(w) {
+    if constexpr (std::is_integral_v<N> && !std::is_same_v<N, bool>) at = standing_of<std::int64_t>(n);
+    else if constexpr (std::is_same_v<N, expr<std::int64_t>> || std::is_same_v<N, expr<std::int32_t>>) {
+      at = n.standing();
+      type = N::type;
+    } else if constexpr (!std::is_same_v<N, refused>) static_assert(Refusal::template report<N>());
+  }
+  constexpr symbol attach(builder& b) const {
+    return at.b != nullptr ? b.inside(at.id, where) : detail::attach(at, b, type, b.shape(dimensions{}));
+  }
+  template <class Visit> constexpr void tell(Visit& visit) const { visit(expr<std::int64_t>(at)); }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+} // namespace cotangent
+
+#endif
