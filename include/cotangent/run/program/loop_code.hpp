@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <type_traits>
 #include <utility>
 
 // Loops of static programs. A body is a static program too, whose arguments and results lie where the loop keeps its values:
@@ -39,6 +40,12 @@ template <class Stage, int K, class Context> struct loop_code : control_memory<S
   static constexpr bool has_condition = at.condition != none;
   using condition = typename base::template program<has_condition ? at.condition : at.body>;
   static constexpr bool is_limited = all.operand(original, loop_layout::limit()) != none;
+  /// The limit if it is a number, else -1.
+  static constexpr std::int64_t known_limit = [] {
+    if (!is_limited) return std::int64_t{-1};
+    std::int32_t const i = all.tensors[all.operand(original, loop_layout::limit())].producer;
+    return i != none && all.nodes[i].op == info_of<op::constant>() ? all.attribute(all.nodes[i]) : std::int64_t{-1};
+  }();
   static constexpr int carried = at.carried, inputs = at.input_count(), outputs = at.output_count();
 
   /// True if carried values and captured ones are small enough for registers.
@@ -74,7 +81,8 @@ template <class Stage, int K, class Context> struct loop_code : control_memory<S
   static status run(Context const& x) noexcept {
     typename base::addresses const a = base::find(x);
     std::int64_t first = 0, limit = INT64_MAX;
-    if constexpr (is_limited) limit = integer(a.of[operand_at(loop_layout::limit())]);
+    if constexpr (known_limit >= 0) limit = known_limit;
+    else if constexpr (is_limited) limit = integer(a.of[operand_at(loop_layout::limit())]);
     if constexpr (at.has_start()) first = integer(a.of[operand_at(at.start())]);
     std::int64_t const most = limit > first ? limit - first : 0;
     iterations i{first, limit, most, 0, status::ok};
@@ -113,7 +121,7 @@ private:
   static constexpr place_table places{};
   /// True if the iteration finds room; else the loop ends with an error.
   COTANGENT_INLINE static bool fits(iterations& i, std::int64_t most) noexcept {
-    if constexpr (at.stacked == 0) return true;
+    if constexpr (at.stacked == 0 || known_limit >= 0) return true; // (sequences have room for a known limit)
     else {
       if (i.index() < most) return true;
       i.found = status::too_many_iterations;
@@ -122,7 +130,7 @@ private:
   }
 
   template <std::size_t... S>
-  COTANGENT_INLINE static void set_slices(Context const& x, typename base::addresses const& a, std::int64_t index,
+  COTANGENT_INLINE static void set_slices(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
                                           [[maybe_unused]] void const** in, std::index_sequence<S...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
         0, (in[at.scan(static_cast<int>(S))] = a.of[operand_at(at.scan(static_cast<int>(S)))] +
@@ -130,7 +138,7 @@ private:
             0)...});
   }
   template <std::size_t... S>
-  COTANGENT_INLINE static void set_entries(Context const& x, typename base::addresses const& a, std::int64_t index,
+  COTANGENT_INLINE static void set_entries(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
                                            [[maybe_unused]] void** out, std::index_sequence<S...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
         0, (out[at.entry(static_cast<int>(S))] = a.of[result_at(at.stack(static_cast<int>(S)))] +
@@ -148,17 +156,23 @@ private:
     static_cast<void>(std::initializer_list<int>{
         0, (load_local<1 + static_cast<int>(J)>(v, a), 0)...});
   }
+  /// (Copied element by element: after a copy of bytes, g++ keeps numbers in integer registers.)
+  template <class T, int Count> COTANGENT_INLINE static void copy_elements(T* to, T const* from) noexcept {
+    for (int k = 0; k < Count; ++k) to[k] = from[k];
+  }
+  template <int J> static constexpr int count_of = detail::elements_of(body_stage::view, body_stage::view.input(J));
   template <int J> COTANGENT_INLINE static void load_local(locals& v, typename base::addresses const& a) noexcept {
-    constexpr std::size_t bytes = static_cast<std::size_t>(base::bytes(operand_at(J), 0, [](dimension d) { return d; }));
-    if constexpr (bytes != 0) __builtin_memcpy(local<J>(v), a.of[operand_at(J)], bytes);
+    using T = std::remove_pointer_t<decltype(local<J>(v))>;
+    copy_elements<T, count_of<J>>(local<J>(v), reinterpret_cast<T const*>(a.of[operand_at(J)]));
   }
   template <std::size_t... J>
   COTANGENT_INLINE static void store_locals(locals& v, typename base::addresses const& a, std::index_sequence<J...>) noexcept {
     static_cast<void>(std::initializer_list<int>{0, (store_local<static_cast<int>(J)>(v, a), 0)...});
   }
   template <int J> COTANGENT_INLINE static void store_local(locals& v, typename base::addresses const& a) noexcept {
-    constexpr std::size_t bytes = static_cast<std::size_t>(base::bytes(result_at(J), 0, [](dimension d) { return d; }));
-    if constexpr (bytes != 0) __builtin_memcpy(a.of[result_at(J)], local<at.init(J)>(v), bytes);
+    constexpr int from = at.init(J);
+    using T = std::remove_pointer_t<decltype(local<from>(v))>;
+    copy_elements<T, count_of<from>>(reinterpret_cast<T*>(a.of[result_at(J)]), local<from>(v));
   }
   template <std::size_t... J>
   COTANGENT_INLINE static void set_locals(locals& v, void const** in, std::index_sequence<J...>) noexcept {
