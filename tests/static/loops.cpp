@@ -27,8 +27,12 @@ static_assert(call(ct::compiled(counted))(std::int64_t{3}, 2.0) == 16);
 static_assert(call(ct::compiled(counted))(std::int32_t{3}, 2.0) == 16);
 static_assert(call(ct::compiled(counted))(std::int64_t{0}, 2.0) == 2);
 static_assert(call(ct::compiled(counted))(std::int64_t{-1}, 2.0) == 2);
-static_assert(call(ct::grad<1>(counted))(std::int64_t{3}, 2.0) == 32);
-static_assert(call(ct::grad<1>(counted))(std::int64_t{0}, 2.0) == 1);
+inline constexpr auto bounded = [](auto n, auto x) {
+  return ct::for_loop<ct::loop{.max_iterations = 4}>(n, [&](auto, auto p) { return p * x; }, x);
+};
+static_assert(call(ct::grad<1>(bounded))(std::int64_t{3}, 2.0) == 32);
+static_assert(call(ct::grad<1>(bounded))(std::int32_t{0}, 2.0) == 1);
+static_assert(call(ct::compiled(bounded))(std::int64_t{9}, 2.0) == 32);
 inline constexpr auto triangle = [](auto n) {
   return ct::for_loop(n, [](auto i, auto sum) { return ct::for_loop(i + 1, [](auto j, auto s) { return s + j; }, sum); },
                       std::int64_t{0});
@@ -37,9 +41,11 @@ static_assert(call(ct::compiled(triangle))(std::int64_t{4}) == 0 + 1 + 3 + 6);
 
 // The condition depends on data: x doubles beyond 100 x0.
 inline constexpr auto beyond = [](auto x) {
-  return ct::while_loop([&](auto, auto s) { return s < 100 * x; }, [&](auto, auto s) { return s * x; }, x);
+  return ct::while_loop<ct::loop{.max_iterations = 20}>([&](auto, auto s) { return s < 100 * x; },
+                                                        [&](auto, auto s) { return s * x; }, x);
 };
 static_assert(call(ct::compiled(beyond))(2.0) == 256);
+static_assert(call(ct::compiled(beyond))(1.0) == 1, "20 iterations");
 static_assert(call(ct::grad(beyond))(2.0) == 8 * 128);
 inline constexpr auto root = [](auto a) {
   return ct::while_loop([&](auto i, auto y) { return ct::abs(y * y - a) > 1e-13 && i < 50; },
@@ -49,7 +55,7 @@ static_assert(near(call(ct::compiled(root))(9.0), 3));
 static_assert(near(call(ct::grad(root))(9.0), 1.0 / 6));
 static_assert(call(ct::compiled(root))(1.0) == 1 && call(ct::grad(root))(1.0) == 0, "no iteration");
 inline constexpr auto never = [](auto x) {
-  return ct::while_loop([](auto, auto) { return false; }, [](auto, auto s) { return s * s; }, x);
+  return ct::while_loop<ct::loop{.max_iterations = 3}>([](auto, auto) { return false; }, [](auto, auto s) { return s * s; }, x);
 };
 static_assert(call(ct::grad(never))(3.0) == 1);
 
@@ -209,7 +215,7 @@ static_assert(near(call(ct::grad(within))(0.25), call(ct::grad(without))(0.25)))
 
 // One loop after another, whose count the first one gives; and assignments to parts in a body.
 inline constexpr auto two_loops = [](auto x) {
-  auto const [y, n] = ct::while_loop([](auto, auto v, auto) { return v < 10.0; },
+  auto const [y, n] = ct::while_loop([](auto i, auto v, auto) { return v < 10.0 && i < 8; },
                                      [](auto i, auto v, auto) { return std::pair(v * 2, i + 1); }, x, std::int64_t{0});
   return ct::for_loop(n, [y = y](auto, auto s) { return s + y; }, x);
 };

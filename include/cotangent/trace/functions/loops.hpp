@@ -13,6 +13,17 @@
 // surrounding function that it uses are captured.
 
 namespace cotangent {
+inline namespace COTANGENT_ABI {
+
+/// Options of a loop: `ct::while_loop<ct::loop{.max_iterations = 100}>(condition, body, x...)`.
+struct loop {
+  /// The loop ends after this number of iterations at the latest; 0: no such limit. A bound is needed for gradients, which
+  /// record values of each iteration; a constant count and a condition such as `i < 100` are bounds, too.
+  std::int64_t max_iterations = 0;
+};
+
+} // namespace COTANGENT_ABI
+
 namespace detail {
 inline namespace COTANGENT_ABI {
 
@@ -65,8 +76,17 @@ constexpr array<symbol> run_body(builder& b, symbol const* in, F const& f) {
   return ids;
 }
 
+/// The largest count, or none.
+constexpr symbol limit_of(builder& b, loop_count const* count, loop const& options) {
+  term n{&b, none};
+  if (count != nullptr) n.id = extend::convert({&b, count->attach(b)}, element::int64).id;
+  if (options.max_iterations <= 0) return n.id;
+  term const most{&b, loop_count(options.max_iterations).attach(b)};
+  return count != nullptr ? extend::apply<op::min>(n, most).id : most.id;
+}
+
 /// Builds a loop. `count` or `condition` may be null.
-template <class Condition, class Body, class... X>
+template <loop Options, class Condition, class Body, class... X>
 constexpr auto traced_loop(loop_count const* count, Condition const* condition, Body const& body, X const&... init) {
   using carried = values_passed<X...>;
   using values = typename carried::type;
@@ -88,20 +108,18 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
     std::source_location const where = b.place;
     array<symbol> inits;
     (attach_leaves<result_tree<X>>(b, init, inits), ...);
-    symbol limit = none;
-    if (count != nullptr) limit = extend::convert({&b, count->attach(b)}, element::int64).id;
-    loop_builder loop(b, {inits.data(), carried::leaves, limit});
+    loop_builder made(b, {inits.data(), carried::leaves, limit_of(b, count, Options)});
     if constexpr (!std::is_void_v<Condition>) {
-      symbol const* const in = loop.open_condition();
-      loop.close_condition(detail::run_body<expr<bool>, values>(b, in, *condition)[0]);
+      symbol const* const in = made.open_condition();
+      made.close_condition(detail::run_body<expr<bool>, values>(b, in, *condition)[0]);
     }
-    symbol const* const in = loop.open_body();
+    symbol const* const in = made.open_body();
     array<symbol> const next = detail::run_body<result, values>(b, in, body);
-    loop.close_body(next.data(), next.size());
+    made.close_body(next.data(), next.size());
     if (count != nullptr) b.place = where;
-    (void)loop.finish(b.place);
+    (void)made.finish(b.place);
     array<symbol> last;
-    for (int k = 0; k < carried::leaves; ++k) last.push(loop.last(k));
+    for (int k = 0; k < carried::leaves; ++k) last.push(made.last(k));
     leaf_from_symbols make{b, last.data()};
     return build_tree<result>(make);
   }
@@ -124,18 +142,18 @@ inline namespace COTANGENT_ABI {
 /// Adjoint: a loop in reverse, over values that the iterations record.
 /// Refuses: a condition that is not one bool; a body that returns other types.
 /// Checked: tests/static/loops.cpp.
-template <class Condition, class Body, class... X>
+template <loop Options = loop{}, class Condition, class Body, class... X>
   requires(detail::for_traced<X...> && sizeof...(X) != 0)
 constexpr auto while_loop(Condition const& condition, Body const& body, X const&... init) {
-  return detail::traced_loop(nullptr, &condition, body, init...);
+  return detail::traced_loop<Options>(nullptr, &condition, body, init...);
 }
 
 /// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`. The count is an integer or an integer
 /// expression.
-template <class Body, class... X>
+template <loop Options = loop{}, class Body, class... X>
   requires(detail::for_traced<X...> && sizeof...(X) != 0)
 constexpr auto for_loop(detail::loop_count count, Body const& body, X const&... init) {
-  return detail::traced_loop<void>(&count, nullptr, body, init...);
+  return detail::traced_loop<Options, void>(&count, nullptr, body, init...);
 }
 
 } // namespace COTANGENT_ABI
