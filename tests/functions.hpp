@@ -199,9 +199,9 @@ inline constexpr std::tuple transformations{
              [](dual x, dual, dual) { return x * x; }},
 };
 
-// ---- loops, whose formulas can be evaluated by the compiler
+// ---- loops and branches, whose formulas the compiler can evaluate
 
-inline constexpr std::tuple loops{
+inline constexpr std::tuple control{
     function{"for_loop",
              [](auto x, auto y, auto p) {
                return ct::for_loop(3, [&](auto, auto s) { return s * x + ct::for_loop(2, [&](auto, auto t) { return t * y; }, p); },
@@ -221,6 +221,21 @@ inline constexpr std::tuple loops{
                for (int i = 0; i < 4; ++i) s = s * y + x;
                return s;
              }},
+    function{"case_of",
+             [](auto x, auto y, auto p) {
+               auto const f = [&](auto i, auto s) {
+                 return ct::case_of(i, [&](auto z) { return z * x; }, [&](auto z) { return z * z + y; })(s);
+               };
+               return ct::for_loop(3, f, p);
+             },
+             [](dual x, dual y, dual p) { return p * x * p * x + y; }},
+    function{"cond",
+             [](auto x, auto y, auto p) {
+               return ct::for_loop(2, [&](auto i, auto s) {
+                 return ct::cond(i < 1, [&](auto z) { return z * x; }, [&](auto z) { return z - y; })(s);
+               }, p);
+             },
+             [](dual x, dual y, dual p) { return p * x - y; }},
 };
 
 // ---- along axes: x is an array of three axes; formulas are of arrays from here on

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
 // Loops of traced functions, and their derivatives, run by the compiler.
-#include "../functions.hpp"
 #include "../traced.hpp"
 
 #include <array>
@@ -234,15 +233,3 @@ static_assert(call(ct::grad(parts))(ct::tensor<double, 2>{1, 2}) == ct::tensor<d
 // Empty tensors.
 inline constexpr auto empty = [](auto x) { return ct::sum(ct::for_loop(3, [](auto, auto v) { return v * v; }, x)); };
 static_assert(call(ct::compiled(empty))(ct::tensor<double, 0>{}) == 0);
-
-// The formulas of the list of functions.
-template <int I> constexpr bool agrees() {
-  constexpr auto const& f = std::get<I>(functions::loops);
-  using traced_function = std::remove_cvref_t<decltype(f.traced)>;
-  constexpr auto found = call(ct::value_and_grad<0, 1, 2>(traced_function{}))(0.5, -0.75, 1.5);
-  auto const slope = [&](double x, double y, double p) { return f.formula({0.5, x}, {-0.75, y}, {1.5, p}).d; };
-  auto const [x, y, p] = found.second;
-  return near(found.first, f.formula({0.5}, {-0.75}, {1.5}).v) && near(x, slope(1, 0, 0)) && near(y, slope(0, 1, 0)) &&
-         near(p, slope(0, 0, 1));
-}
-static_assert(agrees<0>() && agrees<1>());

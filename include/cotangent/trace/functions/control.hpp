@@ -21,14 +21,23 @@ namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL_TYPES(carried_type, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape")
 COTANGENT_REFUSAL_TYPES(carried_rank, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape; start from ct::zeros<...>(), not from a number")
+COTANGENT_REFUSAL_TYPES(branch_type, equal, value_of_branch, value_of_other_branch, "cotangent: case_of: all branches must give the same element types and shapes")
+COTANGENT_REFUSAL_TYPES(passed_type, equal, value_passing_by, value_of_result, "cotangent: case_of: a value that is passed through must have the element type and shape of its result")
 COTANGENT_REFUSAL_TYPES(condition_type, is, value_of_condition, bool_expression, "cotangent: loop: the condition must be one bool")
 COTANGENT_REFUSAL_OF(carried_of_kind, allowed, "cotangent: loop: a first value must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
+COTANGENT_REFUSAL_OF(passed_of_kind, allowed, "cotangent: case_of, cond: an argument must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
+COTANGENT_REFUSAL_OF(case_index_of_kind, allowed, "cotangent: case_of: the index must be an integer scalar")
+COTANGENT_REFUSAL_OF(predicate_of_kind, allowed, "cotangent: cond: the predicate must be one bool expression, such as x > 0")
 COTANGENT_REFUSAL_OF(count_of_kind, allowed, "cotangent: for_loop: the count must be an integer, or an int64 or int32 expression without axes")
 // clang-format on
 } // namespace refusals
 
 namespace detail {
 inline namespace COTANGENT_ABI {
+
+/// True if a loop or branch of these is not one of a run-time graph.
+template <class... A>
+concept for_traced = (!open_expr<A> && ...);
 
 // ---- trees of values, compared with those of results
 
@@ -42,9 +51,8 @@ template <class Like, class Given> struct misfit {
 
 /// The first part of a result that is not like the part of `Like` there, as a `misfit`; or void.
 template <class Like, class R> consteval auto find_misfit();
-template <class... None>
-  requires(sizeof...(None) == 0)
-consteval auto first_misfit(parts<>, parts<None...>) {
+template <class... R> consteval auto first_misfit(parts<>, parts<R...>) { return std::type_identity<void>{}; }
+template <class Like, class... Likes> consteval auto first_misfit(parts<Like, Likes...>, parts<>) {
   return std::type_identity<void>{};
 }
 template <class Like, class... Likes, class R, class... Rest>
@@ -127,6 +135,16 @@ template <class F, class... X, class... Before> struct body_result<F, std::tuple
   static constexpr unfit why = find_reason();
   static constexpr void report() { detail::report_unfit<why, F, Before..., X...>(); }
 };
+
+/// Calls a body in the open region, with its inputs after `before`; gives the symbols of its results.
+template <class Like, class Values, class F, class... Before>
+constexpr array<symbol> run_body(builder& b, symbol const* inputs, F const& f, Before const&... before) {
+  leaf_from_symbols make{b, inputs};
+  auto const r = call_with(f, build_tree<Values>(make), before...);
+  array<symbol> ids;
+  attach_leaves<Like>(b, r, ids);
+  return ids;
+}
 
 /// The graph of some trees. Where they have none, as in `for_loop(n, body, 0.0)`, it is that of the expressions that a
 /// body uses: `search` calls it on trial, with values that no operation refuses.

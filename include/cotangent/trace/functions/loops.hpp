@@ -65,17 +65,6 @@ template <class Carried, class Condition, class Body> constexpr bool check_loop(
   else return detail::check_next<Carried, typename next::type>();
 }
 
-/// Calls a body in the open region, whose inputs are the count and the carried values; gives the symbols of its results.
-template <class Like, class Values, class F>
-constexpr array<symbol> run_body(builder& b, symbol const* in, F const& f) {
-  leaf_from_symbols make{b, in + 1};
-  Values const values = build_tree<Values>(make);
-  auto const r = call_with(f, values, expr<std::int64_t>(b, in[0]));
-  array<symbol> ids;
-  attach_leaves<Like>(b, r, ids);
-  return ids;
-}
-
 /// The largest count, or none.
 constexpr symbol limit_of(builder& b, loop_count const* count, loop const& options) {
   term n{&b, none};
@@ -111,10 +100,10 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
     loop_builder made(b, {inits.data(), carried::leaves, limit_of(b, count, Options)});
     if constexpr (!std::is_void_v<Condition>) {
       symbol const* const in = made.open_condition();
-      made.close_condition(detail::run_body<expr<bool>, values>(b, in, *condition)[0]);
+      made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
     }
     symbol const* const in = made.open_body();
-    array<symbol> const next = detail::run_body<result, values>(b, in, body);
+    array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, expr<std::int64_t>(b, in[0]));
     made.close_body(next.data(), next.size());
     if (count != nullptr) b.place = where;
     (void)made.finish(b.place);
@@ -124,9 +113,6 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
     return build_tree<result>(make);
   }
 }
-
-template <class... A>
-concept for_traced = (!open_expr<A> && ...);
 
 } // namespace COTANGENT_ABI
 } // namespace detail

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTIONS_BRANCHES_HPP
+#define COTANGENT_TRACE_FUNCTIONS_BRANCHES_HPP
+
+#include <cotangent/trace/expressions/functions.hpp>
+#include <cotangent/trace/functions/control.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Branches of traced functions. Each is called once; expressions of the surrounding function that it uses are captured.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+using case_index = located_integer<refusals::case_index_of_kind>;
+
+/// The leaves of trees, as one list.
+template <class... Lists> struct joined_parts {
+  using type = parts<>;
+};
+template <class... A, class... Rest> struct joined_parts<parts<A...>, Rest...> {
+  template <class... B> static parts<A..., B...> with(parts<B...>);
+  using type = decltype(with(typename joined_parts<Rest...>::type{}));
+};
+template <class Tree> struct leaves_of {
+  using type = parts<Tree>;
+};
+template <class... Part> struct leaves_of<parts<Part...>> : joined_parts<typename leaves_of<Part>::type...> {};
+template <class Tree>
+  requires is_inner<Tree>
+struct leaves_of<Tree> : leaves_of<typename parts_of<Tree>::type> {};
+
+/// The type of all results: that of the first one without literals, which take the elements of the others.
+template <class First, class... Rest> consteval auto find_common_result() {
+  if constexpr (sizeof...(Rest) == 0 || !tree_has<First, tree_kind::memory>) return std::type_identity<result_tree<First>>{};
+  else if constexpr ((!tree_has<Rest, tree_kind::memory> || ...)) return detail::find_common_result<Rest...>();
+  else return std::type_identity<result_tree<First>>{};
+}
+
+/// Branches to be called; `Passes`: an index without a branch passes the arguments through.
+template <bool Passes, class... Branch> class traced_branches {
+  case_index index_;
+  std::tuple<Branch...> all_;
+
+  template <class Result, class R> static constexpr bool check_result() {
+    if constexpr (!is_like<Result, R>)
+      refusals::branch_type::report<typename misfit_of<Result, R>::given, typename misfit_of<Result, R>::like>();
+    return is_like<Result, R>;
+  }
+  template <class Result, class... X> static constexpr bool check_passed() {
+    using given = typename leaves_of<parts<X...>>::type;
+    using differs = typename decltype(first_misfit(typename leaves_of<Result>::type{}, given{}))::type;
+    if constexpr (Passes && !std::is_void_v<differs>)
+      refusals::passed_type::report<typename differs::given, typename differs::like>();
+    return !Passes || std::is_void_v<differs>;
+  }
+
+  template <class Result, class Passed, class... A> constexpr Result build(A const&... args) const {
+    using values = typename Passed::type;
+    graph_search graph(args...);
+    index_.tell(graph);
+    std::apply([&](Branch const&... f) { (graph.template search<values>(f), ...); }, all_);
+    if (!graph.found()) return graph.template result<Result>();
+    builder& b = *graph.b;
+    b.place = index_.where;
+    symbol const index = index_.attach(b);
+    array<symbol> given;
+    (attach_leaves<result_tree<A>>(b, args, given), ...);
+    case_builder choice(b, index, given.data(), given.size());
+    std::apply(
+        [&](Branch const&... f) {
+          auto const one = [&](auto const& branch) {
+            symbol const* const in = choice.open_branch();
+            array<symbol> const results = detail::run_body<Result, values>(b, in, branch);
+            choice.close_branch(results.data(), results.size());
+          };
+          (one(f), ...);
+        },
+        all_);
+    b.place = index_.where;
+    array<int> bypass(leaf_count<Result> + 1, -1);
+    for (int k = 0; Passes && k < given.size() && k < leaf_count<Result>; ++k) bypass[k] = k;
+    (void)choice.finish(bypass.data(), index_.where);
+    array<symbol> results(leaf_count<Result> + 1, b.refused());
+    for (int k = 0; k < leaf_count<Result>; ++k) results[k] = choice.result(k);
+    leaf_from_symbols make{b, results.data()};
+    return build_tree<Result>(make);
+  }
+
+public:
+  constexpr traced_branches(case_index const& index, Branch const&... f) : index_(index), all_(f...) {}
+
+  template <class... A> constexpr auto operator()(A const&... args) const {
+    using passed = values_passed<A...>;
+    using values = typename passed::type;
+    constexpr bool fit = ((body_result<Branch, values>::why == unfit::none) && ...);
+    if constexpr (passed::said) return refused{};
+    else if constexpr (!passed::known) {
+      refusals::passed_of_kind::report<A...>();
+      return refused{};
+    } else if constexpr (!fit) {
+      bool said = false;
+      auto const report = [&]<class F>(std::type_identity<F>) {
+        if constexpr (body_result<F, values>::why != unfit::none) body_result<F, values>::report();
+        said = true;
+      };
+      (report(std::type_identity<Branch>{}), ...);
+      return refused{};
+    } else {
+      using result = typename decltype(detail::find_common_result<typename body_result<Branch, values>::type...>())::type;
+      if constexpr (!(check_result<result, typename body_result<Branch, values>::type>() && ...))
+        return refused_tree<result, expr>();
+      else if constexpr (!check_passed<result, result_tree<A>...>()) return refused_tree<result, expr>();
+      else return this->template build<result, passed>(args...);
+    }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index it is x... itself.
+/// Only that branch is computed. The index is an integer or an integer expression, and is not differentiated.
+///
+/// The arguments and results are numbers, expressions, or trees of expressions. Each branch is called once, when the function is
+/// traced, and may use expressions of the surrounding function.
+///
+/// Refuses: branches whose results differ in type; results of other types than the arguments, which are passed through.
+/// Checked: tests/static/branches.cpp.
+template <class... Branch>
+  requires(sizeof...(Branch) != 0)
+constexpr auto case_of(detail::case_index index, Branch const&... branch) {
+  return detail::traced_branches<true, Branch...>(index, branch...);
+}
+
+/// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...); only one of them is computed.
+template <class P, class Then, class Otherwise>
+  requires detail::for_traced<P>
+constexpr auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
+                    std::source_location where = std::source_location::current()) {
+  using branches = detail::traced_branches<false, Then, Otherwise>;
+  if constexpr (std::is_same_v<P, expr<bool>> || std::is_same_v<P, bool>)
+    return branches({cotangent::select(expr<bool>(predicate), expr<std::int32_t>(0), expr<std::int32_t>(1), where), where}, then, otherwise);
+  else {
+    if constexpr (!std::is_same_v<P, refused>) refusals::predicate_of_kind::report<P>();
+    return refused{};
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif
