@@ -61,11 +61,29 @@ public:
   }
 
 private:
-  /// Rewrites the body as if it reran, with or without a tape limit, so that bits do not depend on the limit.
+  /// Rewrites the body as if it reran, with or without a tape limit, so that bits do not depend on the limit. Its copies differ in
+  /// the readers of their values, so the readers that decide about fused multiply-adds are counted here.
   constexpr void repeats(std::int32_t r) {
     std::int32_t const* const nodes = s_.index.nodes(r);
-    for (int p = 0; p < s_.index.count(r); ++p) {
+    symbol const low = s_.index.low(r);
+    array<unsigned char> readers(s_.index.high(r) > low ? s_.index.high(r) - low : 0); // by symbol - low; 2: several
+    auto const read = [&](symbol const* t, int count) {
+      for (int k = 0; k < count; ++k)
+        if (t[k] >= low && t[k] - low < readers.size() && readers[t[k] - low] < 2) ++readers[t[k] - low];
+    };
+    graph const& g = b_.get();
+    read(g.ids.data() + g.regions[r].first_output, g.regions[r].output_count);
+    for (int p = s_.index.count(r); p-- > 0;) {
       node& n = b_.edit().nodes[nodes[p]];
+      symbol const* const ids = g.ids.data() + n.first;
+      if (n.result_count == 1 && n.op->kind != operation_kind::control) {
+        symbol const y = ids[n.operand_count];
+        int const readers_of_y = readers[y - low];
+        if (!n.flags.repeated) n.flags.read_once = readers_of_y == 1;
+        if (readers_of_y > 0 || g.tensors[y].base != none) read(ids, n.operand_count); // nothing reads dead nodes
+      } else {
+        read(ids, n.operand_count);
+      }
       n.flags.repeated = true;
       if (n.op == info_of<op::loop>()) {
         loop_layout const at = loop_layout::of(b_, n);

@@ -92,17 +92,32 @@ private:
     return fine;
   }
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
-    if (!n.flags.merges || n.flags.exact || n.flags.repeated || !is_floating(g.tensors[ids[2]].type)) return;
+    if (!n.flags.merges || n.flags.exact || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
-    if (is_product(g, ids[0])) ++addends_[ids[0]];
-    if (is_product(g, ids[1])) ++addends_[ids[1]];
+    if (n.flags.repeated) {
+      if (symbol const product = fused_product(g, n); product != none) ++addends_[product];
+      return;
+    }
+    if (is_product(g, ids[0], false)) ++addends_[ids[0]];
+    if (is_product(g, ids[1], false)) ++addends_[ids[1]];
   }
   /// A product without views: a view keeps the node of its base.
-  constexpr bool is_product(graph_view const& g, symbol t) const noexcept {
+  constexpr bool is_product(graph_view const& g, symbol t, bool repeated) const noexcept {
     if (views && windows_[t]) return false;
     node const* const n = g.producer(t);
-    return n != nullptr && n->op == the<op::multiply> && n->flags.merges && !n->flags.exact && !n->flags.repeated;
+    return n != nullptr && n->op == the<op::multiply> && n->flags.merges && !n->flags.exact && n->flags.repeated == repeated;
   }
+
+public:
+  /// The product that a repeated sum contains in every copy of its body, or none. Who else reads it does not matter.
+  constexpr symbol fused_product(graph_view const& g, node const& n) const noexcept {
+    symbol const p = g.operand(n, 0), q = g.operand(n, 1);
+    bool const first = is_product(g, p, true) && g.producer(p)->flags.read_once,
+               second = is_product(g, q, true) && g.producer(q)->flags.read_once;
+    return p == q || !is_floating(g.tensors[p].type) ? none : first && (!second || p > q) ? p : second ? q : none;
+  }
+
+private:
   constexpr bool needed(node const& n, symbol const* ids, tensor_symbol const* t,
                         std::int32_t const* r) const {
     if (n.op->kind == operation_kind::control || n.result_count == 0) return true;
@@ -227,9 +242,16 @@ private:
   /// a b + c, a b - c = a b + (-c) and c - a b = (-a) b + c, where a product waits; of two the one that came later.
   constexpr bool fused(node const& n, symbol y) {
     symbol const p = g_.operand(n, 0), q = g_.operand(n, 1);
-    bool const first = waits(p), second = waits(q);
-    if (p == q || (!first && !second)) return false;
-    bool const left = first && (!second || p > q);
+    bool left = false;
+    if (n.flags.repeated) {
+      symbol const product = n.flags.merges && !n.flags.exact ? readers_.fused_product(g_, n) : none;
+      if (product == none) return false;
+      left = product == p;
+    } else {
+      bool const first = waits(p), second = waits(q);
+      if (p == q || (!first && !second)) return false;
+      left = first && (!second || p > q);
+    }
     node const& product = g_.nodes[g_.tensors[left ? p : q].producer];
     symbol x[3]{now(g_.operand(product, 0)), now(g_.operand(product, 1)), now(left ? q : p)};
     if (n.op == the<op::subtract>) x[left ? 2 : 0] = negative(x[left ? 2 : 0], n);
