@@ -174,6 +174,41 @@ inline constexpr std::tuple transformations{
                return std::get<0>(h) + std::get<1>(h);
              },
              [](dual x, dual y, dual p) { return (2. * p + 2. * x * x + 2. * x * p + x * x * x) * exp(y); }},
+    function{"jacfwd",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a, auto b) { return a * a * ct::exp(b); };
+               auto const j = ct::jacfwd<0, 1>(f)(ct::sum(x * 0) + 3., ct::sum(y * 0));
+               return std::get<0>(j) * x + std::get<1>(j) * y;
+             },
+             [](dual x, dual y, dual) { return 6. * x + 9. * y; }},
+    function{"jacrev",
+             [](auto x, auto, auto p) {
+               auto const f = [](auto a) { return std::pair(ct::sin(a), a * a * a); };
+               auto const j = ct::jacrev(f)(ct::sum(p * 0) + 2.);
+               return x * j.second + p * j.first * 0;
+             },
+             [](dual x, dual, dual) { return 12. * x; }},
+    function{"jacobian",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a) { return a * ct::sum(a); };
+               auto const a = ct::sum(x * 0) + ct::iota<typename decltype(x)::value_type, 2>();
+               return x * ct::sum(ct::jacobian(f)(a)) + y * ct::jacobian(f)(a)(1, 0);
+             },
+             [](dual x, dual y, dual) { return 4. * x + y; }},
+    function{"hessian",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a) { return ct::sum(a * a * a); };
+               auto const a = ct::sum(y * 0) + ct::iota<typename decltype(x)::value_type, 3>();
+               return x * ct::hessian(f)(a)(2, 2);
+             },
+             [](dual x, dual, dual) { return 12. * x; }},
+    function{"vmap",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a, auto b) { return a * a * b; };
+               auto const a = ct::sum(x * 0) + ct::iota<typename decltype(x)::value_type, 3>();
+               return x * ct::sum(ct::vmap<0, ct::unmapped>(f)(a, ct::sum(y * 0) + 2));
+             },
+             [](dual x, dual, dual) { return 10. * x; }},
     function{"compiled", [](auto x, auto, auto) { return ct::compiled([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
     function{"checkpoint",

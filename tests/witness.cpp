@@ -429,6 +429,76 @@ void check_functions(group_view const& g, std::int64_t n, std::int64_t m) {
   for (subject const& f : g.subjects) check_function(g, f, n, m);
 }
 
+void check_rows(group_view const& of_group, std::int64_t n, std::int64_t m) {
+  CAPTURE(n, m);
+  constexpr int rows = 3;
+  differentiated const d(of_group.traced, outputs_of(of_group.traced));
+  REQUIRE(d.b.failed().why == nullptr);
+  graph const alone = d.b.get();
+  graph_view const g = alone;
+  std::vector<std::int64_t> const known = executing::known_of(g, n, m);
+  graph const sized = reference::concrete(g, known.data());
+  std::vector<array<values>> all;
+  for (int r = 0; r < rows; ++r) {
+    array<values> own = arguments_of(g, of_group.domains, known.data());
+    for (values& v : own) std::rotate(v.begin(), v.begin() + std::min(r, v.size()), v.end());
+    push_directions(own, sized, d.v, 0.2 + r);
+    push_directions(own, sized, d.w, 2.1 - r);
+    all.push_back(own);
+  }
+  for (unsigned const mapped : {~0u, 0x55555555u, 0xAAAAAAAAu, 1u, 2u, 4u, 8u}) {
+    CAPTURE(mapped);
+    auto const has_rows = [&](int k) { return (mapped >> k & 1u) != 0; };
+    builder b(g);
+    array<symbol> in, from, batched, results(g.output_count() + 1, none);
+    for (int k = 0; k < g.input_count(); ++k) {
+      in.push(g.input(k));
+      if (!has_rows(k)) continue;
+      batch_rule const rule{{b, {}}, rows, nullptr};
+      in[k] = b.symbol_of(b.tensor(in[k]).type, rule.with_rows(b.tensor(in[k]).shape));
+      from.push(g.input(k));
+      batched.push(in[k]);
+    }
+    array<symbol> out = outputs_of(g);
+    batch(b, {from.data(), batched.data(), from.size(), rows, out.data(), out.size()}, results.data());
+    INFO((b.failed().why == nullptr ? "" : b.failed().why->text));
+    INFO((b.failed().node == none ? "" : b.get().nodes[b.failed().node].op->name));
+    REQUIRE(b.failed().why == nullptr);
+    for (int k = 0; k < out.size(); ++k)
+      if (results[k] != none) out[k] = results[k];
+    array<symbol> inputs = in;
+    for (symbol const s : from) inputs.push(s); // (dead, but nodes still read them)
+    b.set_inputs(inputs.data(), inputs.size());
+    b.set_outputs(out.data(), out.size());
+    REQUIRE(verify(b.get()).text == nullptr);
+    array<values> together;
+    for (int k = 0; k < in.size(); ++k) {
+      values v;
+      for (int r = 0; r < (has_rows(k) ? rows : 1); ++r)
+        for (scalar const& s : all[static_cast<std::size_t>(r)][k]) v.push(s);
+      together.push(static_cast<values&&>(v));
+    }
+    for (int k = 0; k < in.size(); ++k)
+      if (has_rows(k)) together.push(all[0][k]);
+    array<values> const whole = interpreted(b.get(), executing::known_of(b.get(), n, m).data(), together);
+    for (int r = 0; r < rows; ++r) {
+      array<values> own = all[static_cast<std::size_t>(r)], wanted, is;
+      for (int k = 0; k < in.size(); ++k)
+        if (!has_rows(k)) own[k] = all[0][k];
+      wanted = interpreted(g, known.data(), own);
+      for (int k = 0; k < out.size(); ++k) {
+        values v;
+        int const count = wanted[k].size(), first = results[k] == none ? 0 : r * count;
+        REQUIRE(whole[k].size() == (results[k] == none ? count : rows * count));
+        for (int i = 0; i < count; ++i) v.push(whole[k][first + i]);
+        is.push(static_cast<values&&>(v));
+      }
+      CAPTURE(r);
+      check_near("batched, alone", is, wanted);
+    }
+  }
+}
+
 void check_program_of(group_view const& of_group, graph_view const& view, std::int64_t n, std::int64_t m, static_run run) {
   CAPTURE(n, m);
   differentiated const d(of_group.traced, outputs_of(of_group.traced));

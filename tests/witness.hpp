@@ -5,6 +5,7 @@
 #include "executor.hpp"
 #include "functions.hpp"
 
+#include <cotangent/transform/batch/batch.hpp>
 #include <cotangent/transform/differentiate/forward.hpp>
 
 #include <cstdint>
@@ -170,6 +171,10 @@ template <class... Ops> void check_covered(operations<Ops...> list, std::initial
 
 /// Every function of a group at these sizes of "n" and "m", by every witness that needs no compiler.
 void check_functions(group_view const& g, std::int64_t n, std::int64_t m = 1);
+
+/// All functions of a group with their derivatives, batched over three rows, against each row alone: with rows of all
+/// arguments, and of some.
+void check_rows(group_view const& g, std::int64_t n, std::int64_t m = 1);
 
 // ---- the static program
 

@@ -52,7 +52,9 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/program/program.hpp>
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/trace/transformations/checkpoint_sequence.hpp>
+#include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/products.hpp>
+#include <cotangent/trace/transformations/vmap.hpp>
 #include <cotangent/trace/transformations/vjp.hpp>
 
 #include <cotangent/check/gradient.hpp>

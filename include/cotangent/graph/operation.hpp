@@ -12,6 +12,7 @@ namespace cotangent {
 
 struct inference;
 struct adjoint_rule;
+struct batch_rule;
 struct graph_view;
 struct node;
 struct tangent_rule;
@@ -81,6 +82,7 @@ struct operation {
   void (*infer)(inference&) = nullptr;
   void (*adjoint)(adjoint_rule&) = nullptr;
   void (*tangent)(tangent_rule&) = nullptr;
+  void (*batch)(batch_rule&) = nullptr; // elementwise operations and identities need none
   /// Elementwise: the value of one element. Reductions: the combination of two values.
   scalar (*evaluate)(scalar const*) = nullptr;
   /// Reductions: the value of no elements.

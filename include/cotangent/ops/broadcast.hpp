@@ -77,6 +77,10 @@ constexpr term stop_gradient(term x) { return apply<op::stop_gradient>(x); }
 
 } // namespace extend
 
+constexpr term batch_rule::every(int k) const {
+  return has(k) ? each(k) : extend::broadcast_to(x(k), with_rows(x(k).shape_id()));
+}
+
 constexpr term operator+(term a, term b) { return extend::apply<op::add>(a, b); }
 constexpr term operator-(term a, term b) { return extend::apply<op::subtract>(a, b); }
 constexpr term operator*(term a, term b) { return extend::apply<op::multiply>(a, b); }

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_OPS_CONVOLUTION_HPP
 #define COTANGENT_OPS_CONVOLUTION_HPP
 
+#include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/stencil.hpp>
 
 // Convolution in two dimensions and its two adjoints. For an image x, weights w and a result y, the form
@@ -137,6 +138,9 @@ constexpr bool weights_fit(inference& r, dimensions const& w, dimension channels
   return true;
 }
 
+/// [rows, ..., channels] as [..., rows channels].
+constexpr term rows_to_channels(term x) { return extend::merge_axes(extend::move_axis(x, 0, x.rank() - 2), x.rank() - 2); }
+
 template <class Op> constexpr term convolution_of(term a, term b, stencil_numbers const& n) {
   symbol const ids[]{a.id, b.id};
   return {a.b, a.b->push(info_of<Op>(), ids, 2, n.value, stencil_numbers::count, a.b->place)};
@@ -157,6 +161,23 @@ template <class Self> struct convolution : detail::stencil_operation<Self, 2> {
     term const left = r.has(0) ? detail::convolution_of<Self>(r.dx(0), r.x(1), n) : term{};
     term const right = r.has(1) ? detail::convolution_of<Self>(r.x(0), r.dx(1), n) : term{};
     r.give(!right.present() ? left : !left.present() ? right : left + right);
+  }
+  /// Rows of images are one stack; rows of weights, and weights for each row, are groups of channels.
+  static constexpr void batch(batch_rule& r) {
+    constexpr bool weighs = Self::image == 2 || Self::outcome == 2;
+    if (weighs && !r.has(1)) return detail::batch_images<Self>(r, 1);
+    for (term const x : {r.x(0), r.x(1), r.y()})
+      if (r.rows < 1 || x.dims().size[x.rank() - 1] < 0) return; // groups must be numbers
+    auto n = detail::stencil_numbers::of(r);
+    n[detail::stencil_numbers::groups] *= r.rows;
+    term const a = r.every(0), b = r.every(1);
+    term const y = detail::convolution_of<Self>(detail::rows_to_channels(a), detail::rows_to_channels(b), n);
+    if (r.b.failed().why != nullptr) return;
+    dimensions d = r.y().dims();
+    d.size[d.rank] = d.size[d.rank - 1];
+    d.size[d.rank - 1] = r.rows;
+    ++d.rank;
+    r.give(extend::move_axis(op::reshape::of(y, r.b.shape(d)), d.rank - 2, 0));
   }
   /// `image` and `outcome` are the positions of x and y among the operands; 2 is the result.
   static constexpr detail::convolution_sizes sizes(whole_call const& c) {

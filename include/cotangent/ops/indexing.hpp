@@ -24,6 +24,32 @@ constexpr bool is_index(element e) { return e == element::int32 || e == element:
 
 namespace op {
 
+/// Integer labels of as many classes as attribute 0 says (a dimension), unchanged: a run reports labels of an
+/// argument that are out of range.
+struct label : extend::primitive<operation_kind::identity, 1> {
+  static constexpr char const* name = "label";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) { r.like(0); }
+};
+
+} // namespace op
+
+namespace detail {
+/// Indices [rows, ...] into tables of `count` entries that lie one behind the other. As in a gather of one table,
+/// indices out of range are clamped; the run reports those of an argument.
+constexpr term into_tables(term indices, dimension count) {
+  builder& b = *indices.b;
+  term const known = extend::convert(detail::push(info_of<op::label>(), {indices}, {count}), element::int64);
+  std::int32_t const shape = known.shape_id();
+  term const size = extend::count_of(extend::iota(b, element::int64, count), 1u, shape), last = size - 1;
+  term const inside = extend::select(known < 0, known * 0, extend::select(known > last, last, known));
+  term const table = extend::iota(b, element::int64, known.dims().size[0]);
+  return inside + op::sum::repeat(table, shape, (1u << known.rank()) - 2) * size;
+}
+} // namespace detail
+
+namespace op {
+
 /// Row i of the result is row `indices[i]` of operand 0, along axis 0. Indices out of range are clamped, and
 /// the run reports them. Adjoint: scatter_add.
 struct gather : extend::primitive<operation_kind::gather, 2> {
@@ -44,6 +70,15 @@ struct gather : extend::primitive<operation_kind::gather, 2> {
   static constexpr void tangent(tangent_rule& r) {
     r.give(detail::push(info_of<gather>(), {r.dx(0), r.x(1)}));
   }
+  static constexpr void batch(batch_rule& r) {
+    if (!r.has(0)) return r.give(detail::push(info_of<gather>(), {r.x(0), r.each(1)}));
+    if (!r.has(1)) {
+      term const y = detail::push(info_of<gather>(), {extend::move_axis(r.each(0), 0, 1), r.x(1)});
+      return r.give(extend::move_axis(y, r.x(1).rank(), 0));
+    }
+    term const at = detail::into_tables(r.each(1), r.x(0).dims().size[0]);
+    r.give(detail::push(info_of<gather>(), {extend::merge_axes(r.each(0)), at}));
+  }
 };
 
 /// Adds row i of operand 0 to row `indices[i]` of zeros. Adjoint: gather.
@@ -54,16 +89,21 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
     r.give(0, detail::push(info_of<gather>(), {r.dy(), r.x(1)}));
   }
   static constexpr void tangent(tangent_rule& r) { r.give(of(r.dx(0), r.x(1), r.y().shape_id())); }
+  static constexpr void batch(batch_rule& r) {
+    dimensions const d = r.y().dims();
+    std::int32_t const shape = r.with_rows(r.y().shape_id());
+    if (!r.has(1)) {
+      dimensions to{d.rank + 1, {d.size[0], r.rows}};
+      for (int k = 1; k < d.rank; ++k) to.size[k + 1] = d.size[k];
+      return r.give(extend::move_axis(of(extend::move_axis(r.each(0), 0, r.x(1).rank()), r.x(1), r.b.shape(to)), 1, 0));
+    }
+    dimensions to = d;
+    to.size[0] = r.b.product(r.rows, d.size[0]);
+    r.give(reshape::of(of(r.every(0), detail::into_tables(r.each(1), d.size[0]), r.b.shape(to)), shape));
+  }
   static constexpr term of(term rows, term indices, std::int32_t shape) {
     return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
   }
-};
-/// Integer labels of as many classes as attribute 0 says (a dimension), unchanged: a run reports labels of an
-/// argument that are out of range.
-struct label : extend::primitive<operation_kind::identity, 1> {
-  static constexpr char const* name = "label";
-  static constexpr derivative_kind derivative = derivative_kind::zero;
-  static constexpr void infer(inference& r) { r.like(0); }
 };
 constexpr void gather::adjoint(adjoint_rule& r) {
   if (r.wanted(0)) r.give(0, scatter_add::of(r.dy(), r.x(1), r.x(0).shape_id()));

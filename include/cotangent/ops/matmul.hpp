@@ -46,6 +46,26 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     term const right = r.has(1) ? of(r.x(0), r.dx(1), ta, tb) : term{};
     r.give(!right.present() ? left : !left.present() ? right : left + right);
   }
+  /// Rows on one side extend that side of one product. On both sides they are an axis of products and their sums.
+  static constexpr void batch(batch_rule& r) {
+    bool const ta = r.attribute(0) != 0, tb = r.attribute(1) != 0;
+    std::int32_t const shape = r.with_rows(r.y().shape_id());
+    if (!r.has(1)) {
+      term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0);
+      return r.give(reshape::of(of(extend::merge_axes(left), r.x(1), false, tb), shape));
+    }
+    if (!r.has(0)) {
+      term const right = tb ? r.each(1) : extend::move_axis(r.each(1), 0, 1); // [rows, columns, inner]: [inner, rows, columns]
+      term const product = of(r.x(0), tb ? extend::merge_axes(right) : extend::merge_axes(right, 1), ta, tb);
+      dimensions d = r.y().dims();
+      d = {3, {d.size[0], r.rows, d.size[1]}};
+      return r.give(extend::move_axis(reshape::of(product, r.b.shape(d)), 1, 0));
+    }
+    term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0), right = tb ? extend::move_axis(r.each(1), 2, 1) : r.each(1);
+    dimensions const d{4, {r.rows, left.dims().size[1], left.dims().size[2], right.dims().size[2]}};
+    std::int32_t const all = r.b.shape(d);
+    r.give(extend::sum(sum::repeat(left, all, 8u) * sum::repeat(right, all, 2u), 4u));
+  }
   static constexpr term of(term a, term b, bool ta, bool tb) {
     return detail::push(info_of<matmul>(), {a, b}, {ta, tb});
   }

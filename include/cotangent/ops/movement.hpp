@@ -49,10 +49,28 @@ struct permute : extend::primitive<operation_kind::permute, 1> {
     for (int k = 0; k < r.at.attribute_count; ++k) axes[k] = r.attribute(k);
     r.give(of(r.dx(), axes));
   }
+  static constexpr void batch(batch_rule& r) {
+    std::int64_t axes[max_rank]{};
+    for (int k = 0; k + 1 < max_rank && k < r.at.attribute_count; ++k) axes[k + 1] = r.attribute(k) + 1;
+    r.give(of(r.each(), axes));
+  }
   static constexpr term of(term x, std::int64_t const* axes) {
     return {x.b, x.b->push(info_of<permute>(), &x.id, 1, axes, x.rank(), x.b->place)};
   }
 };
+
+} // namespace op
+
+namespace detail {
+/// A slice or a pad of each row.
+template <class Op> constexpr void batch_window(batch_rule& r) {
+  std::int64_t window[2 * max_rank]{0, 1};
+  for (int k = 0; k + 2 < 2 * max_rank && k < r.at.attribute_count; ++k) window[k + 2] = r.attribute(k);
+  r.give(Op::of(r.each(), window, r.with_rows(r.y().shape_id())));
+}
+} // namespace detail
+
+namespace op {
 
 /// Position i of the result along axis k is position `start + i step` of the operand, with attributes start,
 /// step for each axis.
@@ -64,6 +82,7 @@ struct slice : extend::primitive<operation_kind::slice, 1> {
     for (int k = 0; k < r.at.attribute_count; ++k) window[k] = r.attribute(k);
     r.give(of(r.dx(), window, r.y().shape_id()));
   }
+  static constexpr void batch(batch_rule& r) { detail::batch_window<slice>(r); }
   static constexpr term of(term x, std::int64_t const* window, std::int32_t shape) {
     return detail::push_as(info_of<slice>(), *x.b, {x}, window, 2 * x.rank(), x.type(), shape);
   }
@@ -83,6 +102,7 @@ struct pad : extend::primitive<operation_kind::pad, 1> {
     for (int k = 0; k < r.at.attribute_count; ++k) window[k] = r.attribute(k);
     r.give(of(r.dx(), window, r.y().shape_id()));
   }
+  static constexpr void batch(batch_rule& r) { detail::batch_window<pad>(r); }
   static constexpr term of(term x, std::int64_t const* window, std::int32_t shape) {
     return detail::push_as(info_of<pad>(), *x.b, {x}, window, 2 * x.rank(), x.type(), shape);
   }
@@ -129,6 +149,12 @@ struct concatenate : extend::primitive<operation_kind::concatenate, -1> {
     std::int64_t const axis = r.attribute();
     r.give({&r.b, r.b.push(info_of<concatenate>(), all.data(), all.size(), &axis, 1, r.b.place)});
   }
+  static constexpr void batch(batch_rule& r) {
+    array<symbol> all;
+    for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
+    std::int64_t const axis = r.attribute() + 1;
+    r.give({&r.b, r.b.push(info_of<concatenate>(), all.data(), all.size(), &axis, 1, r.b.place)});
+  }
 };
 
 } // namespace op
@@ -137,6 +163,24 @@ using movement_operations = operations<op::permute, op::slice, op::pad, op::conc
 
 namespace extend {
 
+/// Axis `from` moved to position `to`; the others keep their order.
+constexpr term move_axis(term x, int from, int to) {
+  std::int64_t axes[max_rank]{};
+  int const rank = x.rank();
+  for (int k = 0, next = 0; k < rank; ++k) {
+    if (next == from) ++next;
+    axes[k] = k == to ? from : next++;
+  }
+  return from == to ? x : op::permute::of(x, axes);
+}
+/// Axes k and k + 1 as one.
+constexpr term merge_axes(term x, int k = 0) {
+  dimensions const from = x.dims();
+  dimensions d;
+  for (int a = 0; a + 1 < from.rank; ++a)
+    d.size[d.rank++] = a == k ? x.b->product(from.size[a], from.size[a + 1]) : from.size[a < k ? a : a + 1];
+  return op::reshape::of(x, x.b->shape(d));
+}
 constexpr term transpose(term x) {
   std::int64_t axes[max_rank]{};
   int const rank = x.rank();

@@ -135,6 +135,7 @@ template <class Self, int Arity, bool Result> struct pooling : detail::stencil_o
               r.dims(k).rank != image.rank ? image.rank : image.size[a]);
     r.result(r.type, Result ? image : detail::image_of(d, v.rows(), v.columns(), channels));
   }
+  static constexpr void batch(batch_rule& r) { detail::batch_images<Self>(r, Arity); }
   static constexpr stencil window(whole_call const& c) {
     return detail::stencil_numbers::of(c.attribute).on(Result ? c.result : c.operand[0]);
   }

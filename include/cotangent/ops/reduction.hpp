@@ -80,6 +80,7 @@ struct arg_max : extend::primitive<operation_kind::arg_reduction, 1> {
     if (r.attribute[0] < 0 || r.attribute[0] >= from.rank)
       r.refuse<refusals::axis_out_of_range>(r.attribute[0] < 0 ? from.rank : r.attribute[0], from.rank);
   }
+  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<arg_max>(), {r.each()}, {r.attribute() + 1})); }
 };
 
 } // namespace op

@@ -25,6 +25,13 @@ struct broadcast : extend::primitive<operation_kind::broadcast, 1> {
   static constexpr char const* name = "broadcast";
   static constexpr void adjoint(adjoint_rule& r);
   static constexpr void tangent(tangent_rule& r);
+  static constexpr void batch(batch_rule& r) {
+    std::int64_t axes[max_rank]{};
+    int const rank = r.at.attribute_count;
+    for (int k = 0; k < rank; ++k) axes[k + 1] = r.attribute(k) + 1;
+    r.give(detail::push_as(info_of<broadcast>(), r.b, {r.each()}, axes, rank + 1, r.y().type(),
+                           r.with_rows(r.y().shape_id())));
+  }
 };
 
 /// The same elements, in row-major order, with another shape.
@@ -32,6 +39,7 @@ struct reshape : extend::primitive<operation_kind::reshape, 1> {
   static constexpr char const* name = "reshape";
   static constexpr void adjoint(adjoint_rule& r) { r.give(0, of(r.dy(), r.x().shape_id())); }
   static constexpr void tangent(tangent_rule& r) { r.give(of(r.dx(), r.y().shape_id())); }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.each(), r.with_rows(r.y().shape_id()))); }
   static constexpr term of(term x, std::int32_t shape) {
     return x.shape_id() == shape ? x : detail::push_as(info_of<reshape>(), *x.b, {x}, nullptr, 0, x.type(), shape);
   }
@@ -51,6 +59,7 @@ struct reduction {
     if (r.type == element::boolean) r.template refuse<refusals::element_not_numeric>();
     if (mask >> from.rank != 0) r.template refuse<refusals::axis_out_of_range>(from.rank, from.rank);
   }
+  static constexpr void batch(batch_rule& r) { r.give(detail::push(r.at.op, {r.each()}, {r.attribute() << 1})); }
   template <class Op, element E> static constexpr scalar combine_one(scalar const* x) {
     return scalar::of(Op::template combine<element_t<E>>(x[0].as<element_t<E>>(), x[1].as<element_t<E>>()));
   }
@@ -83,6 +92,7 @@ struct reduction {
             .infer = &infer,
             .adjoint = &Op::adjoint,
             .tangent = &Op::tangent,
+            .batch = &batch,
             .evaluate = &evaluate<Op>,
             .neutral = &nothing<Op>};
   }

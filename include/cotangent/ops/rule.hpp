@@ -9,7 +9,11 @@
 
 namespace cotangent {
 
-/// The view of one node in its derivative rules.
+namespace refusals {
+COTANGENT_REFUSAL(batch_rank, at_most, axes_of_value, axes_with_rows, "cotangent: vmap, jacobian: a value of the function must have at most 7 axes, since batching adds one")
+} // namespace refusals
+
+/// The view of one node in its derivative and batching rules.
 struct rule {
   builder& b;
   node at;
@@ -40,6 +44,28 @@ struct tangent_rule : rule {
   constexpr void give(term dy) noexcept { given = dy.id; }
 };
 
+/// Input: the operands, some with an axis of rows in front. Output: the result with an axis of rows in front, for the same
+/// operation on each row.
+struct batch_rule : rule {
+  dimension rows;        // the extent of the axis
+  symbol const* batched; // by operand: with rows in front; `none` if every row has the same
+  symbol given = none;
+  constexpr bool has(int k) const noexcept { return batched[k] != none; }
+  constexpr term each(int k = 0) const noexcept { return {&b, batched[k]}; }
+  /// With rows in front, also if all are the same. (In ops/broadcast.hpp.)
+  constexpr term every(int k) const;
+  constexpr void give(term y) noexcept { given = y.id; }
+
+  /// The shape with rows in front.
+  constexpr std::int32_t with_rows(std::int32_t shape) const {
+    dimensions const d = b.get().shapes[shape];
+    if (d.rank == max_rank) return b.refuse<refusals::batch_rank>(d.rank, max_rank - 1, b.place), shape;
+    dimensions all{d.rank + 1, {rows}};
+    for (int k = 0; k < d.rank; ++k) all.size[k + 1] = d.size[k];
+    return b.shape(all);
+  }
+};
+
 /// Operation structs, by name. Every header of operations lists its own.
 template <class... Ops> struct operations {};
 
@@ -56,7 +82,8 @@ struct joined_operations<operations<A...>, operations<B...>, Rest...>
 namespace extend {
 
 /// The base of operations that are not elementwise. The derived struct defines a name, `infer(inference&)`,
-/// and `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` unless `derivative` says that there are none.
+/// and `adjoint(adjoint_rule&)` and `tangent(tangent_rule&)` unless `derivative` says that there are none;
+/// `batch(batch_rule&)` if functions with it may be batched.
 template <operation_kind Kind, int Arity> struct primitive {
   static constexpr int arity = Arity;
   static constexpr float cost = 0;
@@ -73,6 +100,7 @@ template <operation_kind Kind, int Arity> struct primitive {
                 .infer = &Op::infer};
     if constexpr (requires { &Op::adjoint; }) o.adjoint = &Op::adjoint;
     if constexpr (requires { &Op::tangent; }) o.tangent = &Op::tangent;
+    if constexpr (requires { &Op::batch; }) o.batch = &Op::batch;
     if constexpr (requires { &Op::evaluate; }) o.evaluate = &Op::evaluate;
     if constexpr (requires { &Op::check; }) o.check = &Op::check;
     if constexpr (requires { &Op::whole; }) o.whole = &Op::whole;

@@ -30,6 +30,11 @@ template <class Self, int Arity> struct scan : extend::primitive<operation_kind:
       if (r.tensor(k).shape != r.shape) return r.refuse<refusals::reshape_count>(rank, r.dims(k).rank);
     }
   }
+  static constexpr void batch(batch_rule& r) {
+    symbol const all[]{r.every(0).id, r.every(Arity - 1).id};
+    std::int64_t const attributes[]{r.attribute(0) + 1, r.attribute(1), r.attribute(2)};
+    r.give({&r.b, r.b.push(r.at.op, all, Arity, attributes, 3, r.b.place)});
+  }
   template <class T> static constexpr void compute(whole_call const& c) {
     T const* const x[]{c.operand[0].data<T>(), c.operand[Arity - 1].data<T>()};
     T* const y = c.result.data<T>();

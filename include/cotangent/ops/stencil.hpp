@@ -152,6 +152,22 @@ constexpr bool stencil_fits(inference& r, int image, bool result) {
   return true;
 }
 
+/// An image operation on rows of images: all in one stack.
+template <class Op> constexpr void batch_images(batch_rule& r, int images) {
+  symbol ids[3]{};
+  for (int k = 0; k < r.operand_count(); ++k) {
+    ids[k] = r.x(k).id;
+    if (k >= images) continue;
+    dimensions d = r.x(k).dims();
+    if (d.rank == 3) d = {4, {r.rows, d.size[0], d.size[1], d.size[2]}};
+    else d.size[0] = r.b.product(r.rows, d.size[0]);
+    ids[k] = op::reshape::of(r.every(k), r.b.shape(d)).id;
+  }
+  stencil_numbers const n = stencil_numbers::of(r);
+  symbol const y = r.b.push(info_of<Op>(), ids, r.operand_count(), n.value, stencil_numbers::count, r.b.place);
+  if (r.b.failed().why == nullptr) r.give(op::reshape::of({&r.b, y}, r.with_rows(r.y().shape_id())));
+}
+
 /// A function of whole tensors with one template `compute` over their element. The base class defines
 /// `whole`, because the rules of `Self` emit the same operation and need it defined.
 template <class Self, int Arity> struct stencil_operation : extend::primitive<operation_kind::whole, Arity> {

@@ -158,8 +158,52 @@ struct rebound<S<From>, To> {
   using type = S<To>;
 };
 
+/// Replaces every leaf of a tree of expressions by `Map::template of<Leaf>`, which may be a tree itself. A struct gets
+/// members of another type: `S<members<From, Map>::template of>`.
+template <class Tree, class Map, tree_kind Kind = tree_kind_of<Tree>> struct replaced_leaves {
+  using type = refused;
+};
+template <class Tree, class Map> using replace_leaves = typename replaced_leaves<Tree, Map>::type;
+template <class Tree, class Map> struct replaced_leaves<Tree, Map, tree_kind::expression> {
+  using type = typename Map::template of<Tree>;
+};
+template <template <class...> class Product, class... Part, class Map>
+struct replaced_leaves<Product<Part...>, Map, tree_kind::product> {
+  using type = Product<replace_leaves<Part, Map>...>;
+};
+template <template <class, std::size_t> class Array, class Part, std::size_t N, class Map>
+struct replaced_leaves<Array<Part, N>, Map, tree_kind::product> {
+  using type = Array<replace_leaves<Part, Map>, N>;
+};
+template <template <class, extent...> class From, class Map> struct members {
+  template <class T, extent... E> using of = replace_leaves<From<T, E...>, Map>;
+};
+template <template <template <class, extent...> class> class S, template <class, extent...> class From, class Map>
+struct replaced_leaves<S<From>, Map, tree_kind::structure> {
+  using type = S<members<From, Map>::template of>;
+};
+
+/// False if the members of a struct `S<From>` are other trees than `From<Element, Extents...>` says.
+template <template <class, extent...> class From> consteval bool has_plain_members() {
+  using member = From<float>;
+  if constexpr (is_inner<member> || std::is_same_v<member, refused>) return false;
+  else if constexpr (requires { typename member::value_type; int{member::extents.rank}; })
+    return member::extents.rank == 0 && std::is_same_v<typename member::value_type, float>;
+  else return true;
+}
+
 template <class Tree, template <class, int> class Leaf, template <class, extent...> class To, int First>
 struct mapped_tree<Tree, Leaf, To, First, tree_kind::structure> : rebound<Tree, To> {};
+template <template <class, extent...> class From, template <class, int> class Leaf, template <class, extent...> class To>
+struct mapped_members {
+  template <class T, extent... E> using of = typename mapped_tree<From<T, E...>, Leaf, To, 0>::type;
+};
+template <template <template <class, extent...> class> class S, template <class, extent...> class From,
+          template <class, int> class Leaf, template <class, extent...> class To, int First>
+  requires(!has_plain_members<From>())
+struct mapped_tree<S<From>, Leaf, To, First, tree_kind::structure> {
+  using type = S<mapped_members<From, Leaf, To>::template of>;
+};
 
 template <class Tree, std::size_t I> consteval int leaves_before() {
   return []<std::size_t... K>(std::index_sequence<K...>) {

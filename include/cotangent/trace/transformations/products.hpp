@@ -23,6 +23,21 @@ template <class F, std::size_t... K, class... X> struct called_with<F, std::inde
       std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
 };
 
+/// Reports a function or arguments that cannot be differentiated; false if anything was reported.
+template <class F, class Result, int... I, class... Args> constexpr bool takes_derivatives(parts<Args...>) {
+  constexpr unfit why = unfit_result<F, Result, sizeof...(Args)>();
+  if constexpr (why != unfit::none) return detail::report_unfit<why, F, Args...>(), false;
+  else if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(Args))) || ...))
+    return refusals::position_out_of_range::report<
+               extent::of(gradient_function<F, false, I...>::misplaced(sizeof...(Args))),
+               extent::of(sizeof...(Args))>(),
+           false;
+  else if constexpr (!std::is_void_v<typename integer_among<argument_at<I, Args...>...>::type>)
+    return refusals::integer_wrt::report<typename integer_among<argument_at<I, Args...>...>::type, refusals::wanted>(),
+           false;
+  else return true;
+}
+
 /// The result type of a product, if the function returns `Result`, differentiated with respect to `Wrt`.
 template <class Product, class Result, class... Wrt> struct product_result;
 

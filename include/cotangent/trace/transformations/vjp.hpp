@@ -92,6 +92,8 @@ template <std::size_t... K, class... X> struct first_of<std::index_sequence<K...
 /// True if F takes exactly these expressions. A transformation takes what its function takes.
 template <class F, class... X> consteval bool takes(parts<X...>) {
   if constexpr (!is_function<F> || sizeof...(X) == 0) return false;
+  else if constexpr (requires { typename F::template rows_of<X...>; })
+    return detail::takes<typename F::of>(typename F::template rows_of<X...>{});
   else if constexpr (requires { F::extra; }) {
     if constexpr (static_cast<int>(sizeof...(X)) <= F::extra) return false;
     else
@@ -119,19 +121,8 @@ private:
     else return detail::takes<F>(parts<expr_tree<Args, first_leaf<K, Args...>>...>{});
   }
 
-  /// Reports arguments that cannot be differentiated; false if anything was reported.
   template <class Result, class... Args> static constexpr bool is_differentiable() {
-    using gradient_rules = gradient_function<F, false, I...>;
-    constexpr unfit why = unfit_result<F, Result, sizeof...(Args)>();
-    if constexpr (why != unfit::none) return detail::report_unfit<why, F, Args...>(), false;
-    else if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(Args))) || ...))
-      return refusals::position_out_of_range::report<extent::of(gradient_rules::misplaced(sizeof...(Args))),
-                                                     extent::of(sizeof...(Args))>(),
-             false;
-    else if constexpr (!std::is_void_v<typename integer_among<argument_at<I, Args...>...>::type>)
-      return refusals::integer_wrt::report<typename integer_among<argument_at<I, Args...>...>::type,
-                                           refusals::wanted>(),
-             false;
+    if constexpr (!takes_derivatives<F, Result, I...>(parts<Args...>{})) return false;
     else if constexpr (!has_floating<result_tree<Result>>())
       return refusals::output_not_floating::report<typename integer_in<result_tree<Result>>::type,
                                                    refusals::wanted>(),
