@@ -43,9 +43,17 @@ public:
 
 namespace detail {
 
-/// The stage that is planned: without loops and branches `Stage` itself, else the part of it outside of their bodies.
+template <class Stage> inline constexpr bool is_region_stage = false;
+template <class Whole, std::int32_t R> inline constexpr bool is_region_stage<region_stage<Whole, R>> = true;
+
+consteval bool has_control(graph_view const& g) {
+  bool found = g.region_count > 1;
+  for (std::int32_t i = 0; i < g.node_count && !found; ++i) found = g.nodes[i].op->kind == operation_kind::control;
+  return found;
+}
+/// The stage that is planned: without loops, branches and sequences `Stage` itself, else the part of it outside of bodies.
 template <class Stage> consteval auto find_planned_stage() {
-  if constexpr (Stage::view.region_count > 1) return std::type_identity<region_stage<Stage, 0>>{};
+  if constexpr (!is_region_stage<Stage> && has_control(Stage::view)) return std::type_identity<region_stage<Stage, 0>>{};
   else return std::type_identity<Stage>{};
 }
 template <class Stage> using planned_stage = typename decltype(find_planned_stage<Stage>())::type;

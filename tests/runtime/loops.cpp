@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/cotangent.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+// Loops of compiled functions at run time: against constant evaluations of the same function, and against plain loops.
+
+namespace {
+
+namespace ct = cotangent;
+
+template <class A, class B> void is_close(A const& a, B const& b) {
+  if constexpr (std::is_arithmetic_v<A>) CHECK(std::fabs(static_cast<double>(a) - static_cast<double>(b)) <= 1e-11 * (1 + std::fabs(static_cast<double>(b))));
+  else if constexpr (requires { a.first; }) {
+    is_close(a.first, b.first);
+    is_close(a.second, b.second);
+  } else if constexpr (requires { a.data(); }) {
+    REQUIRE(a.size() == b.size());
+    auto const count = static_cast<std::size_t>(a.size());
+    for (std::size_t k = 0; k < count; ++k) is_close(a.data()[k], b.data()[k]);
+  } else
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (is_close(std::get<I>(a), std::get<I>(b)), ...);
+    }(std::make_index_sequence<std::tuple_size_v<A>>{});
+}
+/// A call at run time against the constant evaluation of the same call; `arguments` returns a tuple of constants.
+template <class F, class Arguments> void agrees(F, Arguments) {
+  static constexpr auto wanted = std::apply(F{}, Arguments{}());
+  is_close(std::apply(F{}, Arguments{}()), wanted);
+}
+using vec = ct::tensor<double, 3>;
+using mat = ct::tensor<double, 3, 3>;
+
+constexpr auto numbers = [] { return std::tuple(.7, 1.3); };
+constexpr auto vectors = [] { return std::tuple(vec{.7, -.2, .4}, vec{.9, 1.1, -.3}); };
+constexpr auto matrices = [] { return std::tuple(vec{.7, -.2, .4}, mat{{.1, .2, -.4}, {.5, -.3, .2}, {.1, .7, .3}}); };
+
+constexpr auto power = [](auto x, auto w) { return ct::for_loop(5, [=](auto, auto y) { return ct::tanh(y * w) + x; }, x); };
+constexpr auto never = [](auto x, auto w) { return ct::for_loop(0, [=](auto, auto y) { return y * w; }, x); };
+constexpr auto once = [](auto x, auto w) { return ct::for_loop(1, [=](auto, auto y) { return y * w; }, x); };
+constexpr auto total = [](auto x, auto w) { return ct::sum(ct::for_loop(4, [=](auto, auto y) { return ct::sin(y * w) + x; }, x)); };
+/// Carried values change places: three values, by turns.
+constexpr auto crossed = [](auto x, auto w) {
+  auto [a, b, c] = ct::for_loop(5, [](auto, auto p, auto q, auto r) { return std::tuple(q, r, p * q); }, x, w, x * w);
+  return ct::sum(a + 2 * b + 3 * c);
+};
+constexpr auto nested = [](auto x, auto w) {
+  auto y = ct::for_loop(3, [=](auto i, auto a) {
+    return ct::for_loop(i + 1, [=](auto, auto b) { return ct::cos(b) * w + a; }, a * x);
+  }, x);
+  return ct::sum(y * y);
+};
+constexpr auto counted = [](auto x, auto w) {
+  auto [y, n] = ct::while_loop([](auto i, auto a, auto) { return i < 40 && ct::sum(a * a) < 3.; },
+                               [=](auto i, auto a, auto k) { return std::tuple(a * 1.1 + ct::convert<double>(i) * w * .01, k + 2); }, x,
+                               std::int64_t{1});
+  return ct::sum(y) * ct::convert<double>(n);
+};
+constexpr auto matrix_power = [](auto x, auto m) {
+  auto y = ct::for_loop(4, [=](auto, auto a) { return ct::tanh(ct::sum(m * a, ct::axes<1>) + x); }, x);
+  return ct::sum(y * y);
+};
+constexpr auto flags = [](auto x, auto w) {
+  auto [y, up] = ct::for_loop(6, [=](auto, auto a, auto rising) {
+    auto next = ct::select(rising, a * 1.5, a * w);
+    return std::tuple(next, !rising);
+  }, x, x < w);
+  return ct::sum(y) + ct::sum(ct::select(up, 1., 2.));
+};
+
+} // namespace
+
+TEST_CASE("Loops over numbers run as their constant evaluations") {
+  agrees(ct::compiled(power), numbers);
+  agrees(ct::compiled(never), numbers);
+  agrees(ct::compiled(once), numbers);
+  agrees(ct::value_and_grad<0, 1>(power), numbers);
+  agrees(ct::value_and_grad<0, 1>(never), numbers);
+  agrees(ct::value_and_grad<0, 1>(once), numbers);
+}
+TEST_CASE("Loops over small tensors run as their constant evaluations") {
+  agrees(ct::value_and_grad<0, 1>(total), vectors);
+  agrees(ct::value_and_grad<0, 1>(crossed), vectors);
+  agrees(ct::value_and_grad<0, 1>(matrix_power), matrices);
+}
+TEST_CASE("Nested loops, whose inner counts depend on outer ones, run as their constant evaluations") {
+  agrees(ct::value_and_grad<0, 1>(nested), vectors);
+}
+TEST_CASE("Loops until a condition fails run as their constant evaluations, with integers and conditions carried") {
+  agrees(ct::value_and_grad<0, 1>(counted), vectors);
+  agrees(ct::value_and_grad<0, 1>(flags), vectors);
+}
+
+namespace {
+
+/// Of large tensors: two buffers for each carried value, by turns.
+template <int Trips, int N> struct large {
+  using row = ct::tensor<double, N>;
+  static constexpr auto f = [](auto x, auto w) {
+    auto [a, b] = ct::for_loop(Trips, [=](auto, auto p, auto q) { return std::tuple(ct::tanh(q * w) + .1, p + .5 * q); }, x, w);
+    return ct::sum(a * b);
+  };
+  static void check() {
+    row x, w, dx, dw;
+    for (int k = 0; k < N; ++k) {
+      x.data()[k] = std::sin(k * .7);
+      w.data()[k] = .5 + .3 * std::cos(k * .3);
+    }
+    double sum = 0;
+    for (int k = 0; k < N; ++k) { // one position at a time, forward mode by hand
+      double const c = w.data()[k];
+      double p = x.data()[k], q = c, px = 1, qx = 0, pw = 0, qw = 1;
+      for (int i = 0; i < Trips; ++i) {
+        double const t = std::tanh(q * c), s = 1 - t * t;
+        double const np = t + .1, nq = p + .5 * q;
+        double const npx = s * qx * c, nqx = px + .5 * qx, npw = s * (qw * c + q), nqw = pw + .5 * qw;
+        p = np, q = nq, px = npx, qx = nqx, pw = npw, qw = nqw;
+      }
+      sum += p * q;
+      dx.data()[k] = px * q + p * qx;
+      dw.data()[k] = pw * q + p * qw;
+    }
+    auto const found = ct::value_and_grad<0, 1>(f)(x, w);
+    CAPTURE(Trips, N);
+    is_close(found.first, sum);
+    is_close(std::get<0>(found.second), dx);
+    is_close(std::get<1>(found.second), dw);
+  }
+};
+
+} // namespace
+
+TEST_CASE("Loops over large tensors agree with a sweep by hand, for odd and even counts") {
+  large<0, 300>::check();
+  large<1, 300>::check();
+  large<6, 300>::check();
+  large<7, 129>::check();
+}
+
+namespace {
+
+constexpr auto by_name = [](auto x, auto w) {
+  auto y = ct::for_loop(3, [=](auto, auto a) { return ct::sin(a) * w + x; }, x);
+  return ct::sum(y * y);
+};
+
+} // namespace
+
+TEST_CASE("Loops over tensors whose extents have names agree with those of numbers") {
+  for (std::int64_t const n : {0, 1, 7, 100}) {
+    ct::tensor<double, "n"> x(n), w(n);
+    for (std::int64_t k = 0; k < n; ++k) {
+      x.data()[k] = .1 * static_cast<double>(k);
+      w.data()[k] = 1 - .02 * static_cast<double>(k);
+    }
+    auto const found = ct::value_and_grad<0, 1>(by_name)(x, w);
+    double sum = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      double const x0 = x.data()[k], c = w.data()[k];
+      double a = x0, ax = 1, aw = 0;
+      for (int i = 0; i < 3; ++i) {
+        double const s = std::sin(a), d = std::cos(a);
+        a = s * c + x0, ax = d * ax * c + 1, aw = d * aw * c + s;
+      }
+      sum += a * a;
+      is_close(std::get<0>(found.second).data()[k], 2 * a * ax);
+      is_close(std::get<1>(found.second).data()[k], 2 * a * aw);
+    }
+    is_close(found.first, sum);
+  }
+}
+
+namespace {
+
+constexpr auto to_a_limit = [](auto x, auto n) { return ct::for_loop(n, [=](auto i, auto a) { return a * x + ct::convert<double>(i); }, x); };
+
+} // namespace
+
+TEST_CASE("The count of a loop can be an argument") {
+  for (std::int64_t const n : {std::int64_t{-2}, std::int64_t{0}, std::int64_t{1}, std::int64_t{6}}) {
+    double wanted = .9;
+    for (std::int64_t i = 0; i < n; ++i) wanted = wanted * .9 + static_cast<double>(i);
+    is_close(ct::compiled(to_a_limit)(.9, n), wanted);
+  }
+}
+
+TEST_CASE("A program with loops has its workspace as a constant, and runs in it without allocation") {
+  using program = ct::program<decltype(ct::value_and_grad<0, 1>(power)), double, double>;
+  static_assert(program::workspace_bytes > 0 && program::workspace_bytes <= 1024);
+  program::workspace memory;
+  double const x = .7, w = 1.3;
+  double value = 0, dx = 0, dw = 0;
+  REQUIRE(program::run(memory, std::tie(x, w), std::tie(value, dx, dw)) == ct::status::ok);
+  auto const wanted = ct::value_and_grad<0, 1>(power)(x, w);
+  CHECK(value == wanted.first);
+  CHECK(dx == std::get<0>(wanted.second));
+  CHECK(dw == std::get<1>(wanted.second));
+  double in_place = x; // a result over its argument
+  REQUIRE(ct::program<decltype(ct::compiled(power)), double, double>::run(memory, std::tie(in_place, w), std::tie(in_place)) ==
+          ct::status::ok);
+  CHECK(in_place == value);
+}
