@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-#include "executor.hpp"
+#ifndef COTANGENT_TESTS_CONTROL_PROGRAMS_HPP
+#define COTANGENT_TESTS_CONTROL_PROGRAMS_HPP
 
 #include "control_cases.hpp"
+#include "executor.hpp"
 #include "random_nest.hpp"
 
 #include <cotangent/trace/program/stages.hpp>
 
 // Loops and branches of static programs against the reference evaluation.
 
-namespace {
+namespace control_programs {
 
 using namespace cotangent;
 
@@ -44,7 +46,8 @@ template <class Stage> void compare_doubles(double const* at) {
   }
   REQUIRE(count <= 64);
   REQUIRE(evaluate(g, in, out).ok());
-  for (unsigned char const fill : {0xFF, 0x5A}) {
+  for (int const byte : {0xFF, 0x5A}) {
+    auto const fill = static_cast<unsigned char>(byte);
     executing::guarded workspace(program::workspace_bytes, 64, fill);
     std::memset(found, fill, sizeof found);
     CHECK(program::run(workspace.data(), inputs, outputs, nullptr) == status::ok);
@@ -73,14 +76,6 @@ template <int Depth, int Orders, std::uint64_t... Seed> void check_nests(std::in
   CHECK(run > 0);
 }
 
-} // namespace
+} // namespace control_programs
 
-TEST_CASE("Static programs with loops and branches agree with the reference evaluation") {
-  check_nests<1, 1>(std::integer_sequence<std::uint64_t, 3, 5, 11, 17, 23>{});
-}
-TEST_CASE("So do loops in loops and in branches") {
-  check_nests<2, 1>(std::integer_sequence<std::uint64_t, 3, 5, 11, 17>{});
-}
-TEST_CASE("So do second derivatives of loops") {
-  check_nests<1, 2>(std::integer_sequence<std::uint64_t, 3, 5>{});
-}
+#endif
