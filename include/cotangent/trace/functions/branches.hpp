@@ -105,10 +105,8 @@ public:
       refusals::passed_of_kind::report<A...>();
       return refused{};
     } else if constexpr (!fit) {
-      bool said = false;
-      auto const report = [&]<class F>(std::type_identity<F>) {
+      auto const report = []<class F>(std::type_identity<F>) {
         if constexpr (body_result<F, values>::why != unfit::none) body_result<F, values>::report();
-        said = true;
       };
       (report(std::type_identity<Branch>{}), ...);
       return refused{};
