@@ -30,9 +30,11 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/indexing.hpp>
 #include <cotangent/ops/random.hpp>
 #include <cotangent/ops/scan.hpp>
+#include <cotangent/ops/control_builder.hpp>
 
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/trace/expressions/refusals.hpp>
+#include <cotangent/trace/functions/control_refusals.hpp>
 
 #include <cotangent/trace/expressions/assignment.hpp>
 #include <cotangent/trace/expressions/braces.hpp>

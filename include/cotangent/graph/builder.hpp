@@ -192,12 +192,9 @@ public:
     while (k >= 0 && all[k] != outer) --k;
     if (k < 0) k = all.push(outer);
     while (into.captured.size() <= k) into.captured.push(none);
-    if (into.captured[k] == none) {
-      std::int32_t const before = region;
-      region = into.region;
-      into.captured[k] = symbol_like(outer);
-      region = before;
-    }
+    if (into.captured[k] != none) return into.captured[k];
+    into.captured[k] = symbol_like(outer);
+    g_.tensors[into.captured[k]].region = into.region;
     return into.captured[k];
   }
   /// True for the result of an operation without operands.
@@ -206,16 +203,15 @@ public:
     return p != nullptr && p->operand_count == 0 && p->result_count == 1 && tensor(t).base == none && tensor(t).depth == 0;
   }
   /// The value of such an operation in another region.
-  constexpr symbol computed_again(symbol source, std::int32_t where) {
+  constexpr symbol computed_again(symbol source, std::int32_t other) {
     node const n = *producer(source);
-    tensor_symbol const t = tensor(source);
     array<std::int64_t> a(n.attribute_count);
     for (int k = 0; k < a.size(); ++k) a[k] = g_.numbers[n.attribute + k];
     std::int32_t const before = region;
-    region = where;
-    symbol const y = push(n.op, nullptr, 0, a.data(), a.size(), t.type, t.shape, n.where);
+    region = other;
+    source = push(n.op, nullptr, 0, a.data(), a.size(), tensor(source).type, tensor(source).shape, n.where);
     region = before;
-    return y;
+    return source;
   }
 
   // ---- blocks

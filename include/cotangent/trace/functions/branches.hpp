@@ -43,23 +43,35 @@ template <class First, class... Rest> consteval auto find_common_result() {
   else return std::type_identity<result_tree<First>>{};
 }
 
+/// The first branch that cannot be called with the values of a tuple; void if there is none.
+template <class Values, class... Branch> struct unfit_among {
+  using type = void;
+};
+template <class Values, unfit Why, class Branch> struct unfit_branch {
+  using type = Branch;
+  static constexpr unfit why = Why;
+};
+template <class Values, class First, class... Rest>
+struct unfit_among<Values, First, Rest...>
+    : std::conditional_t<body_result<First, Values>::why == unfit::none, unfit_among<Values, Rest...>,
+                         unfit_branch<Values, body_result<First, Values>::why, First>> {};
+
+/// The types of a branch with such values: of the results, and of the first misfits among them and the values passed through.
+template <bool Passes, class Passed, class... Branch> struct branch_types {
+  using values = typename Passed::type;
+  template <class F> using returned = typename body_result<F, values>::type;
+  using result = typename decltype(detail::find_common_result<returned<Branch>...>())::type;
+  template <class> using result_again = result;
+  using differs = typename decltype(detail::first_misfit(parts<result_again<Branch>...>{}, parts<returned<Branch>...>{}))::type;
+  using results = typename leaves_of<result>::type;
+  using passed = std::conditional_t<Passes, typename leaves_of<typename parts_of<values>::type>::type, results>;
+  using passed_differs = typename decltype(detail::first_misfit(results{}, passed{}))::type;
+};
+
 /// Branches to be called; `Passes`: an index without a branch passes the arguments through.
 template <bool Passes, class... Branch> class traced_branches {
   case_index index_;
   std::tuple<Branch...> all_;
-
-  template <class Result, class R> static constexpr bool check_result() {
-    if constexpr (!is_like<Result, R>)
-      refusals::branch_type::report<typename misfit_of<Result, R>::given, typename misfit_of<Result, R>::like>();
-    return is_like<Result, R>;
-  }
-  template <class Result, class... X> static constexpr bool check_passed() {
-    using given = typename leaves_of<parts<X...>>::type;
-    using differs = typename decltype(first_misfit(typename leaves_of<Result>::type{}, given{}))::type;
-    if constexpr (Passes && !std::is_void_v<differs>)
-      refusals::passed_type::report<typename differs::given, typename differs::like>();
-    return !Passes || std::is_void_v<differs>;
-  }
 
   template <class Result, class Passed, class... A> constexpr Result build(A const&... args) const {
     using values = typename Passed::type;
@@ -99,23 +111,24 @@ public:
   template <class... A> constexpr auto operator()(A const&... args) const {
     using passed = values_passed<A...>;
     using values = typename passed::type;
-    constexpr bool fit = ((body_result<Branch, values>::why == unfit::none) && ...);
+    // (All reports are here, close to the user's call, so that errors are short.)
     if constexpr (passed::said) return refused{};
     else if constexpr (!passed::known) {
       refusals::passed_of_kind::report<A...>();
       return refused{};
-    } else if constexpr (!fit) {
-      auto const report = []<class F>(std::type_identity<F>) {
-        if constexpr (body_result<F, values>::why != unfit::none) body_result<F, values>::report();
-      };
-      (report(std::type_identity<Branch>{}), ...);
+    } else if constexpr (!std::is_void_v<typename unfit_among<values, Branch...>::type>) {
+      using unfit = unfit_among<values, Branch...>;
+      detail::report_unfit<unfit::why, typename unfit::type, result_tree<A>...>();
       return refused{};
     } else {
-      using result = typename decltype(detail::find_common_result<typename body_result<Branch, values>::type...>())::type;
-      if constexpr (!(check_result<result, typename body_result<Branch, values>::type>() && ...))
-        return refused_tree<result, expr>();
-      else if constexpr (!check_passed<result, result_tree<A>...>()) return refused_tree<result, expr>();
-      else return this->template build<result, passed>(args...);
+      using types = branch_types<Passes, passed, Branch...>;
+      if constexpr (!std::is_void_v<typename types::differs>) {
+        refusals::branch_type::report<typename types::differs::given, typename types::differs::like>();
+        return refused_tree<typename types::result, expr>();
+      } else if constexpr (!std::is_void_v<typename types::passed_differs>) {
+        refusals::passed_type::report<typename types::passed_differs::given, typename types::passed_differs::like>();
+        return refused_tree<typename types::result, expr>();
+      } else return this->template build<typename types::result, passed>(args...);
     }
   }
 };

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRACE_FUNCTIONS_CONTROL_HPP
 #define COTANGENT_TRACE_FUNCTIONS_CONTROL_HPP
 
-#include <cotangent/core/refusal.hpp>
+#include <cotangent/trace/functions/control_refusals.hpp>
 
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/trace/functions/grad.hpp>
@@ -16,22 +16,6 @@
 // Arguments and results of the bodies of loops and branches in traced functions.
 
 namespace cotangent {
-
-namespace refusals {
-// clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL_TYPES(carried_type, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape")
-COTANGENT_REFUSAL_TYPES(carried_rank, equal, value_before, value_after, "cotangent: loop: a carried value must keep its element type and shape; start from ct::zeros<...>(), not from a number")
-COTANGENT_REFUSAL_TYPES(branch_type, equal, value_of_branch, value_of_other_branch, "cotangent: case_of: all branches must give the same element types and shapes")
-COTANGENT_REFUSAL_TYPES(passed_type, equal, value_passing_by, value_of_result, "cotangent: case_of: a value that is passed through must have the element type and shape of its result")
-COTANGENT_REFUSAL_TYPES(condition_type, is, value_of_condition, bool_expression, "cotangent: loop: the condition must be one bool")
-COTANGENT_REFUSAL_OF(carried_of_kind, allowed, "cotangent: loop: a first value must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
-COTANGENT_REFUSAL_OF(passed_of_kind, allowed, "cotangent: case_of, cond: an argument must be a number, an expression, or a tuple, array or Boost.Hana struct of expressions")
-COTANGENT_REFUSAL_OF(case_index_of_kind, allowed, "cotangent: case_of: the index must be an integer scalar")
-COTANGENT_REFUSAL_OF(predicate_of_kind, allowed, "cotangent: cond: the predicate must be one bool expression, such as x > 0")
-COTANGENT_REFUSAL_OF(count_of_kind, allowed, "cotangent: for_loop: the count must be an integer, or an int64 or int32 expression without axes")
-// clang-format on
-} // namespace refusals
-
 namespace detail {
 inline namespace COTANGENT_ABI {
 
@@ -133,7 +117,6 @@ template <class F, class... X, class... Before> struct body_result<F, std::tuple
     else return unfit_result<F, type, static_cast<int>(sizeof...(X) + sizeof...(Before))>();
   }
   static constexpr unfit why = find_reason();
-  static constexpr void report() { detail::report_unfit<why, F, Before..., X...>(); }
 };
 
 /// Calls a body in the open region, with its inputs after `before`; gives the symbols of its results.
@@ -181,14 +164,22 @@ template <class Refusal> struct located_integer {
   element type = element::int64;
   std::source_location where{};
 
+  template <class N> static constexpr bool is_number = std::is_integral_v<N> && !std::is_same_v<N, bool>;
+  template <class N> static constexpr bool is_expression =
+      std::is_same_v<N, expr<std::int64_t>> || std::is_same_v<N, expr<std::int32_t>>;
+  template <class N> static constexpr bool fits() {
+    if constexpr (!is_number<N> && !is_expression<N> && !std::is_same_v<N, refused>) Refusal::template report<N>();
+    return true;
+  }
   template <class N>
     requires(!open_expr<N>)
-  constexpr located_integer(N const& n, std::source_location w = std::source_location::current()) : where(w) {
-    if constexpr (std::is_integral_v<N> && !std::is_same_v<N, bool>) at = standing_of<std::int64_t>(n);
-    else if constexpr (std::is_same_v<N, expr<std::int64_t>> || std::is_same_v<N, expr<std::int32_t>>) {
+  constexpr located_integer(N const& n, std::source_location w = std::source_location::current()) noexcept(fits<N>())
+      : where(w) {
+    if constexpr (is_number<N>) at = standing_of<std::int64_t>(n);
+    else if constexpr (is_expression<N>) {
       at = n.standing();
       type = N::type;
-    } else if constexpr (!std::is_same_v<N, refused>) static_assert(Refusal::template report<N>());
+    }
   }
   constexpr symbol attach(builder& b) const {
     return at.b != nullptr ? b.inside(at.id, where) : detail::attach(at, b, type, b.shape(dimensions{}));

@@ -29,41 +29,41 @@ inline namespace COTANGENT_ABI {
 
 using loop_count = located_integer<refusals::count_of_kind>;
 
-template <class Like, class Given> constexpr void report_carried() {
-  if constexpr (is_scalar_expr<Like> && is_expr<Given>) {
-    if constexpr (Given::rank != 0 && std::is_same_v<typename Like::value_type, typename Given::value_type>)
-      refusals::carried_rank::report<Like, Given>();
-    else refusals::carried_type::report<Like, Given>();
-  } else refusals::carried_type::report<Like, Given>();
-}
+template <class Like, class Given> inline constexpr bool needs_zeros = false;
+template <class T, extent First, extent... E> inline constexpr bool needs_zeros<expr<T>, expr<T, First, E...>> = true;
 
-/// True if the next values, R, can be carried; else reports why not.
-template <class Carried, class R> constexpr bool check_next() {
-  using like = typename Carried::returned;
-  constexpr int count = static_cast<int>(std::tuple_size_v<typename Carried::type>);
-  if constexpr (is_like<like, R>) return true;
-  else if constexpr (count > 1 && tree_kind_of<R> != tree_kind::product)
-    refusals::loop_count::report<extent::of(count), extent::of(1)>();
-  else if constexpr (count > 1 && tree_kind_of<R> == tree_kind::product) {
-    if constexpr (std::tuple_size<R>::value != count)
-      refusals::loop_count::report<extent::of(count), extent::of(std::tuple_size<R>::value)>();
-    else detail::report_carried<typename misfit_of<like, R>::like, typename misfit_of<like, R>::given>();
-  } else detail::report_carried<typename misfit_of<like, R>::like, typename misfit_of<like, R>::given>();
-  return false;
-}
+/// The reason why a loop cannot be built. `said`: it was reported before.
+enum class unfit_loop : unsigned char { none, said, first_value, condition, condition_type, body, number_of_values, value };
 
-/// True if the loop can be built; else reports why not.
-template <class Carried, class Condition, class Body> constexpr bool check_loop() {
-  using next = body_result<Body, typename Carried::type, expr<std::int64_t>>;
-  if constexpr (!std::is_void_v<Condition>) {
-    using goes_on = body_result<Condition, typename Carried::type, expr<std::int64_t>>;
-    if constexpr (goes_on::why != unfit::none) return goes_on::report(), false;
-    else if constexpr (!is_like<expr<bool>, typename goes_on::type>)
-      return refusals::condition_type::report<typename goes_on::type, refusals::wanted>(), false;
+/// The types of a loop. `Condition` may be void.
+template <class Condition, class Body, class... X> struct loop_types {
+  using carried = values_passed<X...>;
+  using values = typename carried::type;
+  using result = typename carried::returned;
+  using asked = body_result<Condition, values, expr<std::int64_t>>;
+  using next = body_result<Body, values, expr<std::int64_t>>;
+
+  /// The number of next values: one that is a tuple counts as its parts where several are carried.
+  static consteval int count_given() {
+    if constexpr (sizeof...(X) > 1 && tree_kind_of<typename next::type> == tree_kind::product)
+      return static_cast<int>(std::tuple_size<typename next::type>::value);
+    else return 1;
   }
-  if constexpr (next::why != unfit::none) return next::report(), false;
-  else return detail::check_next<Carried, typename next::type>();
-}
+  static consteval unfit_loop find_reason() {
+    if constexpr (carried::said) return unfit_loop::said;
+    else if constexpr (!carried::known) return unfit_loop::first_value;
+    else {
+      if constexpr (!std::is_void_v<Condition>) {
+        if constexpr (asked::why != unfit::none) return unfit_loop::condition;
+        else if constexpr (!is_like<expr<bool>, typename asked::type>) return unfit_loop::condition_type;
+      }
+      if constexpr (next::why != unfit::none) return unfit_loop::body;
+      else if constexpr (count_given() != sizeof...(X)) return unfit_loop::number_of_values;
+      else return is_like<result, typename next::type> ? unfit_loop::none : unfit_loop::value;
+    }
+  }
+  static constexpr unfit_loop why = find_reason();
+};
 
 /// The largest count, or none.
 constexpr symbol limit_of(builder& b, loop_count const* count, loop const& options) {
@@ -74,43 +74,62 @@ constexpr symbol limit_of(builder& b, loop_count const* count, loop const& optio
   return count != nullptr ? extend::apply<op::min>(n, most).id : most.id;
 }
 
-/// Builds a loop. `count` or `condition` may be null.
+/// Appends a loop. `count` or `condition` may be null.
+template <loop Options, class Types, class Condition, class Body, class... X>
+constexpr typename Types::result append_loop(loop_count const* count, Condition const* condition, Body const& body,
+                                             X const&... init) {
+  using values = typename Types::values;
+  using result = typename Types::result;
+  graph_search graph(init...);
+  if (count != nullptr) count->tell(graph);
+  expr<std::int64_t> const first(standing{nullptr, standing::refused});
+  if constexpr (!std::is_void_v<Condition>) graph.template search<values>(*condition, first);
+  graph.template search<values>(body, first);
+  if (!graph.found()) return graph.template result<result>();
+  builder& b = *graph.b;
+  if (count != nullptr) b.place = count->where;
+  std::source_location const where = b.place;
+  array<symbol> inits;
+  (attach_leaves<result_tree<X>>(b, init, inits), ...);
+  loop_builder made(b, {inits.data(), inits.size(), limit_of(b, count, Options)});
+  if constexpr (!std::is_void_v<Condition>) {
+    symbol const* const in = made.open_condition();
+    made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
+  }
+  symbol const* const in = made.open_body();
+  array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, expr<std::int64_t>(b, in[0]));
+  made.close_body(next.data(), next.size());
+  if (count != nullptr) b.place = where;
+  (void)made.finish(b.place);
+  array<symbol> last;
+  for (int k = 0; k < inits.size(); ++k) last.push(made.last(k));
+  leaf_from_symbols make{b, last.data()};
+  return build_tree<result>(make);
+}
+
+/// The same, or a report. (All reports are here, close to the user's call, so that errors are short.)
 template <loop Options, class Condition, class Body, class... X>
 constexpr auto traced_loop(loop_count const* count, Condition const* condition, Body const& body, X const&... init) {
-  using carried = values_passed<X...>;
-  using values = typename carried::type;
-  using result = typename carried::returned;
-  if constexpr (carried::said) return refused_tree<result, expr>();
-  else if constexpr (!carried::known) {
-    refusals::carried_of_kind::report<X...>();
-    return refused_tree<result, expr>();
-  } else if constexpr (!check_loop<carried, Condition, Body>()) return refused_tree<result, expr>();
+  using types = loop_types<Condition, Body, X...>;
+  if constexpr (types::why == unfit_loop::none)
+    return detail::append_loop<Options, types>(count, condition, body, init...);
   else {
-    graph_search graph(init...);
-    if (count != nullptr) count->tell(graph);
-    expr<std::int64_t> const first(standing{nullptr, standing::refused});
-    if constexpr (!std::is_void_v<Condition>) graph.template search<values>(*condition, first);
-    graph.template search<values>(body, first);
-    if (!graph.found()) return graph.template result<result>();
-    builder& b = *graph.b;
-    if (count != nullptr) b.place = count->where;
-    std::source_location const where = b.place;
-    array<symbol> inits;
-    (attach_leaves<result_tree<X>>(b, init, inits), ...);
-    loop_builder made(b, {inits.data(), carried::leaves, limit_of(b, count, Options)});
-    if constexpr (!std::is_void_v<Condition>) {
-      symbol const* const in = made.open_condition();
-      made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
+    if constexpr (types::why == unfit_loop::first_value) refusals::carried_of_kind::report<X...>();
+    else if constexpr (types::why == unfit_loop::condition)
+      detail::report_unfit<types::asked::why, Condition, expr<std::int64_t>, result_tree<X>...>();
+    else if constexpr (types::why == unfit_loop::condition_type)
+      refusals::condition_type::report<typename types::asked::type, refusals::wanted>();
+    else if constexpr (types::why == unfit_loop::body)
+      detail::report_unfit<types::next::why, Body, expr<std::int64_t>, result_tree<X>...>();
+    else if constexpr (types::why == unfit_loop::number_of_values)
+      refusals::loop_count::report<extent::of(sizeof...(X)), extent::of(types::count_given())>();
+    else if constexpr (types::why == unfit_loop::value) {
+      using differs = misfit_of<typename types::result, typename types::next::type>;
+      if constexpr (needs_zeros<typename differs::like, typename differs::given>)
+        refusals::carried_rank::report<typename differs::like, typename differs::given>();
+      else refusals::carried_type::report<typename differs::like, typename differs::given>();
     }
-    symbol const* const in = made.open_body();
-    array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, expr<std::int64_t>(b, in[0]));
-    made.close_body(next.data(), next.size());
-    if (count != nullptr) b.place = where;
-    (void)made.finish(b.place);
-    array<symbol> last;
-    for (int k = 0; k < carried::leaves; ++k) last.push(made.last(k));
-    leaf_from_symbols make{b, last.data()};
-    return build_tree<result>(make);
+    return refused_tree<typename types::result, expr>();
   }
 }
 
