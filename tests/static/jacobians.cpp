@@ -156,4 +156,46 @@ inline constexpr auto closing = [](auto a, auto b) {
 };
 static_assert(ct::compiled(closing)(x, three{1, 0, 2}) == square{{2, 0, 12}, {0, 0, 0}, {4, 0, 24}});
 
+// each in each
+static_assert(ct::jacrev(ct::jacfwd(quartic))(two) == ct::tensor<double, 2, 2>{{300, 0}, {0, 588}});
+static_assert(ct::jacfwd(ct::jacrev(quartic))(two) == ct::tensor<double, 2, 2>{{300, 0}, {0, 588}});
+static_assert(ct::jacobian<0>(ct::hvp(quartic))(x, v) == square{{24, 0, 0}, {0, 48, 0}, {0, 0, 0}});
+static_assert(ct::jacobian<1>(ct::hvp(quartic))(x, v) == square{{12, 0, 0}, {0, 48, 0}, {0, 0, 108}});
+static_assert(ct::jvp(ct::jacobian(scaled))(x, v).second == ct::tensor<double, 3, 3>{{18, 2, 2}, {4, 24, 4}, {0, 0, 12}});
+static_assert(ct::vjp(ct::jacobian(scaled))(x, square{{1, 0, 0}, {0, 0, 0}, {0, 0, 0}}).second == three{16, 2, 2});
+static_assert(ct::hvp(sum_of_rows)(rows, rows) == ct::tensor<double, 2, 3>{{12, 96, 324}, {12, 12, 12}});
+inline constexpr auto of_sum = [](auto a) { return ct::hessian(sum_of_rows)(a)(0, 1); };
+static_assert(ct::compiled(of_sum)(rows) == ct::tensor<double, 2, 3>{{0, 48, 0}, {0, 0, 0}});
+static_assert(ct::vmap(ct::value_and_grad(quartic))(rows).first == ct::tensor<double, 2>{98, 3});
+inline constexpr auto pulled = [](auto a, auto b) { return ct::vmap<0, ct::unmapped>(ct::vjp(scaled))(a, b).second; };
+static_assert(ct::compiled(pulled)(rows, x)(1, 0) == 12);
+static_assert(ct::vmap(ct::checkpoint(scaled))(rows) == of_rows && ct::checkpoint(ct::vmap(scaled))(rows) == of_rows);
+static_assert(ct::grad([](auto a) { return ct::sum(ct::vmap(ct::checkpoint(quartic))(a)); })(rows)(0, 2) == 108);
+
+// in bodies of loops: Newton's method, and its derivative
+inline constexpr auto residual = [](auto a, auto c) {
+  return ct::expr<double, 2>{a(0) * a(0) + a(1) - c, a(0) - a(1) * a(1)};
+};
+inline constexpr auto newton = [](auto c) {
+  return ct::for_loop(
+      8,
+      [&](auto, auto a) {
+        auto const j = ct::jacobian(residual)(a, c);
+        auto const r = residual(a, c);
+        auto const det = j(0, 0) * j(1, 1) - j(0, 1) * j(1, 0);
+        return ct::expr<double, 2>{a(0) - (j(1, 1) * r(0) - j(0, 1) * r(1)) / det,
+                                   a(1) - (j(0, 0) * r(1) - j(1, 0) * r(0)) / det};
+      },
+      c * 0 + ct::full<2>(2.0));
+};
+constexpr bool near(double a, double b) { return a - b < 1e-12 && b - a < 1e-12; }
+inline constexpr auto solved = ct::compiled(newton)(2.0), by_c = ct::jacobian(newton)(2.0);
+static_assert(near(solved(0), 1) && near(solved(1), 1) && near(by_c(0), 0.4) && near(by_c(1), 0.2));
+inline constexpr auto rows_in_loop = [](auto a, auto b) {
+  return ct::for_loop(
+      2, [&](auto, auto c) { return ct::vmap<0, 0>([&](auto p, auto q) { return (p * p * p * q + b(0)) / 8; })(c, b); }, a);
+};
+static_assert(ct::compiled(rows_in_loop)(ct::tensor<double, 2>{2, 4}, ct::tensor<double, 2>{1, 2}) ==
+              ct::tensor<double, 2>{(1.125 * 1.125 * 1.125 + 1) / 8, (16.125 * 16.125 * 16.125 * 2 + 1) / 8});
+
 } // namespace

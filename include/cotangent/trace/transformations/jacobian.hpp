@@ -42,6 +42,10 @@ template <class Tree> consteval int largest_rank() {
   else return Tree::rank;
 }
 
+template <int... I> struct refused_derivative {
+  template <class> using of = typename packed<refused_part<I>...>::type;
+};
+
 template <class F, jacobian_mode Mode, int... I>
 struct jacobian_function : transformation<jacobian_function<F, Mode, I...>> {
   using function = jacobian_function; // the whole transformation is traced
@@ -54,7 +58,11 @@ struct jacobian_function : transformation<jacobian_function<F, Mode, I...>> {
 
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
-  template <class Result> using refused_expressions = typename packed<refused_part<I>...>::type;
+  template <class Result> static consteval auto find_refused() {
+    if constexpr (is_result<Result>()) return std::type_identity<replace_leaves<result_tree<Result>, refused_derivative<I...>>>{};
+    else return std::type_identity<typename packed<refused_part<I>...>::type>{};
+  }
+  template <class Result> using refused_expressions = typename decltype(find_refused<Result>())::type;
   template <class Result, class...>
   using refused_result = std::conditional_t<is_inner<Result>, refused_tree<Result, tensor>, refused_expressions<Result>>;
 
