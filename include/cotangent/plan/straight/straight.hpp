@@ -62,7 +62,7 @@ struct straight_program {
 };
 
 /// Programs with more steps than this run as loops, and so do those with a larger tensor.
-inline constexpr int most_straight_steps = 256, most_straight_elements = 48;
+inline constexpr int most_straight_steps = 1600, most_straight_elements = 96;
 
 namespace detail {
 
