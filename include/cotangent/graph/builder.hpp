@@ -331,8 +331,6 @@ public:
 
   /// The number of nodes without the limit; beyond it, equal nodes count each time.
   constexpr std::int32_t nodes_wanted() const noexcept { return g_.nodes.size() + beyond_; }
-
-  /// The hash of a node by which equal nodes are found.
   static constexpr std::uint32_t hash_of(operation const* op, symbol const* ids, int id_count,
                                          std::int64_t const* numbers, int number_count, element type,
                                          std::int32_t shape, std::int32_t region) noexcept {

@@ -54,7 +54,7 @@ public:
       if (!same_type()) return "a pad changes the element type";
       return window(from(0), to_, "a pad puts elements outside of its result");
     case operation_kind::scatter_add:
-      return same_type() ? scatter() : "a scatter_add changes the element type";
+      return scatter();
     case operation_kind::input:
     case operation_kind::control: return nullptr;
     case operation_kind::elementwise:
@@ -148,8 +148,19 @@ private:
   }
 
   constexpr char const* scatter() const {
-    dimensions const &rows = from(0), &places = from(1);
-    element const e = g_.tensors[g_.operand(n_, 1)].type;
+    int const last = n_.operand_count - 1;
+    for (int k = 0; k < last; k += 2)
+      if (char const* const text = scatter(k); text != nullptr) return text;
+    if (last % 2 == 0 && (last == 0 || !(from(last) == to_) || type(last) != g_.tensors[y_].type))
+      return "rows are added to a tensor of another type than the result";
+    return nullptr;
+  }
+  constexpr element type(int k) const { return g_.tensors[g_.operand(n_, k)].type; }
+  /// Checks two operands of a scatter_add.
+  constexpr char const* scatter(int first) const {
+    dimensions const &rows = from(first), &places = from(first + 1);
+    element const e = type(first + 1);
+    if (type(first) != g_.tensors[y_].type) return "a scatter_add changes the element type";
     if (e != element::int32 && e != element::int64) return "the places of a scatter_add must be integers";
     if (to_.rank < 1 || rows.rank != places.rank + to_.rank - 1)
       return "the rows of a scatter_add do not fit its places";

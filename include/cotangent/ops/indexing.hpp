@@ -105,6 +105,29 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
     return detail::push_as(info_of<scatter_add>(), *rows.b, {rows, indices}, nullptr, 0, rows.type(), shape);
   }
 };
+/// Adds rows to the last operand, as scatter_adds of the pairs of operands before it, one after the other: rows, indices. Simplify
+/// emits it for run-time graphs, because it may write where the last operand is: then a loop takes only as long as it takes to add
+/// the rows.
+struct accumulate_rows : extend::primitive<operation_kind::scatter_add, -1> {
+  static constexpr char const* name = "accumulate_rows";
+  static constexpr float cost = 2;
+  static constexpr void adjoint(adjoint_rule& r) {
+    int const sum = r.operand_count() - 1;
+    for (int k = 0; k < sum; k += 2)
+      if (r.wanted(k)) r.give(k, detail::push(info_of<gather>(), {r.dy(), r.x(k + 1)}));
+    if (r.wanted(sum)) r.give(sum, r.dy());
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    int const sum = r.operand_count() - 1;
+    term dy = r.has(sum) ? r.dx(sum) : term{};
+    for (int k = 0; k < sum; k += 2) {
+      if (!r.has(k)) continue;
+      term const rows = scatter_add::of(r.dx(k), r.x(k + 1), r.y().shape_id());
+      dy = dy.present() ? dy + rows : rows;
+    }
+    r.give(dy);
+  }
+};
 constexpr void gather::adjoint(adjoint_rule& r) {
   if (r.wanted(0)) r.give(0, scatter_add::of(r.dy(), r.x(1), r.x(0).shape_id()));
 }

@@ -188,7 +188,7 @@ protected:
     for (int k = 1; k < rank(large); ++k) row *= size(large, k);
     std::int64_t const rows = size(large, 0), chosen = count(index);
     symbol const y = g_.result(n);
-    pools_.fill(at_[y], scalar{element::int64}, count(y));
+    if (n.op != info_of<op::accumulate_rows>()) pools_.fill(at_[y], scalar{element::int64}, count(y));
     for (std::int64_t i = 0; i < chosen; ++i) {
       std::int64_t at = pools_.get(at_[index], i).integer;
       if (at < 0 || at >= rows) {
@@ -203,6 +203,12 @@ protected:
           pools_.set(at_[large], at * row + j, info_of<op::sum>()->evaluate(pair));
         }
     }
+  }
+
+  constexpr void accumulate_rows(node const& n) {
+    symbol const y = g_.result(n), sum = g_.operand(n, n.operand_count - 1);
+    for (std::int64_t k = 0; k < count(y); ++k) pools_.set(at_[y], k, pools_.get(at_[sum], k));
+    for (int k = 0; k + 1 < n.operand_count; k += 2) compute_rows(n, y, g_.operand(n, k), g_.operand(n, k + 1), false);
   }
 
   /// In the order of kernels::matmul: sums of chains, then the sum of those.
@@ -279,7 +285,9 @@ protected:
     case operation_kind::concatenate: return compute_concatenate(n);
     case operation_kind::whole: return compute_whole(n);
     case operation_kind::gather: return compute_rows(n, x, y, g_.operand(n, 1), true);
-    case operation_kind::scatter_add: return compute_rows(n, y, x, g_.operand(n, 1), false);
+    case operation_kind::scatter_add:
+      if (n.op == info_of<op::accumulate_rows>()) return accumulate_rows(n);
+      return compute_rows(n, y, x, g_.operand(n, 1), false);
     case operation_kind::matmul:
       return at_[y].type == element::float32 ? compute_matmul<float>(n) : compute_matmul<double>(n);
     default: return compute_movement(n);

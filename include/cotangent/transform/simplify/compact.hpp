@@ -7,11 +7,17 @@
 
 #include <cstdint>
 
-// The last sweep of simplify: dead nodes are eliminated, and products that are added become fused multiply-adds.
+// The last sweep of simplify: dead nodes are eliminated; products that are added become fused multiply-adds, and sums with
+// scatter_adds become one operation.
 
 namespace cotangent::detail {
 
 template <class Op> inline constexpr operation const* the = info_of<Op>();
+
+/// The nodes that become part of the sum that reads them: products, and scatter_adds.
+struct fusing {
+  bool products = false, rows = false;
+};
 
 /// How often each symbol is read by what an output needs; nothing reads a dead one. Reading a view reads its base, and
 /// what writes a view of something that is read is needed. Loops, branches and results of regions are always needed.
@@ -23,13 +29,15 @@ class readers {
 
 public:
   bool views;
-  std::int32_t const* addends = nullptr; // by symbol: how many of its readers would add it as a product
+  fusing fuses;
+  std::int32_t const* addends = nullptr; // by symbol: how many of its readers would contain it
   int sums = 0;
 
   constexpr std::int32_t const* by_symbol() const noexcept { return count_.data() + 1; }
 
-  constexpr readers(graph_view const& g, bool has_views, bool adds)
-      : count_(g.tensor_count + 1), views(has_views) {
+  constexpr readers(graph_view const& g, bool has_views, fusing f = {})
+      : count_(g.tensor_count + 1), views(has_views), fuses(f) {
+    bool const adds = f.products || f.rows;
     if (adds) addends_ = array<std::int32_t>(g.tensor_count);
     addends = addends_.data();
     if (views) {
@@ -94,6 +102,12 @@ private:
   constexpr void count_addends(graph_view const& g, node const& n, symbol const* ids) {
     if (!n.flags.merges || n.flags.exact || !is_floating(g.tensors[ids[2]].type)) return;
     ++sums;
+    if (symbol const rows = fused_rows(g, n); rows != none) {
+      bool const taken_apart = addends_[ids[2]] == count_[ids[2] + 1] && is_rows(g, ids[2], n.flags.repeated);
+      ++addends_[rows];
+      if (taken_apart) ++addends_[rows == ids[0] ? ids[1] : ids[0]];
+      return;
+    }
     if (n.flags.repeated) {
       if (symbol const product = fused_product(g, n); product != none) ++addends_[product];
       return;
@@ -103,9 +117,24 @@ private:
   }
   /// A product without views: a view keeps the node of its base.
   constexpr bool is_product(graph_view const& g, symbol t, bool repeated) const noexcept {
+    return fuses.products && is_made_by(g, t, the<op::multiply>, repeated);
+  }
+  constexpr bool is_made_by(graph_view const& g, symbol t, operation const* op, bool repeated) const noexcept {
     if (views && windows_[t]) return false;
     node const* const n = g.producer(t);
-    return n != nullptr && n->op == the<op::multiply> && n->flags.merges && !n->flags.exact && n->flags.repeated == repeated;
+    return n != nullptr && n->op == op && n->flags.merges && !n->flags.exact && n->flags.repeated == repeated;
+  }
+  /// A scatter_add, or a sum of some that were added one after the other.
+  constexpr bool is_rows(graph_view const& g, symbol t, bool repeated) const noexcept {
+    for (int terms = 0; terms < 64; ++terms) {
+      if (is_made_by(g, t, the<op::scatter_add>, repeated)) return true;
+      if (!is_made_by(g, t, the<op::add>, repeated)) return false;
+      node const& sum = *g.producer(t);
+      bool const first = is_made_by(g, g.operand(sum, 0), the<op::scatter_add>, repeated);
+      if (!first && !is_made_by(g, g.operand(sum, 1), the<op::scatter_add>, repeated)) return false;
+      t = g.operand(sum, first ? 1 : 0);
+    }
+    return false;
   }
 
 public:
@@ -115,6 +144,17 @@ public:
     bool const first = is_product(g, p, true) && g.producer(p)->flags.read_once,
                second = is_product(g, q, true) && g.producer(q)->flags.read_once;
     return p == q || !is_floating(g.tensors[p].type) ? none : first && (!second || p > q) ? p : second ? q : none;
+  }
+  /// The operand of a sum whose rows are added to the other one, or none. The other one is an input or has such rows, too: what
+  /// elementwise operations compute is added to rows in the same pass.
+  constexpr symbol fused_rows(graph_view const& g, node const& n) const noexcept {
+    if (!fuses.rows || n.op != the<op::add> || !n.flags.merges || n.flags.exact) return none;
+    for (int k = 1; k >= 0; --k) {
+      symbol const rows = g.operand(n, k), other = g.operand(n, 1 - k);
+      bool const receives = g.tensors[other].base == none && (g.tensors[other].producer == none || is_rows(g, other, n.flags.repeated));
+      if (rows != other && receives && is_rows(g, rows, n.flags.repeated)) return rows;
+    }
+    return none;
   }
 
 private:
@@ -140,8 +180,9 @@ class compaction {
   bool fuses_;
 
 public:
-  constexpr compaction(graph_view const& g, bool fuses, bool views)
-      : g_(g), readers_(g, views, fuses), read_(readers_.by_symbol()), copy_(g, to_), now_(copy_.now), fuses_(fuses) {
+  constexpr compaction(graph_view const& g, fusing f, bool views)
+      : g_(g), readers_(g, views, f), read_(readers_.by_symbol()), copy_(g, to_), now_(copy_.now),
+        fuses_(f.products || f.rows) {
     to_.tensors.reserve(g.tensor_count + readers_.sums);
     to_.nodes.reserve(g.node_count + readers_.sums);
     to_.ids.reserve(g.id_count + 4 * readers_.sums);
@@ -233,15 +274,24 @@ private:
     return true;
   }
 
-  // ---- fused multiply-adds
+  // ---- fused multiply-adds, and accumulated rows
 
-  /// A product that is only ever added: written where it turns out that it does not become part of a sum.
+  /// Only ever added: written where it turns out that it does not become part of a sum.
   constexpr bool waits(symbol t) const noexcept {
     return readers_.addends[t] != 0 && readers_.addends[t] == read_[t];
   }
   /// a b + c, a b - c = a b + (-c) and c - a b = (-a) b + c, where a product waits; of two the one that came later.
   constexpr bool fused(node const& n, symbol y) {
     symbol const p = g_.operand(n, 0), q = g_.operand(n, 1);
+    if (symbol const rows = readers_.fused_rows(g_, n); rows != none) {
+      if (n.flags.repeated ? !g_.producer(rows)->flags.read_once : !waits(rows)) return false;
+      symbol const sum = now(rows == p ? q : p), to = readers_.views ? now(y) : none;
+      array<symbol> x;
+      list_rows(rows, x);
+      x.push(sum);
+      now_[y] = write(the<op::accumulate_rows>, x.data(), x.size(), g_.tensors[y], n, to) + 1;
+      return true;
+    }
     bool left = false;
     if (n.flags.repeated) {
       symbol const product = n.flags.merges && !n.flags.exact ? readers_.fused_product(g_, n) : none;
@@ -258,6 +308,14 @@ private:
     symbol const to = readers_.views ? now(y) : none; // it may have been read, or be a part
     now_[y] = write(the<op::multiply_add>, x, 3, g_.tensors[y], n, to) + 1;
     return true;
+  }
+  /// The operands of the scatter_adds that `t` is the sum of.
+  constexpr void list_rows(symbol t, array<symbol>& x) {
+    node const& from = *g_.producer(t);
+    symbol const p = g_.operand(from, 0), q = g_.operand(from, 1);
+    if (from.op == the<op::add>) return list_rows(p, x), list_rows(q, x);
+    x.push(now(p));
+    x.push(now(q));
   }
   /// `to`: the symbol of the result, if it exists already.
   constexpr symbol write(operation const* op, symbol const* x, int count, tensor_symbol t, node const& like,

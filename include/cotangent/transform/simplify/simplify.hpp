@@ -16,6 +16,7 @@ struct simplify_options {
   bool rewrite = true; // false: only rewrites that change no bits
   bool fuse_multiply_add =
       math::has_fma;      // whether the target has it: decided here, before a pass duplicates a node
+  bool accumulate_rows = false; // a sum with a scatter_add as one operation: for back ends that add in place
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
 };
 
@@ -35,7 +36,7 @@ class simplifier : public sum_rules {
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
       : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g),
-        rewrite_(o.rewrite), readers_(g, views, false), read_(readers_.by_symbol()),
+        rewrite_(o.rewrite), readers_(g, views), read_(readers_.by_symbol()),
         copy_(g, b), now_(copy_.now), shapes_(copy_.shapes) {
     splits_sums = o.split_sums;
     b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
@@ -199,7 +200,7 @@ constexpr graph rewritten(graph_view const& g, simplify_options const& o) {
   return static_cast<graph&&>(rebuilt.b.edit());
 }
 constexpr graph compacted(graph_view const& g, simplify_options const& o) {
-  return compaction(g, o.rewrite && o.fuse_multiply_add, readers::any_view(g)).take();
+  return compaction(g, {o.rewrite && o.fuse_multiply_add, o.rewrite && o.accumulate_rows}, readers::any_view(g)).take();
 }
 
 } // namespace detail

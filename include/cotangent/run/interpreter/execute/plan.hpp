@@ -69,6 +69,7 @@ struct unit {
       // unit
       -1;
   bool absorbed = false; // into the step of its operand
+  bool adds_rows = false; // to its last operand, which it may overwrite
   std::int32_t more = 0; // further results of control nodes, in the plan's results
   std::int32_t more_count = 0;
 };
@@ -128,13 +129,19 @@ struct reads_in_step {
   bool pointwise = true;
 };
 
+/// True if units of the step may overwrite what they read.
+template <class Plan> bool may_overwrite(Plan const& p, std::int32_t s) {
+  return p.steps[s].shape >= 0 || p.units[p.steps[s].first_unit].adds_rows;
+}
+
 template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads_in_step>& reads) {
   for (int u = p.steps[s].first_unit; u >= 0; u = p.units[u].next)
     for (int k = 0; k < p.units[u].count; ++k) {
       strided const& v = p.operand(p.units[u], k);
       if (v.root < 0) continue;
       reads_in_step& r = reads[v.root];
-      bool const pointwise = v.contiguous() && v.offset == 0 && v.count() == p.roots[v.root].elements;
+      bool const pointwise = v.contiguous() && v.offset == 0 && v.count() == p.roots[v.root].elements &&
+                             (p.steps[s].shape >= 0 || k == p.units[u].count - 1);
       r = {s, u, pointwise && (r.step != s || r.pointwise)};
       for (std::int32_t whole = v.root;
            p.roots[whole].kind == home::part;) { // enclosing roots are read as well
@@ -192,7 +199,7 @@ private:
   }
   void visit(std::int32_t position) {
     std::int32_t const s = p_.order[position];
-    bool const in_place = p_.steps[s].shape >= 0;
+    bool const in_place = may_overwrite(p_, s);
     if (in_place) note_reads(p_, s, reads_);
     for (int u = p_.steps[s].first_unit; u >= 0; u = p_.units[u].next) {
       unit const& at = p_.units[u];

@@ -218,7 +218,8 @@ struct matmul_step {
 
 /// gather, scatter_add, arg_max: contiguous operands and results.
 struct row_step {
-  address from, index, to;
+  address from, index, to, sum;
+  bool adds = false;      // to a copy of `sum`, which may be `to` itself; else to zeros
   std::int64_t count = 0; // the number of indices; for arg_max: positions before the axis
   std::int64_t axis = 0;  // rows to select from
   std::int64_t row = 0;   // elements per row

@@ -378,15 +378,18 @@ private:
         if (k != axis) (k < axis ? s.count : s.row) *= x.size[k];
       return push(steps_.arg_max[static_cast<int>(x.type)], program.rows.push(s));
     }
-    strided const& index = p_.operand(u, 1);
     bool const gathers = n.op->kind == operation_kind::gather;
-    int const by = index.type == element::int64 ? 1 : 0;
     strided const whole = gathers ? x : shape_of_result(n);
-    s.index = at(index);
-    s.count = index.count();
     s.axis = whole.size[0];
     for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
-    push((gathers ? steps_.gather : steps_.scatter_add)[by][static_cast<int>(x.type)], program.rows.push(s));
+    s.adds = u.adds_rows;
+    for (int k = 0; k + 1 < u.count; k += 2) {
+      strided const& index = p_.operand(u, k + 1);
+      s.from = at(p_.operand(u, k));
+      s.index = at(index), s.count = index.count();
+      if (s.adds) s.sum = k == 0 ? at(p_.operand(u, u.count - 1)) : s.to;
+      push((gathers ? steps_.gather : steps_.scatter_add)[index.type == element::int64][static_cast<int>(x.type)], program.rows.push(s));
+    }
   }
 };
 

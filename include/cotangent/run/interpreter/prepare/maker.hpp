@@ -233,7 +233,7 @@ private:
     array<reads_in_step> reads(p.roots.size());
     for (std::int32_t const i : b.input_roots) {
       std::int32_t const last = p.roots[i].last, step = last < 0 || last >= p.order.size() ? -1 : p.order[last];
-      if (step >= 0 && p.steps[step].shape >= 0 && reads[i].step != step) note_reads(p, step, reads);
+      if (step >= 0 && may_overwrite(p, step) && reads[i].step != step) note_reads(p, step, reads);
       code.inputs_read.push(last_read(p, i, step, reads));
     }
     for (int k = 0; k < b.outputs.size(); ++k) // outputs copied at the end are written after all reads
@@ -244,7 +244,7 @@ private:
   /// A non-pointwise step writes to it from its start: unit -1.
   static use_of_memory first_write(plan_data const& p, memory_root const& r) {
     if (r.step < 0) return {};
-    bool const pointwise = p.steps[r.step].shape >= 0 && !p.units[r.unit].absorbed;
+    bool const pointwise = may_overwrite(p, r.step) && !p.units[r.unit].absorbed;
     return {p.steps[r.step].position, pointwise ? r.unit : -1};
   }
   static use_of_memory last_read(plan_data const& p, std::int32_t root, std::int32_t step,
