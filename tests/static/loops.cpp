@@ -46,10 +46,12 @@ inline constexpr auto beyond = [](auto x) {
 static_assert(call(ct::compiled(beyond))(2.0) == 256);
 static_assert(call(ct::compiled(beyond))(1.0) == 1, "20 iterations");
 static_assert(call(ct::grad(beyond))(2.0) == 8 * 128);
+// [root]
 inline constexpr auto root = [](auto a) {
   return ct::while_loop([&](auto i, auto y) { return ct::abs(y * y - a) > 1e-13 && i < 50; },
                         [&](auto, auto y) { return 0.5 * (y + a / y); }, 1.0);
 };
+// [/root]
 static_assert(near(call(ct::compiled(root))(9.0), 3));
 static_assert(near(call(ct::grad(root))(9.0), 1.0 / 6));
 static_assert(call(ct::compiled(root))(1.0) == 1 && call(ct::grad(root))(1.0) == 0, "no iteration");
@@ -200,6 +202,19 @@ inline constexpr auto loop_in_gradient_in_loop = [](auto x) {
 };
 static_assert(call(ct::compiled(loop_in_gradient_in_loop))(2.0) == 32, "4 x^3 / 8, twice");
 static_assert(call(ct::grad(loop_in_gradient_in_loop))(2.0) == 9 * 32 / 2.0);
+
+// A pullback of a value outside of the loop, called in its body.
+inline constexpr auto pulled = [](auto x) {
+  auto const made = ct::vjp([](auto z) { return ct::for_loop(2, [&](auto, auto s) { return s * z; }, z); })(x);
+  return ct::for_loop(3, [&](auto, auto s) { return made.second(s) + made.first; }, x);
+};
+constexpr double pulled_by_hand(double x) {
+  double s = x;
+  for (int k = 0; k < 3; ++k) s = 3 * x * x * s + x * x * x;
+  return s;
+}
+static_assert(near(call(ct::compiled(pulled))(0.5), pulled_by_hand(0.5)));
+static_assert(close(call(ct::grad(pulled))(0.5), (pulled_by_hand(0.5 + 1e-5) - pulled_by_hand(0.5 - 1e-5)) / 2e-5));
 
 // Checkpoints around a loop and in it.
 inline constexpr auto around = [](auto x) { return ct::checkpoint(powers)(x) * x; };

@@ -15,7 +15,7 @@
 #include <source_location>
 
 namespace cotangent::refusals {
-COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; use a run-time graph, whose loops stay loops, or several functions")
+COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; write long loops as ct::for_loop, or several functions")
 COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
 COTANGENT_REFUSAL(region_leak, is, value_computed, computed_here, "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
 } // namespace cotangent::refusals

@@ -30,10 +30,6 @@ class walk_out {
     s_.frames[level - 1].maker->each_known([&](symbol outer, symbol inner) { all.emplace_back(outer, inner); });
     return all;
   }
-  static symbol taken(void* with, symbol t) {
-    walk_out& self = *static_cast<walk_out*>(with);
-    return self.s_.inside(t, self.r_);
-  }
 
   bool run(cotangent::detail::sweep_scope const& scope, gradient_request const& r, symbol* result) {
     std::size_t const levels = s_.frames.size() + 1;
@@ -65,7 +61,7 @@ class walk_out {
           outer.push_back(out);
         }
       bool const innermost = level + 1 == levels;
-      cotangent::detail::importer in(s_.b, &taken, this);
+      cotangent::detail::importer in(s_.b, s_.frames.back().maker->body());
       cotangent::detail::sweep_scope const at{s_.b,          scope.index,
                            region(level), innermost ? nullptr : &in,
                            scope.control, innermost ? scope.tape : nullptr,

@@ -40,7 +40,7 @@ COTANGENT_REFUSAL_OF(header_of_random, allowed, "cotangent: this function must b
 
 // ---- functions and transformations
 
-COTANGENT_REFUSAL_OF(trace_not_constant, allowed, "cotangent: compiled: the compiler must be able to evaluate the function: it must call only constexpr functions and stay within the limits on constant evaluations; use a run-time graph for long loops")
+COTANGENT_REFUSAL_OF(trace_not_constant, allowed, "cotangent: compiled: the compiler must be able to evaluate the function: it must call only constexpr functions and stay within the limits on constant evaluations; write long loops as ct::for_loop")
 COTANGENT_REFUSAL(unbound_name, is, name_of_extent, bound, "cotangent: extent: every name must be an extent of an argument, which binds it to a size; give an argument an axis of this name")
 COTANGENT_REFUSAL_OF(used_capture, allowed, "cotangent: the function must not use captures, since it is traced at compile time; pass values as arguments, and put other functions at namespace scope or make them static constexpr")
 COTANGENT_REFUSAL_OF(not_a_function, allowed, "cotangent: the function must be a lambda or an object with a call operator; wrap a function in a lambda: [](auto x) { return f(x); }")

@@ -12,7 +12,8 @@
 namespace cotangent {
 
 /// Appends to `b` the gradients of the outputs, weighted by the seeds, with respect to each `wrt`: one symbol
-/// each in `result`. All belong to the current region. Only nodes on a path from a `wrt` to an output get
+/// each in `result`, in the current region. Each `wrt` belongs to this region or, in a body under construction, all to one
+/// around it, whose values the adjoints capture. Only nodes on a path from a `wrt` to an output get
 /// adjoints. Contributions to one cotangent are summed once all are known, in the order of the reverse sweep.
 /// Loops and branches on such a path get further results: the values that their adjoints read; with a tape
 /// limit, loops rerun instead. Failures are recorded in the builder.
@@ -42,8 +43,12 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   gradient_request request = r;
   request.seeds = seeds.data();
   detail::tape_plan tape{r.tape, {}, {}, false};
-  detail::sweep_scope const scope{
-      b, index, b.region, nullptr, detail::control_adjoint, tape.limited() ? &tape : nullptr, r.sum};
+  std::int32_t const home = r.walk.run == nullptr && r.wrt_count > 0 ? b.tensor(r.wrt[0]).region : b.region;
+  bool const is_outside = home != b.region;
+  if (is_outside && b.taken(r.wrt[0], b.open) == none) return b.refuse<refusals::region_leak>(r.wrt[0], b.region, b.place);
+  detail::importer captures(b, b.open);
+  detail::sweep_scope const scope{b, index, home, is_outside ? &captures : nullptr, detail::control_adjoint,
+                                  tape.limited() ? &tape : nullptr, r.sum};
   if (!(r.walk.run == nullptr ? detail::backward_sweep(scope, request).run(request, result)
                               : r.walk.run(r.walk.with, scope, request, result)))
     return;

@@ -58,15 +58,14 @@ namespace detail {
 class importer {
   builder& b_;
   hash_index known_;
-  symbol (*take_)(void*, symbol) = nullptr;
-  void* with_ = nullptr;
+  open_region* body_ = nullptr;
 
 public:
   array<symbol> there, here; // in the order of requests
 
   constexpr explicit importer(builder& b) : b_(b) {}
-  /// `take(with, of)` returns the symbol for `of`.
-  constexpr importer(builder& b, symbol (*take)(void*, symbol), void* with) : b_(b), take_(take), with_(with) {}
+  /// For a body under construction, which captures the requested values.
+  constexpr importer(builder& b, open_region* body) : b_(b), body_(body) {}
   constexpr importer(importer const&) = delete;
 
   constexpr void stands_for(symbol of, symbol t) {
@@ -80,7 +79,7 @@ public:
     std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
     if (at != none) return here[at];
     tensor_symbol const t = b_.tensor(of);
-    symbol const made = take_ != nullptr ? take_(with_, of) : made_anew(t, hops);
+    symbol const made = body_ != nullptr ? b_.taken(of, body_) : made_anew(t, hops);
     stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));
     return here.back();
   }
