@@ -144,3 +144,25 @@ TEST_CASE("Jacobians of named extents, and of many rows") {
       for (int c = 0; c < 7; ++c) CHECK(std::fabs(all(i, r, c) - alone(r, c)) < 1e-14);
   }
 }
+
+TEST_CASE("vmap of products of matrices, small and large") {
+  auto const product = [](auto a, auto b) { return ct::matmul(a, b); };
+  auto const transposed = [](auto a, auto b) { return ct::matmul(ct::transpose(a), ct::transpose(b)); };
+  auto const check = [](auto f, auto a, auto b) {
+    for (std::int64_t i = 0; i < a.size(); ++i) a.data()[i] = std::sin(0.3 * static_cast<double>(i));
+    for (std::int64_t i = 0; i < b.size(); ++i) b.data()[i] = std::cos(0.7 * static_cast<double>(i));
+    auto const c = ct::vmap(f)(a, b);
+    ct::tensor<double, a.extents[1].number, a.extents[2].number> p;
+    ct::tensor<double, b.extents[1].number, b.extents[2].number> q;
+    for (int i = 0; i < 3; ++i) {
+      std::copy_n(a.data() + i * p.size(), p.size(), p.data());
+      std::copy_n(b.data() + i * q.size(), q.size(), q.data());
+      auto const one = ct::compiled(f)(p, q);
+      for (std::int64_t k = 0; k < one.size(); ++k)
+        CHECK(std::fabs(c.data()[i * one.size() + k] - one.data()[k]) < 1e-13);
+    }
+  };
+  check(product, ct::tensor<double, 3, 2, 5>(), ct::tensor<double, 3, 5, 4>());
+  check(product, ct::tensor<double, 3, 16, 20>(), ct::tensor<double, 3, 20, 18>());
+  check(transposed, ct::tensor<double, 3, 20, 16>(), ct::tensor<double, 3, 18, 20>());
+}

@@ -46,7 +46,8 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     term const right = r.has(1) ? of(r.x(0), r.dx(1), ta, tb) : term{};
     r.give(!right.present() ? left : !left.present() ? right : left + right);
   }
-  /// Rows on one side extend that side of one product. On both sides they are an axis of products and their sums.
+  /// Rows on one side extend that side of one product. With rows on both sides, small products are sums, and large ones, up to
+  /// 64, are products of their own.
   static constexpr void batch(batch_rule& r) {
     bool const ta = r.attribute(0) != 0, tb = r.attribute(1) != 0;
     std::int32_t const shape = r.with_rows(r.y().shape_id());
@@ -61,10 +62,29 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
       d = {3, {d.size[0], r.rows, d.size[1]}};
       return r.give(extend::move_axis(reshape::of(product, r.b.shape(d)), 1, 0));
     }
-    term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0), right = tb ? extend::move_axis(r.each(1), 2, 1) : r.each(1);
-    dimensions const d{4, {r.rows, left.dims().size[1], left.dims().size[2], right.dims().size[2]}};
-    std::int32_t const all = r.b.shape(d);
-    r.give(extend::sum(sum::repeat(left, all, 8u) * sum::repeat(right, all, 2u), 4u));
+    r.give(r.rows <= 64 && is_large(r) ? separately(r, ta, tb) : as_sums(r, ta, tb));
+  }
+  /// True if one product is worth a kernel call.
+  static constexpr bool is_large(batch_rule const& r) {
+    dimensions const a = r.x(0).dims(), y = r.y().dims();
+    for (dimension const d : {r.rows, a.size[0], a.size[1], y.size[0], y.size[1]})
+      if (d < 1) return false;
+    return a.size[0] * a.size[1] >= (1 << 12) / y.size[1];
+  }
+  static constexpr term separately(batch_rule const& r, bool ta, bool tb) {
+    dimensions const y = r.y().dims();
+    std::int32_t const one = r.b.shape({3, {1, y.size[0], y.size[1]}});
+    array<symbol> products;
+    for (dimension k = 0; k < r.rows; ++k)
+      products.push(reshape::of(of(extend::at(r.each(0), 0, k), extend::at(r.each(1), 0, k), ta, tb), one).id);
+    std::int64_t const axis = 0;
+    return {&r.b, r.b.push(info_of<concatenate>(), products.data(), products.size(), &axis, 1, r.b.place)};
+  }
+  /// Sums over the last axis, so that both operands are read in order.
+  static constexpr term as_sums(batch_rule const& r, bool ta, bool tb) {
+    term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0), right = tb ? r.each(1) : extend::move_axis(r.each(1), 2, 1);
+    std::int32_t const all = r.b.shape({4, {r.rows, left.dims().size[1], right.dims().size[1], left.dims().size[2]}});
+    return extend::sum(sum::repeat(left, all, 4u) * sum::repeat(right, all, 2u), 8u);
   }
   static constexpr term of(term a, term b, bool ta, bool tb) {
     return detail::push(info_of<matmul>(), {a, b}, {ta, tb});
