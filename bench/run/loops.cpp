@@ -88,7 +88,7 @@ void measure_recurrence(bench::suite& suite, char const* name, F f, void (*hand)
 inline constexpr int pendulum_steps = 200;
 inline constexpr double step = .01;
 
-// Sines and cosines wait on the tape, or are computed again.
+// Sines and cosines wait on the tape, or are recomputed.
 template <double (*Sin)(double), double (*Cos)(double), bool Records>
 void pendulum_sweep(double const* x, double* r, double* tape) {
   double q = x[0], v = x[1];
@@ -154,7 +154,7 @@ void measure_pendulum(bench::suite& suite) {
   bench::comparison c{"loop: pendulum, Runge-Kutta", "double", std::to_string(pendulum_steps), pendulum_steps, {}, {}, {}, {}};
   c.results = {bench::written("results", r, 6, 10 * pendulum_steps)};
   c.hand = {bench::named("records", [=] { pendulum_sweep<own_sin, own_cos, true>(x, r, t); }),
-            bench::named("computes again", [=] { pendulum_sweep<own_sin, own_cos, false>(x, r, t); })};
+            bench::named("recomputes", [=] { pendulum_sweep<own_sin, own_cos, false>(x, r, t); })};
   c.loops = {bench::named("loops", [=] { pendulum_sweep<std_sin, std_cos, false>(x, r, t); })};
   c.ours = {bench::ours(ct::value_and_grad<0, 1, 2, 3, 4>(pendulum), bench::into(r[0], r[1], r[2], r[3], r[4], r[5]), x[0], x[1],
                         x[2], x[3], x[4])};
