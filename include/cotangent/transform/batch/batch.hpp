@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_BATCH_BATCH_HPP
 #define COTANGENT_TRANSFORM_BATCH_BATCH_HPP
 
+#include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/transform/refusals.hpp>
 
