@@ -59,10 +59,37 @@ template <class Index> constexpr std::int64_t position_of_index(Index const& i) 
   else return (void)i, 0;
 }
 
+/// True for an integer that is computed: the iteration of a loop, say.
+template <class Index> inline constexpr bool is_computed_index = false;
+template <std::integral T> inline constexpr bool is_computed_index<expr<T>> = !std::is_same_v<T, bool>;
+
+/// A computed index keeps its axis at first.
+template <class Index> constexpr auto without_computed(Index const& i) {
+  if constexpr (is_computed_index<Index>) return all;
+  else return i;
+}
+/// The row that a computed index selects along an axis, which the result lacks.
+template <int Axis> struct row_at_fn {
+  static constexpr char const* name = "x(i, j, ...)";
+  constexpr term operator()(term x, term index) const { return extend::gather(extend::move_axis(x, Axis, 0), index); }
+};
+
 template <class X> struct index_list {
+  /// Selects by the computed ones of these indices, from the last on; the first stands for axis `Axis` of `x`.
+  template <int Axis, class Part> static constexpr auto take_rows(std::source_location, Part const& x) { return x; }
+  template <int Axis, class Part, class Index, class... Rest>
+  static constexpr auto take_rows(std::source_location where, Part const& x, Index const& index, Rest const&... rest) {
+    constexpr bool computed = is_computed_index<Index>;
+    auto const part = take_rows<Axis + (computed || !place_traits<Index>::place.drops ? 1 : 0)>(where, x, rest...);
+    if constexpr (computed) return detail::lift(where, row_at_fn<Axis>{}, part, index);
+    else return part;
+  }
+
   template <class... Index>
   static constexpr auto take(std::source_location where, X const& x, Index const&... index) {
-    if constexpr (!(place_traits<Index>::known && ...)) {
+    if constexpr ((is_computed_index<Index> || ...))
+      return take_rows<0>(where, take(where, x, without_computed(index)...), index...);
+    else if constexpr (!(place_traits<Index>::known && ...)) {
       static_assert(refusals::index_of_kind::report<Index...>());
       return refused{};
     } else if constexpr (static_cast<int>(sizeof...(Index)) > X::rank) {
@@ -86,7 +113,8 @@ template <class X> struct index_list {
   static constexpr auto part(std::source_location where, X const& x, standing& variable, origin const* outer,
                              origin& from, bool is_temporary, Index const&... index) {
     using result = decltype(take(where, x, index...));
-    if constexpr (is_expr<result>) {
+    if constexpr ((is_computed_index<Index> || ...)) return take(where, x, index...);
+    else if constexpr (is_expr<result>) {
       standing const at = take(where, x, index...).standing();
       from.variable = &variable;
       from.type = X::type;
