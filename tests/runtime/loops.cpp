@@ -78,6 +78,59 @@ TEST_CASE("Loops until a condition fails run as their constant evaluations, with
 
 namespace {
 
+constexpr auto series = [](auto x, auto w) {
+  return ct::for_loop(3, [=](auto i, auto s) { return s * w(i) + ct::sin(x(i)) * x(2 - i) + x(-1); }, ct::sum(x));
+};
+constexpr auto walks = [](auto x, auto m) {
+  auto y = ct::for_loop(3, [=](auto i, auto a) { return a * m(i) + m(ct::all, i) * m(i, i) + m(1, ct::range<0, 3>) * m(i, 1); }, x);
+  return ct::sum(y * y);
+};
+constexpr auto beyond = [](auto x, auto k) { return x(k); };
+
+} // namespace
+
+TEST_CASE("Elements, rows and columns are read at computed positions, and their gradients are added there") {
+  agrees(ct::value_and_grad<0, 1>(series), vectors);
+  agrees(ct::value_and_grad<0, 1>(walks), matrices);
+}
+TEST_CASE("A computed position beyond the end is reported") {
+  vec const x{1, 2, 3};
+  using program = ct::program<decltype(ct::compiled(beyond)), vec, std::int64_t>;
+  program::workspace memory;
+  std::int64_t k = 3;
+  double y = 0;
+  CHECK(program::run(memory, std::tie(x, k), std::tie(y)) == ct::status::index_out_of_range);
+  CHECK(y == 3);
+  k = 1;
+  CHECK(program::run(memory, std::tie(x, k), std::tie(y)) == ct::status::ok);
+  CHECK(y == 2);
+}
+
+namespace {
+
+/// The gradient of a long series is added in place, one element in each iteration.
+template <int N> struct long_series {
+  static constexpr auto f = [](auto x, auto a) { return ct::for_loop(N, [=](auto i, auto s) { return s * a + ct::sin(x(i)); }, 0.1); };
+  using program = ct::program<decltype(ct::value_and_grad<0>(f)), ct::tensor<double, N>, double>;
+  static_assert(program::workspace_bytes < 3 * 8 * N); // not one gradient more for each iteration
+  static void check() {
+    ct::tensor<double, N> x;
+    for (int k = 0; k < N; ++k) x.data()[k] = .01 * k;
+    auto const found = ct::value_and_grad<0>(f)(x, .9);
+    double s = .1;
+    for (int k = 0; k < N; ++k) s = s * .9 + std::sin(x.data()[k]);
+    is_close(found.first, s);
+    double scale = 1;
+    for (int k = N; k-- > 0; scale *= .9) is_close(found.second.data()[k], scale * std::cos(x.data()[k]));
+  }
+};
+
+} // namespace
+
+TEST_CASE("The gradient of a series that a loop reads is right for long series") { long_series<500>::check(); }
+
+namespace {
+
 /// Of large tensors: two buffers for each carried value, by turns.
 template <int Trips, int N> struct large {
   using row = ct::tensor<double, N>;

@@ -106,8 +106,8 @@ struct scatter_add : extend::primitive<operation_kind::scatter_add, 2> {
   }
 };
 /// Adds rows to the last operand, as scatter_adds of the pairs of operands before it, one after the other: rows, indices. Simplify
-/// emits it for run-time graphs, because it may write where the last operand is: then a loop takes only as long as it takes to add
-/// the rows.
+/// emits it for loops and for run-time graphs, because it may write where the last operand is: then a loop takes only as long as
+/// it takes to add the rows.
 struct accumulate_rows : extend::primitive<operation_kind::scatter_add, -1> {
   static constexpr char const* name = "accumulate_rows";
   static constexpr float cost = 2;

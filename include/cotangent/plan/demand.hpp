@@ -33,6 +33,7 @@ public:
       }
       a.nest = p.nests.push({nest_kind::kernel, a.level});
       p.nests[a.nest].node = i;
+      if (g.nodes[i].op == info_of<op::accumulate_rows>()) p.nests[a.nest].replaced = g.nodes[i].operand_count - 1;
       for (int k = 1; k < g.nodes[i].result_count; ++k) at[g.result(g.nodes[i], k)].nest = a.nest;
       nest_index_.add(0, false);
     }

@@ -55,6 +55,16 @@ template <class Plan> class in_place_search {
     return reads.what != action::pick && (writes.what == action::reduce || r < w);
   }
 
+  /// True if the kernel reads the argument only where it writes the result. (Others read at other positions.)
+  constexpr bool is_replaced(std::int32_t from) const {
+    if (n.replaced == none) return false;
+    std::int32_t const* const at = P.kernel_accesses.data + n.first_instance;
+    for (int k = 0; k < n.replaced; ++k)
+      if (P.accesses.data[at[k]].buffer == from) return false;
+    access const &reads = P.accesses.data[at[n.replaced]], &writes = P.accesses.data[at[n.replaced + 1]];
+    return reads.buffer == from && writes.buffer == to_ && same_access(reads, writes, max_rank);
+  }
+
 public:
   constexpr explicit in_place_search(Plan const& plan) : P(plan) {}
 
@@ -75,7 +85,7 @@ public:
                        first_write = P.buffers.data[to_].first_nest;
     if (last_read != first_write) return last_read < first_write;
     n = P.nests.data[first_write];
-    if (n.kind == nest_kind::kernel) return false; // it reads at other positions
+    if (n.kind == nest_kind::kernel) return is_replaced(from);
     std::int32_t const end = n.first_instance + n.instance_count;
     for (std::int32_t w = n.first_instance; w < end; ++w) {
       if (!stores(P.instances.data[w]) && !holds(P.instances.data[w])) continue;

@@ -97,6 +97,7 @@ struct nest {
   bool single_pass = false;    // a row fits one vector: reductions need no accumulator
   bool pairs_blocks = false;   // full blocks 2 k and 2 k + 1 are interleaved, with totals of their own
   std::int32_t node = none;   // of a kernel
+  std::int32_t replaced = none; // of a kernel: its last operand, if the result may replace it
   std::int32_t domain = none; // of loops, during planning
 };
 

@@ -60,11 +60,27 @@ template <class Stage, int K, class Context> struct kernel {
       arg_max(layout<0>(x), static_cast<int>(attributes.of[0]), pointer<0>(x), pointer<1>(x));
     else if constexpr (n.op->kind == operation_kind::gather)
       return gather_rows(layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
-    else if constexpr (n.op->kind == operation_kind::scatter_add)
-      return scatter_rows(layout<2>(x), layout<0>(x), layout<1>(x), pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else if constexpr (n.op == info_of<op::accumulate_rows>()) {
+      if (T* const q = pointer<last>(x); q != pointer<last - 1>(x)) copy(layout<last - 1>(x), pointer<last - 1>(x), layout<last>(x), q);
+      return scatter<T>(x, std::make_index_sequence<n.operand_count / 2>{});
+    } else if constexpr (n.op->kind == operation_kind::scatter_add) {
+      T* const q = pointer<last>(x);
+      for (std::int64_t k = 0; k < layout<last>(x).count(); ++k) q[k] = T{};
+      return scatter<T>(x, std::make_index_sequence<1>{});
+    }
     else if constexpr (n.op->kind == operation_kind::control) return control<Stage, K, Context>::run(x);
     else if constexpr (n.op->kind == operation_kind::whole) compute(x, std::make_index_sequence<n.operand_count>{});
     return status::ok;
+  }
+
+  /// Adds rows to the result, for one pair of rows and indices after the other.
+  template <class T, std::size_t... J> static status scatter(Context const& x, std::index_sequence<J...>) noexcept {
+    status s = status::ok;
+    for (status const found : {scatter_rows(layout<last>(x), layout<2 * static_cast<int>(J)>(x), layout<2 * static_cast<int>(J) + 1>(x),
+                                            pointer<2 * static_cast<int>(J)>(x), pointer<2 * static_cast<int>(J) + 1>(x),
+                                            pointer<last>(x))...})
+      if (found != status::ok) s = found;
+    return s;
   }
 
   /// Copies the operand, seen through the strides of an alias.

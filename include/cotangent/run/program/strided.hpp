@@ -129,12 +129,11 @@ status gather_rows(box const& x, box const& indices, T const* p, Index const* at
   return status_of(fits);
 }
 
-/// Adds row i of x to row `indices[i]` of zeros.
+/// Adds row i of x to row `indices[i]` of the dense result.
 template <class T, class Index>
 status scatter_rows(box const& result, box const& x, box const& indices, T const* p, Index const* at,
                     T* q) noexcept {
   std::int64_t const rows = result.size[0], length = rows == 0 ? 0 : result.count() / rows;
-  for (std::int64_t k = 0; k < result.count(); ++k) q[k] = T{};
   if (rows <= 0 || (is_dense(x) && is_dense(indices)))
     return status_of(kernels::scatter_add_rows(indices.count(), at, rows, length, p, length, q, length));
   box const row = axes_from(x, indices.rank);

@@ -103,6 +103,7 @@ template <class Before, bool Rewrite, recomputation Recompute> struct static_opt
     o.simplify.rewrite = Rewrite;
     // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
     o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
+    o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
     o.recompute = Recompute;
     return o;
   }();
