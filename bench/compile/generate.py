@@ -25,6 +25,14 @@ def rows(steps):
     return _source(["x", "w", "b"], ["ct::tensor<double, 16, 64>"] + ["ct::tensor<double, 64>"] * 2, body, "ct::sum(h)", [0, 1, 2])
 
 
+def loops(steps):
+    """The chain on numbers, in the body of a loop."""
+    body = ["auto const [h, y] = ct::for_loop(200, [&](auto, auto h, auto y) {"]
+    body += ["  h = ct::tanh(h * w + x);" if k % 3 else "  y = y * h, h = h + y;" for k in range(steps)]
+    body += ["  return std::tuple(h, y);", "}, x, w);"]
+    return _source(["x", "w"], ["double"] * 2, body, "h + y", [0, 1])
+
+
 def digits(layers):
     """The network of the digits example, 64-32-...-32-10 with a number of hidden layers."""
     names = ["x", "labels", "w0", "b0", "hidden_w", "hidden_b", "w", "b"]
@@ -69,4 +77,4 @@ int main() {{
 """
 
 
-FAMILIES = {"chain": chain, "wide": wide, "rows": rows, "digits": digits}
+FAMILIES = {"chain": chain, "wide": wide, "rows": rows, "loops": loops, "digits": digits}

@@ -29,7 +29,7 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   if (!stands) order = order_of(b.get());
   if (!order) return b.fail({why<refusals::order_cycle>(), {}, {}, order.cycle, b.get().nodes[order.cycle].where});
   detail::region_index const index(b.get(), stands ? nullptr : order.nodes.data());
-  if (graph const& g = b.get(); g.regions.size() > 1) b.reserve(3 * g.tensors.size(), 3 * g.nodes.size(), 4 * g.ids.size());
+  if (graph const& g = b.get(); g.regions.size() > 1) b.reserve(3 * g.tensors.size(), 3 * g.nodes.size(), 6 * g.ids.size());
   array<symbol> seeds(r.output_count);
   for (int k = 0; k < r.output_count; ++k) {
     symbol const y = r.outputs[k];

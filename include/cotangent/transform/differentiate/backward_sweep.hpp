@@ -57,27 +57,25 @@ namespace detail {
 /// Loop-invariant cheap values are emitted again instead.
 class importer {
   builder& b_;
-  hash_index known_;
+  array<std::int32_t> known_; // by symbol: 1 + its position in `there`
   open_region* body_ = nullptr;
 
 public:
   array<symbol> there, here; // in the order of requests
 
-  constexpr explicit importer(builder& b) : b_(b) {}
+  constexpr explicit importer(builder& b) : b_(b), known_(b.get().tensors.size()) {}
   /// For a body under construction, which captures the requested values.
-  constexpr importer(builder& b, open_region* body) : b_(b), body_(body) {}
+  constexpr importer(builder& b, open_region* body) : b_(b), known_(b.get().tensors.size()), body_(body) {}
   constexpr importer(importer const&) = delete;
 
   constexpr void stands_for(symbol of, symbol t) {
-    (void)known_.find_or_add(mix(1, static_cast<std::uint64_t>(of)) | 1u, [](std::int32_t) { return false; });
-    there.push(of);
+    if (of >= known_.size()) known_.resize(of + 1);
+    known_[of] = there.push(of) + 1;
     here.push(t);
   }
   constexpr symbol operator()(symbol of, int hops = 4) {
     if (of == none) return none;
-    std::uint32_t const hash = mix(1, static_cast<std::uint64_t>(of)) | 1u;
-    std::int32_t const at = known_.find(hash, [&](std::int32_t k) { return there[k] == of; });
-    if (at != none) return here[at];
+    if (of < known_.size() && known_[of] != 0) return here[known_[of] - 1];
     tensor_symbol const t = b_.tensor(of);
     symbol const made = body_ != nullptr ? b_.taken(of, body_) : made_anew(t, hops);
     stands_for(of, made != none ? made : b_.symbol_of(t.type, t.shape, t.depth));

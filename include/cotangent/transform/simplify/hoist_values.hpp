@@ -112,13 +112,12 @@ protected:
     }
     std::uint32_t const h = builder::hash_of(n.op, operands_.data() + first, n.operand_count, g_.numbers + n.attribute,
                                              n.attribute_count, g_.tensors[y].type, g_.tensors[y].shape, 0);
-    if (std::int32_t const at = known_.find(h, [&](std::int32_t v) { return same(v, n, first); });
+    if (std::int32_t const at = known_.find_or_add(h, [&](std::int32_t v) { return same(v, n, first); });
         at != none) {
       operands_.resize(first);
       if (n.flags.repeated) repeat(at);
       return at;
     }
-    known_.add(h);
     return values_.push(describe(i, first));
   }
 
@@ -144,7 +143,7 @@ protected:
   /// The symbol of a value in the region at this depth: found there, passed in, or computed.
   constexpr symbol get(std::int32_t v, int depth) {
     if (std::int32_t const p = values_[v].where; p != none && places_[p].serial == frames_[depth].serial) return places_[p].at;
-    std::int32_t p = place_up_to(v, depth);
+    std::int32_t const p = values_[v].where == none ? none : place_up_to(v, depth);
     if (p != none && (places_[p].depth == depth || !values_[v].light)) return passed(v, places_[p], depth);
     int at = depth;
     if (!values_[v].light && values_[v].leaves_loops)

@@ -129,7 +129,7 @@ struct reads_in_step {
   bool pointwise = true;
 };
 
-/// True if units of the step may overwrite what they read.
+/// True if units of the step may overwrite operands.
 template <class Plan> bool may_overwrite(Plan const& p, std::int32_t s) {
   return p.steps[s].shape >= 0 || p.units[p.steps[s].first_unit].adds_rows;
 }
