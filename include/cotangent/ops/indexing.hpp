@@ -134,7 +134,7 @@ constexpr void gather::adjoint(adjoint_rule& r) {
 
 } // namespace op
 
-using indexing_operations = operations<op::gather, op::scatter_add, op::label>;
+using indexing_operations = operations<op::gather, op::scatter_add, op::accumulate_rows, op::label>;
 
 namespace extend {
 
