@@ -231,7 +231,7 @@ static_assert(near(call(ct::grad(within))(0.25), call(ct::grad(without))(0.25)))
 inline constexpr auto two_loops = [](auto x) {
   auto const [y, n] = ct::while_loop([](auto i, auto v, auto) { return v < 10.0 && i < 8; },
                                      [](auto i, auto v, auto) { return std::pair(v * 2, i + 1); }, x, std::int64_t{0});
-  return ct::for_loop(n, [y = y](auto, auto s) { return s + y; }, x);
+  return ct::for_loop(n, [end = y](auto, auto s) { return s + end; }, x);
 };
 static_assert(call(ct::compiled(two_loops))(1.0) == 1 + 4 * 16 && call(ct::grad(two_loops))(1.0) == 65);
 inline constexpr auto parts = [](auto x) {
