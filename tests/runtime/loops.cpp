@@ -222,6 +222,20 @@ TEST_CASE("The count of a loop can be an argument") {
   }
 }
 
+TEST_CASE("Pullbacks and directional derivatives of loops agree with gradients") {
+  auto const wanted = ct::value_and_grad<0, 1>(power)(.7, 1.3);
+  auto [value, pull] = ct::vjp<0, 1>(power)(.7, 1.3);
+  CHECK(value == wanted.first);
+  for (double const seed : {1., -2.}) {
+    auto const d = pull(seed);
+    is_close(std::get<0>(d), seed * std::get<0>(wanted.second));
+    is_close(std::get<1>(d), seed * std::get<1>(wanted.second));
+  }
+  is_close(std::get<1>(ct::jvp<0>(power)(.7, 1.3, 1.)), std::get<0>(wanted.second));
+  is_close(std::get<1>(ct::jvp<1>(power)(.7, 1.3, 1.)), std::get<1>(wanted.second));
+  agrees(ct::hvp(total), [] { return std::tuple(vec{.7, -.2, .4}, vec{.9, 1.1, -.3}, vec{1, -1, 2}); });
+}
+
 TEST_CASE("A program with loops has its workspace as a constant, and runs in it without allocation") {
   using program = ct::program<decltype(ct::value_and_grad<0, 1>(power)), double, double>;
   static_assert(program::workspace_bytes > 0 && program::workspace_bytes <= 1024);

@@ -151,6 +151,9 @@ private:
     } else if constexpr (failure_of<typename made::joint>::exists) {
       using found = failure_of<typename made::joint>;
       return detail::line_of_your_source<found, found::value.where.line()>(), nothing{};
+    } else if constexpr (!has_bounded_tape<typename made::simplified>()) {
+      using found = tape_failure<typename made::simplified>;
+      return detail::line_of_your_source<found, found::value.where.line()>(), nothing{};
     } else {
       using program = program_of<vjp_forward<F, I...>, typename made::forward, Args...>;
       kept_sizes<made::backward::view.extent_count> sizes;

@@ -55,7 +55,9 @@ template <int N> struct saved_table {
   saved_value of[N > 0 ? N : 1]{};
   int count = 0;
   constexpr explicit saved_table(joint_graph const& j) {
-    array<saved_value> const chosen = choose_saved(j);
+    saving_options o;
+    o.records = false; // (a record has no type of its own that a saved tensor could have)
+    array<saved_value> const chosen = choose_saved(j, o);
     count = chosen.size();
     for (int k = 0; k < count && k < N; ++k) of[k] = chosen[k];
   }
