@@ -165,16 +165,16 @@ template <class Stage> struct failure_of {
   }();
 };
 
-/// The same of a graph with loops that no workspace has room for.
-template <class Stage> struct tape_failure {
+/// The same of a graph with loops, `Of::graph`, that no workspace has room for. (`Of` has a short name: errors print it.)
+template <class Of> struct tape_failure {
   static constexpr failure value = [] {
-    graph_view g = Stage::view;
+    graph_view g = Of::graph::view;
     return unbounded_tape(g);
   }();
 };
-template <class Stage> consteval bool has_bounded_tape() {
-  if constexpr (Stage::view.region_count == 1) return true;
-  else return tape_failure<Stage>::value.why == nullptr;
+template <class Of> consteval bool has_bounded_tape() {
+  if constexpr (Of::graph::view.region_count == 1) return true;
+  else return tape_failure<Of>::value.why == nullptr;
 }
 
 /// True if a constant evaluation made the value. (Otherwise the compiler has reported why, and each further use of the value
@@ -216,12 +216,14 @@ template <class F, class... Args> struct stages {
   }
   using differentiated = typename decltype(find_differentiated())::type;
 
+  struct in_workspace {
+    using graph = pipelined<differentiated, outermost<F>::rewrites>;
+  };
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
-    else if constexpr (!has_bounded_tape<pipelined<differentiated, outermost<F>::rewrites>>())
-      return std::type_identity<refused>{};
-    else return std::type_identity<pipelined<differentiated, outermost<F>::rewrites>>{};
+    else if constexpr (!has_bounded_tape<in_workspace>()) return std::type_identity<refused>{};
+    else return std::type_identity<typename in_workspace::graph>{};
   }
   using simplified = typename decltype(find_simplified())::type;
 
@@ -229,7 +231,7 @@ template <class F, class... Args> struct stages {
   static consteval auto find_failure() {
     if constexpr (std::is_same_v<simplified, refused> && !std::is_same_v<differentiated, refused>) {
       if constexpr (failure_of<differentiated>::exists) return std::type_identity<failure_of<differentiated>>{};
-      else return std::type_identity<tape_failure<pipelined<differentiated, outermost<F>::rewrites>>>{};
+      else return std::type_identity<tape_failure<in_workspace>>{};
     } else if constexpr (!std::is_same_v<differentiated, refused>) return std::type_identity<failure_of<differentiated>>{};
     else if constexpr (!is_constant<first_trace>) return std::type_identity<not_constant>{};
     else return std::type_identity<failure_of<traced>>{};

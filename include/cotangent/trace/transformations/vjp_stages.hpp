@@ -101,6 +101,9 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
       type;
   // (always: a value of a block that is not rematerialized would be saved, whatever the peak of one program)
   using simplified = pipelined<joint, outermost<F>::rewrites, recomputation::always>;
+  struct in_workspace {
+    using graph = simplified;
+  };
 
   static constexpr int inputs = all_leaves<Args...>, outputs = leaf_count<expressions>;
   static constexpr int cotangents = joint::view.input_count() - inputs;
