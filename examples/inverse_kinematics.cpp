@@ -27,7 +27,6 @@ inline constexpr auto hand = [](auto q) {
 //! [arm]
 
 /// One step of the damped method: q - J' (J J' + damping I)^-1 r. The columns of the inverse of a 3 x 3 matrix are cross products.
-/// One step of the damped method: q - J' (J J' + damping I)^-1 r. The matrix is 3 x 3, so its inverse is made of cross products.
 inline constexpr auto step = [](auto q, auto target, double damping) {
   auto const r = hand(q) - target;
   auto const j = ct::jacobian(hand)(q);
