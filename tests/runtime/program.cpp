@@ -16,6 +16,8 @@
 #include <span>
 #include <thread>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace ct = cotangent;
@@ -160,17 +162,18 @@ TEST_CASE("a NaN anywhere in a row is its maximum and its minimum") {
 
 namespace {
 inline constexpr auto of_few = [](auto const& p) { return ct::sum(p[0][0] * p[0][1] + p[3][7] * p[19][19]); };
-template <template <class, ct::extent...> class T> using square_of = std::array<std::array<T<double, 2>, 20>, 20>;
+template <template <class, ct::extent...> class T> using square_of = std::array<std::array<T<double, 100>, 20>, 20>;
 } // namespace
 
 TEST_CASE("a tree of 20 x 20 tensors is checked like a small one") {
   using P = ct::program<decltype(ct::grad(of_few)), square_of<ct::tensor>>;
   static square_of<ct::tensor> p;
   static square_of<ct::view> to, wrong;
-  static double memory[2 * 400 + 1];
+  static double memory[100 * 400 + 1];
   for (int k = 0; k < 400; ++k) {
-    p[std::size_t(k / 20)][std::size_t(k % 20)] = {k + 1.0, k + 0.5};
-    to[std::size_t(k % 20)][std::size_t(k / 20)] = ct::view<double, 2>(&memory[2 * k]); // in no order
+    p[std::size_t(k / 20)][std::size_t(k % 20)](0) = k + 1.0;
+    p[std::size_t(k / 20)][std::size_t(k % 20)](1) = k + 0.5;
+    to[std::size_t(k % 20)][std::size_t(k / 20)] = ct::view<double, 100>(&memory[100 * k]); // in no order
   }
   P::workspace space;
   REQUIRE(P::run(space, std::tie(p), to) == ct::status::ok);
@@ -178,7 +181,7 @@ TEST_CASE("a tree of 20 x 20 tensors is checked like a small one") {
   CHECK((to[5][5](0) == 0 && to[19][0](1) == 0));
   auto const said = [&](double* at) {
     wrong = to;
-    wrong[7][3] = at == nullptr ? ct::view<double, 2>() : ct::view<double, 2>(at);
+    wrong[7][3] = at == nullptr ? ct::view<double, 100>() : ct::view<double, 100>(at);
     return P::run(space, std::tie(p), wrong);
   };
   CHECK(said(nullptr) == ct::status::null_argument);
@@ -189,6 +192,54 @@ TEST_CASE("a tree of 20 x 20 tensors is checked like a small one") {
   bool const may_be = P::may_be_in_place_of(7 * 20 + 3, 0);
   CHECK(said(p[0][0].data()) == (may_be ? ct::status::ok : ct::status::workspace_too_small));
   CHECK(said(p[0][0].data() + 1) == ct::status::overlap);
+}
+
+namespace {
+inline constexpr auto neighbors = [](auto first, auto... rest) {
+  auto sum = first * first;
+  auto last = first;
+  ((sum = sum + last * rest, last = rest), ...);
+  return sum;
+};
+
+/// The gradient of `neighbors` written to to[place[0]], to[place[1]], ...
+template <std::size_t... K>
+ct::status scatter_gradient(double const* x, double* to, std::size_t const* place, std::index_sequence<K...>) {
+  using P = ct::program<decltype(ct::grad<static_cast<int>(K)...>(neighbors)), std::remove_const_t<decltype(x[K] * 1)>...>;
+  return P::run(nullptr, std::tie(x[K]...), std::tie(to[place[K]]...));
+}
+
+template <std::size_t Count> void scatter_in_every_order() {
+  double x[Count];
+  std::size_t place[Count];
+  for (std::size_t k = 0; k < Count; ++k) x[k] = 1.0 + static_cast<double>(k % 5);
+  std::mt19937 random(3);
+  int wrong = 0;
+  for (int round = 0; round < 300; ++round) {
+    for (std::size_t k = 0; k < Count; ++k) place[k] = k;
+    if (round % 3 == 1) std::reverse(place, place + Count);
+    if (round % 3 == 2) std::shuffle(place, place + Count, random);
+    std::rotate(place, place + random() % Count, place + Count);
+    std::size_t const one = random() % Count, other = random() % Count;
+    bool const twice_there = round % 2 == 1 && one != other;
+    if (twice_there) place[one] = place[other];
+    double to[Count] = {};
+    ct::status const s = scatter_gradient(x, to, place, std::make_index_sequence<Count>{});
+    wrong += s != (twice_there ? ct::status::overlap : ct::status::ok);
+    for (std::size_t k = 0; k < Count && s == ct::status::ok; ++k) {
+      double const left = k == 0 ? 2 * x[0] : x[k - 1], right = k + 1 < Count ? x[k + 1] : 0;
+      wrong += to[place[k]] != left + right;
+    }
+  }
+  CHECK(wrong == 0);
+}
+} // namespace
+
+TEST_CASE("many numbers are written upwards, downwards and in any order, but no two to one place") {
+  scatter_in_every_order<3>();
+  scatter_in_every_order<20>();
+  scatter_in_every_order<64>();
+  scatter_in_every_order<101>(); // more than are checked in a row
 }
 
 TEST_CASE("overlaps found by sorting agree with comparing all pairs") {

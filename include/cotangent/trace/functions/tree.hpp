@@ -106,14 +106,14 @@ template <class Tree> inline constexpr bool holds_expressions =
 
 // ---- traversal
 
-/// Calls `visit` with every leaf, in order.
-template <class Tree, class Visit> constexpr void visit_leaves(Tree& tree, Visit& visit) {
+/// Calls `visit` with every leaf, in order. (Inlined: the addresses of a call's arguments then never lie in memory.)
+template <class Tree, class Visit> COTANGENT_INLINE constexpr void visit_leaves(Tree& tree, Visit& visit) {
   using T = std::remove_const_t<Tree>;
   if constexpr (tree_kind_of<T> == tree_kind::structure)
     with_members<T>(
         [&](auto const&... accessor) { (visit_leaves(boost::hana::second(accessor)(tree), visit), ...); });
   else if constexpr (tree_kind_of<T> == tree_kind::product)
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
       using std::get;
       (visit_leaves(get<I>(tree), visit), ...);
     }(std::make_index_sequence<std::tuple_size<T>::value>{});

@@ -27,6 +27,7 @@ template <class Simplified, class Executor> struct call_memory {
   static constexpr int input_count = g.input_count(), output_count = g.output_count(),
                        leaf_count = input_count + output_count;
   using leaves = std::make_integer_sequence<int, leaf_count>;
+  using arguments = std::make_integer_sequence<int, input_count>;
   using results = std::make_integer_sequence<int, output_count>;
 
   static constexpr bool many_leaves = leaf_count > unrolled_leaves;
@@ -68,18 +69,18 @@ template <class Simplified, class Executor> struct call_memory {
 
   /// Refuses invalid aliases, and copies aliased arguments to the workspace, behind its first `used` bytes.
   COTANGENT_INLINE status settle(workspace_memory workspace, std::size_t used) noexcept {
-    if constexpr (many_leaves || pairs > most_pairs) return make_room(workspace, used);
     // straight-line code loads everything before it stores anything; all sizes are numbers
-    else if constexpr (Executor::is_straight) {
+    if constexpr (Executor::is_straight && leaf_count <= most_in_a_row) {
       if (is_any_missing(leaves{})) return status::null_argument;
-      return stand_in_a_row(results{}) || !any_touches(results{}) ? status::ok : status::overlap;
-    } else {
+      if (stand_in_a_row<true>(results{}) || stand_in_a_row<false>(results{})) return status::ok;
+      if constexpr (pairs <= most_pairs) return any_touches(results{}) ? status::overlap : status::ok;
+      else return look_closer(workspace, used, arguments{}, results{});
+    } else if constexpr (many_leaves || pairs > most_pairs) return make_room(workspace, used);
+    else {
       if constexpr (pairs <= most_gathered) {
         if ((there(leaves{}) & all_apart(results{})) < 0) return status::ok;
       } else if (!is_any_missing(leaves{}) && !any_touches(results{})) return status::ok;
-      call_memory seen; // a copy, so that `*this` stays in registers
-      for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
-      return look_closer(seen, workspace, used, std::make_integer_sequence<int, input_count>{}, results{});
+      return look_closer(workspace, used, arguments{}, results{});
     }
   }
 
@@ -101,7 +102,7 @@ private:
   // checks may take no more.
   static constexpr int pairs =
       output_count * (output_count - 1) / 2 + (Executor::is_straight ? 0 : output_count * input_count);
-  static constexpr int most_pairs = 120, most_gathered = 10;
+  static constexpr int most_pairs = 120, most_gathered = 10, most_in_a_row = 200;
 
   template <int K> COTANGENT_INLINE void const* address() const noexcept {
     if constexpr (K < input_count) return inputs[K];
@@ -180,27 +181,31 @@ private:
     return (false || ... || touches_any<input_count + R>(leaves{}));
   }
   /// True if the results do not overlap: each ends at or before the beginning of the next one, except one
-  /// where the addresses start over.
-  template <int... R> COTANGENT_INLINE bool stand_in_a_row(std::integer_sequence<int, R...>) const noexcept {
-    constexpr int last = leaf_count - 1;
+  /// where the addresses start over. Upwards, or downwards as in the tuples of libstdc++.
+  template <bool Upwards, int... R> COTANGENT_INLINE bool stand_in_a_row(std::integer_sequence<int, R...>) const noexcept {
     // sums of signs: g++ would keep each comparison in a mask register
-    return (std::intptr_t{} + ... +
-            ((at<(input_count + R < last ? input_count + R + 1 : input_count)>() - at<input_count + R>() -
-              bytes<leaf<input_count + R>>(sizes)) >>
-             63)) >= -1;
+    return (std::intptr_t{} + ... + (room_before<Upwards ? R : next<R>, Upwards ? next<R> : R>() >> 63)) >= -1;
+  }
+  template <int R> static constexpr int next = R + 1 < output_count ? R + 1 : 0;
+  /// The bytes between the end of result A and the beginning of result B.
+  template <int A, int B> COTANGENT_INLINE std::intptr_t room_before() const noexcept {
+    return at<input_count + B>() - at<input_count + A>() - bytes<leaf<input_count + A>>(sizes);
   }
 
   static constexpr std::size_t in_lines(std::int64_t bytes) {
     return static_cast<std::size_t>(detail::whole_lines(bytes));
   }
+  /// `make_room` of a copy, so that `*this` stays in registers.
   template <int... I, int... R>
-  COTANGENT_INLINE status look_closer(call_memory& seen, workspace_memory workspace, std::size_t used,
-                                      std::integer_sequence<int, I...>,
+  COTANGENT_INLINE status look_closer(workspace_memory workspace, std::size_t used, std::integer_sequence<int, I...>,
                                       std::integer_sequence<int, R...>) noexcept {
+    call_memory seen;
+    for (int k = 0; k < g.extent_count; ++k) seen.sizes[k] = sizes[k];
     static_cast<void>(std::initializer_list<int>{0, (seen.inputs[I] = inputs[I], 0)...});
     static_cast<void>(std::initializer_list<int>{0, (seen.outputs[R] = outputs[R], 0)...});
     status const s = seen.make_room(workspace, used);
-    static_cast<void>(std::initializer_list<int>{0, (inputs[I] = seen.inputs[I], 0)...});
+    if constexpr (!Executor::is_straight) // which copies no argument
+      static_cast<void>(std::initializer_list<int>{0, (inputs[I] = seen.inputs[I], 0)...});
     return s;
   }
   [[gnu::noinline]] status make_room(workspace_memory workspace, std::size_t used) noexcept {

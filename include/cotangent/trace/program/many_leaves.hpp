@@ -37,8 +37,11 @@ private:
   }
 };
 
-/// In place, so that a run allocates nothing.
+/// In place, so that a run allocates nothing. Linear if x is in order.
 template <class Before> constexpr void heap_sort(int* x, int n, Before before) noexcept {
+  int ordered = 1;
+  while (ordered < n && !before(x[ordered], x[ordered - 1])) ++ordered;
+  if (ordered >= n) return;
   auto const sink = [&](int at, int end) {
     for (int child = 2 * at + 1; child < end; at = child, child = 2 * at + 1) {
       if (child + 1 < end && before(x[child], x[child + 1])) ++child;

@@ -149,7 +149,7 @@ public:
   /// function's result, or a tuple of references to its leaves. A result may alias an argument exactly if
   /// `may_be_in_place_of` is true; otherwise they must not overlap.
   template <class Workspace, class Arguments, class Results>
-  static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
+  COTANGENT_INLINE static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
     if constexpr (!workspace_like<std::remove_reference_t<Workspace>>) {
       refusals::workspace_of_kind::template report<std::remove_reference_t<Workspace>>();
       return status::ok;
