@@ -457,11 +457,12 @@ struct plan_to_read {
   pool<buffer> buffers;
   pool<nest> nests;
   pool<row_slot> row_slots;
-  pool<std::int32_t> results;
+  pool<std::int32_t> results, kernel_accesses;
 
   explicit plan_to_read(plan const& p)
       : size(plan_capacity::of(p)), instances{p.instances.data()}, accesses{p.accesses.data()}, buffers{p.buffers.data()},
-        nests{p.nests.data()}, row_slots{p.row_slots.data()}, results{p.results.data()} {}
+        nests{p.nests.data()}, row_slots{p.row_slots.data()}, results{p.results.data()},
+        kernel_accesses{p.kernel_accesses.data()} {}
 };
 
 } // namespace reference

@@ -494,10 +494,11 @@ TEST_CASE("A tensor, and a static program, without enough memory throw memory_er
 
 TEST_CASE("A run without a workspace, or with one that is not aligned, is refused") {
   static constexpr auto f = [](auto x) {
-    return ct::sum(ct::softmax(ct::reshape<8, 8>(x)) * ct::reshape<8, 8>(x));
+    return ct::sum(ct::softmax(ct::reshape<16, 16>(x)) * ct::reshape<16, 16>(x));
   };
-  using P = ct::program<decltype(f), ct::tensor<double, 64>>;
-  ct::tensor<double, 64> x;
+  using P = ct::program<decltype(f), ct::tensor<double, 256>>;
+  static_assert(P::workspace_bytes > 0);
+  ct::tensor<double, 256> x;
   x.fill(1);
   double y = 0;
   void *const none = nullptr, *const aligned = ::operator new(P::workspace_bytes + 64, std::align_val_t{64});

@@ -117,6 +117,8 @@ class Drawer:
             if self.depth < 2:
                 choices += [(7, self.loop), (5, self.branch), (5, self.block)]
             choices += [(10 if self.depth == 0 else 4, self.window), (3, self.gradient)]
+            if self.depth > 0:
+                choices += [(8, self.row)]
         elif self.depth < 2:
             choices += [(7, self.block), (7, self.derivative)]
         weights, makers = zip(*choices)
@@ -233,6 +235,10 @@ class Drawer:
         if not fits:
             return None
         return self.one(op, [d.choice(fits), i], **({"rows": d.randint(1, 4)} if op == "scatter_add" else {}))
+
+    def row(self):
+        """The row of a value whose number an integer says, such as that of the iteration."""
+        return self.one("gather", [self.any(rank=(1, 2), nonempty=True), self.any("i", rank=(0,))])
 
     def image(self):
         d = self.d
