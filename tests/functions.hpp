@@ -174,6 +174,20 @@ inline constexpr std::tuple transformations{
                return std::get<0>(h) + std::get<1>(h);
              },
              [](dual x, dual y, dual p) { return (2. * p + 2. * x * x + 2. * x * p + x * x * x) * exp(y); }},
+    function{"custom_vjp",
+             [](auto x, auto y, auto) {
+               auto const f = ct::custom_vjp([](auto a, auto b) { return ct::sin(a) * b; },
+                                             [](auto a, auto b, auto, auto dz) { return std::tuple(ct::cos(a) * b * dz, ct::sin(a) * dz); });
+               return f(x, y * y);
+             },
+             [](dual x, dual y, dual) { return sin(x) * y * y; }},
+    function{"custom_jvp",
+             [](auto x, auto y, auto) {
+               auto const f = ct::custom_jvp([](auto a, auto b) { return ct::sin(a) * b; },
+                                             [](auto a, auto b, auto da, auto db) { return ct::cos(a) * b * da + ct::sin(a) * db; });
+               return f(x, y * y);
+             },
+             [](dual x, dual y, dual) { return sin(x) * y * y; }},
     function{"jacfwd",
              [](auto x, auto y, auto) {
                auto const f = [](auto a, auto b) { return a * a * ct::exp(b); };

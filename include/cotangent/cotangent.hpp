@@ -54,6 +54,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/program/program.hpp>
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/trace/transformations/checkpoint_sequence.hpp>
+#include <cotangent/trace/transformations/custom.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/products.hpp>
 #include <cotangent/trace/transformations/vmap.hpp>

@@ -62,6 +62,8 @@ COTANGENT_REFUSAL_OF(vmap_nothing, allowed, "cotangent: vmap: at least one argum
 COTANGENT_REFUSAL(vmap_axis, less_than, axis_mapped, rank_of_argument, "cotangent: vmap: every tensor of a mapped argument must have the axis that is mapped; pass an argument as it is to every row with ct::unmapped")
 COTANGENT_REFUSAL(vmap_extents, equal, extent_of_axis_mapped, extent_of_next_mapped, "cotangent: vmap: all mapped axes must have the same extent")
 COTANGENT_REFUSAL(jacobian_rank, at_most, axes_of_jacobian, axes_of_result, "cotangent: jacobian: the axes of an output and of an argument must be at most 8 together")
+COTANGENT_REFUSAL_TYPES(custom_cotangents, equal, argument_of_function, cotangent_of_rule, "cotangent: custom_vjp: the rule must return one cotangent for each argument, of its elements and extents; several as a std::tuple")
+COTANGENT_REFUSAL_TYPES(custom_tangents, equal, result_of_function, tangent_of_rule, "cotangent: custom_jvp: the rule must return the tangent of the result, of its elements and extents")
 COTANGENT_REFUSAL_OF(results_of_kind, allowed, "cotangent: run: the results must be as many as the function returns, with their elements and extents")
 COTANGENT_REFUSAL_OF(arguments_of_kind, allowed, "cotangent: run: the arguments must be those that the program was compiled for, as a tuple: std::tie(x, y)")
 COTANGENT_REFUSAL_OF(workspace_of_kind, allowed, "cotangent: run: the workspace must be a P::workspace, a void*, or contiguous memory")

@@ -8,6 +8,7 @@
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/backward_logs.hpp>
 #include <cotangent/transform/differentiate/cotangents.hpp>
+#include <cotangent/transform/differentiate/custom_rule.hpp>
 #include <cotangent/transform/differentiate/tape_options.hpp>
 #include <cotangent/transform/refusals.hpp>
 
@@ -188,7 +189,11 @@ public:
       b_.place = n.where;
       b_.flags.exact = n.flags.exact;
       b_.flags.block = block_of_adjoint(n);
-      if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) return refuse(i, n);
+      if (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_) {
+        if (n.op != info_of<op::custom>()) return refuse(i, n);
+        if (!rare(i, dy, r)) return false;
+        continue;
+      }
       symbol const total = dy.sum(y);
       note(r, none);
       std::int32_t const from = n.first;
@@ -298,7 +303,7 @@ private:
     return true;
   }
 
-  /// Loops, branches, and operations of several results.
+  /// Loops, branches, values with rules of their own, and operations of several results.
   constexpr bool rare(std::int32_t i, cotangents& dy, gradient_request const& r) {
     node n = b_.get().nodes[i];
     array<symbol> total(n.result_count, none), given(n.operand_count, none);
@@ -314,7 +319,7 @@ private:
     b_.place = n.where;
     b_.flags.exact = n.flags.exact;
     b_.flags.block = block_of_adjoint(n);
-    bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>();
+    bool const control = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>() || n.op == info_of<op::custom>();
     if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
       return refuse(i, n);
     for (int k = 0; k < n.result_count; ++k)

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_FORWARD_CONTROL_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_FORWARD_CONTROL_HPP
 
+#include <cotangent/transform/differentiate/forward_custom.hpp>
 #include <cotangent/transform/differentiate/forward_sweep.hpp>
 #include <cotangent/transform/differentiate/saved_values.hpp>
 
@@ -200,7 +201,9 @@ private:
 
 constexpr void control_tangent(forward_scope const& s, std::int32_t at, symbol const* tangent,
                                bool const* wanted, symbol* given) {
-  if (s.b.get().nodes[at].op == info_of<op::loop>()) loop_tangent(s, at).run(tangent, wanted, given);
+  operation const* const op = s.b.get().nodes[at].op;
+  if (op == info_of<op::loop>()) loop_tangent(s, at).run(tangent, wanted, given);
+  else if (op == info_of<op::custom>()) custom_tangent(s, at, tangent, given);
   else case_tangent(s, at).run(tangent, wanted, given);
 }
 

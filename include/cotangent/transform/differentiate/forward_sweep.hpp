@@ -4,6 +4,7 @@
 
 #include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
+#include <cotangent/transform/differentiate/custom_rule.hpp>
 #include <cotangent/transform/differentiate/forward_views.hpp>
 #include <cotangent/transform/refusals.hpp>
 
@@ -142,7 +143,8 @@ private:
       return;
     }
     if (!wanted(ids[n.operand_count])) return;
-    for (int k = 0; k < n.operand_count; ++k)
+    int const last = n.op == info_of<op::custom>() ? 1 + custom_layout::of(b_, n).arguments : n.operand_count;
+    for (int k = last == n.operand_count ? 0 : 1; k < last; ++k)
       if (moving(ids[k])) need(ids[k]);
   }
   /// True if a tangent of this symbol is to be computed.
@@ -165,7 +167,7 @@ private:
       tangent[k] = tangent_of(id(n.first + k));
       any = any || tangent[k] != none;
     }
-    if (n.op == info_of<op::loop>() || n.op == info_of<op::case_of>()) {
+    if (n.op == info_of<op::loop>() || n.op == info_of<op::case_of>() || n.op == info_of<op::custom>()) {
       if (any) control(i, n, tangent.data());
       return b_.failed().why == nullptr;
     }

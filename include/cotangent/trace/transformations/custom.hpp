@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_TRANSFORMATIONS_CUSTOM_HPP
+#define COTANGENT_TRACE_TRANSFORMATIONS_CUSTOM_HPP
+
+#include <cotangent/ops/movement.hpp>
+#include <cotangent/trace/functions/control.hpp>
+#include <cotangent/trace/transformations/products.hpp>
+#include <cotangent/transform/differentiate/custom_rule.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+// Functions with derivative rules of their own.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// Several floating symbols as one: flat, one after the other, in the widest of their elements. One alone is unchanged.
+class flat_values {
+  builder& b_;
+  element type_ = element::float32;
+  array<symbol> like_;
+
+public:
+  /// Symbols that are not floating are ignored.
+  constexpr flat_values(builder& b, array<symbol> const& like) : b_(b), like_(like) {
+    for (symbol const t : like)
+      if (b.tensor(t).type == element::float64) type_ = element::float64;
+  }
+  constexpr bool floating(int k) const { return is_floating(b_.tensor(like_[k]).type); }
+  constexpr int count() const {
+    int n = 0;
+    for (int k = 0; k < like_.size(); ++k) n += floating(k) ? 1 : 0;
+    return n;
+  }
+  constexpr symbol joined(array<symbol> const& values) const {
+    array<symbol> all;
+    for (int k = 0; k < like_.size(); ++k)
+      if (floating(k)) all.push(count() == 1 ? values[k] : flat(values[k]));
+    std::int64_t const axis = 0;
+    return all.size() == 1 ? all[0] : b_.push(info_of<op::concatenate>(), all.data(), all.size(), &axis, 1, b_.place);
+  }
+  /// `others[k]` where symbol k is not floating; zero if there are none.
+  constexpr array<symbol> parts(symbol joined, array<symbol> const* others) const {
+    array<symbol> all;
+    dimension begin = 0;
+    for (int k = 0; k < like_.size(); ++k) {
+      tensor_symbol const t = b_.tensor(like_[k]);
+      if (!floating(k)) all.push(others != nullptr ? (*others)[k] : extend::constant(b_, t.type, t.shape, 0).id);
+      else if (count() == 1) all.push(joined);
+      else {
+        dimension const size = b_.count(b_.dims(like_[k]));
+        std::int64_t const window[2]{begin, 1};
+        term const own = op::slice::of({&b_, joined}, window, b_.shape({1, {size}}));
+        all.push(extend::convert(op::reshape::of(own, t.shape), t.type).id);
+        begin = b_.sum(begin, size);
+      }
+    }
+    return all;
+  }
+
+private:
+  constexpr symbol flat(symbol t) const {
+    term const x = extend::convert({&b_, t}, type_);
+    return op::reshape::of(x, b_.shape({1, {b_.count(b_.dims(t))}})).id;
+  }
+};
+
+template <class F, class Rule, bool Forward>
+struct custom_function : transformation<custom_function<F, Rule, Forward>> {
+  using function = custom_function; // the whole transformation is traced
+  using of = F;
+  static constexpr int extra = 0;
+  [[no_unique_address]] F f;
+  [[no_unique_address]] Rule rule;
+
+  constexpr custom_function() : f(remade<F>()), rule(remade<Rule>()) {}
+  constexpr custom_function(F const& g, Rule const& r) : f(g), rule(r) {}
+
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class Result> using refused_expressions = refused_tree<Result, expr>;
+  template <class Result, class...> using refused_result = refused_tree<Result, tensor>;
+
+  template <class... X> constexpr auto trace(X const&... x) const {
+    if constexpr ((tree_has<X, tree_kind::refusal> || ...)) return refused();
+    else {
+      using result = typename called_with<F, std::index_sequence_for<X...>, X...>::type;
+      constexpr unfit why = unfit_result<F, result, sizeof...(X)>();
+      if constexpr (why != unfit::none) {
+        detail::report_unfit<why, F, X...>();
+        return refused_tree<result, expr>();
+      } else {
+        using y = result_tree<result>;
+        using values = std::conditional_t<Forward, std::tuple<X..., X...>, std::tuple<X..., y, y>>;
+        using like = std::conditional_t<Forward, y, typename one_or_tuple<X...>::type>;
+        using of_rule = body_result<Rule, values>;
+        if constexpr (of_rule::why != unfit::none) {
+          if constexpr (Forward) detail::report_unfit<of_rule::why, Rule, X..., X...>();
+          else detail::report_unfit<of_rule::why, Rule, X..., y, y>();
+          return refused_tree<result, expr>();
+        } else if constexpr (!is_like<like, typename of_rule::type>) {
+          using differs = misfit_of<like, typename of_rule::type>;
+          if constexpr (Forward) refusals::custom_tangents::report<typename differs::like, typename differs::given>();
+          else refusals::custom_cotangents::report<typename differs::like, typename differs::given>();
+          return refused_tree<result, expr>();
+        } else return on<y, values, like>(x...);
+      }
+    }
+  }
+
+private:
+  template <class Y, class Values, class Like, class... X> constexpr Y on(X const&... x) const {
+    found_builder found;
+    (visit_leaves(x, found), ...);
+    if (found.b == nullptr) {
+      broken_leaf make{found.without};
+      return build_tree<Y>(make);
+    }
+    builder& b = *found.b;
+    symbols_of_leaves in{b}, out{b};
+    (visit_leaves(x, in), ...);
+    auto const y = f(x...);
+    visit_leaves(y, out);
+    array<symbol> results = out.ids;
+    if (b.failed().why == nullptr) {
+      flat_values const arguments(b, in.ids), values(b, out.ids);
+      if (arguments.count() > 0 && values.count() > 0) results = with_rule<Values, Like>(b, in.ids, arguments, out.ids, values);
+    }
+    while (results.size() < leaf_count<Y>) results.push(b.refused());
+    leaf_from_symbols make{b, results.data()};
+    return build_tree<Y>(make);
+  }
+
+  template <class Values, class Like>
+  constexpr array<symbol> with_rule(builder& b, array<symbol> const& in, flat_values const& arguments,
+                                    array<symbol> const& out, flat_values const& values) const {
+    if (node const* const last = b.producer(out[0]); last != nullptr) b.place = last->where;
+    std::source_location const where = b.place;
+    array<symbol> all;
+    all.push(values.joined(out));
+    for (int k = 0; k < in.size(); ++k)
+      if (arguments.floating(k)) all.push(in[k]);
+    int const count = all.size() - 1;
+    auto const placeholder = [&](symbol like) {
+      array<symbol> operands;
+      operands.push(like);
+      for (int k = 0; k <= count; ++k) operands.push(all[k]);
+      std::int64_t const unique = b.get().nodes.size(); // never merges with another one
+      return b.push(info_of<op::placeholder>(), operands.data(), operands.size(), &unique, 1, where);
+    };
+    array<symbol> given = in;
+    if constexpr (Forward) {
+      for (int k = 0; k < in.size(); ++k) {
+        tensor_symbol const t = b.tensor(in[k]);
+        given.push(arguments.floating(k) ? placeholder(in[k]) : extend::constant(b, t.type, t.shape, 0).id);
+        if (arguments.floating(k)) all.push(given.back());
+      }
+    } else {
+      all.push(placeholder(all[0]));
+      all.push(placeholder(all[0]));
+      for (symbol const t : values.parts(all[count + 1], &out)) given.push(t);
+      for (symbol const t : values.parts(all[count + 2], nullptr)) given.push(t);
+    }
+    array<symbol> const ruled = detail::run_body<Like, Values>(b, given.data(), rule);
+    if (b.failed().why != nullptr) return out;
+    if constexpr (Forward) all.push(values.joined(ruled));
+    else
+      for (int k = 0; k < in.size(); ++k)
+        if (arguments.floating(k)) all.push(ruled[k]);
+    std::int64_t const attributes[2]{count, Forward ? 1 : 0};
+    return values.parts(b.push(info_of<op::custom>(), all.data(), all.size(), attributes, 2, where), &out);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// The function f, with `backward` as its adjoint. The rule is called with the arguments, the result, and the cotangent of the
+/// result, as trees of expressions, and returns the cotangent of the argument: a tree like it; for several arguments a
+/// `std::tuple`.
+///
+/// Value: that of f. Without a derivative the rule costs nothing.
+/// Adjoint: `backward`, whatever the adjoint of f is. Second derivatives differentiate the rule. Expressions that f captures are
+///   constants to derivatives. Cotangents of integers are ignored.
+/// Tangent: the transposed rule, if it is linear in the cotangent.
+/// Refuses: a rule that returns other types; forward mode through a rule that is not linear.
+/// Checked: tests/static/custom.cpp, tests/runtime/custom.cpp.
+template <class F, class Rule> constexpr auto custom_vjp(F f, Rule backward) {
+  return detail::custom_function<F, Rule, false>(f, backward);
+}
+
+/// The function f, with `tangent` as its derivative. The rule is called with the arguments and their tangents, trees like the
+/// arguments, and returns the tangent of the result. It must be linear in the tangents: reverse mode transposes it.
+///
+/// Value: that of f. Without a derivative the rule costs nothing.
+/// Refuses: a rule that returns other types; in reverse mode, a rule with an operation that has no adjoint.
+/// Checked: tests/static/custom.cpp, tests/runtime/custom.cpp.
+template <class F, class Rule> constexpr auto custom_jvp(F f, Rule tangent) {
+  return detail::custom_function<F, Rule, true>(f, tangent);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CUSTOM_HPP
+#define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CUSTOM_HPP
+
+#include <cotangent/transform/differentiate/backward_sweep.hpp>
+#include <cotangent/transform/differentiate/custom_rule.hpp>
+
+#include <cstdint>
+
+namespace cotangent::detail {
+
+/// The adjoint of a value with a rule of its own: the rule for cotangents, or the transposed rule for tangents, which is linear in
+/// the tangents.
+constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted, symbol* given) {
+  builder& b = s.b;
+  node const n = b.get().nodes[at];
+  custom_layout const layout = custom_layout::of(b, n);
+  auto const id = [&](int k) { return b.get().ids[n.first + k]; };
+  array<symbol> of;
+  for (int k = 0; k < layout.arguments; ++k)
+    if (wanted[custom_layout::argument(k)]) of.push(id(layout.forward ? layout.tangent(k) : layout.cotangent(k)));
+  array<symbol> dx(of.size() + 1, none);
+  if (layout.forward) {
+    symbol const dy = id(layout.value_tangent());
+    gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
+    if (!backward_sweep(s, r).run(r, dx.data())) return;
+  } else {
+    symbol const placeholders[2]{id(layout.value()), id(layout.value_cotangent())};
+    symbol const values[2]{s.value(id(n.operand_count)), cotangent[0]};
+    rule_copy(b, at, at, placeholders, values, 2, [&s](symbol t) { return s.value(t); }).run(of.data(), of.size(), dx.data());
+  }
+  for (int k = 0, next = 0; k < layout.arguments; ++k)
+    if (wanted[custom_layout::argument(k)]) given[custom_layout::argument(k)] = dx[next++];
+}
+
+} // namespace cotangent::detail
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_CUSTOM_RULE_HPP
+#define COTANGENT_TRANSFORM_DIFFERENTIATE_CUSTOM_RULE_HPP
+
+#include <cotangent/graph/builder_scope.hpp>
+#include <cotangent/ops/broadcast.hpp>
+#include <cotangent/transform/differentiate/region_copy.hpp>
+
+#include <cstdint>
+
+// Functions with derivative rules of their own: `ct::custom_vjp` and `ct::custom_jvp`. The rule is traced once, on placeholders,
+// into the region of the function's value. A derivative copies the nodes of the rule with the placeholders replaced. Where no
+// derivative is needed, the nodes of the rule are dead.
+
+namespace cotangent {
+
+/// The positions of operands of a value with a rule of its own. Attributes: the number of arguments, and whether the rule is
+/// that of forward mode.
+///     operands   value | arguments | forward mode: placeholders of their tangents, tangent of the value
+///                                  | reverse mode: placeholders of the value and its cotangent, cotangents of the arguments
+struct custom_layout {
+  int arguments = 0;
+  bool forward = false;
+
+  static constexpr custom_layout of(builder const& b, node const& n) noexcept {
+    std::int64_t const* const a = b.get().numbers.data() + n.attribute;
+    return {static_cast<int>(a[0]), a[1] != 0};
+  }
+  static constexpr int argument(int k) noexcept { return 1 + k; }
+  constexpr int tangent(int k) const noexcept { return 1 + arguments + k; } // of argument k
+  constexpr int value_tangent() const noexcept { return 1 + 2 * arguments; }
+  constexpr int value() const noexcept { return 1 + arguments; }
+  constexpr int value_cotangent() const noexcept { return 2 + arguments; }
+  constexpr int cotangent(int k) const noexcept { return 3 + arguments + k; } // of argument k
+};
+
+namespace op {
+
+/// Operand 0, with a rule for its derivatives: see `custom_layout`. The values of the other operands are not read.
+struct custom : extend::primitive<operation_kind::identity, -1> {
+  static constexpr char const* name = "custom";
+  static constexpr void infer(inference& r) { r.like(0); }
+  static constexpr void batch(batch_rule& r) {
+    array<symbol> all;
+    for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
+    std::int64_t const attributes[2]{r.attribute(0), r.attribute(1)};
+    r.give({&r.b, r.b.push(info_of<custom>(), all.data(), all.size(), attributes, 2, r.b.place)});
+  }
+};
+
+/// A value of the type of operand 0, which a derivative replaces. It varies along the rows of a batch if any other operand does.
+struct placeholder : extend::primitive<operation_kind::identity, -1> {
+  static constexpr char const* name = "placeholder";
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) { r.like(0); }
+};
+
+} // namespace op
+
+namespace detail {
+
+/// Copies the nodes before `end` that depend on placeholders of the rule of node `at`, into the region in which nodes go now. `Outside` gives the symbol there
+/// of a value that does not depend on them.
+template <class Outside> class rule_copy {
+  builder& b_;
+  Outside outside_;
+  std::int32_t region_, begin_, end_; // of the nodes to copy
+  symbol low_;
+  array<symbol> copies_; // by symbol - low_; none before it is copied
+  array<bool> varies_, needed_;
+
+public:
+  constexpr rule_copy(builder& b, std::int32_t at, std::int32_t end, symbol const* placeholders, symbol const* values,
+                      int count, Outside const& outside)
+      : b_(b), outside_(outside), region_(b.get().nodes[at].region), begin_(at), end_(end), low_(b.get().tensors.size()) {
+    for (int k = 0; k < count; ++k) {
+      if (placeholders[k] < low_) low_ = placeholders[k];
+      if (std::int32_t const p = b.tensor(placeholders[k]).producer; p < begin_) begin_ = p;
+    }
+    int const size = b.get().tensors.size() - low_;
+    copies_ = array<symbol>(size, none);
+    varies_ = array<bool>(size);
+    needed_ = array<bool>(size);
+    for (int k = 0; k < count; ++k) {
+      copies_[placeholders[k] - low_] = values[k];
+      varies_[placeholders[k] - low_] = true;
+    }
+    for (std::int32_t i = begin_; i < end_; ++i)
+      if (node const& n = b_.get().nodes[i]; n.region == region_) find_varying(n);
+  }
+  /// True if `t` depends on a placeholder.
+  constexpr bool varies(symbol t) const { return t >= low_ && varies_[t - low_]; }
+
+  constexpr void run(symbol const* outputs, int count, symbol* results) {
+    for (int k = 0; k < count; ++k)
+      if (varies(outputs[k])) needed_[outputs[k] - low_] = true;
+    for (std::int32_t i = end_; i-- > begin_;)
+      if (node const& n = b_.get().nodes[i]; n.region == region_) find_needed(n);
+    builder_scope const outer(b_);
+    for (std::int32_t i = begin_; i < end_ && b_.failed().why == nullptr; ++i)
+      if (node const& n = b_.get().nodes[i]; n.region == region_ && needed(n)) copy(n);
+    for (int k = 0; k < count; ++k) results[k] = now(outputs[k]);
+  }
+
+private:
+  constexpr symbol id(int k) const { return b_.get().ids[k]; }
+  constexpr symbol now(symbol t) {
+    if (t == none || !varies(t)) return t == none ? none : outside_(t);
+    return copies_[t - low_];
+  }
+  constexpr void find_varying(node const& n) {
+    bool any = false;
+    for (int k = 0; k < n.operand_count && !any; ++k) any = varies(id(n.first + k));
+    for (int k = 0; any && k < n.result_count; ++k) {
+      symbol const y = id(n.first + n.operand_count + k);
+      if (y >= low_ && copies_[y - low_] == none) varies_[y - low_] = true;
+    }
+  }
+  /// True if a result is needed that is no placeholder.
+  constexpr bool needed(node const& n) const {
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const y = id(n.first + n.operand_count + k); varies(y) && needed_[y - low_] && copies_[y - low_] == none)
+        return true;
+    return false;
+  }
+  constexpr void find_needed(node const& n) {
+    if (!needed(n)) return;
+    for (int k = 0; k < n.operand_count; ++k)
+      if (symbol const x = id(n.first + k); varies(x)) needed_[x - low_] = true;
+  }
+  constexpr void copy(node n) {
+    b_.place = n.where;
+    b_.flags.exact = n.flags.exact;
+    array<symbol> x, y;
+    array<std::int64_t> attributes;
+    for (int k = 0; k < n.operand_count; ++k) x.push(now(id(n.first + k)));
+    for (int k = 0; k < n.attribute_count; ++k) attributes.push(b_.get().numbers[n.attribute + k]);
+    symbol const old = id(n.first + n.operand_count);
+    if (n.result_count == 1 && n.op->kind != operation_kind::control)
+      y.push(b_.push(n.op, x.data(), x.size(), attributes.data(), attributes.size(), b_.tensor(old).type, b_.tensor(old).shape, n.where));
+    else y = region_copier(b_).control(n, x);
+    for (int k = 0; k < n.result_count; ++k)
+      if (symbol const t = id(n.first + n.operand_count + k); t != none) copies_[t - low_] = y[k];
+  }
+};
+
+} // namespace detail
+} // namespace cotangent
+
+#endif
