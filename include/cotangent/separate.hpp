@@ -33,6 +33,7 @@ template program compiled_as<program>(graph_state const&, lowering const&, std::
 template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                    request const&);
 template failure prepare(eager_code&, interpret::kernel_list const&);
+template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, interpret::kernel_list const&);
 } // namespace dynamic::detail
 #endif
 } // namespace cotangent

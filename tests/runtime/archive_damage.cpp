@@ -71,15 +71,15 @@ TEST_CASE("a file with any byte changed is refused", "[archive]") {
 TEST_CASE("a damaged file with a matching checksum is either refused or read as a valid graph", "[archive]") {
   std::string const whole = small();
   int fine = 0, refused = 0;
-  for (std::size_t n = 0; n < whole.size(); ++n)
-    for (int const flip : {0x01, 0x02, 0x10, 0x80}) {
-      std::string changed = whole;
-      changed[n] = static_cast<char>(changed[n] ^ flip);
-      archive_bytes::seal(changed);
-      std::string const words = loading(changed);
-      if (begins(words, "another")) FAIL(n << ", " << flip << ": " << words);
-      ++(words == "fine" ? fine : refused);
-    }
+  constexpr int flips[]{0x01, 0x02, 0x10, 0x80};
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    std::string changed = whole;
+    changed[n] = static_cast<char>(changed[n] ^ flips[n % 4]);
+    archive_bytes::seal(changed);
+    std::string const words = loading(changed);
+    if (begins(words, "another")) FAIL(n << ", " << flips[n % 4] << ": " << words);
+    ++(words == "fine" ? fine : refused);
+  }
   CHECK(refused > fine); // letters of names and elements of data may be what they like
   CHECK(fine > 0);
 }

@@ -172,8 +172,9 @@ inline bool is_known_zero(builder const& b, symbol t) {
   return n != nullptr && n->op->kind == operation_kind::constant && b.get().numbers[n->attribute] == 0;
 }
 
-inline std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given,
-                                                  interpret::kernel_list const& users) {
+template <class = void>
+std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given,
+                                           interpret::kernel_list const& users) {
   auto made = std::make_unique<adjoint_code>();
   made->wanted = wanted;
   made->given = given;
@@ -247,6 +248,8 @@ inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen cons
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
 extern template failure prepare(eager_code&, interpret::kernel_list const&);
+extern template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&,
+                                                           interpret::kernel_list const&);
 } // namespace cotangent::dynamic::detail
 #endif
 
