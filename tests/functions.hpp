@@ -188,6 +188,12 @@ inline constexpr std::tuple transformations{
                return f(x, y * y);
              },
              [](dual x, dual y, dual) { return sin(x) * y * y; }},
+    function{"diagonal_hessian",
+             [](auto x, auto y, auto) {
+               auto const f = [](auto a, auto b) { return ct::sum(a * a * a * b) + ct::sum(a) * ct::sum(a); };
+               return ct::diagonal_hessian(f)(x, y);
+             },
+             [](dual x, dual y, dual) { return 6. * x * y + 2.; }},
     function{"jacfwd",
              [](auto x, auto y, auto) {
                auto const f = [](auto a, auto b) { return a * a * ct::exp(b); };

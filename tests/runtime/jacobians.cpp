@@ -104,9 +104,17 @@ TEST_CASE("Hessians and their products") {
   ct::tensor<double, 3> x{1, 2, 3}, v{1, 0, -1};
   ct::tensor<double, 3, 3> h = ct::hessian(energy)(x);
   ct::tensor<double, 3> hv = ct::hvp(energy)(x, v); // h v, at the cost of about two gradients
+  ct::tensor<double, 3> d = ct::diagonal_hessian(energy)(x);
   // [/hessian]
   CHECK(h == ct::tensor<double, 3, 3>{{14, 2, 2}, {2, 50, 2}, {2, 2, 110}});
   CHECK(hv == ct::tensor<double, 3>{12, 0, -108});
+  CHECK(d == ct::tensor<double, 3>{14, 50, 110});
+  ct::tensor<double, "n"> many(37);
+  for (int k = 0; k < 37; ++k) many(k) = std::sin(0.7 * k);
+  auto const all = ct::hessian(energy)(many);
+  auto const diagonal = ct::diagonal_hessian(energy)(many);
+  REQUIRE(diagonal.size() == 37);
+  for (int k = 0; k < 37; ++k) CHECK(std::fabs(diagonal(k) - all(k, k)) < 1e-13);
 }
 
 TEST_CASE("vmap calls a function for every row") {

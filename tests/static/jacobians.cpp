@@ -115,6 +115,18 @@ static_assert(std::get<0>(std::get<0>(blocks)) == square{{2, 0, 0}, {0, 0, 0}, {
 // a third derivative
 static_assert(ct::jacobian(ct::hessian(quartic))(two) == ct::tensor<double, 2, 2, 2>{{{120, 0}, {0, 0}}, {{0, 0}, {0, 168}}});
 
+// ---- the diagonal of the Hessian
+
+static_assert(ct::diagonal_hessian(quartic)(x) == three{12, 48, 108});
+static_assert(ct::diagonal_hessian(cube)(3.0) == 18 && ct::diagonal_hessian(cube)(3.f) == 18);
+inline constexpr auto joined = [](auto a, auto b) { return ct::sum(a) * ct::sum(a) * ct::sum(b * b); };
+static_assert(ct::diagonal_hessian<0, 1>(joined)(x, ct::tensor<double, 2>{1, 2}) == std::tuple(three{10, 10, 10}, ct::tensor<double, 2>{72, 72}));
+static_assert(ct::diagonal_hessian<1>(joined)(x, ct::tensor<double, 2>{1, 2}) == ct::tensor<double, 2>{72, 72});
+static_assert(ct::diagonal_hessian([](auto p) { return ct::sum(p.first * p.first) * p.second * p.second; })(std::pair(x, 2.0)) == std::pair(three{8, 8, 8}, 28.0));
+static_assert(ct::diagonal_hessian([](auto a) { return ct::sum(a); })(x) == three{} && ct::diagonal_hessian(quartic)(ct::tensor<double, 0>{}).size() == 0);
+static_assert(ct::diagonal_hessian(quartic)(ct::tensor<double, 1, 2>{{1, 2}}) == ct::tensor<double, 1, 2>{{12, 48}});
+static_assert(ct::grad([](auto a) { return ct::sum(ct::diagonal_hessian(quartic)(a)); })(x) == three{24, 48, 72});
+
 // ---- vmap
 
 inline constexpr ct::tensor<double, 2, 3> rows{{1, 2, 3}, {1, 1, 1}};

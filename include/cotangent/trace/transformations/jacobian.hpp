@@ -110,6 +110,53 @@ private:
   }
 };
 
+/// The tangent of each element of the gradient along the unit vector of that element.
+template <class F, int... I> struct diagonal_function : transformation<diagonal_function<F, I...>> {
+  using function = diagonal_function; // the whole transformation is traced
+  using of = F;
+  using gradient_of_function = gradient_function<F, false, I...>;
+  static constexpr int extra = 0;
+  [[no_unique_address]] gradient_of_function f;
+
+  constexpr diagonal_function() = default;
+  constexpr explicit diagonal_function(F const& g) : f(g) {}
+
+  template <class Result, class... Args> static consteval bool refuses() { return false; }
+  template <class Result, class... Args> static constexpr void report() {}
+  template <class> using refused_expressions = typename packed<refused_part<I>...>::type;
+  template <class Result, class...>
+  using refused_result = std::conditional_t<is_inner<Result>, refused_tree<Result, tensor>, refused_expressions<Result>>;
+
+  template <class... X> constexpr auto trace(X const&... x) const {
+    using result = std::remove_cvref_t<decltype(f(x...))>;
+    if constexpr (tree_has<result, tree_kind::refusal>) return refused_expressions<result>();
+    else return on<result>(std::index_sequence_for<X...>{}, x...);
+  }
+
+private:
+  template <class Result, std::size_t... K, class... X>
+  constexpr Result on(std::index_sequence<K...>, X const&... x) const {
+    found_builder found;
+    (visit_leaves(x, found), ...);
+    if (found.b == nullptr) {
+      broken_leaf make{found.without};
+      return build_tree<Result>(make);
+    }
+    builder& b = *found.b;
+    argument_list<std::index_sequence<K...>, X...> own{{x}...};
+    renamed_leaves wrt{b};
+    (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
+    auto const y = f(static_cast<held<K, X> const&>(own).value...);
+    symbols_of_leaves out{b};
+    visit_leaves(y, out);
+    array<symbol> results(wrt.ids.size() + 1, b.refused());
+    if (b.failed().why == nullptr)
+      jacobian_diagonal(b, {out.ids.data(), out.ids.size(), wrt.ids.data(), wrt.ids.size()}, results.data());
+    leaf_from_symbols make{b, results.data()};
+    return build_tree<Result>(make);
+  }
+};
+
 template <jacobian_mode Mode, int... I, class F> constexpr auto jacobian_of(F const& f) {
   if constexpr (sizeof...(I) == 0) return jacobian_function<F, Mode, 0>(f);
   else return jacobian_function<F, Mode, I...>(f);
@@ -145,6 +192,17 @@ template <int... I, class F> constexpr auto jacobian(F f) { return detail::jacob
 /// Refuses: what `ct::grad` refuses.
 /// Cost: the gradient once, and a tangent of it for each element of the arguments.
 template <int... I, class F> constexpr auto hessian(F f) { return jacfwd<I...>(grad<I...>(f)); }
+
+/// The diagonal of the Hessian of a function that returns a scalar: the second derivative with respect to each element.
+///
+/// Shapes: like `ct::grad<I...>(f)(x...)`.
+/// Refuses: what `ct::grad` refuses; arguments with 8 axes.
+/// Cost: that of the Hessian, which is not stored.
+/// Checked: tests/static/jacobians.cpp, tests/runtime/jacobians.cpp.
+template <int... I, class F> constexpr auto diagonal_hessian(F f) {
+  if constexpr (sizeof...(I) == 0) return detail::diagonal_function<F, 0>(f);
+  else return detail::diagonal_function<F, I...>(f);
+}
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent

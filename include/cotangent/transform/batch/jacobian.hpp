@@ -64,6 +64,23 @@ public:
         result[j * r_.wrt_count + k] = part(u, forward ? k : j, all[forward ? j : k], j, k, forward);
   }
 
+  /// The diagonal of the Jacobian of outputs that are like the `wrt`.
+  constexpr void diagonal(symbol* result) {
+    int const count = r_.wrt_count;
+    array<symbol> seeds, one(count + 1, none), all(count + 1, none);
+    for (int k = 0; k < count; ++k) seeds.push(row_like(b_, b_.tensor(r_.wrt[k]).type, b_.tensor(r_.wrt[k]).shape));
+    tangents(b_, r_.wrt, seeds.data(), count, r_.outputs, count, one.data());
+    if (b_.failed().why != nullptr) return;
+    units const u = units_of(r_.wrt, count);
+    if (b_.failed().why != nullptr) return;
+    batch(b_, {seeds.data(), u.rows.data(), count, u.total, one.data(), count}, all.data());
+    for (int k = 0; k < count && b_.failed().why == nullptr; ++k) {
+      tensor_symbol const t = b_.tensor(r_.wrt[k]);
+      result[k] = all[k] == none ? extend::constant(b_, t.type, t.shape, 0).id
+                                 : extend::sum(term{&b_, all[k]} * term{&b_, u.rows[k]}, 1u).id;
+    }
+  }
+
 private:
   /// Named extents count as many.
   constexpr double elements(symbol const* s, int count) const {
@@ -135,6 +152,12 @@ private:
 /// Forward mode, if wanted or if there are at most 1.5 times as many inputs as outputs; else reverse mode.
 /// Cost: the values once, and their tangents or cotangents as many times as there are inputs or outputs, as one batch.
 constexpr void jacobian(builder& b, jacobian_request const& r, symbol* result) { detail::jacobian_sweep(b, r).run(result); }
+
+/// Appends to `b` the derivative of each element of an output with respect to the same element of the `wrt` with the same number:
+/// a symbol like each `wrt`. Precondition: outputs and `wrt` are as many, with equal types.
+///
+/// Cost: the tangents along all unit vectors, as one batch; the Jacobian is not stored.
+constexpr void jacobian_diagonal(builder& b, jacobian_request const& r, symbol* result) { detail::jacobian_sweep(b, r).diagonal(result); }
 
 } // namespace cotangent
 
