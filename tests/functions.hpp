@@ -257,6 +257,11 @@ inline constexpr std::tuple transformations{
 // ---- loops and branches, whose formulas the compiler can evaluate
 
 inline constexpr std::tuple control{
+    function{"fixed_point",
+             [](auto x, auto y, auto p) {
+               return ct::fixed_point([](auto z, auto a, auto b) { return z / 4 + a * b; }, p, x, y);
+             },
+             [](dual x, dual y, dual) { return 4. / 3. * x * y; }},
     function{"for_loop",
              [](auto x, auto y, auto p) {
                return ct::for_loop(3, [&](auto, auto s) { return s * x + ct::for_loop(2, [&](auto, auto t) { return t * y; }, p); },

@@ -70,16 +70,21 @@ private:
   }
 };
 
-template <class F, class Rule, bool Forward>
-struct custom_function : transformation<custom_function<F, Rule, Forward>> {
+struct no_rule {};
+
+/// With a rule for tangents, a rule for cotangents, or both. If there are both, the first one receives the result after the arguments.
+template <class F, class Tangent, class Backward>
+struct custom_function : transformation<custom_function<F, Tangent, Backward>> {
   using function = custom_function; // the whole transformation is traced
   using of = F;
   static constexpr int extra = 0;
   [[no_unique_address]] F f;
-  [[no_unique_address]] Rule rule;
+  [[no_unique_address]] Tangent tangent;
+  [[no_unique_address]] Backward backward;
+  static constexpr bool forward = !std::is_same_v<Tangent, no_rule>, reverse = !std::is_same_v<Backward, no_rule>;
 
-  constexpr custom_function() : f(remade<F>()), rule(remade<Rule>()) {}
-  constexpr custom_function(F const& g, Rule const& r) : f(g), rule(r) {}
+  constexpr custom_function() : f(remade<F>()), tangent(remade<Tangent>()), backward(remade<Backward>()) {}
+  constexpr custom_function(F const& g, Tangent const& t, Backward const& c) : f(g), tangent(t), backward(c) {}
 
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
@@ -96,25 +101,28 @@ struct custom_function : transformation<custom_function<F, Rule, Forward>> {
         return refused_tree<result, expr>();
       } else {
         using y = result_tree<result>;
-        using values = std::conditional_t<Forward, std::tuple<X..., X...>, std::tuple<X..., y, y>>;
-        using like = std::conditional_t<Forward, y, typename one_or_tuple<X...>::type>;
-        using of_rule = body_result<Rule, values>;
-        if constexpr (of_rule::why != unfit::none) {
-          if constexpr (Forward) detail::report_unfit<of_rule::why, Rule, X..., X...>();
-          else detail::report_unfit<of_rule::why, Rule, X..., y, y>();
+        using checked = std::conditional_t<reverse, rule_types<Backward, std::tuple<X..., y, y>, typename one_or_tuple<X...>::type>,
+                                           rule_types<Tangent, std::tuple<X..., X...>, y>>;
+        if constexpr (checked::result::why != unfit::none) {
+          if constexpr (reverse) detail::report_unfit<checked::result::why, Backward, X..., y, y>();
+          else detail::report_unfit<checked::result::why, Tangent, X..., X...>();
           return refused_tree<result, expr>();
-        } else if constexpr (!is_like<like, typename of_rule::type>) {
-          using differs = misfit_of<like, typename of_rule::type>;
-          if constexpr (Forward) refusals::custom_tangents::report<typename differs::like, typename differs::given>();
-          else refusals::custom_cotangents::report<typename differs::like, typename differs::given>();
+        } else if constexpr (!is_like<typename checked::like, typename checked::result::type>) {
+          using differs = misfit_of<typename checked::like, typename checked::result::type>;
+          if constexpr (reverse) refusals::custom_cotangents::report<typename differs::like, typename differs::given>();
+          else refusals::custom_tangents::report<typename differs::like, typename differs::given>();
           return refused_tree<result, expr>();
-        } else return on<y, values, like>(x...);
+        } else return on<y>(x...);
       }
     }
   }
 
 private:
-  template <class Y, class Values, class Like, class... X> constexpr Y on(X const&... x) const {
+  template <class Rule, class Values, class Like> struct rule_types {
+    using result = body_result<Rule, Values>;
+    using like = Like;
+  };
+  template <class Y, class... X> constexpr Y on(X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) {
@@ -129,16 +137,16 @@ private:
     array<symbol> results = out.ids;
     if (b.failed().why == nullptr) {
       flat_values const arguments(b, in.ids), values(b, out.ids);
-      if (arguments.count() > 0 && values.count() > 0) results = with_rule<Values, Like>(b, in.ids, arguments, out.ids, values);
+      if (arguments.count() > 0 && values.count() > 0) results = with_rules<Y, X...>(b, in.ids, arguments, out.ids, values);
     }
     while (results.size() < leaf_count<Y>) results.push(b.refused());
     leaf_from_symbols make{b, results.data()};
     return build_tree<Y>(make);
   }
 
-  template <class Values, class Like>
-  constexpr array<symbol> with_rule(builder& b, array<symbol> const& in, flat_values const& arguments,
-                                    array<symbol> const& out, flat_values const& values) const {
+  template <class Y, class... X>
+  constexpr array<symbol> with_rules(builder& b, array<symbol> const& in, flat_values const& arguments,
+                                     array<symbol> const& out, flat_values const& values) const {
     if (node const* const last = b.producer(out[0]); last != nullptr) b.place = last->where;
     std::source_location const where = b.place;
     array<symbol> all;
@@ -153,27 +161,35 @@ private:
       std::int64_t const unique = b.get().nodes.size(); // never merges with another one
       return b.push(info_of<op::placeholder>(), operands.data(), operands.size(), &unique, 1, where);
     };
-    array<symbol> given = in;
-    if constexpr (Forward) {
+    symbol const value = reverse ? placeholder(all[0]) : none;
+    if constexpr (forward) {
+      array<symbol> given = in;
+      if constexpr (reverse)
+        for (symbol const t : values.parts(value, &out)) given.push(t);
       for (int k = 0; k < in.size(); ++k) {
         tensor_symbol const t = b.tensor(in[k]);
         given.push(arguments.floating(k) ? placeholder(in[k]) : extend::constant(b, t.type, t.shape, 0).id);
         if (arguments.floating(k)) all.push(given.back());
       }
-    } else {
-      all.push(placeholder(all[0]));
-      all.push(placeholder(all[0]));
-      for (symbol const t : values.parts(all[count + 1], &out)) given.push(t);
-      for (symbol const t : values.parts(all[count + 2], nullptr)) given.push(t);
+      using taken = std::conditional_t<reverse, std::tuple<X..., Y, X...>, std::tuple<X..., X...>>;
+      array<symbol> const dy = detail::run_body<Y, taken>(b, given.data(), tangent);
+      if (b.failed().why != nullptr) return out;
+      all.push(values.joined(dy));
     }
-    array<symbol> const ruled = detail::run_body<Like, Values>(b, given.data(), rule);
-    if (b.failed().why != nullptr) return out;
-    if constexpr (Forward) all.push(values.joined(ruled));
-    else
+    if constexpr (reverse) {
+      array<symbol> given = in;
+      all.push(value);
+      all.push(placeholder(all[0]));
+      for (symbol const t : values.parts(value, &out)) given.push(t);
+      for (symbol const t : values.parts(all.back(), nullptr)) given.push(t);
+      using taken = std::tuple<X..., Y, Y>;
+      array<symbol> const dx = detail::run_body<typename one_or_tuple<X...>::type, taken>(b, given.data(), backward);
+      if (b.failed().why != nullptr) return out;
       for (int k = 0; k < in.size(); ++k)
-        if (arguments.floating(k)) all.push(ruled[k]);
-    std::int64_t const attributes[2]{count, Forward ? 1 : 0};
-    return values.parts(b.push(info_of<op::custom>(), all.data(), all.size(), attributes, 2, where), &out);
+        if (arguments.floating(k)) all.push(dx[k]);
+    }
+    std::int64_t const attributes[3]{count, forward ? 1 : 0, reverse ? 1 : 0};
+    return values.parts(b.push(info_of<op::custom>(), all.data(), all.size(), attributes, 3, where), &out);
   }
 };
 
@@ -193,7 +209,7 @@ inline namespace COTANGENT_ABI {
 /// Refuses: a rule that returns other types; forward mode through a rule that is not linear.
 /// Checked: tests/static/custom.cpp, tests/runtime/custom.cpp.
 template <class F, class Rule> constexpr auto custom_vjp(F f, Rule backward) {
-  return detail::custom_function<F, Rule, false>(f, backward);
+  return detail::custom_function<F, detail::no_rule, Rule>(f, {}, backward);
 }
 
 /// The function f, with `tangent` as its derivative. The rule is called with the arguments and their tangents, trees like the
@@ -203,7 +219,7 @@ template <class F, class Rule> constexpr auto custom_vjp(F f, Rule backward) {
 /// Refuses: a rule that returns other types; in reverse mode, a rule with an operation that has no adjoint.
 /// Checked: tests/static/custom.cpp, tests/runtime/custom.cpp.
 template <class F, class Rule> constexpr auto custom_jvp(F f, Rule tangent) {
-  return detail::custom_function<F, Rule, true>(f, tangent);
+  return detail::custom_function<F, Rule, detail::no_rule>(f, tangent, {});
 }
 
 } // namespace COTANGENT_ABI

@@ -18,9 +18,9 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
   auto const id = [&](int k) { return b.get().ids[n.first + k]; };
   array<symbol> of;
   for (int k = 0; k < layout.arguments; ++k)
-    if (wanted[custom_layout::argument(k)]) of.push(id(layout.forward ? layout.tangent(k) : layout.cotangent(k)));
+    if (wanted[custom_layout::argument(k)]) of.push(id(layout.reverse ? layout.cotangent(k) : layout.tangent(k)));
   array<symbol> dx(of.size() + 1, none);
-  if (layout.forward) {
+  if (!layout.reverse) {
     symbol const dy = id(layout.value_tangent());
     gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
     if (!backward_sweep(s, r).run(r, dx.data())) return;

@@ -14,24 +14,25 @@
 
 namespace cotangent {
 
-/// The positions of operands of a value with a rule of its own. Attributes: the number of arguments, and whether the rule is
-/// that of forward mode.
+/// The positions of operands of a value with rules of its own. Attributes: the number of arguments, and whether there is a rule of
+/// forward mode, and one of reverse mode.
 ///     operands   value | arguments | forward mode: placeholders of their tangents, tangent of the value
 ///                                  | reverse mode: placeholders of the value and its cotangent, cotangents of the arguments
+/// If there are both, the rule of forward mode may read the placeholder of the value.
 struct custom_layout {
   int arguments = 0;
-  bool forward = false;
+  bool forward = false, reverse = false;
 
   static constexpr custom_layout of(builder const& b, node const& n) noexcept {
     std::int64_t const* const a = b.get().numbers.data() + n.attribute;
-    return {static_cast<int>(a[0]), a[1] != 0};
+    return {static_cast<int>(a[0]), a[1] != 0, a[2] != 0};
   }
   static constexpr int argument(int k) noexcept { return 1 + k; }
   constexpr int tangent(int k) const noexcept { return 1 + arguments + k; } // of argument k
   constexpr int value_tangent() const noexcept { return 1 + 2 * arguments; }
-  constexpr int value() const noexcept { return 1 + arguments; }
-  constexpr int value_cotangent() const noexcept { return 2 + arguments; }
-  constexpr int cotangent(int k) const noexcept { return 3 + arguments + k; } // of argument k
+  constexpr int value() const noexcept { return forward ? 2 + 2 * arguments : 1 + arguments; }
+  constexpr int value_cotangent() const noexcept { return value() + 1; }
+  constexpr int cotangent(int k) const noexcept { return value() + 2 + k; } // of argument k
 };
 
 namespace op {
@@ -43,8 +44,8 @@ struct custom : extend::primitive<operation_kind::identity, -1> {
   static constexpr void batch(batch_rule& r) {
     array<symbol> all;
     for (int k = 0; k < r.operand_count(); ++k) all.push(r.every(k).id);
-    std::int64_t const attributes[2]{r.attribute(0), r.attribute(1)};
-    r.give({&r.b, r.b.push(info_of<custom>(), all.data(), all.size(), attributes, 2, r.b.place)});
+    std::int64_t const attributes[3]{r.attribute(0), r.attribute(1), r.attribute(2)};
+    r.give({&r.b, r.b.push(info_of<custom>(), all.data(), all.size(), attributes, 3, r.b.place)});
   }
 };
 

@@ -29,6 +29,10 @@ constexpr void custom_tangent(forward_scope const& s, std::int32_t at, symbol co
   }
   if (layout.forward) {
     symbol const dy = id(layout.value_tangent());
+    if (layout.reverse) {
+      of.push(id(layout.value()));
+      dx.push(id(n.operand_count));
+    }
     rule_copy(b, at, at, of.data(), dx.data(), dx.size(), same).run(&dy, 1, given);
     return;
   }
