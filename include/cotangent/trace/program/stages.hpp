@@ -219,11 +219,16 @@ template <class F, class... Args> struct stages {
   struct in_workspace {
     using graph = pipelined<differentiated, outermost<F>::rewrites>;
   };
+  /// The simplified graph by a short name, which all code of the program has in its own.
+  struct graph {
+    static constexpr auto const& value = in_workspace::graph::value;
+    static constexpr graph_view view = in_workspace::graph::view;
+  };
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
     else if constexpr (!has_bounded_tape<in_workspace>()) return std::type_identity<refused>{};
-    else return std::type_identity<typename in_workspace::graph>{};
+    else return std::type_identity<graph>{};
   }
   using simplified = typename decltype(find_simplified())::type;
 
