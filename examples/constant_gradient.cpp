@@ -6,14 +6,14 @@
 
 namespace ct = cotangent;
 
-//! [cube]
+// [cube]
 inline constexpr auto cube = [](auto x) { return x * x * x; };
 static_assert(ct::grad(cube)(2.0) == 12.0);
 static_assert(ct::grad(ct::grad(cube))(2.0) == 12.0);
-//! [cube]
+// [/cube]
 
 // Newton's method for the minimum of x^2 - log(x), which is at sqrt(1/2).
-//! [newton]
+// [newton]
 inline constexpr auto bowl = [](auto x) { return x * x - ct::log(x); };
 
 constexpr double minimum_of_bowl() {
@@ -22,7 +22,7 @@ constexpr double minimum_of_bowl() {
   return x;
 }
 static_assert(minimum_of_bowl() > 0.70710678118 && minimum_of_bowl() < 0.70710678119);
-//! [newton]
+// [/newton]
 
 // A network with one hidden layer, and its gradient with respect to all weights.
 inline constexpr auto network = [](auto w, auto v, auto x) {

@@ -8,7 +8,7 @@
 
 namespace ct = cotangent;
 
-//! [step]
+// [step]
 using taps = ct::tensor<float, 8>;
 
 inline constexpr auto error = [](auto w, auto x, auto wanted) {
@@ -22,7 +22,7 @@ inline constexpr auto learn = [](auto w, auto x, auto wanted, auto rate) {
 using program = ct::program<decltype(learn), taps, taps, float, float>;
 
 static_assert(program::workspace_bytes <= 64, "the workspace must fit the remaining memory");
-//! [step]
+// [/step]
 
 int main() {
   taps const unknown{0.5f, -0.25f, 0.125f, 1, 0, -0.75f, 0.3f, 0.1f};
@@ -38,12 +38,12 @@ int main() {
     float wanted = 0;
     for (int k = 0; k < 8; ++k) wanted += unknown(k) * history(k);
 
-    //! [run]
+    // [run]
     float const rate = 0.2f;
     if (program::run(memory, std::tie(w, history, wanted, rate), std::tie(next, e)) != ct::status::ok)
       return 1;
     w = next;
-    //! [run]
+    // [/run]
   }
 
   float worst = 0;

@@ -8,19 +8,19 @@
 
 namespace ct = cotangent;
 
-//! [energy]
+// [energy]
 inline constexpr auto energy = [](auto positions, auto stiffness, auto rest) {
   auto const lengths = positions(ct::range<1>) - positions(ct::range<0, 7>);
   return 0.5 * stiffness * ct::sum(ct::square(lengths - rest));
 };
-//! [energy]
+// [/energy]
 
-//! [loss]
+// [loss]
 inline constexpr auto loss = [](auto stiffness, auto rest, auto positions, auto measured) {
   auto const forces = -ct::grad(energy)(positions, stiffness, rest);
   return ct::sum(ct::square(forces - measured));
 };
-//! [loss]
+// [/loss]
 
 int main() {
   ct::tensor<double, 8> const positions{0, 0.9, 2.2, 3.1, 4.3, 5.0, 6.2, 7.4};

@@ -7,7 +7,7 @@
 
 namespace ct = cotangent;
 
-//! [arm]
+// [arm]
 inline constexpr int joints = 6;
 using angles = ct::tensor<double, joints>;
 using point = ct::tensor<double, 3>;
@@ -24,7 +24,7 @@ inline constexpr auto hand = [](auto q) {
   }
   return ct::expr<double, 3>{x, y, z};
 };
-//! [arm]
+// [/arm]
 
 /// One step of the damped method: q - J' (J J' + damping I)^-1 r. The columns of the inverse of a 3 x 3 matrix are cross products.
 inline constexpr auto step = [](auto q, auto target, double damping) {
@@ -45,7 +45,7 @@ inline constexpr auto reach = [](auto q, auto target) {
   return ct::while_loop([=](auto i, auto a, auto) { return off(a) > 1e-20 && i < 50; },
                         [=](auto i, auto a, auto) { return std::tuple(step(a, target, 1e-4), i + 1); }, q, std::int64_t{0});
 };
-//! [step]
+// [step]
 
 int main() {
   angles const start{0.2, 0.4, -0.3, 0.2, 0.5, -0.1};

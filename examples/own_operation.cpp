@@ -6,7 +6,7 @@
 
 namespace ct = cotangent;
 
-//! [operation]
+// [operation]
 /// x / (1 + |x|).
 struct softsign_operation : ct::extend::elementwise<1> {
   static constexpr char const* name = "softsign";
@@ -26,13 +26,13 @@ template <class X>
 constexpr auto softsign(X const& x, std::source_location where = std::source_location::current()) {
   return ct::extend::apply<softsign_operation>(where, x);
 }
-//! [operation]
+// [/operation]
 
-//! [use]
+// [use]
 inline constexpr auto loss = [](auto w, auto x, auto y) {
   return ct::mean(ct::square(softsign(ct::matmul(x, w)) - y));
 };
-//! [use]
+// [/use]
 
 static_assert(ct::grad([](auto x) { return softsign(x); })(1.0) == 0.25);
 static_assert(ct::grad(ct::grad([](auto x) { return softsign(x); }))(1.0) == -0.25);
@@ -42,9 +42,9 @@ int main() {
   ct::tensor<double, 5, 3> x{{1, 2, 3}, {-1, 0.5, 2}, {0, 1, -1}, {2, -2, 1}, {0.5, 0.5, 0.5}};
   ct::tensor<double, 5, 2> y{{1, 0}, {0, 1}, {0.5, 0.5}, {-1, 0}, {0, -1}};
 
-  //! [check]
+  // [check]
   ct::gradient_check const check = ct::check_gradient(loss, w, x, y);
   std::printf("%s\n", check.words().text());
-  //! [check]
+  // [/check]
   return check ? 0 : 1;
 }

@@ -9,7 +9,7 @@
 
 namespace ct = cotangent;
 
-//! [rollout]
+// [rollout]
 inline constexpr int steps = 120;
 using torques = ct::tensor<double, steps>;
 
@@ -33,12 +33,12 @@ inline constexpr auto loss = [](auto u) {
   auto const [angle, speed] = rollout(u);
   return 1 + ct::cos(angle) + 0.5 * ct::square(speed) + 1e-7 * ct::sum(u * u);
 };
-//! [rollout]
+// [/rollout]
 
-//! [program]
+// [program]
 using program = ct::program<decltype(ct::value_and_grad(loss)), torques>;
 static_assert(program::workspace_bytes <= 16 * 1024, "the records of 120 steps");
-//! [program]
+// [/program]
 
 int main() {
   torques u;
