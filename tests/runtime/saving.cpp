@@ -173,7 +173,8 @@ TEST_CASE("Both parts of a split graph give the bits of the whole, on random gra
     for (int k = 0; k < g.output_count(); ++k) out.push_back(g.output(k));
     j.differentiate(in, out, in);
     joint_graph const of = d.below(2) == 0 ? j.plain() : j.simplified();
-    array<saved_value> const saved = choose_saved(of);
+    check_parts(of, choose_saved(of), d);
+    array<saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
     check_parts(of, saved, d);
     for (int which = 0; which < 3; ++which) {
       array<saved_value> const other = choose_saved(of, {(which & 1) != 0, (which & 2) != 0});
@@ -263,7 +264,7 @@ TEST_CASE("No set of saved values of a small graph takes fewer bytes than the ch
     }
     j.differentiate({a, b}, {pool.back().id}, {a, b});
     joint_graph const of = j.plain();
-    array<saved_value> const saved = choose_saved(of);
+    array<saved_value> const saved = choose_saved(of, {.fewest_bytes = true});
     int candidates = 2;
     {
       array<bool> late(of.g.tensor_count);
@@ -395,9 +396,20 @@ TEST_CASE("Smaller equivalents are saved: masks as bits, means, positions as nar
     term y = j.at(x);
     for (int k = 0; k < 10; ++k) y = extend::apply<op::tanh>(y * 1.5);
     j.differentiate({x}, {extend::sum(y, 1).id}, {x});
-    CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == 64 * 8);
+    saving_options const small{.fewest_bytes = true};
+    CHECK(bytes_saved(j.b.get(), choose_saved(j.plain(), small)) == 64 * 8);
     CHECK(bytes_saved(j.b.get(), choose_saved(j.plain(), {true, false})) == 10 * 64 * 8);
-    check_parts(j.plain(), choose_saved(j.plain()), d);
+    check_parts(j.plain(), choose_saved(j.plain(), small), d);
+  }
+  SECTION("a chain of functions: small tensors are saved, since computing them again takes longer; of large ones the operand") {
+    for (dimension const n : {1, 64, 100000}) {
+      joint j;
+      symbol const x = j.shaped({n});
+      term y = j.at(x);
+      for (int k = 0; k < 10; ++k) y = extend::apply<op::tanh>(y * 1.5);
+      j.differentiate({x}, {extend::sum(y, 1).id}, {x});
+      CHECK(bytes_saved(j.b.get(), choose_saved(j.plain())) == (n == 100000 ? 1 : 10) * n * 8);
+    }
   }
   SECTION("matrix products run once") {
     joint j;

@@ -23,9 +23,10 @@ struct joint_graph {
 };
 
 struct saving_options {
-  bool move = true;      // false: nothing is computed ahead for the gradient
-  bool recompute = true; // false: no value of the function is recomputed
-  bool records = true;   // false: records of loops are not saved, so loops with gradients rerun
+  bool move = true;          // false: nothing is computed ahead for the gradient
+  bool recompute = true;     // false: no value of the function is recomputed
+  bool records = true;       // false: records of loops are not saved, so loops with gradients rerun
+  bool fewest_bytes = false; // true: small values of functions such as sin are computed again, too, where that saves bytes
 };
 
 /// One value that is passed from the function to its gradient.
@@ -269,17 +270,38 @@ private:
         visit(vertex_[root(x)]);
   }
 
-  /// Each value is an arc with its bytes as capacity, so that the least cut is the saved set. Among equal
-  /// bytes, the least repeated work is chosen, then values that the function computes anyway.
+  /// The bits that take as long to save as the value takes to compute again: of functions such as sin, about 80 an element.
+  /// Zero for cheap operations, which wait for memory anyway, and for large tensors, whose bytes leave the caches.
+  constexpr std::int64_t bits_of_time(int v) const {
+    constexpr std::int64_t in_cache = 4096;
+    constexpr float least_cost = 10, bits_per_addition = 4.5f;
+    node const* const n = g_.producer(of_[v]);
+    if (o_.fewest_bytes || n == nullptr || n->op->kind != operation_kind::elementwise || n->op->cost < least_cost ||
+        n->op->derivative == derivative_kind::zero) // (random numbers: of a key)
+      return 0;
+    std::int64_t elements = 1;
+    dimensions const& d = g_.shape(of_[v]);
+    for (int k = 0; k < d.rank; ++k) {
+      if (d.size[k] < 0 || d.size[k] > in_cache) return 0;
+      elements *= d.size[k];
+      if (elements > in_cache) return 0;
+    }
+    return elements * static_cast<std::int64_t>(n->op->cost * bits_per_addition);
+  }
+
+  /// Each value is an arc with its bytes as capacity, so that the least cut is the saved set. Expensive work on small tensors
+  /// counts like bytes. Among equal sums, the least repeated work is chosen, then values that the function computes anyway.
   constexpr array<bool> chosen_exactly() const {
     int const count = of_.size();
     array<std::int64_t> effort(count);
     std::int64_t efforts = 1, bits = 1;
+    array<std::int64_t> time(count);
     for (int v = 0; v < count; ++v) {
       node const* const n = g_.producer(of_[v]);
       effort[v] = !has(v, early) ? 1 : n == nullptr ? 2 : 2 + static_cast<std::int64_t>(n->op->cost);
       efforts += effort[v];
-      bits += bits_[v];
+      if (has(v, early)) time[v] = bits_of_time(v);
+      bits += bits_[v] + time[v];
     }
     std::int64_t const scale = efforts < least_cut::endless / 4 / bits ? efforts : 1;
     least_cut cut(2 + 2 * count); // the source, the sink, and the entry and exit of each value
@@ -288,7 +310,7 @@ private:
       cut.join(2 + 2 * v, 3 + 2 * v,
                passes(v) ? least_cut::endless : bits_[v] * scale + (has(v, early) || scale == 1 ? 0 : 1));
       if (has(v, fixed)) cut.join(0, 2 + 2 * v, least_cut::endless);
-      else if (again && scale > 1) cut.join(0, 2 + 2 * v, effort[v]);
+      else if (again && scale > 1) cut.join(0, 2 + 2 * v, time[v] * scale + effort[v]);
       if (has(v, read)) cut.join(3 + 2 * v, 1, least_cut::endless);
     }
     visit_made([&](int v, node const& n) {
@@ -349,8 +371,8 @@ private:
 } // namespace detail
 
 /// Chooses the values that a function saves for its gradient: the fewest bytes from which cheap operations
-/// restore everything that the gradient reads. A computed value that is smaller than its operands is saved
-/// instead of them, masks as bits, integers of a known range as narrow ones. Matrix products, convolutions
+/// restore everything that the gradient reads. Functions such as sin are cheap for large tensors only, where saved bytes leave
+/// the caches. A computed value that is smaller than its operands is saved instead of them, masks as bits, integers of a known range as narrow ones. Matrix products, convolutions
 /// and loops run once; without `records`, a loop with a gradient reruns.
 ///
 /// Precondition: nodes are in a valid order.
