@@ -26,7 +26,7 @@ struct saving_options {
   bool move = true;          // false: nothing is computed ahead for the gradient
   bool recompute = true;     // false: no value of the function is recomputed
   bool records = true;       // false: records of loops are not saved, so loops with gradients rerun
-  bool fewest_bytes = false; // true: small values of functions such as sin are computed again, too, where that saves bytes
+  bool fewest_bytes = false; // true: small values of functions such as sin are recomputed, too, where that saves bytes
 };
 
 /// One value that is passed from the function to its gradient.
@@ -270,7 +270,7 @@ private:
         visit(vertex_[root(x)]);
   }
 
-  /// The bits that take as long to save as the value takes to compute again: of functions such as sin, about 80 an element.
+  /// The bits that take as long to save as the value takes to be recomputed: of functions such as sin, about 80 an element.
   /// Zero for cheap operations, which wait for memory anyway, and for large tensors, whose bytes leave the caches.
   constexpr std::int64_t bits_of_time(int v) const {
     constexpr std::int64_t in_cache = 4096;
