@@ -74,8 +74,8 @@ void write(json& output, std::span<double const> x);
 void write(json& output, std::span<std::int64_t const> x);
 void write(json& output, double const* x, std::size_t rows, std::size_t columns);
 
-/// The compiled program of a function of the library, with its workspace. It reads the arguments and writes the results where
-/// they lie, at each call.
+/// The compiled program of a function of the library, with its workspace. At each call, it reads the
+/// arguments and writes the results, to which it keeps references.
 template <class F, class... Results, class... Args>
 std::function<void()> prepare(F, std::tuple<Results&...> results, Args const&... arguments) {
   using program = ct::program<F, Args...>;
