@@ -272,6 +272,13 @@ inline constexpr std::tuple control{
                for (int i = 0; i < 3; ++i) s = s * x + p * y * y;
                return s;
              }},
+    function{"scan",
+             [](auto x, auto y, auto p) {
+               auto const [last, rows] = ct::scan([&](auto s, auto row) { return std::pair(s * x + row, s * row); }, p,
+                                                  ct::stack<0>(y, p));
+               return last + ct::sum(rows);
+             },
+             [](dual x, dual y, dual p) { return (p * x + y) * x + p + p * y + (p * x + y) * p; }},
     function{"while_loop",
              [](auto x, auto y, auto p) {
                return ct::while_loop([](auto i, auto) { return i < 4; }, [&](auto, auto s) { return s * y + x; }, p);

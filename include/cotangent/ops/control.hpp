@@ -141,6 +141,16 @@ constexpr bool runs(graph_view const& g, node const& n, std::int64_t r, int inpu
          g.regions[r].input_count == inputs && g.regions[r].output_count == outputs;
 }
 
+/// True if the entries of a sequence are like the rows of a tensor.
+constexpr bool are_rows(graph_view const& g, symbol tensor, symbol sequence) noexcept {
+  tensor_symbol const &x = g.tensors[tensor], &s = g.tensors[sequence];
+  dimensions const &all = g.shape(tensor), &row = g.shape(sequence);
+  if (x.depth != 0 || s.depth != 1 || x.type != s.type || all.rank != row.rank + 1) return false;
+  for (int k = 0; k < row.rank; ++k)
+    if (all.size[k + 1] != row.size[k]) return false;
+  return true;
+}
+
 } // namespace detail
 
 namespace op {
@@ -296,10 +306,36 @@ struct sequence_zero : extend::primitive<operation_kind::control, 0> {
   }
 };
 
+/// The sequence of the rows of a tensor along axis 0. Adjoint: sequence_to_rows.
+struct rows_to_sequence : extend::primitive<operation_kind::control, 1> {
+  static constexpr char const* name = "rows_to_sequence";
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r);
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    if (n.operand_count != 1 || n.result_count != 1) return "an operation has the wrong number of operands";
+    if (g.operand(n, 0) == none || !detail::are_rows(g, g.operand(n, 0), g.result(n)))
+      return "a sequence of rows has entries like the rows of a tensor";
+    return nullptr;
+  }
+};
+
+/// The tensor whose rows along axis 0 are the entries of a sequence; rows without an entry are zero. Adjoint: rows_to_sequence.
+struct sequence_to_rows : extend::primitive<operation_kind::control, 1> {
+  static constexpr char const* name = "sequence_to_rows";
+  static constexpr void adjoint(adjoint_rule& r);
+  static constexpr void tangent(tangent_rule& r);
+  static constexpr char const* check(graph_view const& g, node const& n) {
+    if (n.operand_count != 1 || n.result_count != 1) return "an operation has the wrong number of operands";
+    if (g.operand(n, 0) == none || !detail::are_rows(g, g.result(n), g.operand(n, 0)))
+      return "a sequence of rows has entries like the rows of a tensor";
+    return nullptr;
+  }
+};
+
 } // namespace op
 
-using control_operations =
-    operations<op::loop, op::case_of, op::sequence_add, op::sequence_zero, op::nothing>;
+using control_operations = operations<op::loop, op::case_of, op::sequence_add, op::sequence_zero, op::rows_to_sequence,
+                                      op::sequence_to_rows, op::nothing>;
 
 namespace detail {
 
@@ -327,11 +363,36 @@ constexpr term sequence_zero(builder& b, element type, std::int32_t shape, int d
   (void)b.assign(info_of<op::sequence_zero>(), nullptr, 0, &y, 1, nullptr, 0, b.place);
   return {&b, y};
 }
+constexpr term rows_to_sequence(term x) {
+  builder& b = *x.b;
+  dimensions const all = x.dims();
+  dimensions row{all.rank - 1, {}};
+  for (int k = 0; k < row.rank; ++k) row.size[k] = all.size[k + 1];
+  symbol const y = b.symbol_of(x.type(), b.shape(row), 1);
+  (void)b.assign(info_of<op::rows_to_sequence>(), &x.id, 1, &y, 1, nullptr, 0, b.place);
+  return {&b, y};
+}
+/// `shape`: that of the result.
+constexpr term sequence_to_rows(term x, std::int32_t shape) {
+  builder& b = *x.b;
+  symbol const y = b.symbol_of(x.type(), shape);
+  (void)b.assign(info_of<op::sequence_to_rows>(), &x.id, 1, &y, 1, nullptr, 0, b.place);
+  return {&b, y};
+}
 
 } // namespace extend
 
 constexpr void op::sequence_add::tangent(tangent_rule& r) {
   r.give(!r.has(0) ? r.dx(1) : !r.has(1) ? r.dx(0) : extend::sequence_add(r.dx(0), r.dx(1)));
+}
+
+constexpr void op::rows_to_sequence::adjoint(adjoint_rule& r) {
+  r.give(0, extend::sequence_to_rows(r.dy(), r.x().shape_id()));
+}
+constexpr void op::rows_to_sequence::tangent(tangent_rule& r) { r.give(extend::rows_to_sequence(r.dx())); }
+constexpr void op::sequence_to_rows::adjoint(adjoint_rule& r) { r.give(0, extend::rows_to_sequence(r.dy())); }
+constexpr void op::sequence_to_rows::tangent(tangent_rule& r) {
+  r.give(extend::sequence_to_rows(r.dx(), r.y().shape_id()));
 }
 
 } // namespace cotangent

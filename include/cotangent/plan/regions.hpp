@@ -99,6 +99,10 @@ private:
     } else if (n.op == info_of<op::sequence_add>()) {
       same(g_.result(n), g_.operand(n, 0));
       same(g_.result(n), g_.operand(n, 1));
+    } else if (n.op == info_of<op::rows_to_sequence>()) {
+      widen(g_.result(n), 0, g_.shape(g_.operand(n, 0)).size[0]);
+    } else if (n.op == info_of<op::sequence_to_rows>()) {
+      widen(g_.operand(n, 0), 0, g_.shape(g_.result(n)).size[0]);
     }
   }
 
@@ -226,6 +230,8 @@ constexpr graph region_graph(graph_view const& g, std::int32_t r) {
       if (symbol const x = g.operand(n, k); x != none) operands.push(copy(x));
     array<symbol> const results = copy.results(n);
     std::int64_t const index = i;
+    bool const moves_rows = n.op == info_of<op::rows_to_sequence>() || n.op == info_of<op::sequence_to_rows>();
+    if (moves_rows) n.op = info_of<op::reshape>(); // a sequence has its entries where a tensor has its rows
     if (n.op->kind == operation_kind::control)
       to.add(n, operands.data(), operands.size(), results.data(), results.size(), &index, 1);
     else to.add(n, operands.data(), operands.size(), results.data(), results.size());

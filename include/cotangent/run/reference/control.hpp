@@ -105,6 +105,8 @@ public:
     if (n_.op == info_of<op::loop>()) loop();
     else if (n_.op == info_of<op::case_of>()) choose();
     else if (n_.op == info_of<op::sequence_zero>()) place(g_.result(n_)) = zero(g_.result(n_));
+    else if (n_.op == info_of<op::rows_to_sequence>()) take_rows();
+    else if (n_.op == info_of<op::sequence_to_rows>()) give_rows();
     else add();
   }
 
@@ -114,6 +116,30 @@ private:
     place(y) = {g_.tensors[y].type,
                 e_.tape.sum(place(g_.operand(n_, 0)).first, place(g_.operand(n_, 1)).first,
                             g_.tensors[y].depth, g_.tensors[y].type, e_.count(y))};
+  }
+
+  constexpr void take_rows() {
+    symbol const x = g_.operand(n_, 0), y = g_.result(n_);
+    std::int64_t const count = e_.count(y), all = e_.count(x);
+    std::int32_t const to = e_.tape.add();
+    for (std::int64_t k = 0; k * count < all; ++k)
+      e_.tape.store(to, k, e_.tape.keep(e_.pools, row_of(place(x), k, count), count));
+    place(y) = {g_.tensors[y].type, to};
+  }
+  constexpr void give_rows() {
+    symbol const x = g_.operand(n_, 0), y = g_.result(n_);
+    std::int64_t const count = e_.count(x), all = e_.count(y);
+    place_in_pool const to = room(y);
+    for (std::int64_t k = 0; k * count < all; ++k) {
+      auto const start = e_.pools.mark();
+      std::int32_t const at = e_.tape.entry_at(place(x).first, k);
+      e_.pools.copy(row_of(to, k, count), e_.pools, e_.tape.load(e_.pools, to.type, at, count), count);
+      e_.pools.release(start);
+    }
+    place(y) = to;
+  }
+  static constexpr place_in_pool row_of(place_in_pool p, std::int64_t k, std::int64_t count) {
+    return {p.type, p.first + static_cast<std::int32_t>(k * count)};
   }
 
   constexpr void choose() {

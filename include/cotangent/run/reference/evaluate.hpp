@@ -44,7 +44,8 @@ class evaluation : node_evaluation {
 
   static constexpr bool is_known(operation const* op) noexcept {
     return op == info_of<op::loop>() || op == info_of<op::case_of>() || op == info_of<op::sequence_add>() ||
-           op == info_of<op::sequence_zero>();
+           op == info_of<op::sequence_zero>() || op == info_of<op::rows_to_sequence>() ||
+           op == info_of<op::sequence_to_rows>();
   }
   constexpr bool check() {
     for (std::int32_t k = 0; k < g_.extent_count; ++k)

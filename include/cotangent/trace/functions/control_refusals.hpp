@@ -18,6 +18,10 @@ COTANGENT_REFUSAL_OF(passed_of_kind, allowed, "cotangent: case_of, cond: an argu
 COTANGENT_REFUSAL_OF(case_index_of_kind, allowed, "cotangent: case_of: the index must be an integer scalar")
 COTANGENT_REFUSAL_OF(predicate_of_kind, allowed, "cotangent: cond: the predicate must be one bool expression, such as x > 0")
 COTANGENT_REFUSAL_OF(count_of_kind, allowed, "cotangent: for_loop: the count must be an integer, or an int64 or int32 expression without axes")
+COTANGENT_REFUSAL_OF(scan_of_kind, allowed, "cotangent: scan: after the carry there must be tensors with rows: expressions, or tuples, arrays or Boost.Hana structs of them")
+COTANGENT_REFUSAL(scan_axis, at_least, axes_of_xs, one, "cotangent: scan: xs must have an axis of rows in front")
+COTANGENT_REFUSAL(scan_extents, equal, rows_of_xs, rows_of_other_xs, "cotangent: scan: all xs must have the same first extent")
+COTANGENT_REFUSAL_OF(scan_result, allowed, "cotangent: scan: the body must return the next carry and a row, as a std::pair")
 // clang-format on
 } // namespace cotangent::refusals
 

@@ -20,6 +20,8 @@ struct loop {
   /// The loop ends after this number of iterations at the latest; 0: no such limit. A bound is needed for gradients, which
   /// record values of each iteration; a constant count and a condition such as `i < 100` are bounds, too.
   std::int64_t max_iterations = 0;
+  /// The iterations run from the last to the first: of `ct::scan` and `ct::for_loop`.
+  bool reverse = false;
 };
 
 } // namespace COTANGENT_ABI
@@ -91,7 +93,7 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   std::source_location const where = b.place;
   array<symbol> inits;
   (attach_leaves<result_tree<X>>(b, init, inits), ...);
-  loop_builder made(b, {inits.data(), inits.size(), limit_of(b, count, Options)});
+  loop_builder made(b, {inits.data(), inits.size(), limit_of(b, count, Options), Options.reverse ? std::int64_t{loop_layout::reverse} : 0});
   if constexpr (!std::is_void_v<Condition>) {
     symbol const* const in = made.open_condition();
     made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
@@ -154,7 +156,7 @@ constexpr auto while_loop(Condition const& condition, Body const& body, X const&
 }
 
 /// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`. The count is an integer or an integer
-/// expression.
+/// expression. `ct::for_loop<ct::loop{.reverse = true}>` counts from count - 1 down to 0.
 template <loop Options = loop{}, class Body, class... X>
   requires(detail::for_traced<X...> && sizeof...(X) != 0)
 constexpr auto for_loop(detail::loop_count count, Body const& body, X const&... init) {

@@ -87,6 +87,8 @@ private:
   constexpr symbol made_anew(tensor_symbol const& t, int hops) {
     if (t.producer == none || t.base != none) return none;
     node const n = b_.get().nodes[t.producer];
+    if (n.op == info_of<op::rows_to_sequence>()) // not recorded: the tensor is
+      return extend::rows_to_sequence({&b_, (*this)(b_.get().ids[n.first], hops - 1)}).id;
     switch (n.op->kind) {
     case operation_kind::constant:
     case operation_kind::iota:

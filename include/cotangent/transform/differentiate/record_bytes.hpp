@@ -122,6 +122,10 @@ constexpr record_size bytes_of_record(graph_view const& g, symbol t) {
     return most;
   }
   if (n != nullptr && n->op == info_of<op::sequence_zero>()) return {};
+  if (n != nullptr && n->op == info_of<op::rows_to_sequence>()) {
+    dimension const rows = g.shape(g.operand(*n, 0)).size[0];
+    return {capped_sum(sequence_bytes, whole_lines(capped_product(rows < 0 ? 0 : rows, entry_bytes(g, t)))), rows >= 0};
+  }
   std::int64_t const trips = n != nullptr && n->op == info_of<op::loop>() ? most_trips(g, *n) : -1;
   if (trips < 0) return {0, false};
   record_size inside;

@@ -263,7 +263,7 @@ inline void run_case(program_data const& p, std::int32_t which, run_context& c) 
 
 /// The sum of two sequences, entry by entry. (An entry that only one of them has, and that is itself a
 /// sequence, is shared, not copied: it is never written again.)
-inline tape_sequence* sum_of_sequences(run_context& c, sequence_sum const& s, tape_sequence* a, tape_sequence* b,
+inline tape_sequence* sum_of_sequences(run_context& c, sequence_step const& s, tape_sequence* a, tape_sequence* b,
                                        int depth) noexcept {
   if (a == nullptr || a->count == 0) return b;
   if (b == nullptr || b->count == 0) return a;
@@ -295,9 +295,34 @@ inline tape_sequence* sum_of_sequences(run_context& c, sequence_sum const& s, ta
 }
 
 inline void run_sequence_sum(program_data const& p, std::int32_t which, run_context& c) {
-  sequence_sum const& s = p.sums[which];
+  sequence_step const& s = p.sums[which];
   records_apart const place(c, s.place);
   set_sequence(c.at(s.to), sum_of_sequences(c, s, sequence_at(c.at(s.left)), sequence_at(c.at(s.right)), s.depth));
+}
+
+/// The rows of a tensor as a sequence.
+inline void run_rows_to_sequence(program_data const& p, std::int32_t which, run_context& c) {
+  sequence_step const& s = p.sums[which];
+  records_apart const place(c, s.place);
+  std::int64_t const bytes = s.count * static_cast<std::int64_t>(size_of(s.type));
+  char const* const from = c.at(s.left);
+  tape_sequence* const to = c.record->make(bytes, s.rows);
+  for (std::int64_t k = 0; to != nullptr && k < s.rows; ++k)
+    if (char* const row = c.record->entry(*to, k); row != nullptr)
+      std::memcpy(row, from + k * bytes, static_cast<std::size_t>(bytes));
+  if (c.record->failed()) c.state = status::out_of_memory;
+  set_sequence(c.at(s.to), to);
+}
+inline void run_sequence_to_rows(program_data const& p, std::int32_t which, run_context& c) {
+  sequence_step const& s = p.sums[which];
+  std::int64_t const bytes = s.count * static_cast<std::int64_t>(size_of(s.type));
+  tape_sequence const* const from = sequence_at(c.at(s.left));
+  char* const to = c.at(s.to);
+  for (std::int64_t k = 0; k < s.rows; ++k) {
+    char const* const row = from == nullptr ? nullptr : from->at(k);
+    if (row == nullptr) std::memset(to + k * bytes, 0, static_cast<std::size_t>(bytes));
+    else std::memcpy(to + k * bytes, row, static_cast<std::size_t>(bytes));
+  }
 }
 
 } // namespace COTANGENT_ABI

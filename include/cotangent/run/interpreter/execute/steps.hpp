@@ -304,12 +304,14 @@ struct case_step {
   std::int64_t table = 0, shared = 0;
 };
 
-struct sequence_sum {
+/// The sum of sequences, or a conversion between a sequence and rows.
+struct sequence_step {
   record_place place;
   address left, right, to;
   int depth = 1;
   element type = element::float64;
   std::int64_t count = 1; // elements of an innermost entry
+  std::int64_t rows = 0;
 };
 
 struct program_data {
@@ -335,7 +337,7 @@ struct program_data {
   array<std::int64_t> attributes;
   array<loop_step> loops;
   array<case_step> cases;
-  array<sequence_sum> sums;
+  array<sequence_step> sums;
   array<region_value> region_values;
   array<loop_sequence> sequences;
   array<carry_ring> rings;

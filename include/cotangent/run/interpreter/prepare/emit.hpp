@@ -252,17 +252,15 @@ private:
     if (n.op == library_ops::case_of()) return emit_case(u, n);
     if (n.op == library_ops::zero())
       return push(&run_clear, program.copies.push({{}, result_value(u, 0).at, 8}));
-    symbol const y = b_.g.result(n);
-    sequence_sum s;
-    s.place = lives.places[at_];
-    s.left = at(p_.operand(u, 0));
-    s.right = at(p_.operand(u, 1));
-    s.to = result_value(u, 0).at;
+    symbol const x = b_.g.operand(n, 0), y = b_.g.result(n), entry = b_.g.tensors[y].depth > 0 ? y : x;
+    bool const takes_rows = n.op == library_ops::rows_to_sequence(), gives_rows = n.op == library_ops::sequence_to_rows();
+    address const right = n.operand_count > 1 ? at(p_.operand(u, 1)) : address{};
+    sequence_step s{lives.places[at_], at(p_.operand(u, 0)), right, result_value(u, 0).at};
     s.depth = b_.g.tensors[y].depth;
     s.type = b_.g.tensors[y].type;
-    dimensions const& d = b_.g.shape(y);
-    for (int k = 0; k < d.rank; ++k) s.count *= b_.size(d.size[k]);
-    push(&run_sequence_sum, program.sums.push(s));
+    for (int k = 0; k < b_.g.shape(entry).rank; ++k) s.count *= b_.size(b_.g.shape(entry).size[k]);
+    if (takes_rows || gives_rows) s.rows = b_.size(b_.g.shape(takes_rows ? x : y).size[0]);
+    push(takes_rows ? &run_rows_to_sequence : gives_rows ? &run_sequence_to_rows : &run_sequence_sum, program.sums.push(s));
   }
 
   void push_sequence(address where, std::int64_t bytes, bool reverse) {

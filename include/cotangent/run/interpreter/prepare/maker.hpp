@@ -37,6 +37,12 @@ template <class List> step_table steps_of() noexcept {
 template <class List> struct control_operations {
   static operation const* loop() noexcept { return info_of<typename later<op::loop, List>::type>(); }
   static operation const* case_of() noexcept { return info_of<typename later<op::case_of, List>::type>(); }
+  static operation const* rows_to_sequence() noexcept {
+    return info_of<typename later<op::rows_to_sequence, List>::type>();
+  }
+  static operation const* sequence_to_rows() noexcept {
+    return info_of<typename later<op::sequence_to_rows, List>::type>();
+  }
   static operation const* zero() noexcept { return info_of<typename later<op::sequence_zero, List>::type>(); }
 };
 
