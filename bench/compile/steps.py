@@ -62,7 +62,7 @@ def main():
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--family", action="append", choices=CASES)
     parser.add_argument("--steps", type=int, help=f"{STEPS} if left out, and what MORE says")
-    parser.add_argument("--nodes", type=int, default=3000, help="the most")
+    parser.add_argument("--nodes", type=int, default=3000, choices=[1000, 3000], help="the most")
     parser.add_argument("--fails", action="store_true", help="succeed where something takes more")
     parser.add_argument("compiler", nargs="*", default=["clang++-19"])
     options, flags = parser.parse_known_args()
