@@ -131,7 +131,8 @@ struct reads_in_step {
 
 /// True if units of the step may overwrite operands.
 template <class Plan> bool may_overwrite(Plan const& p, std::int32_t s) {
-  return p.steps[s].shape >= 0 || p.units[p.steps[s].first_unit].adds_rows;
+  auto const& step = p.steps[s]; // without units: merged into another step
+  return step.shape >= 0 || (step.first_unit >= 0 && p.units[step.first_unit].adds_rows);
 }
 
 template <class Plan> void note_reads(Plan const& p, std::int32_t s, array<reads_in_step>& reads) {

@@ -327,7 +327,7 @@ private:
     case operation_kind::constant: return constant(y, scalar_of(y.type, attribute(n, 0)));
     case operation_kind::size: {
       std::int64_t count = 1;
-      for (int k = 0; k < n.attribute_count; ++k) count *= size(attribute(n, k));
+      for (int k = 0; k < n.attribute_count; ++k) count = capped_product(count, size(attribute(n, k)));
       return constant(y, is_floating(y.type) ? scalar{y.type, static_cast<double>(count), 0}
                                              : scalar{y.type, 0, count});
     }
