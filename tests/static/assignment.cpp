@@ -119,9 +119,9 @@ inline constexpr auto of_struct = [](auto p) {
   p.b(ct::range<0, 2>) = p.w(ct::all, 2);
   return ct::sum(ct::square(p.w)) + ct::sum(p.b);
 };
+inline constexpr parameters<ct::tensor> given{m, v};
 static_assert([] {
-  parameters<ct::tensor> p{m, v};
-  auto const [value, g] = ct::value_and_grad(of_struct)(p);
+  auto const [value, g] = ct::value_and_grad(of_struct)(given);
   return value == 1 + 4 + 9 + 16 + 25 + 36 + 3 + 6 + 3 && g.w == matrix{{2, 0, 7}, {8, 10, 13}} &&
          g.b == ct::tensor<double, 3>{8, 4, 1};
 }());
