@@ -51,43 +51,40 @@ inline void fetch_ahead(char const* from, std::int64_t bytes) noexcept {
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at);
 }
 
-inline void run_segment(program_data const& p, segment const& s, run_context const& c, std::int64_t start,
+inline void run_segment(program_data const& p, segment const& s, run_context const& c, tile_start const& start,
                         std::int64_t count) noexcept {
   segment_entry const* const e = p.entries.data() + s.entries.first;
   char* memory[segment::most_entries];
   for (int k = 0; k < s.entries.count; ++k)
-    memory[k] = c.bases[e[k].at.base] + e[k].at.offset + start * e[k].at.scale;
-  auto const move = [&](std::int64_t elements) {
-    for (int k = 0; k < s.moving; ++k) memory[k] += elements * e[k].bytes;
-  };
+    memory[k] = c.at(e[k].at, start);
   std::int64_t left = count;
   for (; left >= s.block; left -= s.block) {
     // Each block is read and written once: memory outside the scratch memory is prefetched one block ahead.
     for (int k = 0; k < s.moving && s.fetches; ++k)
       if (e[k].at.base != 0) fetch_ahead(memory[k] + s.block * e[k].bytes, s.block * e[k].bytes);
     run_block(p, s, memory);
-    move(s.block);
+    for (int k = 0; k < s.moving; ++k) memory[k] += e[k].step;
   }
   if (left == 0) return;
   if (count > s.block && s.moving <= 16 && !is_in_place(e, memory, s.moving)) {
-    move(left - s.block); // some elements are computed twice
+    for (int k = 0; k < s.moving; ++k) memory[k] += (left - s.block) * e[k].bytes; // some elements are computed twice
     run_block(p, s, memory);
   } else run_last_block(p, s, memory, c.bases[0] + s.staging, left);
 }
 
-inline void run_kernel(program_data const& p, tile_work const& w, run_context const& c, std::int64_t start,
+inline void run_kernel(program_data const& p, tile_work const& w, run_context const& c, tile_start const& start,
                        std::int64_t count) noexcept {
   tile_operand const* o = p.operands.data() + w.first;
   void const* from[8];
-  char* const to = c.bases[o->base] + o->offset + start * o->scale;
+  char* const to = c.at(*o, start);
   for (int k = 0; k < w.arity; ++k) {
     ++o;
-    from[k] = c.bases[o->base] + o->offset + start * o->scale;
+    from[k] = c.at(*o, start);
   }
   w.run(to, from, count, w.fixed, p.signatures.data() + w.signature);
 }
 
-inline void run_work(program_data const& p, range r, run_context const& c, std::int64_t start,
+inline void run_work(program_data const& p, range r, run_context const& c, tile_start const& start,
                      std::int64_t count) noexcept {
   for (tile_work const *w = p.work.data() + r.first, *const end = w + r.count; w != end; ++w)
     if (w->run == nullptr) run_segment(p, p.segments[w->first], c, start, count);
@@ -115,10 +112,10 @@ inline void add_line(element e, char* to, std::int64_t step, char const* from, s
 }
 
 /// The inverse of `run_fill`: from contiguous memory to positions start, ..., start + count - 1 of the view.
-inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t start,
+inline void run_drain(tile_drain const& d, run_context const& c, tile_start const& first,
                       std::int64_t count) noexcept {
   std::size_t const bytes = size_of(d.shape.type);
-  char const* from = c.bases[d.from.base] + d.from.offset + start * d.from.scale;
+  char const* from = c.at(d.from, first);
   char* const to = c.at(d.to);
   int const inner = d.shape.rank - 1;
   auto const put = [&](char* at, std::int64_t step, std::int64_t n) {
@@ -126,7 +123,7 @@ inline void run_drain(tile_drain const& d, run_context const& c, std::int64_t st
                : copy_line(at, step, from, 1, n, bytes);
   };
   if (inner < 0) return put(to, 1, count);
-  std::int64_t index[max_rank]{}, at = 0, rest = start;
+  std::int64_t index[max_rank]{}, at = 0, rest = first.element;
   for (int k = inner; k >= 0; --k) {
     index[k] = k == 0 ? rest : rest % d.shape.size[k];
     rest /= d.shape.size[k];
@@ -163,7 +160,7 @@ inline void run_sums(program_data const& p, range r, run_context const& c,
                      kernels::reduce_part const& part) noexcept {
   for (int k = 0; k < r.count; ++k) {
     tile_reduction const& s = p.part_reductions[r.first + k];
-    s.run(c.at(s.to), c.at(s.state), c.bases[s.from.base] + s.from.offset + part.start * s.from.scale, part);
+    s.run(c.at(s.to), c.at(s.state), c.at(s.from, tile_start{part.start}), part);
   }
 }
 
@@ -172,7 +169,7 @@ inline void run_short_group(program_data const& p, std::int32_t which, run_conte
   short_group const& g = p.short_groups[which];
   for (tile_work const *w = p.work.data() + g.work.first, *const end = w + g.work.count; w != end; ++w)
     if (w->run == nullptr) run_short(p, w->first, c);
-    else run_kernel(p, *w, c, 0, w->count);
+    else run_kernel(p, *w, c, {}, w->count);
   run_sums(p, g.sums, c, {0, g.count, g.count});
 }
 
@@ -183,19 +180,19 @@ inline void run_group(program_data const& p, std::int32_t which, run_context& c)
   for (std::int64_t start = 0; start < g.whole; start += g.tile) {
     std::int64_t const count = g.whole - start < g.tile ? g.whole - start : g.tile;
     for (int k = 0; k < g.each.count; ++k) run_fill(p.fills[g.each.first + k], c, start, count);
-    run_work(p, g.work, c, start, count);
-    for (int k = 0; k < g.drains.count; ++k) run_drain(p.drains[g.drains.first + k], c, start, count);
+    run_work(p, g.work, c, {start}, count);
+    for (int k = 0; k < g.drains.count; ++k) run_drain(p.drains[g.drains.first + k], c, {start}, count);
     run_sums(p, g.sums, c, {start, count, g.size});
   }
   if (std::int64_t const rest = g.size - g.whole; rest > 0) {
     for (int k = 0; k < g.rest_fills.count; ++k) run_rest(p.fills[g.rest_fills.first + k], c, g.whole, rest);
-    run_work(p, g.rest_work, c, g.whole, rest);
+    run_work(p, g.rest_work, c, {g.whole}, rest);
     for (int k = 0; k < g.rest_copies.count; ++k) {
       copy_out const& o = p.copies[g.rest_copies.first + k];
       std::memcpy(c.at(o.to), c.at(o.from), static_cast<std::size_t>(o.bytes));
     }
     for (int k = 0; k < g.rest_drains.count; ++k)
-      run_drain(p.drains[g.rest_drains.first + k], c, g.whole, rest);
+      run_drain(p.drains[g.rest_drains.first + k], c, {g.whole}, rest);
     run_sums(p, g.rest_sums, c, {g.whole, rest, g.size});
   }
 }

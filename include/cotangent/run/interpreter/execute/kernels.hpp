@@ -3,6 +3,7 @@
 #define COTANGENT_RUN_INTERPRETER_EXECUTE_KERNELS_HPP
 
 #include <cotangent/kernels/elementwise.hpp>
+#include <cotangent/kernels/ordered_sums.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
@@ -35,6 +36,14 @@ struct threaded_set {
   threaded_pair at[3][4]{};
 };
 
+/// The kernels of a reduction in the order of a plan.
+struct nest_sum_set {
+  kernels::row_sums_kernel rows = nullptr;
+  kernels::total_sums_kernel add = nullptr;
+  kernels::total_begin_kernel begin = nullptr;
+  kernels::total_end_kernel end = nullptr;
+};
+
 struct kernel_set {
   operation const* op = nullptr;
   threaded_set const* threaded[2]{}; // float, double
@@ -42,6 +51,7 @@ struct kernel_set {
   kernels::short_kernel shorts[4][element_count]{}; // by 1 + the operand that is the last result; 0: none is
   kernels::reduce_kernel rows[element_count]{}, columns[element_count]{};
   kernels::part_kernel parts[element_count]{};
+  nest_sum_set sums[element_count]{};
   void (*whole)(whole_call const&) = nullptr; // and its scratch bytes
   std::int64_t (*whole_scratch)(whole_call const&) = nullptr;
 };
@@ -95,6 +105,8 @@ template <class Op, element E> constexpr void add_kernels(kernel_set& k) {
     k.rows[at] = &kernels::reduce_rows<Op, T>;
     k.columns[at] = &kernels::reduce_columns<Op, T>;
     k.parts[at] = &kernels::reduce_parts<Op, T>;
+    k.sums[at] = {&kernels::sum_rows<Op, T, false>, &kernels::add_to_totals<Op, T>, &kernels::begin_totals<Op, T>,
+                  &kernels::end_totals<Op, T>};
   }
 }
 
@@ -222,12 +234,29 @@ struct kernel_table {
   // by whether it is a single element; by float or double
   kernels::threaded_kernel load[2]{}, load_mask[2]{}, store_mask[2]{};
   block_kernels blocks;
+  kernels::row_sums_kernel row_products[2]{}; // sums of products
+  kernels::column_products_kernel column_products[2]{};
 
   kernel_set const* find(operation const* op) const noexcept {
     for (kernel_sets const& of : lists)
       for (int k = 0; k < of.count; ++k)
         if (of.first[k].op == op) return of.first + k;
     return users == nullptr ? nullptr : users->find(op);
+  }
+  /// The kernel of an operation whose last operand has that element, null if there is none.
+  kernels::elementwise_kernel elementwise(operation const* op, element operand, element result) const noexcept {
+    if (op == convert) return conversions[static_cast<int>(operand)][static_cast<int>(result)];
+    kernel_set const* const k = find(op);
+    return k == nullptr ? nullptr : k->elementwise[static_cast<int>(operand)];
+  }
+  /// The index of an operation's threaded kernels, none if it has none. `last`, `first`: elements of these operands;
+  /// `single`: the first one is one element, which fills no block as a mask.
+  std::int32_t threaded_type(operation const* op, element last, element first, bool single) const noexcept {
+    if (!is_floating(last)) return none;
+    int const t = last == element::float64 ? 1 : 0;
+    kernel_set const* const k = find(op);
+    if (k == nullptr || k->threaded[t] == nullptr) return none;
+    return op->arity == 3 && first == element::boolean && single ? none : t;
   }
 };
 
@@ -270,7 +299,10 @@ template <class Later = void> kernel_table table_of(kernel_list const* users = n
           {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
           {&kernels::threaded_load_mask<typename later<float, Later>::type>, &kernels::threaded_load_mask<double>},
           {&kernels::threaded_store_mask<typename later<float, Later>::type>, &kernels::threaded_store_mask<double>},
-          blocks_of<Later>()};
+          blocks_of<Later>(),
+          {&kernels::sum_rows<typename later<op::sum, Later>::type, float, true>,
+           &kernels::sum_rows<typename later<op::sum, Later>::type, double, true>},
+          {&kernels::add_column_products<typename later<float, Later>::type>, &kernels::add_column_products<double>}};
 }
 
 // ---- operations without kernels

@@ -32,6 +32,7 @@ struct region_code {
   std::int64_t memory_bytes = 0; // scratch and results
   std::int64_t root_bytes = 0;
   region_record record;
+  bool planned = false; // made from the plan of static programs: sums have their bits
 
   /// Sets the bases, except those of arguments and results.
   char** begin(void* table, char* memory) const noexcept {

@@ -3,15 +3,14 @@
 #define COTANGENT_RUN_INTERPRETER_EXECUTE_STEPS_HPP
 
 #include <cotangent/core/array.hpp>
-#include <cotangent/core/error.hpp>
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
 #include <cotangent/kernels/reduce.hpp>
 #include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/run/interpreter/execute/kernels.hpp>
+#include <cotangent/run/interpreter/execute/nest_code.hpp>
 #include <cotangent/run/interpreter/execute/plan.hpp>
-#include <cotangent/run/tape.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -22,28 +21,6 @@
 namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
-
-/// An address relative to a base (0 the workspace, 1 the interpreter's constants, then inputs, then outputs).
-struct address {
-  std::int32_t base = 0;
-  std::int64_t offset = 0; // bytes
-};
-
-struct region_code;
-
-struct run_context {
-  char** bases;
-  region_code const* codes = nullptr; // of all sub-graphs
-  tape_stack* record = nullptr;
-  tape_stack* apart = nullptr; // for records that are freed before the region ends
-  char* marks = nullptr;       // of `apart`
-  status state = status::ok;
-  std::int64_t moved = 0; // bytes of carried values that loops copied
-
-  char* at(address const& a) const noexcept { return bases[a.base] + a.offset; }
-};
-
-struct program_data;
 
 /// One step: its function, and the index of its data.
 struct step {
@@ -58,7 +35,7 @@ struct fill {
   strided from; // joined; the offset is in `memory`, or is the first position
   address memory, to;
   bool positions = false;
-  bool repeats_one = false; // one element, repeated over 64 bytes
+  bool repeats_one = false; // the element at the start, repeated over 64 bytes
 };
 
 /// A strided copy.
@@ -90,7 +67,12 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
   std::size_t const bytes = size_of(f.from.type);
   char* to = c.at(f.to);
   char const* const from = f.positions ? nullptr : c.at(f.memory);
-  if (f.repeats_one) return copy_line(to, 1, from, 0, static_cast<std::int64_t>(64 / bytes), bytes);
+  if (f.repeats_one) {
+    std::int64_t const at = f.from.position(start), line = static_cast<std::int64_t>(64 / bytes);
+    if (f.positions) write_positions(f.from.type, to, line, f.from.offset + at, 0);
+    else copy_line(to, 1, from + at * static_cast<std::int64_t>(bytes), 0, line, bytes);
+    return;
+  }
   if (count <= 0) return;
   int const inner = f.from.rank - 1;
   if (inner < 0) {
@@ -122,12 +104,6 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
 
 // ---- elementwise work, tile by tile
 
-struct tile_operand {
-  std::int32_t base = 0;
-  std::int32_t scale = 0; // bytes per element, 0 if every tile uses the same memory
-  std::int64_t offset = 0;
-};
-
 struct tile_work {
   kernels::elementwise_kernel run = nullptr; // null for a segment, or for threaded code of a short group
   std::int32_t first = 0; // in operands: the result, then the operands; else the index of the segment or the code
@@ -137,14 +113,11 @@ struct tile_work {
   std::int32_t count = 0; // elements, in a short group
 };
 
-struct range {
-  std::int32_t first = 0, count = 0;
-};
-
 /// Memory that a segment reads or writes; it advances by `bytes` per element, unless they are 0.
 struct segment_entry {
   tile_operand at;
   std::int32_t bytes = 0;
+  std::int32_t step = 0; // from block to block
   bool reads = false, writes = false;
 };
 
@@ -327,6 +300,10 @@ struct program_data {
   array<tile_group> groups;
   array<kernels::short_step> shorts;
   array<short_group> short_groups;
+  array<row_spread> spreads;
+  array<nest_sum> nest_sums;
+  array<nest_stage> nest_stages;
+  array<nest_code> nests;
   array<tile_drain> drains;
   array<tile_reduction> part_reductions;
   array<signature> signatures;

@@ -73,6 +73,20 @@ inline bool arrange_matrix(strided const& v, bool transposed, std::int64_t& row,
   return row >= v.size[1 - along];
 }
 
+/// True if the kernel of a node can read operand k in this layout. `b.attribute` gives numbers.
+template <class Graph> bool is_ready(Graph const& b, node const& n, int k, strided const& v) {
+  reduction_step r;
+  bool rows = false, turned = false;
+  std::int64_t row = 0;
+  switch (n.op->kind) {
+  case operation_kind::reduction: return arrange_reduction(v, static_cast<std::uint32_t>(b.attribute(n, 0)), r, rows);
+  case operation_kind::matmul: return arrange_matrix(v, b.attribute(n, k) != 0, row, turned);
+  case operation_kind::concatenate:
+  case operation_kind::pad: return true;
+  default: return v.contiguous();
+  }
+}
+
 } // namespace COTANGENT_ABI
 } // namespace cotangent::detail::interpret
 

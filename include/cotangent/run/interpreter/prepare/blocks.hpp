@@ -14,17 +14,17 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Build> class block_emit : protected segment_parts<Build> {
+template <class Units> class block_emit : protected segment_parts<Units> {
 protected:
-  using parts = segment_parts<Build>;
-  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
-      parts::is_bytes, parts::is_fixed, parts::is_read_outside, parts::kernels_of, parts::of_unit_,
+  using parts = segment_parts<Units>;
+  using parts::count_of, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
+      parts::is_bytes, parts::is_fixed, parts::kernels_of, parts::of_unit_,
       parts::push, parts::result_of, parts::stamp_, parts::stands_at, parts::t_, parts::type_;
 
-  explicit block_emit(tile_units<Build>& units) : parts(units), uses_(units) {}
+  explicit block_emit(Units& units) : parts(units), uses_(units) {}
 
   void emit_in_blocks(bool whole) {
-    uses_.find(first_, end_, [this](int u) { return is_read_outside(u); });
+    uses_.find(first_, end_, [this](int u) { return t_.is_read_outside(u); });
     for (std::int32_t& h : holds_) h = nothing;
     now_ = 0;
     last_ = -1;
@@ -34,7 +34,7 @@ protected:
       spot to = spot::a;
       if (!takes_form(u, to)) emit_leaving(u);
       ++now_;
-      for (int k = 0; k < at(u).count; ++k) free_block(t_.source(u, k));
+      for (int k = 0; k < count_of(u); ++k) free_block(t_.source(u, k));
       holds_[static_cast<int>(to)] = u;
       put_outside(u, to, whole);
     }
@@ -44,7 +44,7 @@ private:
   using spot = kernels::spot;
 
   static constexpr std::int32_t nothing = std::numeric_limits<std::int32_t>::min();
-  segment_uses<Build> uses_;
+  segment_uses<Units> uses_;
   std::int32_t holds_[3]{nothing, nothing, nothing}; // the values in the blocks a, b, c
   std::int32_t now_ = 0;                             // the position in the order
   int last_ = -1;           // the number of steps after the last one that computes was added
@@ -64,7 +64,7 @@ private:
   /// Copies a value to the location where it is read. Two consecutive moves become one step if such a step
   /// exists.
   void move(spot from, spot to, std::int32_t entry = 0) {
-    block_kernels const& b = t_.b.kernels.blocks;
+    block_kernels const& b = t_.kernels().blocks;
     auto& steps = t_.program.threaded;
     bool const loads = from == spot::memory || from == spot::fixed;
     if (moved_from_ != spot::none) {
@@ -130,8 +130,8 @@ private:
 
   /// Emits unit u as a step of the kernels on three blocks, with its result in `to`; false if no form fits.
   bool takes_form(int u, spot& to) {
-    operation const* const op = t_.node_of(at(u)).op;
-    if (is_bytes(u, 0) || !t_.b.kernels.blocks.knows(op)) return false;
+    operation const* const op = t_.op_of(u);
+    if (is_bytes(u, 0) || !t_.kernels().blocks.knows(op)) return false;
     int order[3]{0, 1, 2};
     spot p[3];
     bool found = false;
@@ -154,9 +154,9 @@ private:
     }
     std::int32_t entry[2]{0, 0};
     int entries = 0;
-    for (int k = 0; k < at(u).count; ++k)
+    for (int k = 0; k < count_of(u); ++k)
       if (p[k] == spot::memory || p[k] == spot::fixed) entry[entries++] = entry_of(u, order[k]);
-    block_kernels const& b = t_.b.kernels.blocks;
+    block_kernels const& b = t_.kernels().blocks;
     int const code = b.find(op, p[0], p[1], p[2], to);
     moved_from_ = spot::none;
     auto& steps = t_.program.threaded;
@@ -176,26 +176,26 @@ private:
   /// The blocks that unit u reads.
   unsigned read_by(int u) const {
     unsigned r = 0;
-    for (int k = 0; k < at(u).count; ++k)
+    for (int k = 0; k < count_of(u); ++k)
       if (spot const is = place_of(u, k); is <= spot::c) r |= 1u << static_cast<int>(is);
     return r;
   }
   /// Finds the form for the operands' locations; commutative operations try both orders.
   bool find_form(int u, operation const* op, spot to, int* order, spot* p) const {
-    threaded_set const& s = *t_.b.kernels.find(op)->threaded[type_];
-    int const n = at(u).count;
+    threaded_set const& s = *t_.kernels().find(op)->threaded[type_];
+    int const n = count_of(u);
     bool const exchanges = n == 2 ? s.at[1][0].run == nullptr : n == 3 && s.at[1][0].run == nullptr;
     for (int turn = 0; turn < (exchanges ? 2 : 1); ++turn) {
       order[0] = turn, order[1] = 1 - turn, order[2] = 2;
       for (int k = 0; k < 3; ++k) p[k] = k < n ? place_of(u, order[k]) : spot::none;
-      if (t_.b.kernels.blocks.find(op, p[0], p[1], p[2], to) != 0) return true;
+      if (t_.kernels().blocks.find(op, p[0], p[1], p[2], to) != 0) return true;
     }
     return false;
   }
   /// Moves one operand to block a, if block a holds none: one that is in a block, else one in memory.
   bool bring(int u, operation const* op, int* order, spot* p) {
     int which = -1;
-    for (int k = 0; k < at(u).count; ++k) {
+    for (int k = 0; k < count_of(u); ++k) {
       spot const is = place_of(u, k);
       if (is == spot::a) return false;
       if (which < 0 || is < place_of(u, which)) which = k;
@@ -215,11 +215,11 @@ private:
     for (int r = 0; r < 3; ++r) {
       std::int32_t const w = holds_[r];
       bool read = is_live(w);
-      for (int k = 0; k < at(u).count; ++k) read = read || (k != block && t_.source(u, k) == w);
+      for (int k = 0; k < count_of(u); ++k) read = read || (k != block && t_.source(u, k) == w);
       if (w != nothing && read && !is_in_memory(w)) store(static_cast<spot>(r));
     }
     spot const is = place_of(u, block);
-    if (bytes) push(t_.b.kernels.load_mask[type_], entry_of(u, block));
+    if (bytes) push(t_.kernels().load_mask[type_], entry_of(u, block));
     else if (is != spot::a) move(is, spot::a, is <= spot::c ? 0 : entry_of(u, block));
     int others[2]{-1, -1};
     threaded_pair const run = kernels_of(u, block, others);
@@ -232,23 +232,23 @@ private:
   int operand_to_leave_with(int u) const {
     if (is_bytes(u, 0)) return 0;
     int which = 0;
-    for (int k = 1; k < at(u).count; ++k)
+    for (int k = 1; k < count_of(u); ++k)
       if (place_of(u, k) < place_of(u, which)) which = k;
     return which;
   }
 
   /// Stores a result that is read outside the segment.
   void put_outside(int u, spot from, bool whole) {
-    if (t_.last[u] < end_ && !is_read_outside(u)) return;
+    if (t_.last[u] < end_ && !t_.is_read_outside(u)) return;
     t_.slots[u] = none;
     std::int32_t const entry = result_of(u, whole);
-    if (t_.type_of(at(u)) != element::boolean) {
+    if (t_.result_type(u) != element::boolean) {
       move(from, spot::memory, entry);
       return stands_at(u, entry);
     }
     for (int r = 0; r < 3; ++r) save(static_cast<spot>(r));
     if (from != spot::a) move(from, spot::a);
-    push(t_.b.kernels.store_mask[type_], 0, 0, entry);
+    push(t_.kernels().store_mask[type_], 0, 0, entry);
     moved_from_ = spot::none;
     for (std::int32_t& h : holds_) h = nothing;
     holds_[0] = u;

@@ -375,21 +375,7 @@ private:
 
   /// An operand in a layout that its kernel can read.
   strided ready(node const& n, int k, strided const& v, std::int32_t key) {
-    bool ok = in_memory(v);
-    reduction_step r;
-    bool rows = false;
-    std::int64_t row = 0;
-    bool turned = false;
-    switch (n.op->kind) {
-    case operation_kind::reduction:
-      ok = ok && arrange_reduction(v, static_cast<std::uint32_t>(attribute(n, 0)), r, rows);
-      break;
-    case operation_kind::matmul: ok = ok && arrange_matrix(v, attribute(n, k) != 0, row, turned); break;
-    case operation_kind::concatenate:
-    case operation_kind::pad: break;
-    default: return contiguous(v, key);
-    }
-    return ok ? v : copied(v, key);
+    return in_memory(v) && is_ready(*this, n, k, v) ? v : copied(v, key);
   }
 };
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
 #define COTANGENT_RUN_INTERPRETER_PREPARE_EMIT_HPP
 
+#include <cotangent/run/interpreter/prepare/node_steps.hpp>
 #include <cotangent/run/interpreter/prepare/short_groups.hpp>
 #include <cotangent/run/interpreter/prepare/tape.hpp>
 #include <cotangent/run/interpreter/prepare/tiles.hpp>
@@ -25,7 +26,7 @@ public:
 
   /// `regions.code_of(region, carried)` prepares a sub-graph and returns its index in `regions.codes`.
   interpreter_emit(Build& from, step_table const& t, Regions& regions)
-      : lives(from), b_(from), p_(from.plan), steps_(t), regions_(regions) {
+      : lives(from), b_(from), p_(from.plan), nodes_(from, t, program), regions_(regions) {
     tile_units<Build> units(from, program);
     tile_emit tiles(units);
     short_emit shorts(units);
@@ -58,7 +59,7 @@ public:
 private:
   Build& b_;
   plan_data const& p_;
-  step_table const& steps_;
+  node_steps<Build> nodes_;
   Regions& regions_;
   std::int32_t at_ = 0; // the position of the current step
 
@@ -81,149 +82,36 @@ private:
   address at(strided const& v) const noexcept { return address_of(b_, v); }
   address result(unit const& u) const noexcept { return address_of(b_, p_.roots[u.root]); }
 
+  placed at_operand(unit const& u, int k) const { return {p_.operand(u, k), at(p_.operand(u, k))}; }
+
   void emit(std::int32_t s) {
     planned_step const& step = p_.steps[s];
     unit const& u = p_.units[step.first_unit];
     if (u.node < 0) {
-      if (u.count == 0) return clear(u);
+      if (u.count == 0) return nodes_.clear(result(u), p_.roots[u.root].bytes);
       if (u.root >= 0) emit_move(p_.operand(u, 0), result(u));
     } else emit_node(u);
     for (std::int32_t d = u.drain; d >= 0; d = p_.drains[d].next) {
       drain const& to = p_.drains[d];
-      emit_copy(p_.operand(u, 0), at(to.to), to.to.stride, to.turn > 0);
+      nodes_.copy(at_operand(u, 0), at(to.to), to.to.stride, to.turn > 0);
     }
-  }
-
-  void clear(unit const& u) {
-    push(&run_clear, program.copies.push({{}, result(u), p_.roots[u.root].bytes}));
   }
 
   void emit_node(unit const& u) {
-    switch (node const& n = b_.g.nodes[u.node]; n.op->kind) {
-    case operation_kind::control: return emit_control(u, n);
-    case operation_kind::reduction: return emit_reduction(u, n);
-    case operation_kind::matmul: return emit_matmul(u, n);
-    case operation_kind::pad: return emit_pad(u, n);
-    case operation_kind::concatenate: return emit_concatenate(u, n);
-    case operation_kind::whole: return emit_whole(u, n);
-    default: return emit_rows(u, n);
-    }
-  }
-
-  void emit_reduction(unit const& u, node const& n) {
-    strided const& x = p_.operand(u, 0);
-    reduction_step r;
-    bool rows = false;
-    (void)arrange_reduction(x, static_cast<std::uint32_t>(b_.attribute(n, 0)), r, rows);
-    if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
-      r.kernel = (rows ? k->rows : k->columns)[static_cast<int>(x.type)];
-    if (r.kernel == nullptr) {
-      r.kernel = rows ? &reduce_each_row : &reduce_each_column;
-      r.signature = program.signatures.push(signature_of(b_, u));
-    }
-    r.from = at(x);
-    r.to = result(u);
-    push(&run_reduction, program.reductions.push(r));
-  }
-
-  void emit_matmul(unit const& u, node const& n) {
-    strided const &a = p_.operand(u, 0), &b = p_.operand(u, 1);
-    bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
-    matmul_step s;
-    s.m = a.size[ta ? 1 : 0];
-    s.k = a.size[ta ? 0 : 1];
-    s.n = b.size[tb ? 0 : 1];
-    (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
-    (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
-    s.left = at(a);
-    s.right = at(b);
-    s.to = result(u);
-    std::int64_t const scratch = a.type == element::float64
-                                     ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
-                                     : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
-    s.scratch = scratch > 0;
-    need_scratch(scratch);
-    push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
+    node const& n = b_.g.nodes[u.node];
+    if (n.op->kind == operation_kind::control) return emit_control(u, n);
+    array<placed> x;
+    for (int k = 0; k < u.count; ++k) x.push(at_operand(u, k));
+    nodes_.node_step(n, x.data(), u.count, result(u), u.adds_rows);
+    need_scratch(nodes_.scratch);
   }
 
   /// Copies to contiguous memory.
   void emit_move(strided const& v, address to) {
-    if (p_.roots[v.root].kind != home::positions) {
-      strided whole = v;
-      whole.make_contiguous();
-      return emit_copy(v, to, whole.stride);
-    }
+    if (p_.roots[v.root].kind != home::positions) return nodes_.move({v, at(v)}, to);
     fill f = filled_from(b_, v);
     f.to = to;
     push(&run_fill_step, program.fills.push(f));
-  }
-
-  void emit_copy(strided const& v, address to, std::int64_t const* to_stride, bool adds = false) {
-    copy_step s;
-    s.from = at(v);
-    s.to = to;
-    s.rank = v.rank;
-    for (int k = 0; k < v.rank; ++k) {
-      s.size[k] = v.size[k];
-      s.from_stride[k] = v.stride[k];
-      s.to_stride[k] = to_stride[k];
-    }
-    push((adds ? steps_.accumulate : steps_.copy)[static_cast<int>(v.type)], program.moves.push(s));
-  }
-
-  strided shape_of_result(node const& n) const {
-    strided y;
-    dimensions const& d = b_.g.shape(b_.g.result(n));
-    y.rank = d.rank;
-    y.type = b_.g.tensors[b_.g.result(n)].type;
-    for (int k = 0; k < d.rank; ++k) y.size[k] = b_.size(d.size[k]);
-    y.make_contiguous();
-    return y;
-  }
-
-  void emit_pad(unit const& u, node const& n) {
-    strided const& x = p_.operand(u, 0);
-    strided const y = shape_of_result(n);
-    auto const bytes = static_cast<std::int64_t>(size_of(y.type));
-    std::int64_t to_stride[max_rank]{}, start = 0;
-    for (int k = 0; k < y.rank; ++k) {
-      start += b_.size(b_.attribute(n, 2 * k)) * y.stride[k];
-      to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
-    }
-    push(&run_clear, program.copies.push({{}, result(u), y.count() * bytes}));
-    address to = result(u);
-    to.offset += start * bytes;
-    emit_copy(x, to, to_stride);
-  }
-
-  void emit_concatenate(unit const& u, node const& n) {
-    strided const y = shape_of_result(n);
-    std::int64_t const axis = b_.attribute(n, 0);
-    address to = result(u);
-    for (int k = 0; k < u.count; ++k) {
-      strided const& x = p_.operand(u, k);
-      emit_copy(x, to, y.stride);
-      to.offset += x.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
-    }
-  }
-
-  void emit_whole(unit const& u, node const& n) {
-    whole_step s;
-    s.operands = n.operand_count;
-    for (int k = 0; k < n.operand_count; ++k) {
-      s.call.operand[k] = whole_of(p_.operand(u, k));
-      s.operand[k] = at(p_.operand(u, k));
-    }
-    s.call.result = whole_of(shape_of_result(n));
-    s.to = result(u);
-    s.first_attribute = program.attributes.size();
-    for (int k = 0; k < n.attribute_count; ++k) program.attributes.push(b_.attribute(n, k));
-    s.call.attribute = program.attributes.data() + s.first_attribute;
-    kernel_set const* const k = b_.kernels.find(n.op);
-    s.run = k != nullptr && k->whole != nullptr ? k->whole : n.op->whole;
-    if (k != nullptr && k->whole != nullptr)
-      need_scratch(k->whole_scratch(s.call));
-    push(&run_whole, program.wholes.push(s));
   }
 
   // ---- control nodes
@@ -361,33 +249,6 @@ private:
     for (kept_region& r : regions_of_step)
       if (r.step == step_scratch.size() - 1) r.offset = s.shared;
     push(&run_case, program.cases.push(s));
-  }
-
-  void emit_rows(unit const& u, node const& n) {
-    strided const& x = p_.operand(u, 0);
-    row_step s;
-    s.from = at(x);
-    s.to = result(u);
-    s.count = s.row = 1;
-    if (n.op->kind == operation_kind::arg_reduction) {
-      std::int64_t const axis = b_.attribute(n, 0);
-      s.axis = x.size[axis];
-      for (int k = 0; k < x.rank; ++k)
-        if (k != axis) (k < axis ? s.count : s.row) *= x.size[k];
-      return push(steps_.arg_max[static_cast<int>(x.type)], program.rows.push(s));
-    }
-    bool const gathers = n.op->kind == operation_kind::gather;
-    strided const whole = gathers ? x : shape_of_result(n);
-    s.axis = whole.size[0];
-    for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
-    s.adds = u.adds_rows;
-    for (int k = 0; k + 1 < u.count; k += 2) {
-      strided const& index = p_.operand(u, k + 1);
-      s.from = at(p_.operand(u, k));
-      s.index = at(index), s.count = index.count();
-      if (s.adds) s.sum = k == 0 ? at(p_.operand(u, u.count - 1)) : s.to;
-      push((gathers ? steps_.gather : steps_.scatter_add)[index.type == element::int64][static_cast<int>(x.type)], program.rows.push(s));
-    }
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cotangent/run/interpreter/prepare/emit.hpp>
 #include <cotangent/run/interpreter/prepare/layers.hpp>
 #include <cotangent/run/interpreter/prepare/order.hpp>
+#include <cotangent/run/interpreter/prepare/planned.hpp>
 #include <cotangent/run/interpreter/prepare/sequence.hpp>
 
 #include <cstdint>
@@ -64,6 +65,10 @@ public:
                interpreter_memory const& memory)
       : g(v), sizes(sizes_of_extents), kernels(table_of<List>(&users)), values(v), memory_(memory) {
     codes.resize(1); // the graph itself comes first
+    if (planned_code planned(g, kernels, steps, memory); planned.make()) {
+      take(planned);
+      return;
+    }
     region_code whole = make(0);
     if (failed.why == nullptr) codes[0] = static_cast<region_code&&>(whole);
   }
@@ -78,6 +83,24 @@ public:
 
 private:
   interpreter_memory memory_;
+
+  void take(planned_code& planned) {
+    codes[0] = static_cast<region_code&&>(planned.code);
+    auto const elements = [&](symbol t) {
+      std::int64_t count = 1;
+      for (int k = 0; k < g.shape(t).rank; ++k) count *= g.shape(t).size[k];
+      return count;
+    };
+    for (int k = 0; k < g.input_count(); ++k) {
+      input_elements.push(elements(g.input(k)));
+      input_places.push(-1);
+      values.needed[g.input(k)] = planned.reads_input(k);
+    }
+    for (int k = 0; k < g.output_count(); ++k) {
+      output_elements.push(elements(g.output(k)));
+      output_places.push(-1);
+    }
+  }
 
   region_code make(std::int32_t region, int carried = 0) {
     region_code code;

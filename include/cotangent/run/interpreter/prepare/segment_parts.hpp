@@ -12,16 +12,17 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Build> class segment_parts {
+/// `Units`: those of a step (`tile_units`), or of a stage of a nest (`nest_units`).
+template <class Units> class segment_parts {
 protected:
-  explicit segment_parts(tile_units<Build>& units) : t_(units) {}
+  explicit segment_parts(Units& units) : t_(units) {}
 
   static constexpr std::int32_t unplaced = -1;
   /// The entry of a value, valid in the segment of that stamp.
   struct known {
     std::int32_t stamp = 0, entry = 0;
   };
-  tile_units<Build>& t_;
+  Units& t_;
   int first_ = 0, end_ = 0;
   std::int32_t type_ = 0, stamp_ = 0;
   array<segment_entry> moving_,
@@ -30,13 +31,10 @@ protected:
   array<std::int32_t> free_; // entries of blocks of dead values
   std::int64_t line_bytes_ = 0, staging_bytes_ = 0;
 
-  unit const& at(int u) const { return t_.units[u]; }
-  bool is_read_outside(int u) const {
-    return t_.p.roots[at(u).root].outside || at(u).drain >= 0 || at(u).sum >= 0;
-  }
+  int count_of(int u) const { return t_.units[u].count; }
   /// True for a mask that is stored as bools.
   bool is_bytes(int u, int k) const {
-    return t_.p.operand(at(u), k).type == element::boolean && t_.source(u, k) < first_;
+    return t_.operand_type(u, k) == element::boolean && t_.source(u, k) < first_;
   }
   bool is_fixed(int u, int k) const {
     std::int32_t const from = t_.source(u, k);
@@ -49,9 +47,10 @@ protected:
   }
 
   std::int32_t add(tile_operand const& where, element e, bool reads, bool writes) {
-    return moving_.push({where, static_cast<std::int32_t>(size_of(e)), reads, writes});
+    auto const bytes = static_cast<std::int32_t>(size_of(e));
+    return moving_.push({where, bytes, bytes * static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4)), reads, writes});
   }
-  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, false, false}); }
+  std::int32_t add_still(tile_operand const& where) { return -1 - still_.push({where, 0, 0, false, false}); }
   /// Allocates a block of memory for a value of this segment.
   std::int32_t block_of_memory() {
     if (!free_.empty()) return free_.pop();
@@ -68,7 +67,7 @@ protected:
     std::int32_t const which = from < 0 ? -1 - from : from;
     if (list.size() <= which) list.resize(which + 1);
     if (list[which].stamp == stamp_) return list[which].entry;
-    element const e = t_.p.operand(at(u), k).type;
+    element const e = t_.operand_type(u, k);
     std::int32_t const made = from >= 0                ? add(t_.results[from], e, true, false)
                               : t_.outers[which].fixed ? add_still(t_.outers[which].operand)
                                                        : add(t_.outers[which].operand, e, true, false);
@@ -82,11 +81,11 @@ protected:
 
   /// The kernels of unit u with operand `block` in the block, and the operands that they read from memory.
   threaded_pair kernels_of(int u, int block, int* others) const {
-    threaded_set const& s = *t_.b.kernels.find(t_.node_of(at(u)).op)->threaded[type_];
+    threaded_set const& s = *t_.kernels().find(t_.op_of(u))->threaded[type_];
     int count = 0;
-    for (int k = 0; k < at(u).count; ++k)
+    for (int k = 0; k < count_of(u); ++k)
       if (k != block) others[count++] = k;
-    bool const chooses = t_.p.operand(at(u), 0).type == element::boolean;
+    bool const chooses = t_.operand_type(u, 0) == element::boolean;
     // A second factor, or the first operand of a commutative operation, uses the kernel for the other
     // position.
     int const place = s.at[block][0].run == nullptr ? 0 : block;
@@ -102,14 +101,11 @@ protected:
 
   /// The entry of a result that is read outside the segment.
   std::int32_t result_of(int u, bool whole) {
-    memory_root const& r = t_.p.roots[at(u).root];
-    element const e = t_.type_of(at(u));
-    bool const stands = r.outside && (whole || r.kind == home::workspace);
-    if (!stands) t_.slots[u] = t_.take();
-    address const a = stands ? address_of(t_.b, r) : address{};
-    t_.results[u] =
-        stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(e)), a.offset} : t_.slot(t_.slots[u]);
-    return add(t_.results[u], e, false, true);
+    if (!t_.stands(u, whole)) {
+      t_.slots[u] = t_.take();
+      t_.results[u] = t_.slot(t_.slots[u]);
+    } else t_.results[u] = t_.final_place(u);
+    return add(t_.results[u], t_.result_type(u), false, true);
   }
 };
 

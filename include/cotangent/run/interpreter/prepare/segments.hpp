@@ -14,15 +14,15 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-template <class Build> class segment_emit : block_emit<Build> {
-  using parts = segment_parts<Build>;
-  using parts::at, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
-      parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_, parts::is_read_outside,
+template <class Units> class segment_emit : block_emit<Units> {
+  using parts = segment_parts<Units>;
+  using parts::count_of, parts::block_of_memory, parts::end_, parts::entry_of, parts::first_, parts::free_,
+      parts::is_bytes, parts::is_fixed, parts::line_bytes_, parts::moving_,
       parts::kernels_of, parts::of_unit_, parts::push, parts::result_of, parts::stamp_, parts::staging_bytes_,
       parts::stands_at, parts::still_, parts::t_, parts::type_, parts::unplaced;
 
 public:
-  explicit segment_emit(tile_units<Build>& units) : block_emit<Build>(units) {}
+  explicit segment_emit(Units& units) : block_emit<Units>(units) {}
 
   /// The end of the units from u on that fit one segment; u if it has no threaded kernel.
   int end_of(int u) const {
@@ -34,7 +34,7 @@ public:
     int const first = u;
     for (int steps = 2, entries = 0;
          u < t_.units.size() && t_.type[u] != none && t_.type[u] == t_.type[first]; ++u) {
-      steps += 1 + (previous(u, first) ? 0 : 1) + (t_.last[u] > u + 1 || is_read_outside(u) ? 1 : 0);
+      steps += 1 + (previous(u, first) ? 0 : 1) + (t_.last[u] > u + 1 || t_.is_read_outside(u) ? 1 : 0);
       entries += t_.units[u].count + 2;
       if (u > first && (steps > most_steps || entries > segment::most_entries)) break;
     }
@@ -58,7 +58,7 @@ public:
     segment s;
     s.steps.first = t_.program.threaded.size();
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
-    if (t_.b.kernels.blocks.count > 0 && end - first > 2) this->emit_in_blocks(whole);
+    if (t_.kernels().blocks.count > 0 && end - first > 2) this->emit_in_blocks(whole);
     else {
       find_stored();
       for (int u = first; u < end; ++u) emit_unit(u, whole);
@@ -109,7 +109,7 @@ private:
   }
   /// True if unit u reads the result of the previous unit.
   bool previous(int u, int first) const {
-    for (int k = 0; u > first && k < at(u).count; ++k)
+    for (int k = 0; u > first && k < count_of(u); ++k)
       if (t_.source(u, k) == u - 1) return true;
     return false;
   }
@@ -117,10 +117,10 @@ private:
   /// The operand of unit u that is in the block.
   int operand_in_block(int u) const {
     if (is_bytes(u, 0)) return 0;
-    for (int k = 0; u > first_ && k < at(u).count; ++k)
+    for (int k = 0; u > first_ && k < count_of(u); ++k)
       if (t_.source(u, k) == u - 1) return k;
-    if (t_.p.operand(at(u), 0).type == element::boolean) return 0;
-    for (int k = 0; k < at(u).count; ++k)
+    if (t_.operand_type(u, 0) == element::boolean) return 0;
+    for (int k = 0; k < count_of(u); ++k)
       if (!is_fixed(u, k)) return k;
     return 0;
   }
@@ -129,7 +129,7 @@ private:
     read_until_.assign(end_ - first_, none);
     for (int u = first_; u < end_; ++u) {
       int const block = operand_in_block(u);
-      for (int k = 0; k < at(u).count; ++k)
+      for (int k = 0; k < count_of(u); ++k)
         if (std::int32_t const from = t_.source(u, k); from >= first_ && !(k == block && from == u - 1))
           read_until_[from - first_] = u;
     }
@@ -137,20 +137,20 @@ private:
 
   void emit_unit(int u, bool whole) {
     int const block = operand_in_block(u);
-    if (is_bytes(u, block)) push(t_.b.kernels.load_mask[type_], entry_of(u, block));
+    if (is_bytes(u, block)) push(t_.kernels().load_mask[type_], entry_of(u, block));
     else if (u == first_ || t_.source(u, block) != u - 1)
-      push(t_.b.kernels.load[is_fixed(u, block) ? 1 : 0], entry_of(u, block));
+      push(t_.kernels().load[is_fixed(u, block) ? 1 : 0], entry_of(u, block));
     int others[2]{-1, -1};
     threaded_pair const run = kernels_of(u, block, others);
     std::int32_t const x = others[0] >= 0 ? entry_of(u, others[0]) : 0,
                        y = others[1] >= 0 ? entry_of(u, others[1]) : 0;
-    for (int k = 0; k < at(u).count; ++k) { // the last read of a block of memory frees it
+    for (int k = 0; k < count_of(u); ++k) { // the last read of a block of memory frees it
       std::int32_t const source = t_.source(u, k);
       if (source < first_ || read_until_[source - first_] != u || of_unit_[source].entry >= 0) continue;
       free_.push(of_unit_[source].entry);
       read_until_[source - first_] = none;
     }
-    bool const mask = t_.type_of(at(u)) == element::boolean, far = t_.last[u] >= end_ || is_read_outside(u);
+    bool const mask = t_.result_type(u) == element::boolean, far = t_.last[u] >= end_ || t_.is_read_outside(u);
     bool const near = read_until_[u - first_] != none && !(far && !mask);
     t_.slots[u] = none;
     std::int32_t const far_entry = far ? result_of(u, whole) : 0, near_entry = near ? block_of_memory() : 0;
@@ -158,7 +158,7 @@ private:
     else if (far && !mask) stands_at(u, far_entry);
     bool const stored = run.stored != nullptr && !mask && (far || near);
     push(stored ? run.stored : run.run, x, y, near ? near_entry : far_entry);
-    if (far && mask) push(t_.b.kernels.store_mask[type_], 0, 0, far_entry);
+    if (far && mask) push(t_.kernels().store_mask[type_], 0, 0, far_entry);
     if ((near || (far && !mask)) && !stored)
       push(&kernels::threaded_store, 0, 0, near ? near_entry : far_entry);
   }
@@ -167,7 +167,7 @@ private:
   /// another stride.
   void release(int first, int end) {
     for (int u = first; u < end; ++u)
-      for (int k = 0; k < at(u).count; ++k)
+      for (int k = 0; k < count_of(u); ++k)
         if (std::int32_t const from = t_.source(u, k); from < first) t_.release(from, end - 1);
   }
 };

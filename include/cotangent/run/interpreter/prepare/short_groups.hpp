@@ -207,7 +207,7 @@ private:
     } else {
       close();
       tile_work w;
-      w.run = t_.kernel_of(at, n, w);
+      w.run = t_.kernel_of(u, w);
       w.arity = static_cast<std::int16_t>(at.count);
       w.count = static_cast<std::int32_t>(in_pass(pass * lanes_));
       slots_[u] = take(simd::bytes); // kernels write whole packs

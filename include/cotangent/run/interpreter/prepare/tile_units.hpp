@@ -122,6 +122,24 @@ template <class Build> struct tile_units {
   element type_of(unit const& u) const { return b.g.tensors[b.g.result(node_of(u))].type; }
   std::int32_t source(int u, int k) const { return sources[first_source[u] + k]; }
 
+  // The interface that segments and `emit_units` need.
+  kernel_table const& kernels() const { return b.kernels; }
+  operation const* op_of(int u) const { return node_of(units[u]).op; }
+  element result_type(int u) const { return type_of(units[u]); }
+  element operand_type(int u, int k) const { return p.operand(units[u], k).type; }
+  bool is_read_outside(int u) const {
+    return p.roots[units[u].root].outside || units[u].drain >= 0 || units[u].sum >= 0;
+  }
+  /// True if the result is written to its final location: with `whole` packs, or where there is room for them.
+  bool stands(int u, bool whole) const {
+    memory_root const& r = p.roots[units[u].root];
+    return r.outside && (whole || r.kind == home::workspace);
+  }
+  tile_operand final_place(int u) const {
+    address const a = address_of(b, p.roots[units[u].root]);
+    return {a.base, static_cast<std::int32_t>(size_of(result_type(u))), a.offset};
+  }
+
   void collect(std::int32_t s) {
     units.clear();
     outers.clear();
@@ -154,13 +172,12 @@ template <class Build> struct tile_units {
   }
 
   /// The kernel of a unit, over contiguous memory.
-  kernels::elementwise_kernel kernel_of(unit const& u, node const& n, tile_work& w) {
+  kernels::elementwise_kernel kernel_of(int of, tile_work& w) {
+    unit const& u = units[of];
+    node const& n = node_of(u);
     element const e = p.operand(u, u.count - 1).type;
-    if (n.op == b.kernels.convert)
-      return b.kernels
-          .conversions[static_cast<int>(e)][static_cast<int>(b.g.tensors[b.g.result(n)].type)];
-    if (kernel_set const* const k = b.kernels.find(n.op); k != nullptr)
-      if (k->elementwise[static_cast<int>(e)] != nullptr) return k->elementwise[static_cast<int>(e)];
+    if (kernels::elementwise_kernel const k = b.kernels.elementwise(n.op, e, b.g.tensors[b.g.result(n)].type); k != nullptr)
+      return k;
     w.signature = program.signatures.push(signature_of(b, u));
     return &evaluate_each;
   }
@@ -173,14 +190,9 @@ template <class Build> struct tile_units {
   }
   std::int32_t threaded_type(unit const& u) const {
     element const e = p.operand(u, u.count - 1).type;
-    if (!is_floating(e)) return none;
-    int const t = e == element::float64 ? 1 : 0;
-    kernel_set const* const k = b.kernels.find(node_of(u).op);
-    if (k == nullptr || k->threaded[t] == nullptr) return none;
     strided const& mask = p.operand(u, 0);
     bool const one = mask.uniform() && (mask.count() > 1 || p.roots[mask.root].kind == home::constant);
-    // a single mask fills no block
-    return k->op->arity == 3 && mask.type == element::boolean && one ? none : t;
+    return b.kernels.threaded_type(node_of(u).op, e, mask.type, one);
   }
 
   std::int32_t outer_of(strided const& v, std::int32_t s) {

@@ -13,6 +13,50 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
+/// Frees the slots of operands that unit u reads last: those with elements as large as the result's if `equal`, else the
+/// others.
+template <class Units> void release_operands(Units& t, int u, bool equal) {
+  for (int k = 0; k < t.units[u].count; ++k)
+    if ((size_of(t.operand_type(u, k)) == size_of(t.result_type(u))) == equal) t.release(t.source(u, k), u);
+}
+
+/// Emits a unit as a call of its kernel. `whole`: results of the program may be written to their final location.
+template <class Units> void emit_unit(Units& t, int u, bool whole) {
+  int const count = t.units[u].count;
+  tile_work w;
+  w.run = t.kernel_of(u, w);
+  w.arity = static_cast<std::int16_t>(count);
+  w.first = t.program.operands.size();
+  t.program.operands.push({});
+  for (int k = 0; k < count; ++k) {
+    std::int32_t const from = t.source(u, k);
+    if (from < 0 && t.outers[-1 - from].fixed) w.fixed = static_cast<std::uint16_t>(w.fixed | 1u << k);
+    t.program.operands.push(from < 0 ? t.outers[-1 - from].operand : t.results[from]);
+  }
+  // Kernels write where they have read: the result may reuse the slot of an operand with elements of the
+  // same size.
+  release_operands(t, u, true);
+  t.slots[u] = t.stands(u, whole) ? none : t.take();
+  t.results[u] = t.slots[u] == none ? t.final_place(u) : t.slot(t.slots[u]);
+  t.program.operands[w.first] = t.results[u];
+  release_operands(t, u, false);
+  t.program.work.push(w);
+}
+
+/// Emits all units: in segments where these are faster, or all are `cheap`.
+template <class Units>
+void emit_units(Units& t, segment_emit<Units>& segments, bool cheap, std::int64_t elements, bool whole) {
+  t.results.resize(t.units.size());
+  t.slots.resize(t.units.size());
+  for (int u = 0; u < t.units.size();) {
+    int const end = segments.end_of(u);
+    bool const together = end > u && (cheap || segments.is_worth(end - u, u, elements));
+    if (together) segments.emit(u, end, whole);
+    else emit_unit(t, u, whole);
+    u = together ? end : u + 1;
+  }
+}
+
 template <class Build> class tile_emit {
 public:
   std::int64_t scratch_bytes = 0;
@@ -72,7 +116,7 @@ private:
   using outer = typename tile_units<Build>::outer;
 
   tile_units<Build>& t_;
-  segment_emit<Build> segments_{t_};
+  segment_emit<tile_units<Build>> segments_{t_};
   bool cheap_ = false;      // the step consists of segments only
   std::int64_t states_ = 0; // the offset of the states of reductions in the scratch memory
 
@@ -96,54 +140,8 @@ private:
     }
     fills.count = t_.program.fills.size() - fills.first;
     work.first = t_.program.work.size();
-    t_.results.resize(t_.units.size());
-    t_.slots.resize(t_.units.size());
-    for (int u = 0; u < t_.units.size();) {
-      int const end = segments_.end_of(u);
-      bool const together = end > u && (cheap_ || segments_.is_worth(end - u, u, elements));
-      if (together) segments_.emit(u, end, whole);
-      else emit_unit(u, whole);
-      u = together ? end : u + 1;
-    }
+    emit_units(t_, segments_, cheap_, elements, whole);
     work.count = t_.program.work.size() - work.first;
-  }
-
-  void emit_unit(int u, bool whole) {
-    unit const& n = t_.units[u];
-    memory_root const& r = t_.p.roots[n.root];
-    node const& at = t_.node_of(n);
-    element const type = t_.type_of(n);
-    tile_work w;
-    w.run = t_.kernel_of(n, at, w);
-    w.arity = static_cast<std::int16_t>(n.count);
-    w.first = t_.program.operands.size();
-    t_.program.operands.push({});
-    for (int k = 0; k < n.count; ++k) {
-      std::int32_t const from = t_.source(u, k);
-      if (from < 0 && t_.outers[-1 - from].fixed) w.fixed = static_cast<std::uint16_t>(w.fixed | 1u << k);
-      t_.program.operands.push(from < 0 ? t_.outers[-1 - from].operand : t_.results[from]);
-    }
-    // Kernels write where they have read: the result may reuse the slot of an operand with elements of the
-    // same size.
-    release(u, size_of(type), true);
-    bool const stands = r.outside && (whole || r.kind == home::workspace);
-    t_.slots[u] = stands ? none : t_.take();
-    address const a = address_of(t_.b, r);
-    t_.results[u] = stands ? tile_operand{a.base, static_cast<std::int32_t>(size_of(type)), a.offset}
-                           : t_.slot(t_.slots[u]);
-    t_.program.operands[w.first] = t_.results[u];
-    release(u, size_of(type), false);
-    t_.program.work.push(w);
-  }
-
-  /// Frees the slots of operands that unit u reads last: those with elements as large as the result's if
-  /// `equal`, else the others.
-  void release(int u, std::size_t bytes, bool equal) {
-    for (int k = 0; k < t_.units[u].count; ++k) {
-      std::int32_t const from = t_.source(u, k);
-      if ((size_of(t_.p.operand(t_.units[u], k).type) == bytes) != equal) continue;
-      t_.release(from, u);
-    }
   }
 
   bool has_drains() const {

@@ -14,13 +14,13 @@ namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
 /// Values by index: units from 0 on, outer operands of the step from -1 down.
-template <class Build> class segment_uses {
+template <class Units> class segment_uses {
 public:
   static constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
   array<std::int32_t> order; // units
 
-  explicit segment_uses(tile_units<Build>& units) : t_(units) {}
+  explicit segment_uses(Units& units) : t_(units) {}
 
   /// `stays(u)`: unit u must not be moved before the units in front of it.
   template <class Stays> void find(int first, int end, Stays stays) {
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  tile_units<Build>& t_;
+  Units& t_;
   int first_ = 0, end_ = 0;
   array<std::int32_t> of_unit_, of_outer_, after_;
   array<std::int32_t> waits_, left_, first_reader_, readers_, ready_; // by unit of the segment

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_INTERPRETER_PREPARE_NODE_STEPS_HPP
+#define COTANGENT_RUN_INTERPRETER_PREPARE_NODE_STEPS_HPP
+
+#include <cotangent/run/interpreter/execute/regions.hpp>
+#include <cotangent/run/interpreter/prepare/arrange.hpp>
+
+#include <cstdint>
+
+// The steps that are one kernel call each: reductions, matrix products, copies, rows, functions of whole tensors.
+
+namespace cotangent {
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+
+/// A value in memory.
+struct placed {
+  strided v;
+  address at;
+};
+
+/// Emits such steps. `Graph` has the graph `g`, its `kernels`, and `size` and `attribute` with numbers for extents.
+template <class Graph> class node_steps {
+  Graph const& b_;
+  step_table const& steps_;
+
+public:
+  program_data& program;
+  std::int64_t scratch = 0; // the bytes that the last step needs
+
+  node_steps(Graph const& graph, step_table const& t, program_data& to) : b_(graph), steps_(t), program(to) {}
+
+  void push(step_table::runs run, std::int32_t which) { program.steps.push({run, which}); }
+
+  void clear(address to, std::int64_t bytes) { push(&run_clear, program.copies.push({{}, to, bytes})); }
+
+  void copy(placed const& x, address to, std::int64_t const* to_stride, bool adds = false) {
+    copy_step s;
+    s.from = x.at;
+    s.to = to;
+    s.rank = x.v.rank;
+    for (int k = 0; k < x.v.rank; ++k) {
+      s.size[k] = x.v.size[k];
+      s.from_stride[k] = x.v.stride[k];
+      s.to_stride[k] = to_stride[k];
+    }
+    push((adds ? steps_.accumulate : steps_.copy)[static_cast<int>(x.v.type)], program.moves.push(s));
+  }
+  /// Copies to contiguous memory.
+  void move(placed const& x, address to) {
+    strided whole = x.v;
+    whole.make_contiguous();
+    copy(x, to, whole.stride);
+  }
+
+  /// A node whose kernel reads its operands where they are: see `is_ready`.
+  void node_step(node const& n, placed const* x, int count, address to, bool adds_rows = false) {
+    scratch = 0;
+    switch (n.op->kind) {
+    case operation_kind::reduction: return reduction(n, x[0], to);
+    case operation_kind::matmul: return product(n, x, to);
+    case operation_kind::pad: return pad(n, x[0], to);
+    case operation_kind::concatenate: return concatenate(n, x, count, to);
+    case operation_kind::whole: return whole(n, x, to);
+    default: return rows(n, x, count, to, adds_rows);
+    }
+  }
+  /// The layout of a node's result.
+  strided layout_of(symbol y) const {
+    strided v;
+    dimensions const& d = b_.g.shape(y);
+    v.rank = d.rank;
+    v.type = b_.g.tensors[y].type;
+    for (int k = 0; k < d.rank; ++k) v.size[k] = b_.size(d.size[k]);
+    v.make_contiguous();
+    return v;
+  }
+
+private:
+  void reduction(node const& n, placed const& x, address to) {
+    reduction_step r;
+    bool rows = false;
+    (void)arrange_reduction(x.v, static_cast<std::uint32_t>(b_.attribute(n, 0)), r, rows);
+    if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
+      r.kernel = (rows ? k->rows : k->columns)[static_cast<int>(x.v.type)];
+    if (r.kernel == nullptr) {
+      r.kernel = rows ? &reduce_each_row : &reduce_each_column;
+      r.signature = program.signatures.push({n.op, {x.v.type}, b_.g.tensors[b_.g.result(n)].type, 1});
+    }
+    r.from = x.at;
+    r.to = to;
+    push(&run_reduction, program.reductions.push(r));
+  }
+
+  void product(node const& n, placed const* x, address to) {
+    strided const &a = x[0].v, &b = x[1].v;
+    bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
+    matmul_step s;
+    s.m = a.size[ta ? 1 : 0];
+    s.k = a.size[ta ? 0 : 1];
+    s.n = b.size[tb ? 0 : 1];
+    (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
+    (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
+    s.left = x[0].at;
+    s.right = x[1].at;
+    s.to = to;
+    scratch = a.type == element::float64 ? kernels::matmul_scratch_bytes<double>(s.m, s.n, s.k)
+                                         : kernels::matmul_scratch_bytes<float>(s.m, s.n, s.k);
+    s.scratch = scratch > 0;
+    push(steps_.product[a.type == element::float64 ? 1 : 0], program.products.push(s));
+  }
+
+  void pad(node const& n, placed const& x, address to) {
+    strided const y = layout_of(b_.g.result(n));
+    auto const bytes = static_cast<std::int64_t>(size_of(y.type));
+    std::int64_t to_stride[max_rank]{}, start = 0;
+    for (int k = 0; k < y.rank; ++k) {
+      start += b_.size(b_.attribute(n, 2 * k)) * y.stride[k];
+      to_stride[k] = b_.attribute(n, 2 * k + 1) * y.stride[k];
+    }
+    clear(to, y.count() * bytes);
+    to.offset += start * bytes;
+    copy(x, to, to_stride);
+  }
+
+  void concatenate(node const& n, placed const* x, int count, address to) {
+    strided const y = layout_of(b_.g.result(n));
+    std::int64_t const axis = b_.attribute(n, 0);
+    for (int k = 0; k < count; ++k) {
+      copy(x[k], to, y.stride);
+      to.offset += x[k].v.size[axis] * y.stride[axis] * static_cast<std::int64_t>(size_of(y.type));
+    }
+  }
+
+  void whole(node const& n, placed const* x, address to) {
+    whole_step s;
+    s.operands = n.operand_count;
+    for (int k = 0; k < n.operand_count; ++k) {
+      s.call.operand[k] = whole_of(x[k].v);
+      s.operand[k] = x[k].at;
+    }
+    s.call.result = whole_of(layout_of(b_.g.result(n)));
+    s.to = to;
+    s.first_attribute = program.attributes.size();
+    for (int k = 0; k < n.attribute_count; ++k) program.attributes.push(b_.attribute(n, k));
+    s.call.attribute = program.attributes.data() + s.first_attribute;
+    kernel_set const* const k = b_.kernels.find(n.op);
+    s.run = k != nullptr && k->whole != nullptr ? k->whole : n.op->whole;
+    if (k != nullptr && k->whole != nullptr) scratch = k->whole_scratch(s.call);
+    push(&run_whole, program.wholes.push(s));
+  }
+
+  /// gather, scatter_add, arg_max; `adds`: to the last operand, a copy of which the result may be.
+  void rows(node const& n, placed const* x, int count, address to, bool adds) {
+    strided const& first = x[0].v;
+    row_step s;
+    s.from = x[0].at;
+    s.to = to;
+    s.count = s.row = 1;
+    if (n.op->kind == operation_kind::arg_reduction) {
+      std::int64_t const axis = b_.attribute(n, 0);
+      s.axis = first.size[axis];
+      for (int k = 0; k < first.rank; ++k)
+        if (k != axis) (k < axis ? s.count : s.row) *= first.size[k];
+      return push(steps_.arg_max[static_cast<int>(first.type)], program.rows.push(s));
+    }
+    bool const gathers = n.op->kind == operation_kind::gather;
+    strided const whole = gathers ? first : layout_of(b_.g.result(n));
+    s.axis = whole.size[0];
+    for (int k = 1; k < whole.rank; ++k) s.row *= whole.size[k];
+    s.adds = adds;
+    for (int k = 0; k + 1 < count; k += 2) {
+      strided const& index = x[k + 1].v;
+      s.from = x[k].at;
+      s.index = x[k + 1].at, s.count = index.count();
+      if (s.adds) s.sum = k == 0 ? x[count - 1].at : s.to;
+      push((gathers ? steps_.gather : steps_.scatter_add)[index.type == element::int64][static_cast<int>(first.type)], program.rows.push(s));
+    }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
+} // namespace cotangent
+
+#endif
