@@ -248,3 +248,41 @@ static_assert(call(ct::grad(parts))(ct::tensor<double, 2>{1, 2}) == ct::tensor<d
 // Empty tensors.
 inline constexpr auto empty = [](auto x) { return ct::sum(ct::for_loop(3, [](auto, auto v) { return v * v; }, x)); };
 static_assert(call(ct::compiled(empty))(ct::tensor<double, 0>{}) == 0);
+
+// A body that starts from a constant, and uses what it captures only in a function that it differentiates.
+using numbers = ct::tensor<double, 2>;
+inline constexpr auto inner_gradient = [](auto t) {
+  return ct::for_loop(2, [&](auto i, auto s) { return s - 0.5 * ct::grad([&](auto y) { return y * y * t(i); })(s); }, 1.0);
+};
+static_assert(call(ct::compiled(inner_gradient))(numbers{.5, .25}) == .5 * .75);
+static_assert(call(ct::grad(inner_gradient))(numbers{.5, .25}) == numbers{-.75, -.5});
+inline constexpr auto inner_value = [](auto t) {
+  return ct::for_loop(2, [&](auto, auto s) { return ct::value_and_grad([&](auto y) { return y * t(0); })(s).first; }, 1.0);
+};
+static_assert(call(ct::compiled(inner_value))(numbers{3, 0}) == 9);
+inline constexpr auto inner_tangent = [](auto t) {
+  return ct::for_loop(2, [&](auto, auto s) { return ct::jvp([&](auto y) { return y * y * t(0); })(s, 1.0).second; }, 1.0);
+};
+static_assert(call(ct::compiled(inner_tangent))(numbers{3, 0}) == 36);
+inline constexpr auto inner_jacobian = [](auto t) {
+  return ct::for_loop(2, [&](auto, auto s) { return ct::jacobian([&](auto y) { return y * y * t(0); })(s); }, 1.0);
+};
+static_assert(call(ct::compiled(inner_jacobian))(numbers{3, 0}) == 36);
+inline constexpr auto inner_pullback = [](auto t) {
+  return ct::for_loop(2, [&](auto, auto s) { return ct::vjp([&](auto y) { return y * y * t(0); })(s).second(1.0); }, 1.0);
+};
+static_assert(call(ct::compiled(inner_pullback))(numbers{3, 0}) == 36);
+inline constexpr auto inner_branch = [](auto t) {
+  return ct::for_loop(
+      2,
+      [&](auto, auto s) {
+        auto const pulled = [&](auto y) { return ct::grad([&](auto z) { return z * z * t(0); })(y); };
+        return ct::cond(s > 0.0, pulled, [](auto y) { return y; })(s);
+      },
+      1.0);
+};
+static_assert(call(ct::compiled(inner_branch))(numbers{3, 0}) == 36);
+inline constexpr auto inner_batch = [](auto t) {
+  return ct::sum(ct::for_loop(2, [&](auto, auto v) { return ct::vmap([&](auto y) { return y * t(0); })(v); }, ct::ones<3>()));
+};
+static_assert(call(ct::compiled(inner_batch))(numbers{3, 0}) == 27);

@@ -142,19 +142,20 @@ struct graph_search : found_builder {
     if (b != nullptr) return;
     broken_leaf make{standing::refused};
     auto const r = call_with(f, build_tree<Values>(make), before...);
+    symbol const own = without; // the trial's result is refused, which the values need not be
     visit_leaves(r, *this);
+    without = own;
   }
   /// True if a loop or branch can be built.
   constexpr bool found() const { return b != nullptr && !on_trial; }
   /// The result where none can be built: in a trial call, constants of the graph.
   template <class Tree> constexpr Tree result() const {
+    if (b != nullptr) {
+      trial_leaf make{*b};
+      return build_tree<Tree>(make);
+    }
     broken_leaf make{on_trial ? standing::refused : without};
-    Tree const none_of_any = build_tree<Tree>(make);
-    if (b == nullptr) return none_of_any;
-    array<symbol> ids;
-    attach_leaves<Tree>(*b, none_of_any, ids);
-    leaf_from_symbols read{*b, ids.data()};
-    return build_tree<Tree>(read);
+    return build_tree<Tree>(make);
   }
 };
 

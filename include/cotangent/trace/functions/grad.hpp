@@ -86,6 +86,30 @@ struct broken_leaf {
   }
 };
 
+/// Constants of a graph, in place of the values that a trial call lacks.
+struct trial_leaf {
+  builder& b;
+  template <class X> constexpr X leaf() {
+    if constexpr (is_expr<X>) return X(b, X(standing{nullptr, standing::refused}).attach(b));
+    else return X();
+  }
+};
+
+/// The result of a transformation of which no argument has a graph. In a trial call (see `graph_search`) the graph is
+/// that of the expressions that the function uses: `call` calls it.
+template <class Tree, class Call> constexpr Tree without_graph(found_builder& found, Call const& call) {
+  if (found.without == standing::refused) {
+    auto const r = call();
+    visit_leaves(r, found);
+    if (found.b != nullptr) {
+      trial_leaf make{*found.b};
+      return build_tree<Tree>(make);
+    }
+  }
+  broken_leaf make{found.without};
+  return build_tree<Tree>(make);
+}
+
 template <class F, bool WithValue, int... I>
 struct gradient_function : transformation<gradient_function<F, WithValue, I...>> {
   using function = F;
@@ -143,10 +167,7 @@ private:
     using all = typename paired<WithValue, result_tree<Result>, gradients>::type;
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) {
-      broken_leaf make{found.without};
-      return build_tree<all>(make);
-    }
+    if (found.b == nullptr) return detail::without_graph<all>(found, [&] { return f(x...); });
     builder& b = *found.b;
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};

@@ -125,10 +125,7 @@ private:
   template <class Y, class... X> constexpr Y on(X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) {
-      broken_leaf make{found.without};
-      return build_tree<Y>(make);
-    }
+    if (found.b == nullptr) return detail::without_graph<Y>(found, [&] { return f(x...); });
     builder& b = *found.b;
     symbols_of_leaves in{b}, out{b};
     (visit_leaves(x, in), ...);

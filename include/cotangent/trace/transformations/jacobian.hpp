@@ -91,10 +91,7 @@ private:
     using all = replace_leaves<Outputs, derivative_of<argument_at<I, X...>...>>;
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) {
-      broken_leaf make{found.without};
-      return build_tree<all>(make);
-    }
+    if (found.b == nullptr) return detail::without_graph<all>(found, [&] { return f(x...); });
     builder& b = *found.b;
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};
@@ -138,10 +135,7 @@ private:
   constexpr Result on(std::index_sequence<K...>, X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
-    if (found.b == nullptr) {
-      broken_leaf make{found.without};
-      return build_tree<Result>(make);
-    }
+    if (found.b == nullptr) return detail::without_graph<Result>(found, [&] { return f(x...); });
     builder& b = *found.b;
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};

@@ -90,12 +90,10 @@ private:
       using pair = typename product_result<Self, result_tree<result>, argument_at<I, X...>...>::type;
       found_builder found;
       (visit_leaves(x, found), ...);
-      if (found.b == nullptr) {
-        broken_leaf make{found.without};
-        return build_tree<pair>(make);
-      }
-      builder& b = *found.b;
       argument_list<std::index_sequence_for<X...>, X...> own{{x}...};
+      auto const call = [&] { return f(static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...); };
+      if (found.b == nullptr) return detail::without_graph<pair>(found, call);
+      builder& b = *found.b;
       renamed_leaves wrt{b};
       (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
       symbols_of_leaves directions{b};
@@ -105,7 +103,7 @@ private:
                .value,
            directions),
        ...);
-      result const y = f(static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...);
+      result const y = call();
       symbols_of_leaves out{b};
       visit_leaves(y, out);
       array<symbol> all = out.ids;

@@ -27,6 +27,7 @@ template <class Expressions, class Gradients> struct traced_pullback {
   builder* b = nullptr;
   symbol without = standing::broken;
   array<symbol> wrt{}, outputs{};
+  builder* tried = nullptr; // in a trial call, the graph that the function uses
 
   template <class Cotangent> constexpr Gradients operator()(Cotangent const& dy) const {
     if constexpr (!are_cotangents<Expressions, Cotangent>()) {
@@ -65,6 +66,10 @@ private:
     }
   };
   constexpr Gradients broken() const {
+    if (tried != nullptr) {
+      trial_leaf constants{*tried};
+      return build_tree<Gradients>(constants);
+    }
     broken_leaf make{without};
     return build_tree<Gradients>(make);
   }
@@ -211,8 +216,8 @@ private:
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) {
-      broken_leaf make{found.without};
-      return std::pair<expressions, back>(build_tree<expressions>(make), back{nullptr, found.without});
+      expressions const y = detail::without_graph<expressions>(found, [&] { return this->f(x...); });
+      return std::pair<expressions, back>(y, back{nullptr, found.without, {}, {}, found.b});
     }
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{*found.b};

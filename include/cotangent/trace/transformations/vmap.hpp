@@ -153,10 +153,11 @@ private:
       using all = replace_leaves<result_tree<result>, in_front<Size>>;
       found_builder found;
       (visit_leaves(x, found), ...);
-      if (found.b == nullptr) {
-        broken_leaf make{found.without};
-        return build_tree<all>(make);
-      }
+      if (found.b == nullptr)
+        return detail::without_graph<all>(found, [&] {
+          broken_leaf row{standing::refused};
+          return f(build_tree<Row>(row)...);
+        });
       builder& b = *found.b;
       leaves_of_row row{b};
       argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
