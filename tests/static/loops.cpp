@@ -276,8 +276,8 @@ inline constexpr auto inner_branch = [](auto t) {
   return ct::for_loop(
       2,
       [&](auto, auto s) {
-        auto const pulled = [&](auto y) { return ct::grad([&](auto z) { return z * z * t(0); })(y); };
-        return ct::cond(s > 0.0, pulled, [](auto y) { return y; })(s);
+        auto const inner = [&](auto y) { return ct::grad([&](auto z) { return z * z * t(0); })(y); };
+        return ct::cond(s > 0.0, inner, [](auto y) { return y; })(s);
       },
       1.0);
 };
