@@ -249,7 +249,7 @@ static_assert(call(ct::grad(parts))(ct::tensor<double, 2>{1, 2}) == ct::tensor<d
 inline constexpr auto empty = [](auto x) { return ct::sum(ct::for_loop(3, [](auto, auto v) { return v * v; }, x)); };
 static_assert(call(ct::compiled(empty))(ct::tensor<double, 0>{}) == 0);
 
-// A body that starts from a constant, and uses what it captures only in a function that it differentiates.
+// A body that starts from a constant, whose captures are used only in functions that it differentiates.
 using numbers = ct::tensor<double, 2>;
 inline constexpr auto inner_gradient = [](auto t) {
   return ct::for_loop(2, [&](auto i, auto s) { return s - 0.5 * ct::grad([&](auto y) { return y * y * t(i); })(s); }, 1.0);
