@@ -56,18 +56,30 @@ inline constexpr auto filter = [](auto x, auto w, auto s) {
   return last + ct::sum(rows * rows);
 };
 
-void measure_filter(bench::suite& suite) {
+// The same, which reads the element of each iteration and sums the squares as it goes.
+inline constexpr auto indexed_filter = [](auto x, auto w, auto s) {
+  auto const [last, sum] = ct::for_loop(
+      length,
+      [&](auto i, auto y, auto total) {
+        auto const next = ct::tanh(w * y + x(i));
+        return std::tuple(next, total + next * next);
+      },
+      s, 0.0);
+  return last + sum;
+};
+
+template <class F> void measure_filter(bench::suite& suite, char const* name, F f) {
   bench::buffer<double> x(length), dx(length), scalars(16), tape(length + 1);
   bench::numbers random;
   random.fill(x, -1.0, 1.0);
   double *const p = x.data(), *const s = scalars.data(), *const t = tape.data();
   s[0] = .8, s[1] = .3;
   filter_results const r{s + 2, dx.data(), s + 3, s + 4};
-  bench::comparison c{"scan: tanh filter", "double", std::to_string(length), length, {}, {}, {}, {}};
+  bench::comparison c{name, "double", std::to_string(length), length, {}, {}, {}, {}};
   c.results = {bench::written("dx", r.dx, length), bench::written("results", r.value, 3, length)};
   c.hand = {bench::named("sweep", [=] { filter_sweep<own_tanh>(p, s, s + 1, r, t); })};
   c.loops = {bench::named("loops", [=] { filter_sweep<std_tanh>(p, s, s + 1, r, t); })};
-  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2>(filter), bench::into(*r.value, series_out(r.dx), *r.dw, *r.ds), series(p), s[0], s[1])};
+  c.ours = {bench::ours(ct::value_and_grad<0, 1, 2>(f), bench::into(*r.value, series_out(r.dx), *r.dw, *r.ds), series(p), s[0], s[1])};
   suite.run(c);
 }
 
@@ -132,7 +144,8 @@ void measure_volatility(bench::suite& suite) {
 }
 
 bench::entry const e("scan: tanh filter", [](bench::suite& suite) {
-  measure_filter(suite);
+  measure_filter(suite, "scan: tanh filter", filter);
+  measure_filter(suite, "scan: tanh filter, x(i) in a loop", indexed_filter);
   measure_volatility(suite);
 });
 

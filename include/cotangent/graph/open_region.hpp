@@ -9,6 +9,13 @@
 
 namespace cotangent::detail {
 
+/// A tensor of the region around the body of a loop, whose row `offset` + i iteration i reads; the input for that row.
+struct read_by_row {
+  symbol from = none;
+  std::int64_t offset = 0;
+  symbol row = none;
+};
+
 /// A region of a loop or branch under construction.
 struct open_region {
   std::int32_t region = none;
@@ -18,6 +25,8 @@ struct open_region {
   int settled = 0;                    // the number of captures when the region was opened
   array<symbol> sources, copies;      // values without operands of the region around it, and those computed again
   open_region* around = nullptr;      // the next one outwards
+  symbol limit = none;                // of a body of a traced loop: the first number that iterations do not have
+  array<read_by_row> rows;            // what that body reads row by row: its last inputs
 
   /// Drops the symbols from `first` on, and captures that no region uses afterwards.
   constexpr void forget(symbol first) {
@@ -26,6 +35,10 @@ struct open_region {
     while (captures->size() > settled && (captured.size() < captures->size() || captured.back() == none)) {
       if (captured.size() == captures->size()) (void)captured.pop();
       (void)captures->pop();
+    }
+    while (!rows.empty() && rows.back().row >= first) {
+      (void)rows.pop();
+      (void)inputs.pop();
     }
     while (!copies.empty() && copies.back() >= first) {
       (void)copies.pop();

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
 
+#include <cotangent/ops/control_builder.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 #include <cotangent/trace/expressions/part.hpp>
 
@@ -71,7 +72,7 @@ template <class Index> constexpr auto without_computed(Index const& i) {
 /// The row that a computed index selects along an axis, which the result lacks.
 template <int Axis> struct row_at_fn {
   static constexpr char const* name = "x(i, j, ...)";
-  constexpr term operator()(term x, term index) const { return extend::gather(extend::move_axis(x, Axis, 0), index); }
+  constexpr term operator()(term x, term index) const { return extend::row_at(extend::move_axis(x, Axis, 0), index); }
 };
 
 template <class X> struct index_list {

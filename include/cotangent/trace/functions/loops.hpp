@@ -98,7 +98,7 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
     symbol const* const in = made.open_condition();
     made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
   }
-  symbol const* const in = made.open_body();
+  symbol const* const in = made.open_body_of_rows();
   array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, expr<std::int64_t>(b, in[0]));
   made.close_body(next.data(), next.size());
   if (count != nullptr) b.place = where;

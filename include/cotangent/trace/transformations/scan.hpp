@@ -101,7 +101,7 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
   term const limit = extend::count_of(extend::iota(b, element::int64, rows.count), 1u, b.shape(dimensions{}));
   loop_builder made(b, {inits.data(), inits.size(), limit.id, Options.reverse ? std::int64_t{loop_layout::reverse} : 0, rows.all.data(),
                         rows.all.size()});
-  leaf_from_symbols inputs{b, made.open_body() + 1};
+  leaf_from_symbols inputs{b, made.open_body_of_rows() + 1};
   auto const given = call_with(body, build_tree<values>(inputs));
   using std::get;
   attach_leaves<typename Types::carry>(b, get<0>(given), next);
