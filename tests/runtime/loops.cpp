@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
 // Loops of compiled functions at run time: against constant evaluations of the same function, and against plain loops.
 
@@ -206,6 +207,36 @@ TEST_CASE("Loops over tensors whose extents have names agree with those of numbe
     }
     is_close(found.first, sum);
   }
+}
+
+namespace {
+
+constexpr auto by_row = [](auto x, auto w) {
+  auto const rows = ct::for_loop(1000, [&](auto i, auto a) { return ct::tanh(w * a + x(i) + 0.5 * x(i + 1)); }, 0.1);
+  auto const back = ct::for_loop<ct::loop{.reverse = true}>(1000, [&](auto i, auto a) { return 0.5 * a + x(i) * x(i); }, 0.0);
+  return rows + back;
+};
+
+} // namespace
+
+TEST_CASE("Loops that read a row at the number of the iteration agree with a sweep by hand") {
+  ct::tensor<double, 1001> x;
+  for (int k = 0; k < x.size(); ++k) x.data()[k] = std::sin(.1 * k);
+  double const w = .7;
+  std::vector<double> a(1001), dx(1001);
+  a[0] = .1;
+  for (std::size_t k = 0; k < 1000; ++k) a[k + 1] = std::tanh(w * a[k] + x.data()[k] + .5 * x.data()[k + 1]);
+  double back = 0, weight = 1, d = 1, dw = 0;
+  for (std::size_t k = 1000; k-- > 0;) back = .5 * back + x.data()[k] * x.data()[k];
+  for (std::size_t k = 0; k < 1000; ++k, weight *= .5) dx[k] += 2 * weight * x.data()[k];
+  for (std::size_t k = 1000; k-- > 0;) {
+    double const slope = d * (1 - a[k + 1] * a[k + 1]);
+    dx[k] += slope, dx[k + 1] += .5 * slope, dw += slope * a[k], d = slope * w;
+  }
+  auto const found = ct::value_and_grad<0, 1>(by_row)(x, w);
+  is_close(found.first, a[1000] + back);
+  for (std::size_t k = 0; k < dx.size(); ++k) is_close(std::get<0>(found.second).data()[k], dx[k]);
+  is_close(std::get<1>(found.second), dw);
 }
 
 namespace {
