@@ -82,13 +82,26 @@ private:
       if (elementwise && n.op != kernels_.convert && n.op->evaluate == nullptr) return false;
       if (elementwise && n.operand_count > 8) return false;
       if (n.op->kind == operation_kind::whole && (n.op->whole == nullptr || n.operand_count > 3)) return false;
-      reduces = reduces || (n.op->kind == operation_kind::reduction && g_.shape(g_.operand(n, 0)).rank > 1);
+      reduces = reduces || (n.op->kind == operation_kind::reduction && reduces_rows(n));
     }
     for (int k = 0; k < g_.output_count(); ++k)
       if (!is_made(g_.output(k))) return false;
     if (!is_needed()) return false;
     return reduces || memory_.from_plan;
   }
+  /// True if a reduction may give a nest stages over rows: there is no need for a plan to know that others do not.
+  bool reduces_rows(node const& n) const {
+    dimensions const& d = g_.shape(g_.operand(n, 0));
+    std::int64_t rows = 1, lanes = 1;
+    bool last = false; // the last axis is reduced
+    for (int k = 0; k < d.rank; ++k) {
+      if (d.size[k] == 1) continue;
+      last = (g_.attribute(n) >> k & 1) != 0;
+      (last ? lanes : rows) *= d.size[k];
+    }
+    return last && rows > 1 && rows * lanes >= least_elements;
+  }
+
   /// True if all nodes are: kernels of others would run in vain, and could find an index out of range.
   bool is_needed() const {
     array<bool> read(g_.tensor_count, false);
