@@ -43,6 +43,21 @@ inline dual pow(dual x, dual p) {
   return {y, p.v * std::pow(x.v, p.v - 1) * x.d + y * std::log(x.v) * p.d};
 }
 inline dual erf(dual x) { return {std::erf(x.v), std::exp(-x.v * x.v) / std::sqrt(std::atan(1.)) * x.d}; }
+/// The derivative n of digamma for x > 0, by recurrence to 60 and its asymptotic series.
+inline double polygamma(int n, double x) {
+  long double a = x, sum = 0, factorial = 1;
+  for (int k = 2; k <= n; ++k) factorial *= k;
+  for (; a < 60; a += 1) sum += factorial / std::pow(a, n + 1);
+  long double const b[]{1.L / 6, -1.L / 30, 1.L / 42, -1.L / 30};
+  long double tail = n == 0 ? -std::log(a) + 1 / (2 * a) : factorial / n / std::pow(a, n) + factorial / 2 / std::pow(a, n + 1);
+  for (int k = 1; k <= 4; ++k) {
+    long double c = n == 0 ? b[k - 1] / (2 * k) : b[k - 1];
+    if (n > 0)
+      for (int j = 2 * k + 1; j < 2 * k + n; ++j) c *= j;
+    tail += c / std::pow(a, 2 * k + n);
+  }
+  return static_cast<double>((n % 2 == 0 ? -1 : 1) * (tail + sum));
+}
 inline dual abs(dual x) { return x.v < 0 ? -x : x; }
 inline dual without_derivative(double x) { return {x, 0}; }
 inline dual truth(bool b) { return {b ? 1. : 0., 0}; }

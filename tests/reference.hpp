@@ -274,13 +274,12 @@ template <class Op> constexpr auto if_elementwise() {
 template <class... Ops> constexpr auto elementwise_among(operations<Ops...>) {
   return std::tuple_cat(reference::if_elementwise<Ops>()...);
 }
-using elementwise_operations = decltype(elementwise_among(
-    typename detail::joined_operations<library_operations, network_operations>::type{}));
+using elementwise_operations = decltype(elementwise_among(library_operations{}));
 
 /// Those and all others whose laws are in tests/runtime/forward.cpp. (Those of the other headers are in tests of
 /// tests/runtime/witness_*.cpp; loops, branches and sequences have tests of their own.)
 using law_operations = joined<source_operations, arithmetic_operations, compare_operations, function_operations,
-                              network_operations, random_operations, control_operations>;
+                              special_operations, random_operations, control_operations>;
 
 } // namespace reference
 

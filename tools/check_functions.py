@@ -46,7 +46,7 @@ def uses_sign(text, sign):
 def check(root):
     wrong = []
     trace = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/trace").rglob("*.hpp"))}
-    ops = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/ops").glob("*.hpp"))}
+    ops = {p: p.read_text(encoding="utf-8") for p in sorted((root / "include/cotangent/ops").rglob("*.hpp"))}
     functions = sorted({name for text in [*ops.values(), *trace.values()] for name in functions_of(text)})
     signs = sorted({a or b for p, text in trace.items() if p.name == "operators.hpp"
                     for a, b in OPERATOR.findall(without_comments(text)) if (a or b) != "SIGN"})

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSL-1.0
 // The largest error of each elementary function, in units in the last place (ulp), found by search: random arguments, by
 // value and by bits (all exponents alike), then hill climbing from the worst of them. One line for each function, element
-// type and range; the reference is the C library's in long double. Usage: accuracy [samples for each line]
+// type and range; the reference is the C library's in long double. Usage: accuracy [samples for each line
+// [a function]]
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/gamma.hpp>
 #include <cotangent/core/math/normal.hpp>
+#include <cotangent/core/math/roots.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -23,10 +27,12 @@ namespace {
 
 using reference = long double (*)(long double);
 
+bool at_least_one = false; // errors are counted in ulps of the larger of |expected| and 1
+
 template <class T>
 double ulps_between(T value, long double expected) {
   int exponent = 0;
-  std::frexp(expected, &exponent);
+  std::frexp(at_least_one ? std::max(std::fabs(expected), 1.0L) : expected, &exponent);
   int const last = std::max(exponent, std::numeric_limits<T>::min_exponent) - std::numeric_limits<T>::digits;
   return static_cast<double>(std::fabs(static_cast<long double>(value) - expected) / std::ldexp(1.0L, last));
 }
@@ -49,12 +55,14 @@ T number(std::int64_t o) {
 }
 
 long samples = 1000000;
+char const* only = nullptr; // a function's name
 constexpr std::size_t kept = 48; // starting points of the climb
 
 template <class T, class F>
 void measure(char const* name, F f, reference expected, double low_, double high_) {
   using V = simd::pack<T, simd::width<T>>;
   constexpr int w = simd::width<T>;
+  if (only != nullptr && std::strcmp(only, name) != 0) return;
   T const low = static_cast<T>(low_), high = static_cast<T>(high_);
   std::mt19937_64 random{11};
   std::vector<error<T>> best;
@@ -108,6 +116,49 @@ long double softplus_reference(long double x) { return x > 60 ? x : log1pl(expl(
 long double normal_reference(long double x) {
   return erfcl(-x * 0.707106781186547524400844362104849039L) / 2;
 }
+long double normal_log_reference(long double x) {
+  return x > 0 ? log1pl(-erfcl(x * 0.707106781186547524400844362104849039L) / 2)
+               : logl(erfcl(-x * 0.707106781186547524400844362104849039L) / 2);
+}
+long double erfinv_reference(long double x) {
+  long double const a = fabsl(x), rest = 1 - a, half_root_of_pi = 0.886226925452758013649083741670572591L;
+  long double y = a < 0.5L ? a * half_root_of_pi : sqrtl(-logl(rest));
+  for (int k = 0; k < 60; ++k) {
+    long double const residual = a < 0.5L ? erfl(y) - a : rest - erfcl(y);
+    long double const step = residual * expl(y * y) * half_root_of_pi;
+    y -= step / (1 + y * step);
+  }
+  return x < 0 ? -y : y;
+}
+/// The derivative N of digamma, by recurrence to 40 and its asymptotic series; below 1/2 by reflection for N < 2.
+template <int N> long double polygamma_reference(long double x) {
+  long double const pi = 3.14159265358979323846264338327950288L;
+  if (x < 0.5L) {
+    long double const r = x - roundl(x), s = sinl(pi * r), c = cosl(pi * r);
+    if (r == 0) return std::numeric_limits<long double>::infinity();
+    if constexpr (N == 0) return polygamma_reference<0>(1 - x) - pi * c / s;
+    if constexpr (N == 1) return pi * pi / (s * s) - polygamma_reference<1>(1 - x);
+    if constexpr (N == 2) return polygamma_reference<2>(1 - x) - 2 * pi * pi * pi * c / (s * s * s);
+    if constexpr (N == 3) return 2 * pi * pi * pi * pi * (1 + 2 * c * c) / (s * s * s * s) - polygamma_reference<3>(1 - x);
+  }
+  constexpr long double bernoulli[]{1.L / 6, -1.L / 30, 1.L / 42, -1.L / 30, 5.L / 66, -691.L / 2730, 7.L / 6, -3617.L / 510};
+  long double sum = 0, factorial = 1, a = x;
+  for (int n = 2; n <= N; ++n) factorial *= n;
+  for (; a < 40; a += 1) sum += powl(a, -(N + 1));
+  long double series = N == 0 ? -logl(a) + 0.5L / a : factorial / N * powl(a, -N) + factorial / 2 * powl(a, -(N + 1));
+  for (int k = 1; k <= 8; ++k) {
+    long double c = bernoulli[k - 1];
+    if (N == 0) c /= 2 * k;
+    else
+      for (int n = 2 * k + 1; n < 2 * k + N; ++n) c *= n;
+    series += c * powl(a, -(2 * k + N));
+  }
+  return (N % 2 == 0 ? -1 : 1) * (series + factorial * sum);
+}
+long double other = 0;
+long double atan2_reference(long double y) { return atan2l(y, other); }
+long double atan2_of_x_reference(long double x) { return atan2l(other, x); }
+long double hypot_reference(long double x) { return hypotl(x, other); }
 long double exponent = 0;
 long double power_reference(long double x) { return powl(x, exponent); }
 
@@ -153,6 +204,45 @@ void all() {
   measure<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, -3, 3);
   measure<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, -1, 1);
   measure<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference, d ? -37.5 : -13, -2);
+  measure<T>("exp2", COTANGENT_FUNCTION(exp2), exp2l, d ? -1074 : -149, d ? 1024 : 128);
+  measure<T>("exp2", COTANGENT_FUNCTION(exp2), exp2l, -1, 1);
+  measure<T>("log2", COTANGENT_FUNCTION(log2), log2l, tiny, largest);
+  measure<T>("log2", COTANGENT_FUNCTION(log2), log2l, 0.5, 2);
+  measure<T>("log10", COTANGENT_FUNCTION(log10), log10l, tiny, largest);
+  measure<T>("log10", COTANGENT_FUNCTION(log10), log10l, 0.5, 2);
+  measure<T>("cbrt", COTANGENT_FUNCTION(cbrt), cbrtl, -largest, largest);
+  measure<T>("asin", COTANGENT_FUNCTION(asin), asinl, -1, 1);
+  measure<T>("acos", COTANGENT_FUNCTION(acos), acosl, -1, 1);
+  measure<T>("acosh", COTANGENT_FUNCTION(acosh), acoshl, 1, 3);
+  measure<T>("acosh", COTANGENT_FUNCTION(acosh), acoshl, 1, largest);
+  measure<T>("atanh", COTANGENT_FUNCTION(atanh), atanhl, -1, 1);
+  for (double const wanted : {1.0, -1.0, 0.37, -3e-5, d ? 1e300 : 1e30, d ? -1e-310 : -1e-40}) {
+    T const y = static_cast<T>(wanted);
+    other = y;
+    auto const like = [y](auto const& x) { return math::broadcast<std::remove_cvref_t<decltype(x)>>(y); };
+    measure<T>("atan2", [like](auto const& x) { return math::atan2(x, like(x)); }, atan2_reference, -largest, largest);
+    measure<T>("atan2", [like](auto const& x) { return math::atan2(like(x), x); }, atan2_of_x_reference, -3, 3);
+    measure<T>("hypot", [like](auto const& x) { return math::hypot(x, like(x)); }, hypot_reference, -largest, largest);
+  }
+  measure<T>("erfc", COTANGENT_FUNCTION(erfc), erfcl, -6, d ? 26.5 : 9.9);
+  measure<T>("erfc", COTANGENT_FUNCTION(erfc), erfcl, -1, 1);
+  measure<T>("erfinv", COTANGENT_FUNCTION(erfinv), erfinv_reference, -1, 1);
+  measure<T>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, d ? -100 : -15, d ? 38 : 13);
+  measure<T>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, -3, 3);
+  measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, tiny, 20);
+  measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, 0.5, 3);
+  measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, 8, d ? 1e300 : 1e30);
+  measure<T>("trigamma", [](auto const& x) { return math::polygamma<1>(x); }, polygamma_reference<1>, d ? 1e-150 : 1e-18, 1e6);
+  measure<T>("tetragamma", [](auto const& x) { return math::polygamma<2>(x); }, polygamma_reference<2>, d ? 1e-100 : 1e-12, 1e6);
+  measure<T>("pentagamma", [](auto const& x) { return math::polygamma<3>(x); }, polygamma_reference<3>, d ? 1e-75 : 1e-9, 1e6);
+  at_least_one = true; // near their roots: of the larger of |y| and 1
+  measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, -40, 0);
+  measure<T>("digamma", [](auto const& x) { return math::polygamma<0>(x); }, polygamma_reference<0>, tiny, 1e6);
+  measure<T>("digamma", [](auto const& x) { return math::polygamma<0>(x); }, polygamma_reference<0>, -40, 0);
+  measure<T>("trigamma", [](auto const& x) { return math::polygamma<1>(x); }, polygamma_reference<1>, -40, 0);
+  measure<T>("tetragamma", [](auto const& x) { return math::polygamma<2>(x); }, polygamma_reference<2>, -40, 0);
+  measure<T>("pentagamma", [](auto const& x) { return math::polygamma<3>(x); }, polygamma_reference<3>, -40, 0);
+  at_least_one = false;
   for (double const wanted : {2.7, 0.5, -1.3, 3.0, -7.0, 100.3, 1e-3, -250.5}) {
     T const y = static_cast<T>(wanted);
     exponent = y;
@@ -168,6 +258,7 @@ void all() {
 
 int main(int count, char** words) {
   if (count > 1) samples = std::atol(words[1]);
+  if (count > 2) only = words[2];
   all<float>();
   all<double>();
 }

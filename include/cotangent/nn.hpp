@@ -2,7 +2,7 @@
 #ifndef COTANGENT_NN_HPP
 #define COTANGENT_NN_HPP
 
-// Operations of neural networks: gelu, binary_cross_entropy_with_logits, erf, normal_cdf, batch_take, split. With
+// Operations of neural networks: gelu, binary_cross_entropy_with_logits, batch_take, split. With
 // dynamic.hpp, included before or after this header, they also take expressions of run-time graphs and eager variables.
 
 #include <cotangent/core/abi.hpp>

@@ -13,7 +13,7 @@
 
 namespace ct = cotangent;
 
-inline constexpr auto likelihood = [](auto x) { return ct::sum(ct::erf(x) * 2 + 1); };
+inline constexpr auto likelihood = [](auto x) { return ct::sum(ct::gelu(x) * 2 + 1); };
 inline constexpr auto halves = [](auto x) {
   auto [a, b] = ct::split<0, 2>(x);
   return ct::sum(a * b);

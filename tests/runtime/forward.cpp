@@ -106,7 +106,9 @@ template <class... Op> void check_all(std::tuple<Op...> const*) {
   (
       [] {
         INFO(Op::name);
-        for (std::uint64_t seed = 1; seed <= 5; ++seed) check_laws(one<Op>(), seed, 0.3, 0.9);
+        constexpr double low = std::is_same_v<Op, op::acosh> ? 1.3 : 0.3; // where the function is smooth
+        if constexpr (Op::derivative != derivative_kind::none_)
+          for (std::uint64_t seed = 1; seed <= 5; ++seed) check_laws(one<Op>(), seed, low, low + 0.6);
       }(),
       ...);
 }

@@ -4,7 +4,6 @@
 
 #include <cotangent/ops/convolution.hpp>
 #include <cotangent/ops/list.hpp>
-#include <cotangent/ops/network.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/ops/random.hpp>
 
@@ -17,8 +16,7 @@ using image_operations = typename detail::joined_operations<convolution_operatio
 
 /// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
 /// dropout and the like.
-using all_operations = typename detail::joined_operations<library_operations, image_operations,
-                                                          random_operations, network_operations>::type;
+using all_operations = typename detail::joined_operations<library_operations, image_operations, random_operations>::type;
 
 } // namespace cotangent
 

@@ -20,7 +20,7 @@ struct exp : extend::elementwise<1> {
   static constexpr char const* name = "exp";
   static constexpr float cost = 12;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::exp(x); }
-  static constexpr term partial(rule const& r, int) { return r.y(); }
+  static constexpr term partial(auto const& r, int) { return r.y(); }
 };
 
 /// Value: 1 ulp
@@ -30,8 +30,8 @@ struct log : extend::elementwise<1> {
   static constexpr char const* name = "log";
   static constexpr float cost = 14;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log(x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / r.x()); }
-  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / r.x()); }
+  static constexpr void adjoint(auto& r) { r.give(0, r.dy() / r.x()); }
+  static constexpr void tangent(auto& r) { r.give(r.dx() / r.x()); }
 };
 
 /// Value: the square root, correctly rounded
@@ -41,8 +41,8 @@ struct sqrt : extend::elementwise<1> {
   static constexpr char const* name = "sqrt";
   static constexpr float cost = 5;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sqrt(x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, 0.5 * r.dy() / r.y()); }
-  static constexpr void tangent(tangent_rule& r) { r.give(0.5 * r.dx() / r.y()); }
+  static constexpr void adjoint(auto& r) { r.give(0, 0.5 * r.dy() / r.y()); }
+  static constexpr void tangent(auto& r) { r.give(0.5 * r.dx() / r.y()); }
 };
 
 /// Value: x x
@@ -52,7 +52,7 @@ struct square : extend::elementwise<1> {
   static constexpr char const* name = "square";
   static constexpr extend::takes operands = extend::takes::numbers;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::mul(x, x); }
-  static constexpr term partial(rule const& r, int) { return 2 * r.x(); }
+  static constexpr term partial(auto const& r, int) { return 2 * r.x(); }
 };
 
 /// Value: 1 / x
@@ -64,7 +64,7 @@ struct reciprocal : extend::elementwise<1> {
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
     return static_cast<V>(math::broadcast<V>(1) / x);
   }
-  static constexpr term partial(rule const& r, int) { return -(r.y() * r.y()); }
+  static constexpr term partial(auto const& r, int) { return -(r.y() * r.y()); }
 };
 
 /// Adjoint: dy sign(x)
@@ -74,7 +74,7 @@ struct abs : extend::elementwise<1> {
   static constexpr char const* name = "abs";
   static constexpr extend::takes operands = extend::takes::numbers;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::abs(x); }
-  static constexpr term partial(rule const& r, int);
+  static constexpr term partial(auto const& r, int);
 };
 
 /// Value: -1, 0 or 1; NaN gives NaN
@@ -90,7 +90,7 @@ struct sign : extend::elementwise<1> {
     return math::select(x > zero, one, math::select(x < zero, static_cast<V>(-one), x));
   }
 };
-constexpr term abs::partial(rule const& r, int) { return detail::push(info_of<sign>(), {r.x()}); }
+constexpr term abs::partial(auto const& r, int) { return extend::apply<sign>(r.x()); }
 
 /// Value: the largest integer that is at most x
 /// Adjoint: 0
@@ -107,7 +107,7 @@ struct sin : extend::elementwise<1> {
   static constexpr char const* name = "sin";
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sin(x); }
-  static constexpr term partial(rule const& r, int);
+  static constexpr term partial(auto const& r, int);
 };
 /// Value: x in radians; 1.6 ulp for every angle (`double` beyond 1000 without FMA: 2.6)
 /// Adjoint: -dy sin(x)
@@ -116,9 +116,9 @@ struct cos : extend::elementwise<1> {
   static constexpr char const* name = "cos";
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(x); }
-  static constexpr term partial(rule const& r, int) { return -detail::push(info_of<sin>(), {r.x()}); }
+  static constexpr term partial(auto const& r, int) { return -extend::apply<sin>(r.x()); }
 };
-constexpr term sin::partial(rule const& r, int) { return detail::push(info_of<cos>(), {r.x()}); }
+constexpr term sin::partial(auto const& r, int) { return extend::apply<cos>(r.x()); }
 
 /// Value: the angle in (-pi/2, pi/2) that has the tangent x; 2 ulp
 /// Adjoint: dy / (1 + x x)
@@ -126,8 +126,8 @@ struct atan : extend::elementwise<1> {
   static constexpr char const* name = "atan";
   static constexpr float cost = 20;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::atan(x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / (1 + r.x() * r.x())); }
-  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x() * r.x())); }
+  static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (1 + r.x() * r.x())); }
+  static constexpr void tangent(auto& r) { r.give(r.dx() / (1 + r.x() * r.x())); }
 };
 
 /// Value: 3 ulp
@@ -137,7 +137,7 @@ struct sinh : extend::elementwise<1> {
   static constexpr char const* name = "sinh";
   static constexpr float cost = 24;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sinh(x); }
-  static constexpr term partial(rule const& r, int);
+  static constexpr term partial(auto const& r, int);
 };
 /// Value: 3 ulp
 /// Adjoint: dy sinh(x)
@@ -146,7 +146,7 @@ struct cosh : extend::elementwise<1> {
   static constexpr char const* name = "cosh";
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cosh(x); }
-  static constexpr term partial(rule const& r, int) { return detail::push(info_of<sinh>(), {r.x()}); }
+  static constexpr term partial(auto const& r, int) { return extend::apply<sinh>(r.x()); }
 };
 /// Value: the number that has the hyperbolic sine x; 3 ulp
 /// Adjoint: dy / sqrt(1 + x x)
@@ -155,11 +155,11 @@ struct asinh : extend::elementwise<1> {
   static constexpr char const* name = "asinh";
   static constexpr float cost = 26;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::asinh(x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / root(r)); }
-  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / root(r)); }
-  static constexpr term root(rule const& r) { return detail::push(info_of<sqrt>(), {1 + r.x() * r.x()}); }
+  static constexpr void adjoint(auto& r) { r.give(0, r.dy() / root(r)); }
+  static constexpr void tangent(auto& r) { r.give(r.dx() / root(r)); }
+  static constexpr term root(auto const& r) { return extend::apply<sqrt>(1 + r.x() * r.x()); }
 };
-constexpr term sinh::partial(rule const& r, int) { return detail::push(info_of<cosh>(), {r.x()}); }
+constexpr term sinh::partial(auto const& r, int) { return extend::apply<cosh>(r.x()); }
 
 /// Value: 2.7 ulp
 /// Adjoint: dy (1 - y y)
@@ -167,7 +167,7 @@ struct tanh : extend::elementwise<1> {
   static constexpr char const* name = "tanh";
   static constexpr float cost = 20;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::tanh(x); }
-  static constexpr term partial(rule const& r, int) { return 1 - r.y() * r.y(); }
+  static constexpr term partial(auto const& r, int) { return 1 - r.y() * r.y(); }
 };
 
 /// Value: 1 / (1 + exp(-x)), 2.6 ulp in both tails
@@ -176,7 +176,7 @@ struct sigmoid : extend::elementwise<1> {
   static constexpr char const* name = "sigmoid";
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sigmoid(x); }
-  static constexpr term partial(rule const& r, int) { return r.y() * (1 - r.y()); }
+  static constexpr term partial(auto const& r, int) { return r.y() * (1 - r.y()); }
 };
 
 /// Value: log(1 + exp(x)), 3 ulp, without overflow
@@ -185,7 +185,7 @@ struct softplus : extend::elementwise<1> {
   static constexpr char const* name = "softplus";
   static constexpr float cost = 26;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::softplus(x); }
-  static constexpr term partial(rule const& r, int) { return detail::push(info_of<sigmoid>(), {r.x()}); }
+  static constexpr term partial(auto const& r, int) { return extend::apply<sigmoid>(r.x()); }
 };
 
 /// Value: log(1 + x), 2 ulp, also near 0
@@ -195,8 +195,8 @@ struct log1p : extend::elementwise<1> {
   static constexpr char const* name = "log1p";
   static constexpr float cost = 16;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::log1p(x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, r.dy() / (1 + r.x())); }
-  static constexpr void tangent(tangent_rule& r) { r.give(r.dx() / (1 + r.x())); }
+  static constexpr void adjoint(auto& r) { r.give(0, r.dy() / (1 + r.x())); }
+  static constexpr void tangent(auto& r) { r.give(r.dx() / (1 + r.x())); }
 };
 
 /// Value: exp(x) - 1, 2 ulp, also near 0
@@ -205,7 +205,7 @@ struct expm1 : extend::elementwise<1> {
   static constexpr char const* name = "expm1";
   static constexpr float cost = 14;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::expm1(x); }
-  static constexpr term partial(rule const& r, int) { return r.y() + 1; }
+  static constexpr term partial(auto const& r, int) { return r.y() + 1; }
 };
 
 /// Value: max(x, 0); NaN gives NaN
@@ -216,10 +216,10 @@ struct relu : extend::elementwise<1> {
   static constexpr char const* name = "relu";
   static constexpr extend::takes operands = extend::takes::numbers;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::select(x < V{}, V{}, x); }
-  static constexpr void adjoint(adjoint_rule& r) { r.give(0, chosen(r, r.dy())); }
-  static constexpr void tangent(tangent_rule& r) { r.give(chosen(r, r.dx())); }
+  static constexpr void adjoint(auto& r) { r.give(0, chosen(r, r.dy())); }
+  static constexpr void tangent(auto& r) { r.give(chosen(r, r.dx())); }
   // Selects by the result, so that x need not be saved.
-  static constexpr term chosen(rule const& r, term d) {
+  static constexpr term chosen(auto const& r, term d) {
     return extend::select(r.y() > 0, d, extend::constant_like(d, 0));
   }
 };
@@ -229,11 +229,11 @@ struct pow : extend::elementwise<2> {
   static constexpr char const* name = "pow";
   static constexpr float cost = 40;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& p) { return math::pow(x, p); }
-  static constexpr term partial(rule const& r, int k) {
-    term const x = r.x(0), p = r.x(1);
+  static constexpr term partial(auto const& r, int k) {
+    auto const x = r.x(0), p = r.x(1);
     // If p is 0, p x^(p-1) would be 0 times infinity at x = 0.
-    if (k == 0) return p * detail::push(info_of<pow>(), {x, extend::select(p == 0, extend::constant_like(p, 1), p - 1)});
-    return r.y() * detail::push(info_of<log>(), {extend::select(x == 0, extend::constant_like(x, 1), x)});
+    if (k == 0) return p * extend::apply<pow>(x, extend::select(p == 0, extend::constant_like(p, 1), p - 1));
+    return r.y() * extend::apply<log>(extend::select(x == 0, extend::constant_like(x, 1), x));
   }
 };
 
@@ -243,7 +243,7 @@ struct max : extend::elementwise<2> {
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::max(a, b); }
-  static constexpr term partial(rule const& r, int k) {
+  static constexpr term partial(auto const& r, int k) {
     term const a = r.x(k), b = r.x(1 - k);
     return extend::select(a > b, extend::constant_like(a, 1),
                           extend::select(a == b, extend::constant_like(a, 0.5), extend::constant_like(a, 0)));
@@ -255,7 +255,7 @@ struct min : extend::elementwise<2> {
   static constexpr extend::takes operands = extend::takes::numbers;
   static constexpr bool commutative = true;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& a, V const& b) { return math::min(a, b); }
-  static constexpr term partial(rule const& r, int k) {
+  static constexpr term partial(auto const& r, int k) {
     term const a = r.x(k), b = r.x(1 - k);
     return extend::select(a < b, extend::constant_like(a, 1),
                           extend::select(a == b, extend::constant_like(a, 0.5), extend::constant_like(a, 0)));

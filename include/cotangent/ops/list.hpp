@@ -10,8 +10,8 @@ namespace cotangent {
 /// include/cotangent/ops/.
 using library_operations =
     typename detail::joined_operations<source_operations, arithmetic_operations, compare_operations, repeat_operations,
-                                       function_operations, reduction_operations, movement_operations,
-                                       matmul_operations, indexing_operations, scan_operations, control_operations>::type;
+                                       function_operations, special_operations, reduction_operations,
+                                       movement_operations, matmul_operations, indexing_operations, scan_operations, control_operations>::type;
 
 } // namespace cotangent
 

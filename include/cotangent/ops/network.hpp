@@ -2,13 +2,10 @@
 #ifndef COTANGENT_OPS_NETWORK_HPP
 #define COTANGENT_OPS_NETWORK_HPP
 
-#include <cotangent/core/math/normal.hpp>
 #include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/functions/special.hpp>
 
-#include <source_location>
-
-// Further operations of neural networks: the error function, the normal distribution and gelu, binary cross-entropy,
-// batch_take and split.
+// Further formulas of neural networks: gelu, binary cross-entropy, batch_take and split.
 
 namespace cotangent {
 
@@ -19,42 +16,6 @@ COTANGENT_REFUSAL(split_parts, divides, number_of_parts, extent_that_is_split, "
 COTANGENT_REFUSAL(split_sizes, equal, sum_of_sizes, extent_that_is_split, "cotangent: split: the sizes must be at least 0 and add up to the extent of the axis")
 // clang-format on
 } // namespace refusals
-
-namespace op {
-
-/// The error function. Adjoint: dy 2 / sqrt(pi) exp(-x x).
-struct erf : extend::elementwise<1> {
-  static constexpr char const* name = "erf";
-  static constexpr float cost = 24;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::erf(x); }
-  static constexpr term partial(rule const& r, int) {
-    return 1.1283791670955125738961589031215 * extend::apply<exp>(-(r.x() * r.x()));
-  }
-};
-
-/// The cumulative distribution function of the standard normal distribution.
-/// Adjoint: dy exp(-x x / 2) / sqrt(2 pi). Domain: all; relative accuracy in the left tail down to the smallest number.
-struct normal_cdf : extend::elementwise<1> {
-  static constexpr char const* name = "normal_cdf";
-  static constexpr float cost = 40;
-  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::normal_cdf(x); }
-  static constexpr term partial(rule const& r, int) {
-    return 0.39894228040143267793994605993438 * extend::apply<exp>(-0.5 * (r.x() * r.x()));
-  }
-};
-
-} // namespace op
-
-using network_operations = operations<op::erf, op::normal_cdf>;
-
-template <detail::operand X>
-constexpr auto erf(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::erf>(where, x);
-}
-template <detail::operand X>
-constexpr auto normal_cdf(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::unary<op::normal_cdf>(where, x);
-}
 
 namespace extend {
 

@@ -7,6 +7,7 @@
 #include <cotangent/ops/arithmetic.hpp>
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/compare.hpp>
+#include <cotangent/ops/functions/composed.hpp>
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/ops/elementwise.hpp>
 #include <cotangent/ops/functions.hpp>
@@ -17,5 +18,6 @@
 #include <cotangent/ops/repeat.hpp>
 #include <cotangent/ops/scan.hpp>
 #include <cotangent/ops/source.hpp>
+#include <cotangent/ops/functions/special.hpp>
 
 #endif

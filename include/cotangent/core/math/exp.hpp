@@ -39,15 +39,10 @@ inline constexpr double exp_limit = single<V> ? 0x1.62e42ep+6 : 0x1.62e42fefa39e
 // Placeholder for the factor 1 in exp_times.
 struct no_factor {};
 
-// factor e^(high + low...), with at most one `low` of about an ulp of high. A factor costs half the rounding
-// error of a product.
-template <class Factor, class V, class... Low>
-COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low const&... low) {
+// factor 2^n e^r for a reduced r, where `sum` is n and the magic number. A factor costs half the rounding error of a product.
+template <class Factor, class V>
+COTANGENT_INLINE constexpr V exp_of_reduced(Factor const& factor, V const& sum, V const& r) {
   constexpr bool f = single<V>;
-  // Arguments out of range become infinity and zero.
-  V const a = at_least(at_most(high, constant<V>(f ? 89 : 709.8)), constant<V>(f ? -104 : -746));
-  auto const [sum, n, reduced] = reduce_exp(a);
-  V const r = (reduced + ... + low);
   // 2^(n - 1) if it is normal; the rest of the scaling, 1 otherwise, comes last and rounds once.
   V const normal = at_least(sum, constant<V>(exp_magic<V> - (f ? 120 : 1000)));
   V const scale = shift_bits_left<mantissa_bits<V>>(normal);
@@ -72,6 +67,16 @@ COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low 
   return mul<V>(p * scale, rest);
 }
 
+// factor e^(high + low...), with at most one `low` of about an ulp of high.
+template <class Factor, class V, class... Low>
+COTANGENT_INLINE constexpr V exp_times(Factor const& factor, V const& high, Low const&... low) {
+  constexpr bool f = single<V>;
+  // Arguments out of range become infinity and zero.
+  V const a = at_least(at_most(high, constant<V>(f ? 89 : 709.8)), constant<V>(f ? -104 : -746));
+  auto const [sum, n, reduced] = reduce_exp(a);
+  return exp_of_reduced(factor, sum, V((reduced + ... + low)));
+}
+
 template <class V, class... Low>
 COTANGENT_INLINE constexpr V exp_of_sum(V const& high, Low const&... low) {
   return exp_times(no_factor{}, high, low...);
@@ -90,6 +95,26 @@ COTANGENT_INLINE constexpr V exp(V const& x) {
     if (std::is_constant_evaluated() && !(x > -800 && x <= static_cast<V>(exp_limit<V>)))
       return is_nan(x) ? x : x > 0 ? infinity<V> : V{};
   return exp_of_sum(x);
+}
+
+/// 2 to the x.
+///
+/// Value: within 1 ulp; exact for integers; subnormal, zero or infinite if the power is.
+template <class V>
+COTANGENT_INLINE constexpr V exp2(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::exp2(split(x).low), math::exp2(split(x).high));
+  constexpr bool f = single<V>;
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !(x > -1200 && x < (f ? 128 : 1024)))
+      return is_nan(x) ? x : x > 0 ? infinity<V> : V{};
+  V const a = at_least(at_most(x, constant<V>(f ? 128.25 : 1024.25)), constant<V>(f ? -151 : -1076));
+  V const magic = constant<V>(exp_magic<V>);
+  V const sum = rounded(a + magic);
+  V const rest = rounded(a - rounded(sum - magic)); // exact
+  V const r = fma(rest, constant<V>(f ? 0x1.62e430p-1 : 0x1.62e42fefa39efp-1),
+                  mul(rest, constant<V>(f ? -0x1.05c610p-29 : 0x1.abc9e3b39803fp-56)));
+  return exp_of_reduced(no_factor{}, sum, r);
 }
 
 namespace detail {

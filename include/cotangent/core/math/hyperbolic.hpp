@@ -85,6 +85,36 @@ COTANGENT_INLINE constexpr V asinh(V const& x) {
   return copysign(select(large, r + constant<V>(0x1.62e42fefa39efp-1), r), x);
 }
 
+/// The inverse of the hyperbolic cosine, at least 0.
+///
+/// Value: within 4 ulp; NaN for x < 1.
+template <class V>
+COTANGENT_INLINE constexpr V acosh(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::acosh(split(x).low), math::acosh(split(x).high));
+  V const one = constant<V>(1), limit = constant<V>(single<V> ? 0x1p60 : 0x1p500);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !(x >= one && x <= largest<V>)) return is_nan(x) ? x : x > one ? x : nan<V>;
+  auto const large = x > limit;
+  V const b = at_most(x, limit) - one; // exact where it matters
+  V const near = b + math::sqrt(select(x < one, V(-one), V(mul(b, b) + (b + b))));
+  V const r = math::log1p(select(large, x, near));
+  return select(large, r + constant<V>(0x1.62e42fefa39efp-1), r);
+}
+
+/// The inverse of the hyperbolic tangent.
+///
+/// Value: within 4 ulp; infinite at 1 and -1, NaN beyond.
+template <class V>
+COTANGENT_INLINE constexpr V atanh(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::atanh(split(x).low), math::atanh(split(x).high));
+  V const one = constant<V>(1), a = abs(x);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !(a < one)) return is_nan(x) ? x : a > one ? nan<V> : x > 0 ? infinity<V> : V(-infinity<V>);
+  return copysign(mul(math::log1p(V((a + a) / (one - a))), constant<V>(0.5)), x);
+}
+
 } // namespace COTANGENT_ABI
 } // namespace cotangent::math
 

@@ -7,24 +7,16 @@
 namespace cotangent::math {
 inline namespace COTANGENT_ABI {
 
-/// The angle in (-pi/2, pi/2) that has this tangent.
-///
-/// Value: within 2 ulp.
+namespace detail {
+
+// The angle whose tangent is a / b: atan(a / b), pi/4 + atan((a - b) / (a + b)), or pi/2 + atan(-b / a), where the argument is
+// below sqrt(2) - 1. Both are at least 0, not both 0, and their sum is finite.
 template <class V>
-COTANGENT_INLINE constexpr V atan(V const& x) {
-  using namespace detail;
-  if constexpr (is_wide<V>) return join<V>(math::atan(split(x).low), math::atan(split(x).high));
-  if constexpr (!is_vector<V>)
-    if (std::is_constant_evaluated() && !is_finite(x))
-      return is_nan(x) ? x
-             : x > 0   ? static_cast<V>(0x1.921fb54442d18p+0)
-                       : static_cast<V>(-0x1.921fb54442d18p+0);
-  // atan(a) is atan(a), pi/4 + atan((a - 1) / (a + 1)), or pi/2 + atan(-1 / a): the argument is below sqrt(2)
-  // - 1.
-  V const a = abs(x), one = constant<V>(1), zero{};
-  auto const middle = a > constant<V>(0x1.a827999fcef32p-2), upper = a > constant<V>(0x1.3504f333f9de6p+1);
-  V const above = select(upper, -one, select(middle, a - one, a));
-  V const below = select(upper, a, select(middle, a + one, one));
+COTANGENT_INLINE constexpr V angle_of_ratio(V const& a, V const& b) {
+  V const zero{};
+  auto const middle = a > constant<V>(0x1.a827999fcef32p-2) * b, upper = a > constant<V>(0x1.3504f333f9de6p+1) * b;
+  V const above = select(upper, -b, select(middle, a - b, a));
+  V const below = select(upper, a, select(middle, a + b, b));
   constexpr double quarter = single<V> ? 0x1.921fb6p-1 : 0x1.921fb54442d18p-1;
   constexpr double quarter_rest = single<V> ? -0x1.777a5cp-26 : 0x1.1a62633145c07p-55;
   V const base = select(upper, constant<V>(2 * quarter), select(middle, constant<V>(quarter), zero));
@@ -42,7 +34,88 @@ COTANGENT_INLINE constexpr V atan(V const& x) {
                          0x1.c71c70e6de685p-4, 0x1.999999999589cp-3);
     p = fma(odd, z, even);
   }
-  return copysign(base + (t + fma(t * z, p, base_rest)), x);
+  return base + (t + fma(t * z, p, base_rest));
+}
+
+// pi, rounded, and the rest.
+template <class V>
+inline constexpr double pi_high = single<V> ? 0x1.921fb6p+1 : 0x1.921fb54442d18p+1;
+template <class V>
+inline constexpr double pi_low = single<V> ? -0x1.777a5cp-24 : 0x1.1a62633145c07p-53;
+
+} // namespace detail
+
+/// The angle in (-pi/2, pi/2) that has this tangent.
+///
+/// Value: within 2 ulp.
+template <class V>
+COTANGENT_INLINE constexpr V atan(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::atan(split(x).low), math::atan(split(x).high));
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !is_finite(x))
+      return is_nan(x) ? x
+             : x > 0   ? static_cast<V>(0x1.921fb54442d18p+0)
+                       : static_cast<V>(-0x1.921fb54442d18p+0);
+  return copysign(angle_of_ratio(abs(x), constant<V>(1)), x);
+}
+
+/// The angle in [-pi, pi] of the point (x, y), with the sign of y.
+///
+/// Value: within 3 ulp; as in C for zeros and infinities.
+template <class V>
+COTANGENT_INLINE constexpr V atan2(V const& y, V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::atan2(split(y).low, split(x).low), math::atan2(split(y).high, split(x).high));
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && (is_nan(x) || is_nan(y))) return is_nan(y) ? y : x;
+  V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>);
+  V a = abs(y), b = abs(x);
+  // Infinity is to a finite number as 1 to 0; two infinities are equal; NaN stays.
+  auto const nothing = [](V const& v) __attribute__((always_inline)) {
+    if constexpr (!is_vector<V>)
+      if (std::is_constant_evaluated()) return V{};
+    return V(v - v);
+  };
+  auto const a_infinite = a > top, b_infinite = b > top;
+  V const a_left = select(a_infinite, one, select(b_infinite, nothing(a), a));
+  b = select(b_infinite, one, select(a_infinite, nothing(b), b));
+  a = a_left;
+  V const scale = select(logical_or<mask_t<V>>(a > constant<V>(single<V> ? 0x1p100 : 0x1p1000), b > constant<V>(single<V> ? 0x1p100 : 0x1p1000)),
+                         constant<V>(0.25), one);
+  a = a * scale, b = b * scale;
+  auto const none = a == zero;
+  V const angle = select(none, zero, angle_of_ratio(a, V(select(none, one, b))));
+  V const turned = constant<V>(pi_high<V>) - (angle - constant<V>(pi_low<V>));
+  auto const left = copysign(one, x) < zero;
+  return copysign(select(left, turned, angle), y);
+}
+
+/// The angle in [-pi/2, pi/2] that has this sine.
+///
+/// Value: within 4 ulp; NaN for |x| > 1.
+template <class V>
+COTANGENT_INLINE constexpr V asin(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::asin(split(x).low), math::asin(split(x).high));
+  V const one = constant<V>(1), a = abs(x);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !(a <= one)) return is_nan(x) ? x : nan<V>;
+  return copysign(angle_of_ratio(a, math::sqrt(V((one - a) * (one + a)))), x);
+}
+
+/// The angle in [0, pi] that has this cosine.
+///
+/// Value: within 4 ulp; NaN for |x| > 1.
+template <class V>
+COTANGENT_INLINE constexpr V acos(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::acos(split(x).low), math::acos(split(x).high));
+  V const one = constant<V>(1);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !(abs(x) <= one)) return is_nan(x) ? x : nan<V>;
+  V const half = angle_of_ratio(math::sqrt(V(one - x)), math::sqrt(V(one + x)));
+  return half + half;
 }
 
 } // namespace COTANGENT_ABI

@@ -89,13 +89,11 @@ COTANGENT_INLINE constexpr auto log_special(V const& x) {
 
 } // namespace detail
 
-/// The natural logarithm.
-///
-/// Value: within 1 ulp; -infinity at 0, NaN below.
-template <class V>
-COTANGENT_INLINE constexpr V log(V const& x) {
-  using namespace detail;
-  if constexpr (is_wide<V>) return join<V>(math::log(split(x).low), math::log(split(x).high));
+namespace detail {
+
+// of(k, f) for x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); the values of a logarithm for all other x.
+template <class V, class Of>
+COTANGENT_INLINE constexpr V logarithm(V const& x, Of const& of) {
   constexpr double up = single<V> ? 23 : 52;
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && (!(x > V{}) || x > broadcast<V>(largest<V>))) return log_outside(x);
@@ -107,12 +105,58 @@ COTANGENT_INLINE constexpr V log(V const& x) {
     offset = select(subnormal, constant<V>(log_format<V>::exponent_offset + up), offset);
   }
   auto const parts = split_exponent(a, offset);
-  V r = log_of_parts(parts.k, parts.m - constant<V>(1));
+  V r = of(parts.k, V(parts.m - constant<V>(1)));
   if (special) [[unlikely]] {
     auto const inside = logical_and<mask_t<V>>(x > V{}, x <= broadcast<V>(largest<V>));
     r = select(inside, r, log_outside(x));
   }
   return r;
+}
+
+} // namespace detail
+
+/// The natural logarithm.
+///
+/// Value: within 1 ulp; -infinity at 0, NaN below.
+template <class V>
+COTANGENT_INLINE constexpr V log(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::log(split(x).low), math::log(split(x).high));
+  else
+    return logarithm(x, [](V const& k, V const& f) __attribute__((always_inline)) { return log_of_parts(k, f); });
+}
+
+/// The logarithm to the base 2.
+///
+/// Value: within 2 ulp; exact for powers of 2; -infinity at 0, NaN below.
+template <class V>
+COTANGENT_INLINE constexpr V log2(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::log2(split(x).low), math::log2(split(x).high));
+  else
+    return logarithm(x, [](V const& k, V const& f) __attribute__((always_inline)) {
+      constexpr double high = single<V> ? 0x1.715476p+0 : 0x1.71547652b82fep+0, low = single<V> ? 0x1.4ae0c0p-26 : 0x1.777d0ffda0d24p-56;
+      V const part = log_of_parts(V{}, f);
+      return V(k + fma(part, constant<V>(high), mul(part, constant<V>(low))));
+    });
+}
+
+/// The logarithm to the base 10.
+///
+/// Value: within 2 ulp; exact for those powers of 10 that are numbers of the type; -infinity at 0, NaN below.
+template <class V>
+COTANGENT_INLINE constexpr V log10(V const& x) {
+  using namespace detail;
+  if constexpr (is_wide<V>) return join<V>(math::log10(split(x).low), math::log10(split(x).high));
+  else
+    return logarithm(x, [](V const& k, V const& f) __attribute__((always_inline)) {
+      constexpr double high = single<V> ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2, low = single<V> ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
+      V const part = log_of_parts(V{}, f);
+      V const small = fma(part, constant<V>(high), mul(part, constant<V>(low)));
+      // log10(2), in a part whose products with k are exact, and the rest
+      V const of_two = mul(k, constant<V>(single<V> ? 0x1.3440p-2 : 0x1.34413509f4000p-2));
+      return V(of_two + fma(k, constant<V>(single<V> ? 0x1.3509f8p-18 : 0x1.cff7988f8959bp-41), small));
+    });
 }
 
 /// log(1 + x), without the cancellation near zero.

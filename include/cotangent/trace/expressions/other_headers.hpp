@@ -17,18 +17,6 @@ concept with_expressions = (is_expr<A> || ...);
 
 template <class... A>
   requires detail::with_expressions<A...>
-constexpr auto erf(A const&...) {
-  static_assert(refusals::header_of_nn::report<A...>());
-  return refused{};
-}
-template <class... A>
-  requires detail::with_expressions<A...>
-constexpr auto normal_cdf(A const&...) {
-  static_assert(refusals::header_of_nn::report<A...>());
-  return refused{};
-}
-template <class... A>
-  requires detail::with_expressions<A...>
 constexpr auto gelu(A const&...) {
   static_assert(refusals::header_of_nn::report<A...>());
   return refused{};

@@ -8,7 +8,6 @@
 #include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/ops/list.hpp>
-#include <cotangent/ops/network.hpp>
 #include <cotangent/ops/random.hpp>
 #include <cotangent/run/interpreter/execute/forms.hpp>
 #include <cotangent/run/whole.hpp>
@@ -186,7 +185,7 @@ template <class... Ops> struct kernels_of_list<operations<Ops...>> {
 };
 
 /// The operations whose kernels every interpreter has.
-using own_operations = typename joined_operations<library_operations, network_operations, random_operations>::type;
+using own_operations = typename joined_operations<library_operations, random_operations>::type;
 
 struct kernel_sets {
   kernel_set const* first = nullptr;

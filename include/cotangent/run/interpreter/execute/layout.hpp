@@ -138,7 +138,7 @@ template <std::size_t Bytes>
 inline void copy_strided(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride,
                          std::int64_t n) noexcept {
   constexpr auto bytes = static_cast<std::int64_t>(Bytes);
-  if (from_stride == 0) {
+  if (from_stride == 0 && n > 0) { // (a line without elements may have no memory)
     char word[Bytes];
     std::memcpy(word, from, Bytes);
     for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * to_stride * bytes, word, Bytes);

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_FUNCTIONS_COMPOSED_HPP
+#define COTANGENT_OPS_FUNCTIONS_COMPOSED_HPP
+
+#include <cotangent/ops/functions/special.hpp>
+
+#include <limits>
+#include <source_location>
+
+// Elementwise functions that are formulas over other operations: their derivatives follow. (The formulas are templates, so
+// that a file pays for those that it calls.)
+
+namespace cotangent {
+namespace detail {
+
+/// The largest finite number of the element type.
+constexpr term largest_of(auto const& x) {
+  return extend::constant_like(x, x.type() == element::float32 ? static_cast<double>(std::numeric_limits<float>::max())
+                                                               : std::numeric_limits<double>::max());
+}
+
+struct ceil_fn {
+  static constexpr char const* name = "ceil";
+  constexpr term operator()(auto x) const {
+    return -extend::apply<op::floor>(-x);
+  }
+};
+struct trunc_fn {
+  static constexpr char const* name = "trunc";
+  constexpr term operator()(auto x) const {
+    return extend::select(x < 0, -extend::apply<op::floor>(-x), extend::apply<op::floor>(x));
+  }
+};
+struct round_fn {
+  static constexpr char const* name = "round";
+  constexpr term operator()(auto x) const {
+    auto const below = extend::apply<op::floor>(x), rest = x - below, half = 0.5 * below;
+    auto const odd = extend::apply<op::floor>(half) != half;
+    return extend::select(rest > 0.5 || (rest == 0.5 && odd), below + 1, below);
+  }
+};
+struct isnan_fn {
+  static constexpr char const* name = "isnan";
+  constexpr term operator()(auto x) const {
+    return x != x;
+  }
+};
+struct isfinite_fn {
+  static constexpr char const* name = "isfinite";
+  constexpr term operator()(auto x) const {
+    return extend::apply<op::abs>(x) <= detail::largest_of(x);
+  }
+};
+struct isinf_fn {
+  static constexpr char const* name = "isinf";
+  constexpr term operator()(auto x) const {
+    return extend::apply<op::abs>(x) > detail::largest_of(x);
+  }
+};
+struct rsqrt_fn {
+  static constexpr char const* name = "rsqrt";
+  constexpr term operator()(auto x) const {
+    return extend::apply<op::reciprocal>(extend::apply<op::sqrt>(x));
+  }
+};
+struct silu_fn {
+  static constexpr char const* name = "silu";
+  constexpr term operator()(auto x) const {
+    return x * extend::apply<op::sigmoid>(x);
+  }
+};
+struct gelu_tanh_fn {
+  static constexpr char const* name = "gelu_tanh";
+  constexpr term operator()(auto x) const {
+    return x * extend::apply<op::sigmoid>(x * (1.5957691216057307117597842397375 + 0.071354816272600354872 * (x * x)));
+  }
+};
+struct softsign_fn {
+  static constexpr char const* name = "softsign";
+  constexpr term operator()(auto x) const {
+    return x / (1 + extend::apply<op::abs>(x));
+  }
+};
+struct log_sigmoid_fn {
+  static constexpr char const* name = "log_sigmoid";
+  constexpr term operator()(auto x) const {
+    return -extend::apply<op::softplus>(-x);
+  }
+};
+struct logit_fn {
+  static constexpr char const* name = "logit";
+  constexpr term operator()(auto x) const {
+    return extend::apply<op::log>(x) - extend::apply<op::log1p>(-x);
+  }
+};
+struct sinc_fn {
+  static constexpr char const* name = "sinc";
+  constexpr term operator()(auto x) const {
+    auto const z = 3.1415926535897932384626433832795 * x, w = z * z;
+    auto const near = w < 1;
+    // Near 0 a series, whose derivatives are as exact as its value.
+    auto const u = extend::select(near, w, extend::constant_like(w, 0));
+    auto series = 1 - (1. / 272) * u;
+    for (double const factor : {1. / 210, 1. / 156, 1. / 110, 1. / 72, 1. / 42, 1. / 20, 1. / 6}) series = 1 - factor * u * series;
+    auto const safe = extend::select(near, extend::constant_like(z, 1), z);
+    return extend::select(near, series, extend::apply<op::sin>(safe) / safe);
+  }
+};
+struct leaky_relu_fn {
+  static constexpr char const* name = "leaky_relu";
+  constexpr term operator()(auto x, auto a) const {
+    return extend::select(x < 0, a * x, x);
+  }
+};
+struct elu_fn {
+  static constexpr char const* name = "elu";
+  constexpr term operator()(auto x, auto a) const {
+    return extend::select(x > 0, x, a * extend::apply<op::expm1>(extend::select(x > 0, extend::constant_like(x, 0), x)));
+  }
+};
+struct logaddexp_fn {
+  static constexpr char const* name = "logaddexp";
+  constexpr term operator()(auto x, auto y) const {
+    auto const apart = extend::select(x == y, extend::constant_like(x * y, 0), x - y); // infinities may be equal
+    return extend::apply<op::max>(x, y) + extend::apply<op::log1p>(extend::apply<op::exp>(-extend::apply<op::abs>(apart)));
+  }
+};
+struct floor_div_fn {
+  static constexpr char const* name = "floor_div";
+  constexpr term operator()(auto x, auto y) const {
+    auto const rest = extend::apply<op::fmod>(x, y), quotient = (x - rest) / y;
+    auto const below = extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), quotient - 1, quotient);
+    return extend::apply<op::floor>(below + 0.5);
+  }
+};
+struct clamp_fn {
+  static constexpr char const* name = "clamp";
+  constexpr term operator()(auto x, auto low, auto high) const {
+    return extend::apply<op::min>(extend::apply<op::max>(x, low), high);
+  }
+};
+struct lerp_fn {
+  static constexpr char const* name = "lerp";
+  constexpr term operator()(auto a, auto b, auto t) const {
+    return (1 - t) * a + t * b;
+  }
+};
+struct fma_fn {
+  static constexpr char const* name = "fma";
+  constexpr term operator()(auto a, auto b, auto c) const {
+    return extend::apply<op::multiply_add>(a, b, c);
+  }
+};
+
+} // namespace detail
+
+/// The smallest integer that is at least x; adjoint 0.
+template <detail::operand X>
+constexpr auto ceil(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::ceil_fn{}, x);
+}
+/// The integer part of x; adjoint 0.
+template <detail::operand X>
+constexpr auto trunc(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::trunc_fn{}, x);
+}
+/// The nearest integer, and the even one of two; adjoint 0.
+template <detail::operand X>
+constexpr auto round(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::round_fn{}, x);
+}
+/// True for NaN.
+template <detail::operand X>
+constexpr auto isnan(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::isnan_fn{}, x);
+}
+/// True for numbers that are neither infinite nor NaN.
+template <detail::operand X>
+constexpr auto isfinite(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::isfinite_fn{}, x);
+}
+/// True for infinity and -infinity.
+template <detail::operand X>
+constexpr auto isinf(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::isinf_fn{}, x);
+}
+/// 1 / sqrt(x), 1.5 ulp. Adjoint: -dy y / (2 x). Edges: infinite at 0, NaN below.
+template <detail::operand X>
+constexpr auto rsqrt(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::rsqrt_fn{}, x);
+}
+/// x sigmoid(x), also called swish.
+template <detail::operand X>
+constexpr auto silu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::silu_fn{}, x);
+}
+/// The approximation of gelu by tanh, x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x x x))) / 2, right in both tails.
+template <detail::operand X>
+constexpr auto gelu_tanh(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::gelu_tanh_fn{}, x);
+}
+/// x / (1 + |x|).
+template <detail::operand X>
+constexpr auto softsign(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::softsign_fn{}, x);
+}
+/// log(sigmoid(x)), without overflow.
+template <detail::operand X>
+constexpr auto log_sigmoid(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::log_sigmoid_fn{}, x);
+}
+/// log(x / (1 - x)), the inverse of sigmoid. Edges: infinite at 0 and 1, NaN outside.
+template <detail::operand X>
+constexpr auto logit(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::logit_fn{}, x);
+}
+/// sin(pi x) / (pi x), and 1 at 0.
+template <detail::operand X>
+constexpr auto sinc(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::sinc_fn{}, x);
+}
+/// x, or a x below 0. Adjoint at 0: dy.
+template <detail::operand X, detail::operand A>
+constexpr auto leaky_relu(X const& x, A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::leaky_relu_fn{}, x, a);
+}
+template <detail::operand X> constexpr auto leaky_relu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::leaky_relu_fn{}, x, 0.01);
+}
+/// x, or a (exp(x) - 1) below 0.
+template <detail::operand X, detail::operand A>
+constexpr auto elu(X const& x, A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::elu_fn{}, x, a);
+}
+template <detail::operand X> constexpr auto elu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::elu_fn{}, x, 1);
+}
+/// log(exp(x) + exp(y)), without overflow. Adjoints: dy exp(x - result), dy exp(y - result).
+template <detail::operand X, detail::operand Y>
+constexpr auto logaddexp(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::logaddexp_fn{}, x, y);
+}
+/// The largest integer that is at most x / y, exactly, with the limits of fmod; adjoint 0.
+template <detail::operand X, detail::operand Y>
+constexpr auto floor_div(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::floor_div_fn{}, x, y);
+}
+/// x, but at least low and at most high (NumPy: clip). Adjoint: dy to the selected operand; ties share equally.
+/// Elements: any numbers.
+template <detail::operand X, detail::operand L, detail::operand H>
+constexpr auto clamp(X const& x, L const& low, H const& high, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::clamp_fn{}, x, low, high);
+}
+/// The point between a (t = 0) and b (t = 1), exact at both.
+template <detail::operand A, detail::operand B, detail::operand T>
+constexpr auto lerp(A const& a, B const& b, T const& t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::lerp_fn{}, a, b, t);
+}
+/// a b + c, rounded once if the target has FMA.
+template <detail::operand A, detail::operand B, detail::operand C>
+constexpr auto fma(A const& a, B const& b, C const& c, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::fma_fn{}, a, b, c);
+}
+
+} // namespace cotangent
+
+#endif

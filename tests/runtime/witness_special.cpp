@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "witness.hpp"
+
+// Special functions, and those that are formulas over others, by all witnesses.
+
+using namespace witness;
+namespace ct = cotangent;
+
+namespace {
+template <class X, auto const& Table> using on = group<Table, true, drawn<X>, drawn<X>, drawn<X, domain::positive>>;
+template <class T, auto const& Table> using line = on<ct::expr<T, "n">, Table>;
+template <class T, auto const& Table> using one_number = on<ct::expr<T>, Table>;
+
+template <auto const& Table> void check_shapes() {
+  check_functions(one_number<double, Table>::view(), 0);
+  for (std::int64_t const n : {0, 1, 7, 65}) {
+    check_functions(line<double, Table>::view(), n);
+    check_functions(line<float, Table>::view(), n);
+    check_program<line<double, Table>>(n);
+  }
+  check_rows(one_number<double, Table>::view(), 0);
+}
+} // namespace
+
+TEST_CASE("special functions agree with their witnesses") { check_shapes<functions::special_functions>(); }
+TEST_CASE("formulas over other functions agree with their witnesses") { check_shapes<functions::composed_functions>(); }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <tuple>
+
+// Special functions and formulas over other functions at their edges, in constant evaluations: values, derivatives and second
+// derivatives.
+
+namespace ct = cotangent;
+
+namespace {
+constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double pi = 3.141592653589793;
+
+constexpr bool is_nan(double x) { return x != x; }
+constexpr bool near(double x, double y) { return x - y <= 1e-14 * (1 + (y < 0 ? -y : y)) && y - x <= 1e-14 * (1 + (y < 0 ? -y : y)); }
+constexpr bool negative_zero(double x) { return x == 0 && 1 / (x == 0 ? std::bit_cast<std::int64_t>(x) < 0 ? -1. : 1. : x) < 0; }
+
+constexpr auto atan2 = ct::compiled([](auto y, auto x) { return ct::atan2(y, x); });
+static_assert(atan2(0.0, 1.0) == 0 && near(atan2(0.0, -1.0), pi) && near(atan2(-0.0, -1.0), -pi));
+static_assert(near(atan2(0.0, -0.0), pi) && atan2(0.0, 0.0) == 0 && negative_zero(atan2(-0.0, 1.0)));
+static_assert(near(atan2(1.0, 0.0), pi / 2) && near(atan2(-1.0, 0.0), -pi / 2) && near(atan2(3.0, 3.0), pi / 4));
+static_assert(near(atan2(inf, inf), pi / 4) && near(atan2(inf, -inf), 3 * pi / 4) && near(atan2(-inf, 7.0), -pi / 2));
+static_assert(atan2(7.0, inf) == 0 && near(atan2(7.0, -inf), pi) && is_nan(atan2(nan, 1.0)) && is_nan(atan2(1.0, nan)));
+static_assert(near(atan2(1e308, 1e308), pi / 4) && near(atan2(1e-320, -1e-320), 3 * pi / 4));
+constexpr auto slopes = ct::grad<0, 1>([](auto y, auto x) { return ct::atan2(y, x); });
+static_assert(near(std::get<0>(slopes(3.0, 4.0)), 0.16) && near(std::get<1>(slopes(3.0, 4.0)), -0.12));
+static_assert(near(std::get<0>(slopes(3e200, 4e200)) * 1e200, 0.16)); // no square overflows
+
+static_assert(ct::compiled([](auto x) { return ct::tan(x); })(0.0) == 0);
+static_assert(near(ct::compiled([](auto x) { return ct::asin(x); })(1.0), pi / 2) && is_nan(ct::compiled([](auto x) { return ct::asin(x); })(1.5)));
+static_assert(ct::compiled([](auto x) { return ct::acos(x); })(1.0) == 0 && near(ct::compiled([](auto x) { return ct::acos(x); })(-1.0), pi));
+static_assert(ct::compiled([](auto x) { return ct::acosh(x); })(1.0) == 0 && is_nan(ct::compiled([](auto x) { return ct::acosh(x); })(-3.0)));
+static_assert(ct::compiled([](auto x) { return ct::atanh(x); })(1.0) == inf && is_nan(ct::compiled([](auto x) { return ct::atanh(x); })(-1.5)));
+static_assert(near(ct::grad([](auto x) { return ct::acos(x); })(0.6), -1.25) && near(ct::grad([](auto x) { return ct::atanh(x); })(0.5), 4. / 3));
+
+constexpr auto exp2 = ct::compiled([](auto x) { return ct::exp2(x); });
+static_assert(exp2(-1074.0) == 0x1p-1074 && exp2(1023.0) == 0x1p1023 && exp2(1024.0) == inf && exp2(-1080.0) == 0 && exp2(-inf) == 0);
+constexpr auto log2 = ct::compiled([](auto x) { return ct::log2(x); });
+static_assert(log2(0x1p-1074) == -1074 && log2(1.0) == 0 && log2(0.0) == -inf && is_nan(log2(-1.0)) && log2(inf) == inf);
+constexpr auto log10 = ct::compiled([](auto x) { return ct::log10(x); });
+static_assert(log10(1e22) == 22 && log10(1e5) == 5 && log10(10.0) == 1 && ct::compiled([](auto x) { return ct::log10(x); })(1e5f) == 5.f);
+constexpr auto cbrt = ct::compiled([](auto x) { return ct::cbrt(x); });
+static_assert(cbrt(27.0) == 3 && cbrt(-0.001) == -0.1 && negative_zero(cbrt(-0.0)) && cbrt(-inf) == -inf && near(cbrt(0x1p-1074) * 0x1p358, 1));
+
+constexpr auto hypot = ct::compiled([](auto x, auto y) { return ct::hypot(x, y); });
+static_assert(hypot(3e300, 4e300) == 5e300 && hypot(0.0, 0.0) == 0 && hypot(inf, nan) == inf && is_nan(hypot(1.0, nan)));
+static_assert(ct::grad<0>([](auto x, auto y) { return ct::hypot(x, y); })(0.0, 0.0) == 0);
+constexpr auto xlogy = ct::compiled([](auto x, auto y) { return ct::xlogy(x, y); });
+static_assert(xlogy(0.0, 0.0) == 0 && xlogy(0.0, inf) == 0 && is_nan(xlogy(0.0, nan)) && xlogy(2.0, 1.0) == 0);
+static_assert(ct::grad<1>([](auto x, auto y) { return ct::xlogy(x, y); })(0.0, 0.0) == 0);
+
+static_assert(ct::compiled([](auto x) { return ct::erfc(x); })(0.0) == 1 && ct::compiled([](auto x) { return ct::erfc(x); })(-inf) == 2);
+static_assert(ct::compiled([](auto x) { return ct::erfinv(x); })(0.0) == 0 && ct::compiled([](auto x) { return ct::erfinv(x); })(-1.0) == -inf);
+static_assert(near(ct::compiled([](auto x) { return ct::erf(ct::erfinv(x)); })(0.75), 0.75));
+constexpr auto log_cdf = ct::compiled([](auto x) { return ct::normal_log_cdf(x); });
+static_assert(near(log_cdf(0.0), -0.6931471805599453) && log_cdf(-inf) == -inf && log_cdf(inf) == 0 && near(log_cdf(-1e3), -500007.82669481218));
+static_assert(near(1e-2 * ct::grad([](auto x) { return ct::normal_log_cdf(x); })(-30.0), 0.300332596674336770)); // the inverse of Mills' ratio
+
+constexpr auto lgamma = ct::compiled([](auto x) { return ct::lgamma(x); });
+static_assert(lgamma(1.0) == 0 && lgamma(2.0) == 0 && near(lgamma(11.0), 15.104412573075516) && lgamma(0.0) == inf && lgamma(-3.0) == inf);
+static_assert(near(lgamma(-1.5), 0.860047015376481) && lgamma(inf) == inf && near(ct::grad([](auto x) { return ct::lgamma(x); })(1.0), -0.5772156649015329));
+static_assert(near(ct::grad(ct::grad([](auto x) { return ct::lgamma(x); }))(1.0), pi * pi / 6) && is_nan(ct::compiled([](auto x) { return ct::digamma(x); })(-2.0)));
+static_assert(near(ct::compiled([](auto x) { return ct::polygamma<3>(x); })(1.0), 6.4939394022668291));
+
+constexpr auto round = ct::compiled([](auto x) { return ct::round(x); });
+static_assert(round(0.5) == 0 && round(1.5) == 2 && round(2.5) == 2 && round(-1.5) == -2 && round(-2.6) == -3 && round(0x1p60) == 0x1p60);
+static_assert(ct::compiled([](auto x) { return ct::trunc(x); })(-2.7) == -2 && ct::compiled([](auto x) { return ct::ceil(x); })(-2.7) == -2);
+static_assert(ct::grad([](auto x) { return ct::round(x) * x; })(2.6) == 3);
+constexpr auto fmod = ct::compiled([](auto x, auto y) { return ct::fmod(x, y); });
+static_assert(fmod(7.5, 2.0) == 1.5 && fmod(-7.5, 2.0) == -1.5 && fmod(7.5, -2.0) == 1.5 && fmod(6.0, 3.0) == 0 && fmod(0.3, inf) == 0.3 && is_nan(fmod(1.0, 0.0)));
+static_assert(fmod(1.0, 0.1) == 0.09999999999999995 && fmod(0x1p1000, 3.0 * 0x1p998) == 0x1p998 && ct::compiled([](auto x, auto y) { return ct::fmod(x, y); })(1.f, 0.1f) == 0.09999999f);
+constexpr auto floor_div = ct::compiled([](auto x, auto y) { return ct::floor_div(x, y); });
+static_assert(floor_div(-7.0, 2.0) == -4 && floor_div(7.0, -2.0) == -4 && floor_div(1.0, 0.1) == 9 && floor_div(6.0, 3.0) == 2);
+
+static_assert(ct::compiled([](auto x) { return ct::clamp(x, 0, 7); })(9) == 7 && ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(1.0) == 0.5);
+static_assert(ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(-3.0) == 0 && is_nan(ct::compiled([](auto x) { return ct::clamp(x, 0, 1); })(nan)));
+static_assert(ct::compiled([](auto x, auto y) { return ct::logaddexp(x, y); })(-1e300, -1e300) == -1e300);
+static_assert(ct::grad<0>([](auto x, auto y) { return ct::logaddexp(x, y); })(3.0, 3.0) == 0.5);
+static_assert(ct::compiled([](auto x, auto y) { return ct::copysign(x, y); })(3.0, -0.0) == -3 && ct::grad<0>([](auto x, auto y) { return ct::copysign(x, y); })(3.0, -1.0) == -1);
+static_assert(ct::compiled([](auto t) { return ct::lerp(t * 0 + 3, t * 0 + 5, t); })(1.0) == 5);
+static_assert(ct::compiled([](auto x) { return ct::sinc(x); })(0.0) == 1 && ct::grad([](auto x) { return ct::sinc(x); })(0.0) == 0);
+static_assert(near(ct::grad(ct::grad([](auto x) { return ct::sinc(x); }))(0.0), -pi * pi / 3));
+static_assert(ct::grad([](auto x) { return ct::elu(x); })(0.0) == 1 && ct::grad([](auto x) { return ct::leaky_relu(x, 0.5); })(0.0) == 1);
+static_assert(ct::grad([](auto x) { return ct::elu(x); })(800.0) == 1); // the other branch overflows
+static_assert(ct::compiled([](auto x) { return ct::isnan(x); })(nan) && !ct::compiled([](auto x) { return ct::isfinite(x); })(inf));
+static_assert(ct::compiled([](auto x) { return ct::isinf(x); })(-inf) && ct::compiled([](auto x) { return ct::isfinite(x); })(1e308));
+static_assert(ct::compiled([](auto x) { return ct::logit(x); })(0.5) == 0 && ct::compiled([](auto x) { return ct::rsqrt(x); })(0.25) == 2);
+} // namespace
+
+int main() {}
