@@ -142,6 +142,17 @@ inline dual sum(numbers const& x) {
   return s;
 }
 inline dual mean(numbers const& x) { return sum(x) / static_cast<double>(x.size()); }
+inline dual product(numbers const& x) {
+  dual p = 1;
+  for (dual const a : x) p = p * a;
+  return p;
+}
+inline dual variance(numbers const& x) {
+  dual const m = mean(x);
+  numbers apart;
+  for (dual const a : x) apart.push_back((a - m) * (a - m));
+  return mean(apart);
+}
 constexpr double huge = 1.7e308; // of nothing: what is beyond all numbers, and moves nowhere
 inline dual beyond(numbers const& x, double v) { return {v, x.empty() ? std::log(-1.) : 0.}; }
 inline dual largest(numbers const& x) {

@@ -452,9 +452,124 @@ inline constexpr std::tuple along_axes{
                return along(made(x.size, [&](place const& p) { return x(p).v < 0 ? dual() : x(p); }), 0, running(times));
              }},
 };
+/// Formulas over other reductions.
+inline constexpr std::tuple statistics{
+    COTANGENT_REDUCTION(prod, product),
+    COTANGENT_REDUCTION(var, variance),
+    function{"std", [](auto x) { return ct::std(x, ct::axes<1>) + ct::std(x, ct::axes<-2>, ct::keep)(ct::all, 0) + 0 * ct::std(x(0, ct::all, 0)); },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const& v) { return 2. * sqrt(variance(v)); });
+             }},
+    function{"norm", [](auto x) { return ct::norm(x, ct::axes<1>) * ct::norm<1>(x, ct::axes<1>) + ct::norm<3>(x, ct::axes<1>, ct::keep)(ct::all, 0); },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const& v) {
+                 dual one, two, three;
+                 for (dual const a : v) one = one + abs(a), two = two + a * a, three = three + abs(a) * abs(a) * abs(a);
+                 return sqrt(two) * one + exp(1. / 3. * log(three));
+               });
+             }},
+    function{"norm, largest", [](auto x) { return ct::norm<ct::max_norm>(x, ct::axes<1>); },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const& v) {
+                 dual most;
+                 for (dual const a : v) most = abs(a).v > most.v ? abs(a) : most;
+                 return most;
+               });
+             }},
+    function{"argmin", [](auto x) { return ct::argmin<1>(x) - ct::argmax<1>(-x); },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const&) { return dual(); });
+             }},
+    function{"any, all, count",
+             [](auto x) {
+               auto const up = x > 0;
+               return ct::select(ct::any(up, ct::axes<1>), 1, 0) + 2 * ct::select(ct::all(up, ct::axes<1>), 1, 0) +
+                      4 * ct::convert<int>(ct::count(up, ct::axes<1>, ct::keep)(ct::all, 0));
+             },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const& v) {
+                 int n = 0;
+                 for (dual const a : v) n += a.v > 0;
+                 return dual((n > 0 ? 1 : 0) + (n == 3 ? 2 : 0) + 4 * n);
+               });
+             }},
+};
 #undef COTANGENT_REDUCTION
 
 // ---- movement: x is [n, 4, m], y is [m], z is [n, 4]
+
+inline constexpr std::tuple layouts{
+    function{"squeeze, expand", [](auto x, auto, auto) { return ct::squeeze<1>(ct::expand<1>(x)) * ct::squeeze<-1>(ct::expand<-1>(x)); },
+             [](grid const& x, grid const&, grid const&) {
+               return made(x.size, [&](place const& p) { return x(p) * x(p); });
+             }},
+    function{"swap_axes", [](auto x, auto, auto) { return ct::swap_axes<0, 1>(x); },
+             [](grid const& x, grid const&, grid const&) {
+               return made({4, x.size[0], x.size[2]}, [&](place const& p) { return x({p[1], p[0], p[2]}); });
+             }},
+    function{"roll", [](auto x, auto, auto z) { return ct::roll<1, 1>(x) * ct::expand<2>(ct::roll<-3>(z)); },
+             [](grid const& x, grid const&, grid const& z) {
+               return made(x.size, [&](place const& p) { return x({p[0], (p[1] + 3) % 4, p[2]}) * z({p[0], (p[1] + 3) % 4}); });
+             }},
+    function{"reverse", [](auto x, auto, auto z) { return ct::reverse<1>(x) * ct::expand<2>(ct::reverse(z)); },
+             [](grid const& x, grid const&, grid const& z) {
+               return made(x.size, [&](place const& p) { return x({p[0], 3 - p[1], p[2]}) * z({p[0], 3 - p[1]}); });
+             }},
+    function{"repeat", [](auto, auto y, auto z) { return ct::expand<0>(ct::repeat<3>(z)(0)) * ct::expand<1>(ct::repeat<2>(y)); },
+             [](grid const&, grid const& y, grid const& z) {
+               return made({2 * y.size[0], 12}, [&](place const& p) { return z({0, p[1] / 3}) * y({p[0] / 2}); });
+             }},
+    function{"tile", [](auto, auto y, auto z) { return ct::tile<2, 3>(z)(0) * ct::sum(ct::tile<2>(y)); },
+             [](grid const&, grid const& y, grid const& z) {
+               dual s;
+               for (dual const a : y.at) s = s + 2. * a;
+               return made({12}, [&](place const& p) { return z({0, p[0] % 4}) * s; });
+             }},
+    function{"tril, triu", [](auto, auto, auto z) { return ct::tril<1>(z) * 2 + ct::triu(z); },
+             [](grid const&, grid const&, grid const& z) {
+               return made(z.size, [&](place const& p) { return z(p) * ((p[1] - p[0] <= 1 ? 2. : 0.) + (p[1] >= p[0] ? 1. : 0.)); });
+             }},
+    function{"diagonal, diag, trace", [](auto, auto, auto z) {
+               auto const square = ct::outer(z(0), z(0) * z(0));
+               return ct::diagonal(square) + ct::diagonal(ct::diag(z(0))) * ct::trace(square);
+             },
+             [](grid const&, grid const&, grid const& z) {
+               dual t;
+               for (std::int64_t k = 0; k < 4; ++k) t = t + z({0, k}) * z({0, k}) * z({0, k});
+               return made({4}, [&](place const& p) { return z({0, p[0]}) * z({0, p[0]}) * z({0, p[0]}) + z({0, p[0]}) * t; });
+             }},
+    function{"pad", [](auto, auto y, auto) { return ct::pad<1, 2>(y) + ct::pad<2, 1>(y * y, ct::sum(y)); },
+             [](grid const&, grid const& y, grid const&) {
+               std::int64_t const m = y.size[0];
+               dual s;
+               for (dual const a : y.at) s = s + a;
+               return made({m + 3}, [&](place const& p) {
+                 dual const a = p[0] >= 1 && p[0] <= m ? y({p[0] - 1}) : dual();
+                 return a + (p[0] >= 2 && p[0] < m + 2 ? y({p[0] - 2}) * y({p[0] - 2}) : s);
+               });
+             }},
+    function{"linspace", [](auto, auto y, auto) { return ct::linspace<5>(ct::sum(y), 3); },
+             [](grid const&, grid const& y, grid const&) {
+               dual s;
+               for (dual const a : y.at) s = s + a;
+               return made({5}, [&](place const& p) {
+                 double const t = static_cast<double>(p[0]) / 4;
+                 return (1 - t) * s + 3. * t;
+               });
+             }},
+    function{"outer", [](auto, auto y, auto z) { return ct::outer(y, z(0)); },
+             [](grid const&, grid const& y, grid const& z) {
+               return made({y.size[0], 4}, [&](place const& p) { return y({p[0]}) * z({0, p[1]}); });
+             }},
+    function{"cross", [](auto, auto, auto z) { return ct::cross(z(ct::all, ct::range<0, 3>), z(ct::all, ct::range<1, 4>)); },
+             [](grid const&, grid const&, grid const& z) {
+               return made({z.size[0], 3}, [&](place const& p) {
+                 auto const a = [&](std::int64_t k) { return z({p[0], k % 3}); };
+                 auto const b = [&](std::int64_t k) { return z({p[0], 1 + k % 3}); };
+                 return a(p[1] + 1) * b(p[1] + 2) - a(p[1] + 2) * b(p[1] + 1);
+               });
+             }},
+};
 
 inline constexpr std::tuple movements{
     function{"broadcast_to", [](auto, auto y, auto) { return ct::broadcast_to<2, 3, "m">(y); },

@@ -41,11 +41,13 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/expressions/expr.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/layout.hpp>
 #include <cotangent/trace/expressions/movement.hpp>
 #include <cotangent/trace/expressions/optimizers.hpp>
 #include <cotangent/trace/expressions/other_headers.hpp>
 #include <cotangent/trace/expressions/plain.hpp>
 #include <cotangent/trace/expressions/reductions.hpp>
+#include <cotangent/trace/expressions/statistics.hpp>
 #include <cotangent/trace/expressions/sources.hpp>
 #include <cotangent/trace/functions/branches.hpp>
 #include <cotangent/trace/functions/function.hpp>

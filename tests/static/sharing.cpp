@@ -104,7 +104,7 @@ static_assert([] {
     for (int j = 0; from + j < s.first.data[k + 1]; ++j) {
       outer_value const &mine = s.values.data[from + j], &theirs = s.values.data[first + j];
       if (mine.what != theirs.what || mine.type != theirs.type) return false;
-      if (s.buffers.data[from + j] != (mine.what == outer::buffer ? mine.place : 0)) return false;
+      if (s.buffers.data[from + j] != (mine.what == outer_kind::buffer ? mine.place : 0)) return false;
       moved = moved || mine.place != theirs.place;
     }
   }

@@ -22,16 +22,25 @@ constexpr int axis_of(term x, int axis) {
   return 0;
 }
 
-template <class Kind, int Axis> struct along_axis {
+/// The element type of the result, if it is not that of x.
+template <class Kind> struct element_given {};
+template <class Kind>
+  requires requires { Kind::gives; }
+struct element_given<Kind> {
+  static constexpr element gives = Kind::gives;
+};
+
+template <class Kind, int Axis> struct along_axis : element_given<Kind> {
   static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, Axis);
     return x.b->failed().why != nullptr ? x : Kind::of(x, axis);
   }
 };
-template <class Kind> struct along_value {
+template <class Kind> struct along_value : element_given<Kind> {
   static constexpr char const* name = Kind::name;
   int at;
+  constexpr explicit along_value(int axis) : at(axis) {}
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, at);
     return x.b->failed().why != nullptr ? x : Kind::of(x, axis);

@@ -13,7 +13,7 @@
 namespace cotangent {
 
 /// The outer values that the loop of a stage reads or writes.
-enum class outer : unsigned char {
+enum class outer_kind : unsigned char {
   buffer, // by its own number in the nest
   row,    // a row value that it reads
   once,   // a value of the whole nest
@@ -21,7 +21,7 @@ enum class outer : unsigned char {
   total,  // an accumulator of all rows, by its index among those of its type
 };
 struct outer_value {
-  outer what = outer::buffer;
+  outer_kind what = outer_kind::buffer;
   element type = element::float32;
   std::int32_t place = 0;
 };
@@ -42,16 +42,16 @@ namespace detail {
 template <class Plan, class Sharing, class See, class Total>
 constexpr void visit_outer(Plan const& p, Sharing const& c, nest const& n, instance const& v, See see,
                            Total total) {
-  if (v.access != none) see({outer::buffer, v.type, c.own.data[v.access]});
-  if (v.slot != none) see({outer::buffer, v.type, c.own_of_slot.data[v.slot]});
-  if (v.what == action::recall) see({outer::buffer, v.type, c.own_of_slot.data[v.detail]});
+  if (v.access != none) see({outer_kind::buffer, v.type, c.own.data[v.access]});
+  if (v.slot != none) see({outer_kind::buffer, v.type, c.own_of_slot.data[v.slot]});
+  if (v.what == action::recall) see({outer_kind::buffer, v.type, c.own_of_slot.data[v.detail]});
   for (int k = 0; k < v.operand_count; ++k) {
     instance const& u = p.instances.data[p.operands.data[v.first_operand + k]];
     if (u.what == action::constant) continue;
-    if (u.what == action::reduce || u.where == role::row) see({outer::row, u.type, u.place});
-    else if (u.where == role::once) see({outer::once, u.type, u.place});
+    if (u.what == action::reduce || u.where == role::row) see({outer_kind::row, u.type, u.place});
+    else if (u.where == role::once) see({outer_kind::once, u.type, u.place});
   }
-  if (v.what == action::reduce) see({outer::sum, v.type, v.place});
+  if (v.what == action::reduce) see({outer_kind::sum, v.type, v.place});
   if (v.what == action::accumulate && (n.rank == 0 || p.accesses.data[v.access].stride[n.rank - 1] == 0))
     total();
 }
@@ -82,7 +82,7 @@ public:
         if (v.op != nullptr) h = h * 31 + v.op->code;
         visit_outer(
             p, c, n, v, [&](outer_value const& o) { number(o); },
-            [&] { number({outer::total, v.type, accumulated[static_cast<int>(v.type)]}); });
+            [&] { number({outer_kind::total, v.type, accumulated[static_cast<int>(v.type)]}); });
         count(accumulated, i, i + 1);
       }
       std::uint32_t const hash = mix(3, h) | 1u;
@@ -104,9 +104,9 @@ private:
   /// Numbers an outer value of the current stage, which is the last.
   constexpr void number(outer_value const& o) {
     std::int32_t const first = s.first[s.first.size() - 1];
-    std::int32_t& known = (o.what == outer::buffer ? seen_buffer_ : seen_value_)[o.place];
+    std::int32_t& known = (o.what == outer_kind::buffer ? seen_buffer_ : seen_value_)[o.place];
     if (known <= first || s.values[known - 1].what != o.what ||
-        (o.what != outer::buffer && s.values[known - 1].type != o.type)) {
+        (o.what != outer_kind::buffer && s.values[known - 1].type != o.type)) {
       s.values.push(o); // (again, if values of several kinds alternate)
       known = s.values.size();
     }

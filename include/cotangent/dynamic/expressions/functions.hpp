@@ -4,6 +4,7 @@
 
 #include <cotangent/dynamic/expressions/data.hpp>
 #include <cotangent/dynamic/expressions/expr.hpp>
+#include <cotangent/trace/expressions/statistics.hpp>
 
 #include <cstdint>
 #include <initializer_list>
@@ -29,10 +30,11 @@ public:
 
 namespace detail {
 
-template <class Kind> struct along_some_fn {
+template <class Kind> struct along_some_fn : cotangent::detail::element_given<Kind> {
   static constexpr char const* name = Kind::name;
   std::vector<int> const& axes;
   bool keep;
+  along_some_fn(std::vector<int> const& some, bool keeps) : axes(some), keep(keeps) {}
   term operator()(term x) const {
     std::uint32_t mask = 0;
     for (int const axis : axes) {
@@ -43,10 +45,6 @@ template <class Kind> struct along_some_fn {
     }
     return x.b->failed().why != nullptr ? x : Kind::of(x, mask, keep);
   }
-};
-
-template <class X> struct result_element<along_value<argmax_fn>, X> {
-  using type = std::int64_t;
 };
 
 /// A shape in the builder; invalid sizes are refused.
@@ -128,12 +126,22 @@ COTANGENT_ALONG_AXES(mean)
 COTANGENT_ALONG_AXES(max)
 COTANGENT_ALONG_AXES(min)
 COTANGENT_ALONG_AXES(logsumexp)
+COTANGENT_ALONG_AXES(prod)
+COTANGENT_ALONG_AXES(any)
+COTANGENT_ALONG_AXES(count)
+COTANGENT_ALONG_AXES(var)
+COTANGENT_ALONG_AXES(std)
 #undef COTANGENT_ALONG_AXES
 
 /// Along an axis that is known when the graph is built.
 template <detail::open_expr X>
 auto argmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::along_value<detail::argmax_fn>{axis}, x);
+}
+
+template <detail::open_expr X>
+auto argmin(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_value<detail::argmin_fn>{axis}, x);
 }
 
 /// The same elements in row-major order, with other sizes.

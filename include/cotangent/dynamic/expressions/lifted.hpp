@@ -99,9 +99,6 @@ template <element To, class X> struct result_element<convert_fn<To>, X> {
 template <extent Classes, element To, class X> struct result_element<one_hot_fn<Classes, To>, X> {
   using type = element_t<To>;
 };
-template <int Axis, class X> struct result_element<along_axis<argmax_fn, Axis>, X> {
-  using type = std::int64_t;
-};
 
 // ---- operands
 

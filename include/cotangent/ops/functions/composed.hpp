@@ -41,18 +41,21 @@ struct round_fn {
 };
 struct isnan_fn {
   static constexpr char const* name = "isnan";
+  static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return x != x;
   }
 };
 struct isfinite_fn {
   static constexpr char const* name = "isfinite";
+  static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return extend::apply<op::abs>(x) <= detail::largest_of(x);
   }
 };
 struct isinf_fn {
   static constexpr char const* name = "isinf";
+  static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return extend::apply<op::abs>(x) > detail::largest_of(x);
   }

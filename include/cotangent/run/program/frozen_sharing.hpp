@@ -59,7 +59,7 @@ private:
     detail::fill(f.first, s.first.data(), s.first.size());
     detail::fill(f.values, s.values.data(), s.values.size());
     for (int k = 0; k < s.values.size(); ++k)
-      if (s.values[k].what == outer::buffer) f.buffers.data[k] = s.values[k].place;
+      if (s.values[k].what == outer_kind::buffer) f.buffers.data[k] = s.values[k].place;
     f.instances = s.instances;
     f.size = s.values.size();
     return f;

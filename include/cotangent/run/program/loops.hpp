@@ -79,7 +79,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   }
   template <int V> COTANGENT_INLINE static void take_buffer(Context& to, char* buffer) noexcept {
     constexpr outer_value v = value_at(V);
-    if constexpr (v.what == outer::buffer) to.buffer[v.place] = buffer;
+    if constexpr (v.what == outer_kind::buffer) to.buffer[v.place] = buffer;
   }
   template <int From, std::size_t... J>
   COTANGENT_INLINE static void take_values(loops& to, loops const& from, outer_value const* places,
@@ -91,12 +91,12 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
                                                            std::int32_t place) noexcept {
     constexpr outer_value v = value_at(V);
     constexpr element E = v.type;
-    if constexpr (v.what == outer::row)
+    if constexpr (v.what == outer_kind::row)
       to.row_values.template at<E>(v.place) = from.row_values.template at<E>(place);
-    if constexpr (v.what == outer::once) to.once.template at<E>(v.place) = from.once.template at<E>(place);
-    if constexpr (v.what == outer::total)
+    if constexpr (v.what == outer_kind::once) to.once.template at<E>(v.place) = from.once.template at<E>(place);
+    if constexpr (v.what == outer_kind::total)
       to.lane_totals.template at<E>(v.place) = from.lane_totals.template at<E>(place);
-    if constexpr (v.what == outer::sum) to.row_values.template at<E>(v.place) = row_value<E>{};
+    if constexpr (v.what == outer_kind::sum) to.row_values.template at<E>(v.place) = row_value<E>{};
   }
   template <int From, std::size_t... J>
   COTANGENT_INLINE static void hand_back(loops const& own, loops& to, outer_value const* places,
@@ -108,9 +108,9 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
                                                                 std::int32_t place) noexcept {
     constexpr outer_value v = value_at(V);
     constexpr element E = v.type;
-    if constexpr (v.what == outer::sum)
+    if constexpr (v.what == outer_kind::sum)
       to.row_values.template at<E>(place) = own.row_values.template at<E>(v.place);
-    if constexpr (v.what == outer::total)
+    if constexpr (v.what == outer_kind::total)
       to.lane_totals.template at<E>(place) = own.lane_totals.template at<E>(v.place);
   }
 

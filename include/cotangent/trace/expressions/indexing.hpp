@@ -15,7 +15,18 @@
 
 namespace cotangent {
 
-struct all_t {};
+template <int...> struct axes_t;
+struct keep_t;
+
+struct all_t {
+  /// True if every element of x, a tensor of bools, is: `ct::all(x > 0)`. Of no elements: true. (In statistics.hpp.)
+  template <detail::operand X>
+  constexpr auto operator()(X const& x, std::source_location where = std::source_location::current()) const;
+  template <detail::operand X, int... Axis>
+  constexpr auto operator()(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) const;
+  template <detail::operand X, int... Axis>
+  constexpr auto operator()(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) const;
+};
 /// Keeps an axis.
 inline constexpr all_t all{};
 

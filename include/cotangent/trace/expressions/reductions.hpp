@@ -55,11 +55,11 @@ struct logsumexp_fn {
   static constexpr char const* name = "logsumexp";
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
 };
-template <class Kind> struct along_all {
+template <class Kind> struct along_all : element_given<Kind> {
   static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const { return Kind::of(x, extend::all_axes(x), false); }
 };
-template <class Kind, bool Keep, int... Axis> struct along_axes {
+template <class Kind, bool Keep, int... Axis> struct along_axes : element_given<Kind> {
   static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const {
     std::uint32_t const mask = mask_of<Axis...>(x);
@@ -77,6 +77,7 @@ struct log_softmax_fn {
 };
 struct argmax_fn {
   static constexpr char const* name = "argmax";
+  static constexpr element gives = element::int64;
   static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
 };
 /// Axes as values, which are refused if the type of the result depends on them.

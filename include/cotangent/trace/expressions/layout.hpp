@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_LAYOUT_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_LAYOUT_HPP
+
+#include <cotangent/trace/expressions/movement.hpp>
+#include <cotangent/trace/expressions/statistics.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <utility>
+
+// Functions that arrange elements, as formulas over reshape, slice, pad and concatenate; products of vectors.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(squeeze_extent, equal, one, extent_of_axis, "cotangent: squeeze: the axis must have size 1")
+COTANGENT_REFUSAL(matrix_rank, at_least, rank_needed, rank_of_operand, "cotangent: this function needs matrices: an operand of at least two axes")
+COTANGENT_REFUSAL(vector_rank, equal, rank_needed, rank_of_operand, "cotangent: this function needs vectors: an operand of one axis")
+COTANGENT_REFUSAL(cross_extent, equal, three, extent_of_last_axis, "cotangent: cross: the last axis must have size 3")
+COTANGENT_REFUSAL(extent_must_be_number, at_least, zero, extent_of_the_axis, "cotangent: this function needs an extent that is a number, not a name")
+COTANGENT_REFUSAL(pad_sides, equal, two_for_each_axis, numbers_given, "cotangent: pad: two numbers of at least 0 must be given for each axis")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+
+/// x without the axes of a mask, which have size 1.
+constexpr term without_axes(auto x, std::uint32_t mask) {
+  dimensions const from = x.dims();
+  dimensions d;
+  for (int k = 0; k < from.rank; ++k) {
+    if ((mask >> k & 1u) == 0) d.size[d.rank++] = from.size[k];
+    else if (from.size[k] != 1) return x.b->template refuse<refusals::squeeze_extent>(1, from.size[k], x.b->place), x;
+  }
+  return op::reshape::of(x, x.b->shape(d));
+}
+template <int... Axis> struct squeeze_fn {
+  static constexpr char const* name = "squeeze";
+  constexpr term operator()(auto x) const {
+    std::uint32_t mask = 0;
+    if constexpr (sizeof...(Axis) > 0) mask = mask_of<Axis...>(x);
+    else
+      for (int k = 0; k < x.rank(); ++k) mask |= x.dims().size[k] == 1 ? 1u << k : 0u;
+    return x.b->failed().why != nullptr ? x : without_axes(x, mask);
+  }
+};
+template <int A, int B> struct swapped_fn {
+  static constexpr char const* name = "swap_axes";
+  constexpr term operator()(auto x) const {
+    int const a = axis_of(x, A), b = axis_of(x, B);
+    if (x.b->failed().why != nullptr) return x;
+    std::int64_t order[max_rank]{};
+    for (int k = 0; k < x.rank(); ++k) order[k] = k == a ? b : k == b ? a : k;
+    return op::permute::of(x, order);
+  }
+};
+/// The extent of an axis, which must be a number; -1 after a refusal.
+constexpr dimension number_of(auto x, int axis) {
+  dimension const n = x.dims().size[axis];
+  if (n < 0) x.b->template refuse<refusals::extent_must_be_number>(0, n, x.b->place);
+  return n;
+}
+struct roll_kind {
+  static constexpr term of(auto x, int axis, std::int64_t by) {
+    dimension const n = number_of(x, axis);
+    if (n <= 0 || by % n == 0) return x;
+    std::int64_t const turn = (by % n + n) % n;
+    return joined_along(axis, extend::slice(x, axis, n - turn, turn), extend::slice(x, axis, 0, n - turn));
+  }
+};
+template <std::int64_t By, int Axis> struct roll_fn {
+  static constexpr char const* name = "roll";
+  constexpr term operator()(auto x) const {
+    int const axis = axis_of(x, Axis);
+    return x.b->failed().why != nullptr ? x : roll_kind::of(x, axis, By);
+  }
+};
+struct reverse_fn {
+  static constexpr char const* name = "reverse";
+  static constexpr term of(auto x, int axis) {
+    dimension const n = number_of(x, axis);
+    if (n <= 1) return x;
+    // rows of the axis, gathered by falling numbers
+    auto const last = extend::constant(*x.b, element::int64, extend::iota(*x.b, element::int64, n).shape_id(), static_cast<double>(n - 1));
+    auto const rows = extend::gather(extend::move_axis(x, axis, 0), last - extend::iota(*x.b, element::int64, n));
+    return extend::move_axis(rows, 0, axis);
+  }
+};
+template <std::int64_t Times, int Axis> struct repeat_fn {
+  static constexpr char const* name = "repeat";
+  constexpr term operator()(auto x) const {
+    int const axis = axis_of(x, Axis);
+    if (x.b->failed().why != nullptr) return x;
+    return repeated(x, axis, axis + 1, Times);
+  }
+  /// A new axis at `at`, of that size, merged with its neighbor `axis`.
+  static constexpr term repeated(auto x, int axis, int at, std::int64_t times) {
+    dimensions const from = x.dims();
+    if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(from.rank + 1, max_rank, x.b->place), x;
+    dimensions one, many;
+    one.rank = many.rank = from.rank + 1;
+    for (int k = 0; k <= from.rank; ++k) {
+      one.size[k] = k == at ? 1 : from.size[k < at ? k : k - 1];
+      many.size[k] = k == at ? times : one.size[k];
+    }
+    term const wide = extend::broadcast_to(op::reshape::of(x, x.b->shape(one)), x.b->shape(many));
+    return extend::merge_axes(wide, axis);
+  }
+};
+template <std::int64_t... Times> struct tile_fn {
+  static constexpr char const* name = "tile";
+  constexpr term operator()(auto x) const {
+    constexpr std::int64_t times[]{Times..., 1};
+    constexpr int count = sizeof...(Times);
+    term y = x;
+    if (x.rank() < count) { // further axes in front
+      dimensions d;
+      for (int k = x.rank(); k < count; ++k) d.size[d.rank++] = 1;
+      for (int k = 0; k < x.rank(); ++k) d.size[d.rank++] = x.dims().size[k];
+      y = op::reshape::of(x, x.b->shape(d));
+    }
+    for (int k = 0; k < count; ++k)
+      if (int const axis = y.rank() - count + k; times[k] != 1 && y.b->failed().why == nullptr)
+        y = repeat_fn<1, 0>::repeated(y, axis, axis, times[k]);
+    return y;
+  }
+};
+/// True where column - row compares with `Offset` as asked, in the last two axes.
+template <bool Lower, int Offset> struct triangle_fn {
+  static constexpr char const* name = Lower ? "tril" : "triu";
+  constexpr term operator()(auto x) const {
+    int const rank = x.rank();
+    if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
+    builder& b = *x.b;
+    dimensions const d = x.dims();
+    dimensions column;
+    column.rank = 2, column.size[0] = d.size[rank - 2], column.size[1] = 1;
+    term const i = op::reshape::of(extend::iota(b, element::int64, d.size[rank - 2]), b.shape(column));
+    term const apart = extend::iota(b, element::int64, d.size[rank - 1]) - i;
+    term const kept = Lower ? apart <= Offset : apart >= Offset;
+    return extend::select(kept, x, extend::constant_like(x, 0));
+  }
+};
+struct diagonal_fn {
+  static constexpr char const* name = "diagonal";
+  constexpr term operator()(auto x) const {
+    int const rank = x.rank();
+    if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
+    dimension const n = number_of(x, rank - 2), m = number_of(x, rank - 1);
+    if (x.b->failed().why != nullptr) return x;
+    return extend::slice(extend::merge_axes(x, rank - 2), rank - 2, 0, n < m ? n : m, m + 1);
+  }
+};
+struct diag_fn {
+  static constexpr char const* name = "diag";
+  constexpr term operator()(auto x) const {
+    if (x.rank() != 1) return x.b->template refuse<refusals::vector_rank>(1, x.rank(), x.b->place), x;
+    dimension const n = number_of(x, 0);
+    if (x.b->failed().why != nullptr) return x;
+    dimensions line, square;
+    line.rank = 1, line.size[0] = x.b->product(n, n);
+    square.rank = 2, square.size[0] = square.size[1] = n;
+    std::int64_t const window[2 * max_rank]{0, n + 1};
+    return op::reshape::of(op::pad::of(x, window, x.b->shape(line)), x.b->shape(square));
+  }
+};
+struct trace_fn {
+  static constexpr char const* name = "trace";
+  constexpr term operator()(auto x) const {
+    term const y = diagonal_fn{}(x);
+    return y.b->failed().why != nullptr ? y : extend::sum(y, 1u << (y.rank() - 1));
+  }
+};
+template <std::int64_t... Sides> struct pad_fn {
+  static constexpr char const* name = "pad";
+  constexpr term operator()(auto x, auto value) const {
+    builder& b = *x.b;
+    constexpr std::int64_t sides[]{Sides..., 0};
+    bool fits = x.rank() * 2 == static_cast<int>(sizeof...(Sides));
+    for (std::int64_t const s : sides) fits = fits && s >= 0;
+    if (!fits) return b.template refuse<refusals::pad_sides>(2 * x.rank(), sizeof...(Sides), b.place), x;
+    if (value.rank() != 0) return b.template refuse<refusals::vector_rank>(0, value.rank(), b.place), x;
+    term y = x;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      auto const side = [&](std::int64_t count) {
+        dimensions d = y.dims();
+        d.size[axis] = count;
+        return extend::broadcast_to(value, b.shape(d));
+      };
+      if (sides[2 * axis] > 0) y = joined_along(axis, side(sides[2 * axis]), y);
+      if (sides[2 * axis + 1] > 0) y = joined_along(axis, y, side(sides[2 * axis + 1]));
+    }
+    return y;
+  }
+};
+template <extent Count> struct linspace_fn {
+  static constexpr char const* name = "linspace";
+  constexpr term operator()(auto first, auto last) const {
+    builder& b = *first.b;
+    dimension const n = b.size(Count);
+    term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
+    if (n <= 1) return first + 0 * i;
+    term const part = i * (1. / static_cast<double>(n - 1));
+    return (1 - part) * first + part * last;
+  }
+};
+struct outer_fn {
+  static constexpr char const* name = "outer";
+  constexpr term operator()(auto a, auto b) const {
+    for (term const& x : {a, b})
+      if (x.rank() != 1) return x.b->template refuse<refusals::vector_rank>(1, x.rank(), x.b->place), x;
+    dimensions column;
+    column.rank = 2, column.size[0] = a.dims().size[0], column.size[1] = 1;
+    return op::reshape::of(a, a.b->shape(column)) * b;
+  }
+};
+struct cross_fn {
+  static constexpr char const* name = "cross";
+  constexpr term operator()(auto a, auto b) const {
+    for (term const& x : {a, b}) {
+      dimension const n = x.rank() == 0 ? 0 : x.dims().size[x.rank() - 1];
+      if (n != 3) return x.b->template refuse<refusals::cross_extent>(3, n, x.b->place), x;
+    }
+    auto const next = [](term x, int by) { return roll_kind::of(x, x.rank() - 1, -by); };
+    return next(a, 1) * next(b, 2) - next(a, 2) * next(b, 1);
+  }
+};
+
+} // namespace detail
+
+/// Without the named axes, or without all axes of size 1: `squeeze<0>(x)`, `squeeze(x)`.
+template <int... Axis, detail::operand X>
+constexpr auto squeeze(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::squeeze_fn<Axis...>{}, x);
+}
+/// With a new axis of size 1 at position Axis of the result (NumPy: expand_dims).
+template <int Axis, detail::operand X>
+constexpr auto expand(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::stack_fn<Axis>{}, x);
+}
+/// Two axes exchanged.
+template <int A, int B, detail::operand X>
+constexpr auto swap_axes(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::swapped_fn<A, B>{}, x);
+}
+/// Elements moved By positions along an axis, the last if left out; those beyond the end return at the beginning.
+template <std::int64_t By, int Axis = -1, detail::operand X>
+constexpr auto roll(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::roll_fn<By, Axis>{}, x);
+}
+/// In the opposite order along an axis, the last if left out (NumPy: flip).
+template <int Axis = -1, detail::operand X>
+constexpr auto reverse(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::reverse_fn, Axis>{}, x);
+}
+/// Every element Times times in a row, along an axis, the last if left out.
+template <std::int64_t Times, int Axis = -1, detail::operand X>
+  requires(Times >= 0)
+constexpr auto repeat(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::repeat_fn<Times, Axis>{}, x);
+}
+/// Copies side by side: Times... of the last axes.
+template <std::int64_t... Times, detail::operand X>
+  requires(sizeof...(Times) > 0 && ((Times >= 0) && ...))
+constexpr auto tile(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::tile_fn<Times...>{}, x);
+}
+/// The lower triangle of matrices: zeros where column - row is more than Offset.
+template <int Offset = 0, detail::operand X>
+constexpr auto tril(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::triangle_fn<true, Offset>{}, x);
+}
+/// The upper triangle of matrices: zeros where column - row is less than Offset.
+template <int Offset = 0, detail::operand X>
+constexpr auto triu(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::triangle_fn<false, Offset>{}, x);
+}
+/// The diagonals of matrices.
+template <detail::operand X>
+constexpr auto diagonal(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::diagonal_fn{}, x);
+}
+/// The matrix with this diagonal, and zeros.
+template <detail::operand X>
+constexpr auto diag(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::diag_fn{}, x);
+}
+/// The sums of the diagonals of matrices.
+template <detail::operand X>
+constexpr auto trace(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::trace_fn{}, x);
+}
+/// x between a value, 0 if left out: before and after each axis that many, `pad<1, 1, 0, 2>(x)` of a matrix.
+template <std::int64_t... Sides, detail::operand X, detail::operand V>
+constexpr auto pad(X const& x, V const& value, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::pad_fn<Sides...>{}, x, value);
+}
+template <std::int64_t... Sides, detail::operand X>
+constexpr auto pad(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::pad_fn<Sides...>{}, x, 0);
+}
+/// Count numbers at equal distances, from first to last.
+template <extent Count, detail::operand A, detail::operand B>
+constexpr auto linspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::linspace_fn<Count>{}, first, last);
+}
+/// All products of an element of a and one of b, both vectors.
+template <detail::operand A, detail::operand B>
+constexpr auto outer(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::outer_fn{}, a, b);
+}
+/// The cross product of vectors of three components, along the last axis.
+template <detail::operand A, detail::operand B>
+constexpr auto cross(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::cross_fn{}, a, b);
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_STATISTICS_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_STATISTICS_HPP
+
+#include <cotangent/ops/movement.hpp>
+#include <cotangent/ops/scan.hpp>
+#include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/reductions.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <source_location>
+
+// Reductions that are formulas over others: products, norms, variances, tests of bools. (The formulas are templates, so that a
+// file pays for those that it calls.)
+
+namespace cotangent {
+
+/// The largest absolute value, as the order of `norm`.
+inline constexpr int max_norm = std::numeric_limits<int>::max();
+
+namespace detail {
+
+/// The axes of a mask as one axis, the last.
+constexpr term lined_up(auto x, std::uint32_t mask) {
+  std::int64_t order[max_rank]{};
+  int count = 0, merged = 0;
+  for (int k = 0; k < x.rank(); ++k)
+    if ((mask >> k & 1u) == 0) order[count++] = k;
+  for (int k = 0; k < x.rank(); ++k)
+    if ((mask >> k & 1u) != 0) order[count++] = k, ++merged;
+  bool moves = false;
+  for (int k = 0; k < count; ++k) moves = moves || order[k] != k;
+  term y = moves ? op::permute::of(x, order) : x;
+  for (; merged > 1; --merged) y = extend::merge_axes(y, y.rank() - 2);
+  return y;
+}
+/// Operands of one shape beside the axis, one after the other along it.
+constexpr term joined_along(std::int64_t axis, auto first, auto... rest) {
+  symbol const ids[]{first.id, rest.id...};
+  return {first.b, first.b->push(info_of<op::concatenate>(), ids, 1 + static_cast<int>(sizeof...(rest)), &axis, 1, first.b->place)};
+}
+/// The root, with the derivative 0 at 0.
+constexpr term root_from_zero(auto x) {
+  auto const zero = x == 0;
+  return extend::select(zero, x, extend::apply<op::sqrt>(extend::select(zero, extend::constant_like(x, 1), x)));
+}
+
+struct prod_fn {
+  static constexpr char const* name = "prod";
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    if (mask == 0) return x;
+    // The last of the running products, whose derivative is right at zeros, too; of no elements 1.
+    auto const line = detail::lined_up(x, mask);
+    int const axis = line.rank() - 1;
+    auto const one = extend::constant(*x.b, x.type(), extend::kept_shape(line, 1u << axis), 1);
+    auto const all = detail::joined_along(axis, line, one);
+    auto const y = extend::at(op::cumprod::of(all, axis, 1), axis, 0);
+    return keep ? op::reshape::of(y, extend::kept_shape(x, mask)) : y;
+  }
+};
+struct any_fn {
+  static constexpr char const* name = "any";
+  static constexpr element gives = element::boolean;
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
+    return extend::max(extend::convert(x, element::int32), mask, keep) > 0;
+  }
+};
+struct all_fn {
+  static constexpr char const* name = "all";
+  static constexpr element gives = element::boolean;
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
+    return extend::min(extend::convert(x, element::int32), mask, keep) > 0;
+  }
+};
+struct count_fn {
+  static constexpr char const* name = "count";
+  static constexpr element gives = element::int64;
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
+    return extend::sum(extend::convert(x, element::int64), mask, keep);
+  }
+};
+struct var_fn {
+  static constexpr char const* name = "var";
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    auto const apart = x - extend::mean(x, mask, true);
+    return extend::mean(apart * apart, mask, keep);
+  }
+};
+struct std_fn {
+  static constexpr char const* name = "std";
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    return detail::root_from_zero(var_fn::of(x, mask, keep));
+  }
+};
+struct argmin_fn {
+  static constexpr char const* name = "argmin";
+  static constexpr element gives = element::int64;
+  static constexpr term of(auto x, int axis) { return extend::argmax(-x, axis); }
+};
+template <int P> struct norm_fn {
+  static constexpr char const* name = "norm";
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    auto const size = extend::apply<op::abs>(x);
+    if constexpr (P == 1) return extend::sum(size, mask, keep);
+    else if constexpr (P == 2) return root_from_zero(extend::sum(x * x, mask, keep));
+    else if constexpr (P == max_norm) return extend::max(size, mask, keep);
+    else {
+      auto const sum = extend::sum(extend::apply<op::pow>(size, extend::constant_like(size, P)), mask, keep);
+      auto const zero = sum == 0;
+      auto const safe = extend::select(zero, extend::constant_like(sum, 1), sum);
+      return extend::select(zero, sum, extend::apply<op::pow>(safe, extend::constant_like(sum, 1. / P)));
+    }
+  }
+};
+
+} // namespace detail
+
+// Over all axes, or over some: `prod(x)`, `prod(x, ct::axes<0, 2>)`, `prod(x, ct::axes<1>, ct::keep)`.
+
+/// The product. Adjoint: dy times the product of the others, also at zeros. Of no elements: 1. Elements: any numbers.
+template <detail::operand X>
+constexpr auto prod(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::prod_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto prod(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::prod_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto prod(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::prod_fn, true, Axis...>{}, x);
+}
+/// True if an element of x, a tensor of bools, is. Of no elements: false.
+template <detail::operand X>
+constexpr auto any(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::any_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto any(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::any_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto any(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::any_fn, true, Axis...>{}, x);
+}
+template <detail::operand X>
+constexpr auto all_t::operator()(X const& x, std::source_location where) const {
+  return detail::lift(where, detail::along_all<detail::all_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto all_t::operator()(X const& x, axes_t<Axis...>, std::source_location where) const {
+  return detail::lift(where, detail::along_axes<detail::all_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto all_t::operator()(X const& x, axes_t<Axis...>, keep_t, std::source_location where) const {
+  return detail::lift(where, detail::along_axes<detail::all_fn, true, Axis...>{}, x);
+}
+/// The number (int64) of true elements of x, a tensor of bools.
+template <detail::operand X>
+constexpr auto count(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::count_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto count(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::count_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto count(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::count_fn, true, Axis...>{}, x);
+}
+/// The variance, the mean of the squared distances to the mean.
+template <detail::operand X>
+constexpr auto var(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::var_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto var(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::var_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto var(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::var_fn, true, Axis...>{}, x);
+}
+/// The standard deviation, the root of var. Edges: the adjoint is 0 where it is 0.
+template <detail::operand X>
+constexpr auto std(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::std_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto std(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::std_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto std(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::std_fn, true, Axis...>{}, x);
+}
+/// The position (int64) of the minimum along the last axis, or another one; the first of equals.
+template <int Axis = -1, detail::operand X>
+constexpr auto argmin(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::argmin_fn, Axis>{}, x);
+}
+/// The norm of order P, 2 if left out: `norm(x)`, `norm<1>(x, ct::axes<0>)`, `norm<ct::max_norm>(x)`. Edges: the adjoint is 0 at 0.
+template <int P = 2, detail::operand X>
+  requires(P >= 1)
+constexpr auto norm(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::norm_fn<P>>{}, x);
+}
+template <int P = 2, detail::operand X, int... Axis>
+  requires(P >= 1)
+constexpr auto norm(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::norm_fn<P>, false, Axis...>{}, x);
+}
+template <int P = 2, detail::operand X, int... Axis>
+  requires(P >= 1)
+constexpr auto norm(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::norm_fn<P>, true, Axis...>{}, x);
+}
+
+} // namespace cotangent
+
+#endif
