@@ -46,6 +46,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/expressions/optimizers.hpp>
 #include <cotangent/trace/expressions/other_headers.hpp>
 #include <cotangent/trace/expressions/plain.hpp>
+#include <cotangent/trace/expressions/print.hpp>
 #include <cotangent/trace/expressions/reductions.hpp>
 #include <cotangent/trace/expressions/statistics.hpp>
 #include <cotangent/trace/expressions/sources.hpp>
