@@ -18,6 +18,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/core/access.hpp>
 #include <cotangent/core/tensor.hpp>
 #include <cotangent/core/view.hpp>
+#include <cotangent/core/strided_span.hpp>
 #include <cotangent/core/print.hpp>
 
 #include <cotangent/ops/elementwise.hpp>

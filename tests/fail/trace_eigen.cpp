@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: memory: an Eigen object must be passed as a view of its data\(\), since its elements may lie by
+// EXPECT: cotangent: memory: an Eigen object must be described by a header; include cotangent/interop/eigen.hpp before
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 #if __has_include(<eigen3/Eigen/Core>)

@@ -121,6 +121,11 @@ TEST_CASE("documented: tensors and views") {
   ct::view<double const, "n", 3> rows(memory);            // n is 4
   ct::view<double, "n", "m"> matrix(memory.data(), 2, 6); // one size for each name
   // [/views]
+  // [strides]
+  ct::strided_span<double const, "n", 2> columns(memory.data(), {6, 2}, {1, 6}); // 6 x 2, by columns
+  ct::strided_span<double const, 12> backwards(memory.data() + 11, {12}, {-1});
+  // [/strides]
+  CHECK(columns(5, 1) + backwards(11) == 2);
   CHECK(rows.extent(0) == 4);
   CHECK(matrix.extent(1) == 6);
 }

@@ -23,7 +23,9 @@
 namespace cotangent::refusals {
 
 // clang-format off: one line each, since compilers show the lines
-COTANGENT_REFUSAL_OF(memory_of_eigen, allowed, "cotangent: memory: an Eigen object must be passed as a view of its data(), since its elements may lie by columns or with gaps; ct::view<double const, \"n\">(v.data(), v.size()) of a vector without gaps, ct::view<double const, \"r\", \"c\">(m.data(), m.rows(), m.cols()) of a matrix that lies by rows")
+COTANGENT_REFUSAL_OF(memory_of_eigen, allowed, "cotangent: memory: an Eigen object must be described by a header; include cotangent/interop/eigen.hpp before its first use")
+COTANGENT_REFUSAL_OF(memory_of_eigen_expression, allowed, "cotangent: memory: an Eigen expression must be evaluated first, since its elements are nowhere in memory; pass (a + b).eval(), or give it a name of type Eigen::MatrixXd")
+COTANGENT_REFUSAL_OF(memory_with_strides, allowed, "cotangent: memory: memory that is bound, viewed or archived must be row-major without gaps; copy it first, or use a matrix with Eigen::RowMajor")
 COTANGENT_REFUSAL_OF(memory_with_gaps, allowed, "cotangent: memory: a type with data() and size() must have contiguous iterators, since its elements may lie in another order or with gaps; specialize ct::extend::memory, or pass ct::view<double const, \"n\">(x.data(), x.size()) where there are no gaps")
 // clang-format on
 
@@ -42,6 +44,15 @@ namespace cotangent::extend {
 ///       static void sizes(grid const& g, std::int64_t* of_all_axes);
 ///     };
 ///
+/// Elements that lie otherwise have strides as well, counted in elements and of any sign:
+///
+///       static void strides(grid const& g, std::int64_t* of_all_axes); // data(g) is element (0, 0, ...)
+///
+/// The gradient with respect to such an argument is a tensor, unless there are
+///
+///       using owner = grid;
+///       static owner make(std::int64_t const* of_all_axes);
+///
 /// Arithmetic values of element types, arrays, and contiguous ranges need no specialization (`std::array`,
 /// `std::vector`, `std::span` and the like, also of arrays). `data()` and `size()` alone do not tell how
 /// elements lie: Eigen objects have them.
@@ -54,6 +65,13 @@ namespace cotangent::detail {
 
 template <class T>
 concept has_own_memory = requires { extend::memory<T>::extents; };
+
+/// Memory whose elements may have gaps or another order.
+template <class T>
+concept strided_memory = has_own_memory<T> && requires(T const& t, std::int64_t* to) { extend::memory<T>::strides(t, to); };
+/// Memory that says which type holds its gradient.
+template <class T>
+concept has_owner = has_own_memory<T> && requires { typename extend::memory<T>::owner; };
 
 template <class T>
 concept has_data_and_size = requires(T& t) {
@@ -139,7 +157,7 @@ template <class T, std::size_t N>
   requires(memory_traits<std::remove_const_t<T>>::exists)
 struct memory_traits<T[N]> {
   using row = memory_traits<std::remove_const_t<T>>;
-  static constexpr bool exists = row::extents.is_static();
+  static constexpr bool exists = row::extents.is_static() && !strided_memory<std::remove_const_t<T>>;
   static constexpr bool owns = true;
   using element = typename row::element;
   static constexpr shape extents = prepend(extent::of(N), row::extents);
@@ -159,7 +177,7 @@ struct memory_traits<T> {
   using row_type = std::remove_cvref_t<decltype(*std::declval<T&>().data())>;
   using row = memory_traits<row_type>;
   static consteval bool is_memory() {
-    if constexpr (!row::exists) return false;
+    if constexpr (!row::exists || strided_memory<row_type>) return false;
     else // no gaps between rows
       return row::extents.is_static() && row::extents.rank < max_rank &&
              static_cast<std::int64_t>(sizeof(row_type)) ==
@@ -204,7 +222,8 @@ struct memory_traits<T> {
   static constexpr shape extents = shape_of<extent::anonymous(0)>;
 
   static constexpr void refuse() {
-    if constexpr (eigen_object<T>) refusals::memory_of_eigen::report<T>();
+    if constexpr (eigen_object<T> && !requires(T& t) { t.data(); }) refusals::memory_of_eigen_expression::report<T>();
+    else if constexpr (eigen_object<T>) refusals::memory_of_eigen::report<T>();
     else refusals::memory_with_gaps::report<T>();
   }
   template <class U>

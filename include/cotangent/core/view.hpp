@@ -99,8 +99,8 @@ inline message misfit_of_count(shape const& extents, std::int64_t count) {
 /// copies like a pointer. `view()` is a null view (`data() == nullptr`); without exceptions, so is a view
 /// whose memory does not fit.
 ///
-/// Refuses: memory whose elements or static sizes differ; a temporary that owns its elements; types that do
-/// not tell how their elements lie, such as those of Eigen.
+/// Refuses: memory whose elements or static sizes differ; a temporary that owns its elements; memory with
+/// strides (`strided_span` takes it); types that do not tell how their elements lie.
 /// Throws: `shape_error` if run-time sizes do not fit the extents; it names both.
 /// Checked: tests/runtime/view.cpp, tests/fail/view_*.cpp
 template <class Element, extent... Extents>
@@ -130,6 +130,8 @@ public:
       view(Source&& source, Size... size) {
     if constexpr (detail::unread_memory<std::remove_cvref_t<Source>>) {
       detail::memory_traits<std::remove_cvref_t<Source>>::refuse();
+    } else if constexpr (detail::strided_memory<std::remove_cvref_t<Source>>) {
+      refusals::memory_with_strides::report<std::remove_cvref_t<Source>>();
     } else if constexpr (!detail::elements_fit<Source, Element>) {
       refusals::view_element::report<
           std::remove_pointer_t<typename decltype(detail::pointer_into<Source>())::type>, Element>();

@@ -6,6 +6,7 @@
 #include <cotangent/core/memory.hpp>
 #include <cotangent/core/storage.hpp>
 #include <cotangent/core/view.hpp>
+#include <cotangent/kernels/strided_copy.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <source_location>
 #include <type_traits>
@@ -166,7 +168,13 @@ struct memory_of {
   void* to = nullptr; // the same address if it is writable
   element type = element::float64;
   sizes shape;
+  std::shared_ptr<void const> copy = {}; // of elements that have strides
 };
+
+/// Memory that is kept, not copied, must be row-major.
+template <class M> constexpr void refuse_strides() {
+  if constexpr (cotangent::detail::strided_memory<M>) refusals::memory_with_strides::report<M>();
+}
 
 template <class M> memory_of memory_in(M& m) {
   using traits = cotangent::detail::memory_traits<std::remove_const_t<M>>;
@@ -178,6 +186,15 @@ template <class M> memory_of memory_in(M& m) {
   std::int64_t all[max_rank]{};
   traits::sizes(m, all);
   for (int k = 0; k < traits::extents.rank; ++k) r.shape.push(all[k]);
+  if constexpr (cotangent::detail::strided_memory<std::remove_const_t<M>>) {
+    auto const leaf = cotangent::detail::strided_leaf_of(m);
+    auto const bytes = static_cast<std::size_t>(leaf.count() * leaf.element_bytes);
+    std::shared_ptr<char[]> const copy(new char[bytes == 0 ? 1 : bytes]);
+    cotangent::detail::copy_strided<true>(leaf, copy.get());
+    r.copy = copy;
+    r.data = copy.get();
+    r.to = nullptr;
+  }
   return r;
 }
 

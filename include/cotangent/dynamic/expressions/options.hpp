@@ -31,13 +31,16 @@ struct binding {
     static_assert(
         std::is_same_v<T, typename cotangent::detail::memory_traits<std::remove_cvref_t<M>>::element>,
         "cotangent: bind: the elements of the memory must be those of the expression");
+    detail::refuse_strides<std::remove_cvref_t<M>>();
   }
   /// For a tensor symbol: element types are compared when it is bound.
   template <class M>
     requires(cotangent::detail::takes_memory<std::remove_cvref_t<M>>)
   binding(symbolic_tensor const& x, M& m, std::source_location w = std::source_location::current())
       : what(x.s == nullptr ? any_expr() : any_expr(detail::standing(*x.s, x.id), x.s->b.tensor(x.id).type)),
-        memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {}
+        memory(detail::memory_in(m)), where(w), generation(x.generation), generation_known(true) {
+    detail::refuse_strides<std::remove_cvref_t<M>>();
+  }
   std::uint32_t generation = 0; // of a symbol that may have been freed meanwhile
   bool generation_known = false;
   binding(any_expr const& x, detail::memory_of const& m,

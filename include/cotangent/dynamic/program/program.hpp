@@ -81,6 +81,7 @@ public:
     } else {
       static_assert(std::is_same_v<T, typename cotangent::detail::memory_traits<plain>::element>,
                     "cotangent: bind: the elements of the memory must be those of the expression");
+      detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
       bind_memory(x, detail::memory_in(memory), temporary, where);
@@ -105,6 +106,7 @@ public:
         bind_symbol(x, detail::memory_in(number), true, where);
       });
     else {
+      detail::refuse_strides<plain>();
       constexpr bool temporary =
           !std::is_lvalue_reference_v<M> && cotangent::detail::memory_traits<plain>::owns;
       bind_symbol(x, detail::memory_in(memory), temporary, where);

@@ -100,6 +100,7 @@ public:
     requires(cotangent::detail::takes_memory<M>)
   void add(std::string name, M const& memory, std::vector<std::int64_t> shape) {
     using traits = cotangent::detail::memory_traits<M>;
+    if constexpr (cotangent::detail::strided_memory<M>) cotangent::refusals::memory_with_strides::report<M>();
     std::int64_t sizes[max_rank]{};
     traits::sizes(memory, sizes);
     std::int64_t given = 1;

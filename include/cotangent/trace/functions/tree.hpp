@@ -275,6 +275,7 @@ template <class R> using value_tree = typename mapped_tree<R, leaf_as_value, ten
 template <class A, int K> struct leaf_as_gradient {
   static consteval auto find() {
     if constexpr (element_type<A> || tuple_sized<A>) return std::type_identity<A>{};
+    else if constexpr (has_owner<A>) return std::type_identity<typename extend::memory<A>::owner>{};
     else if constexpr (!std::is_array_v<A> && memory_traits<A>::owns &&
                        std::is_constructible_v<A, std::size_t>)
       return std::type_identity<A>{};
@@ -292,6 +293,13 @@ template <class T, extent... E, int K> struct leaf_as_gradient<view<T, E...>, K>
 };
 template <class T, extent... E, int K> struct leaf_as_gradient<expr<T, E...>, K> {
   using type = expr<T, E...>;
+};
+
+// A struct whose members are of another library, such as `S<eigen_tensor>`, has gradients of that library.
+template <template <template <class, extent...> class> class S, template <class, extent...> class From, int First>
+  requires(has_owner<From<float, 2>>)
+struct mapped_tree<S<From>, leaf_as_gradient, tensor, First, tree_kind::structure> {
+  using type = S<From>;
 };
 
 /// The gradient with respect to an argument: the same tree, in memory that it owns.

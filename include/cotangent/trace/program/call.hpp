@@ -57,6 +57,11 @@ struct leaf_results {
   template <class X> constexpr X leaf() {
     dimensions const& d = *next++;
     if constexpr (element_type<X> || tuple_sized<X>) return X{};
+    else if constexpr (has_owner<X>) {
+      std::int64_t of_axes[max_rank + 1]{};
+      for (int k = 0; k < d.rank; ++k) of_axes[k] = d.size[k] >= 0 ? d.size[k] : sizes[-1 - d.size[k]];
+      return extend::memory<X>::make(of_axes);
+    }
     else if constexpr (requires { X::is_static; }) {
       if constexpr (X::is_static) return std::is_constant_evaluated() ? X() : X(uninitialized);
       else {

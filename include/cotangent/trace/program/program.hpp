@@ -7,6 +7,7 @@
 #include <cotangent/trace/program/call.hpp>
 #include <cotangent/trace/program/call_memory.hpp>
 #include <cotangent/trace/program/quick_binding.hpp>
+#include <cotangent/trace/program/staging.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
-template <class Simplified, class Executor, bool IsStatic> struct workspace_of {
+template <class Simplified, class Executor, bool IsStatic, std::size_t Staged> struct workspace_of {
 private:
   template <std::size_t Bytes> struct room {
     alignas(64) unsigned char bytes[Bytes == 0 ? 1 : Bytes];
@@ -25,7 +26,7 @@ private:
 
 public:
   /// The bytes of workspace of a run, aligned to 64 bytes.
-  static constexpr std::size_t workspace_bytes = Executor::workspace_bytes;
+  static constexpr std::size_t workspace_bytes = workspace_with(Executor::workspace_bytes, Staged);
   /// The bytes of workspace if results may alias any arguments: with room for copies of arguments that must
   /// not be overwritten.
   static constexpr std::size_t workspace_bytes_in_place =
@@ -34,7 +35,8 @@ public:
   struct workspace : room<workspace_bytes> {};
   struct workspace_in_place : room<workspace_bytes_in_place> {};
 };
-template <class Simplified, class Executor> struct workspace_of<Simplified, Executor, false> {};
+template <class Simplified, class Executor, std::size_t Staged>
+struct workspace_of<Simplified, Executor, false, Staged> {};
 
 template <class F, class Simplified, class... Args> struct program_of;
 
@@ -54,11 +56,25 @@ template <class F, class... Args> struct program_of<F, refused, Args...> {
   template <class... Any> static std::size_t workspace_in_place_for(Any const&...) noexcept { return 0; }
 };
 
+template <class F, class... Args> using result_of_program =
+    typename outermost<F>::template result<typename stages<F, Args...>::trace_of::returned, Args...>;
+
+/// True if the size of the workspace with all copies is a constant.
+template <class Executor, class F, class Simplified, class... Args> inline constexpr bool has_static_workspace =
+    Executor::is_static &&
+    (Simplified::view.extent_count == 0 || !has_strided<result_of_program<F, Args...>, Args...>);
+template <class Executor, class F, class Simplified, class... Args> consteval std::size_t staged_bytes_if_static() {
+  if constexpr (!has_static_workspace<Executor, F, Simplified, Args...>) return 0;
+  else return staged_bytes<Simplified, result_of_program<F, Args...>, Args...>(nullptr);
+}
+
 template <class F, class Simplified, class... Args>
-struct program_of : workspace_of<Simplified, run::executor<Simplified>, run::executor<Simplified>::is_static> {
+struct program_of
+    : workspace_of<Simplified, run::executor<Simplified>,
+                   has_static_workspace<run::executor<Simplified>, F, Simplified, Args...>,
+                   staged_bytes_if_static<run::executor<Simplified>, F, Simplified, Args...>()> {
 private:
   using executor = run::executor<Simplified>;
-  using returned = typename stages<F, Args...>::trace_of::returned;
 
   static constexpr graph_view const& g = Simplified::view;
   static constexpr int input_count = g.input_count(), output_count = g.output_count();
@@ -107,7 +123,7 @@ private:
 public:
   static constexpr bool accepted = true;
   /// The result of the checked call.
-  using result = typename outermost<F>::template result<returned, Args...>;
+  using result = result_of_program<F, Args...>;
   /// The executed graph.
   static constexpr graph_view const& graph = Simplified::view;
   /// The number of nodes before simplification: as traced, and with gradients appended.
@@ -132,20 +148,21 @@ public:
   static std::size_t workspace_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
-    return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+    return workspace_with(own_workspace(sizes), staged_bytes<Simplified, result, Args...>(sizes));
   }
   /// The bytes of workspace if results may alias any arguments.
   static std::size_t workspace_in_place_for(Args const&... args) noexcept {
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
-    std::size_t const own = executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
-    return own + memory::bytes_of_copies(sizes);
+    return workspace_with(own_workspace(sizes), staged_bytes<Simplified, result, Args...>(sizes)) +
+           memory::bytes_of_copies(sizes);
   }
 
   /// Computes the sizes of the graph's extents for these arguments, without checks.
   static void extent_sizes(std::int64_t* sizes, Args const&... args) noexcept { (void)bind(sizes, args...); }
 
-  /// Never allocates and never throws. `arguments` is a tuple such as `std::tie(x, y)`; `results` is the
+  /// Never allocates and never throws. Memory with strides is copied to the workspace, which then has a known size
+  /// (not `void*`). `arguments` is a tuple such as `std::tie(x, y)`; `results` is the
   /// function's result, or a tuple of references to its leaves. A result may alias an argument exactly if
   /// `may_be_in_place_of` is true; otherwise they must not overlap.
   template <class Workspace, class Arguments, class Results>
@@ -163,11 +180,16 @@ public:
       memory m;
       if (!collect(m, arguments, results)) return status::size_mismatch;
       workspace_memory const w = memory_of_workspace(workspace);
-      std::size_t const needed = executor::is_static ? executor::workspace_bytes : executor::workspace_for(m.sizes);
-      if (status const s = m.settle(w, needed); s != status::ok) return s;
-      if (needed != 0 && (w.first == nullptr || w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
-        return status::workspace_too_small;
-      return run_with(w.first, m.inputs, m.outputs, m.sizes);
+      std::size_t const needed = own_workspace(m.sizes);
+      if constexpr (has_strided<Arguments, std::remove_cvref_t<Results>>) {
+        if (needed != 0 && !w.holds(needed)) return status::workspace_too_small;
+        return run_staged(w, needed, m, arguments, results);
+      } else {
+        if (status const s = m.settle(w, needed); s != status::ok) return s;
+        if (needed != 0 && (w.first == nullptr || w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
+          return status::workspace_too_small;
+        return run_with(w.first, m.inputs, m.outputs, m.sizes);
+      }
     }
   }
 
@@ -254,7 +276,26 @@ private:
     return true;
   }
 
+  static constexpr std::size_t own_workspace(std::int64_t const* sizes) noexcept {
+    return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
+  }
+  /// Runs with memory that has strides; `needed` bytes of the workspace are the program's.
+  template <class Arguments, class Results>
+  static status run_staged(workspace_memory w, std::size_t needed, memory& m, Arguments const& arguments,
+                           Results& results) noexcept {
+    staging<input_count, output_count> const copies(arguments, results);
+    if (status const s = copies.check(); s != status::ok) return s;
+    std::size_t const used = workspace_with(needed, copies.bytes());
+    if (used != needed && !w.holds(used)) return status::workspace_too_small;
+    copies.enter(static_cast<char*>(w.first) + (used - copies.bytes()), m.inputs, m.outputs);
+    if (status const s = m.settle(w, used); s != status::ok) return s;
+    status const s = run_with(w.first, m.inputs, m.outputs, m.sizes);
+    copies.leave(m.outputs);
+    return s;
+  }
+
   static constexpr void evaluate_now(std::int64_t const* sizes, result& r, Args const&... args) {
+    if constexpr (has_strided<Args..., result>) a_constant_evaluation_needs_memory_without_strides();
     elements_in in[input_count + 1]{};
     elements_out out[output_count + 1]{};
     [[maybe_unused]] leaf_elements_in note_in{in}; // (there may be no arguments)
@@ -295,16 +336,24 @@ private:
     leaf_outputs out{m.outputs};
     (visit_leaves(args, in), ...);
     visit_leaves(r, out);
-    std::size_t const needed =
-        executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
-    constexpr std::size_t on_stack =
-        executor::is_static && executor::workspace_bytes <= 4096 ? executor::workspace_bytes : 0;
+    constexpr bool strided = has_strided<Args..., result>;
+    std::size_t const own = own_workspace(sizes),
+                      needed = workspace_with(own, staged_bytes<Simplified, result, Args...>(sizes));
+    constexpr std::size_t on_stack = [] {
+      if constexpr (!has_static_workspace<executor, F, Simplified, Args...>) return std::size_t{0};
+      else return program_of::workspace_bytes <= 4096 ? program_of::workspace_bytes : 0;
+    }();
     alignas(64) unsigned char small[on_stack + 1];
     void* const workspace =
         needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
-    if (status const s = run_with(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
+    if constexpr (strided) {
+      if (needed != 0 && workspace == nullptr) report(status::out_of_memory);
+      for (int k = 0; k < g.extent_count; ++k) m.sizes[k] = sizes[k];
+      if (status const s = run_staged({workspace, needed}, own, m, std::tie(args...), r); s != status::ok) report(s);
+    } else if (status const s = run_with(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
   }
 
+  static void a_constant_evaluation_needs_memory_without_strides() {}
   static void a_constant_evaluation_found_an_index_out_of_range() {}
   static constexpr void report(size_conflict const& c) {
     raise_if_offered<shape_error>(words_for(c, table.argument_of));

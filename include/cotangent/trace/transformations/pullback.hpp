@@ -154,6 +154,7 @@ class pullback_of<Stages, std::index_sequence<K...>>
     elements_in elements[cotangent_count + 1]{};
     bool present[cotangent_count + 1]{};
     int next = 0;
+    char* room = nullptr; // for copies of cotangents that have strides
     constexpr explicit collected(pullback_of const& of) : p(of) {}
     template <class X> constexpr void operator()(X const& x) {
       int const c = table.cotangent_of[next++];
@@ -164,7 +165,12 @@ class pullback_of<Stages, std::index_sequence<K...>>
           if (std::int64_t const wanted = p.size(table.cotangents[c].size[a]); given[a] != wanted)
             report(c, a, given[a], wanted);
         present[c] = true;
-        if (std::is_constant_evaluated()) elements[c] = elements_in(data_of_leaf(x));
+        if constexpr (strided_memory<X>) {
+          strided_leaf const leaf = strided_leaf_of(x);
+          copy_strided<true>(leaf, room);
+          at[c] = room;
+          room += whole_lines(leaf.count() * leaf.element_bytes);
+        } else if (std::is_constant_evaluated()) elements[c] = elements_in(data_of_leaf(x));
         else at[c] = static_cast<void const*>(data_of_leaf(x));
       }
     }
@@ -195,7 +201,8 @@ public:
       refusals::pulled_of_kind::report<Cotangent>();
       leaf_results make{table.results, sizes_.get()};
       return build_tree<gradients>(make);
-    } else {
+    } else if constexpr (has_strided<Cotangent>) return pull_strided(dy);
+    else {
       collected from(*this);
       visit_leaves(dy, from);
       return pull(from);
@@ -220,6 +227,17 @@ public:
   }
 
 private:
+  template <class Cotangent> gradients pull_strided(Cotangent const& dy) const {
+    strided_bytes bytes;
+    visit_leaves(dy, bytes);
+    growing_memory copies; // not the thread's memory, which the pullback uses itself
+    collected from(*this);
+    from.room = static_cast<char*>(copies.at_least(bytes.sum));
+    if (from.room == nullptr && bytes.sum != 0) report(status::out_of_memory);
+    visit_leaves(dy, from);
+    return pull(from);
+  }
+
   static constexpr float one_float = 1;
   static constexpr double one_double = 1;
   /// The address of the number 1. (A separate function: without exceptions calls are consteval.)
@@ -269,11 +287,13 @@ private:
       in[saved_count + k] = from.present[k] ? from.elements[k] : zeros;
     }
     elements_out out[g.output_count() + 1]{};
+    if constexpr (has_strided<gradients>) a_constant_evaluation_needs_memory_without_strides();
     leaf_elements_out note{out};
     visit_leaves(r, note);
     if (!evaluate(g, sizes_.get(), in, out).ok()) a_constant_evaluation_found_an_index_out_of_range();
   }
   static void a_constant_evaluation_found_an_index_out_of_range() {}
+  static void a_constant_evaluation_needs_memory_without_strides() {}
   template <std::size_t J>
   constexpr elements_in elements_of([[maybe_unused]] array<typename leaf<J>::element_type>& wide) const {
     if constexpr (leaf<J>::is_narrow) {
@@ -304,6 +324,8 @@ private:
   void run_now(collected const& from, gradients& r) const {
     std::size_t const workspace =
         executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes_.get());
+    strided_bytes copies; // of gradients that have strides
+    if constexpr (has_strided<gradients>) visit_leaves(r, copies);
     std::size_t zeros = 0;
     for (int k = 0; k < cotangent_count; ++k)
       if (std::size_t const n =
@@ -311,7 +333,7 @@ private:
           !from.present[k] && n > zeros)
         zeros = n;
     std::size_t const needed =
-        lines(static_cast<std::int64_t>(workspace)) + zeros + (std::size_t{0} + ... + wide_bytes<K>());
+        lines(static_cast<std::int64_t>(workspace)) + zeros + (copies.sum + ... + wide_bytes<K>());
     constexpr std::size_t on_stack = 4096;
     alignas(64) unsigned char small[on_stack];
     auto* const first =
@@ -325,7 +347,12 @@ private:
     void* outputs[g.output_count() + 1]{};
     leaf_outputs out{outputs};
     visit_leaves(r, out);
-    if (status const s = executor::run(first, inputs, outputs, sizes_.get()); s != status::ok) report(s);
+    if constexpr (has_strided<gradients>) {
+      staging<0, g.output_count()> const staged(std::tuple<>(), r);
+      staged.enter(reinterpret_cast<char*>(free), nullptr, outputs);
+      if (status const s = executor::run(first, inputs, outputs, sizes_.get()); s != status::ok) report(s);
+      staged.leave(outputs);
+    } else if (status const s = executor::run(first, inputs, outputs, sizes_.get()); s != status::ok) report(s);
   }
 };
 
