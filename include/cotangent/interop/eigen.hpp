@@ -128,7 +128,7 @@ template <class X> auto eigen_map(X&& x) {
   };
   using any_matrix = Eigen::Matrix<number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   if constexpr (requires { x.rank(); }) {
-    if (x.rank() > 2) throw shape_error(message("cotangent: eigen_map: the rank must be at most 2"));
+    if (x.rank() > 2) detail::raise_if_offered<shape_error>(message("cotangent: eigen_map: the rank must be at most 2"));
     return with(std::type_identity<any_matrix>{}, x.rank() > 0 ? x.extent(0) : 1, x.rank() > 1 ? x.extent(1) : 1);
   } else {
     using traits = detail::memory_traits<plain>;
