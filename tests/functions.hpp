@@ -693,6 +693,144 @@ inline constexpr std::tuple movements{
              }},
 };
 
+// ---- layers of networks: x is [n, 4], y is [4, m], z is [n, m], w is [4]
+
+template <class Of> grid by_rows(grid const& x, Of const& of) { return along(x, 1, of); }
+inline numbers standardized(numbers x) {
+  dual const m = mean(x), v = variance(x);
+  for (dual& a : x) a = (a - m) / sqrt(v + 1e-2);
+  return x;
+}
+inline dual logistic(dual x) { return 1. / (1. + exp(-x)); }
+inline constexpr std::tuple layers{
+    function{"mse", [](auto x, auto, auto, auto w) { return ct::mse(x, w); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               dual s;
+               for (std::size_t k = 0; k < x.at.size(); ++k) s = s + (x.at[k] - w.at[k % 4]) * (x.at[k] - w.at[k % 4]);
+               return grid{{}, {s / static_cast<double>(x.at.size())}};
+             }},
+    function{"huber, hinge", [](auto x, auto, auto, auto w) { return ct::huber(x, w, 0.47) + ct::hinge(x, w); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               return made(x.size, [&](place const& p) {
+                 dual const d = abs(x(p) - w({p[1]})), h = 1. - x(p) * w({p[1]});
+                 return (d.v < 0.47 ? 0.5 * d * d : 0.47 * (d - 0.235)) + (h.v > 0 ? h : dual());
+               });
+             }},
+    function{"kl_divergence", [](auto x, auto, auto, auto w) { return ct::kl_divergence(ct::softmax(x), ct::softmax(w)); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               numbers const q = softmax(w.at);
+               return reduced(x, {1}, false, [&](numbers const& v) {
+                 numbers const a = softmax(v);
+                 dual s;
+                 for (std::size_t k = 0; k < a.size(); ++k) s = s + a[k] * (log(a[k]) - log(q[k]));
+                 return s;
+               });
+             }},
+    function{"soft_cross_entropy, smooth_labels", [](auto x, auto, auto, auto w) { return ct::soft_cross_entropy(x, ct::smooth_labels(ct::softmax(w), 0.25)); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               numbers const q = softmax(w.at);
+               return reduced(x, {1}, false, [&](numbers const& v) {
+                 numbers const a = softmax(v);
+                 dual s;
+                 for (std::size_t k = 0; k < a.size(); ++k) s = s - (0.75 * q[k] + 0.0625) * log(a[k]);
+                 return s;
+               });
+             }},
+    function{"layer_norm", [](auto x, auto, auto, auto w) { return ct::layer_norm(x, w, 2 * w, 1e-2); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               grid const y = by_rows(x, standardized);
+               return made(x.size, [&](place const& p) { return y(p) * w({p[1]}) + 2. * w({p[1]}); });
+             }},
+    function{"batch_norm", [](auto x, auto, auto, auto w) { return ct::batch_norm(x, w, 0, 1e-2); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               grid const y = along(x, 0, standardized);
+               return made(x.size, [&](place const& p) { return y(p) * w({p[1]}); });
+             }},
+    function{"group_norm", [](auto x, auto, auto, auto w) { return ct::group_norm<2>(x, w, 0, 1e-2); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               grid const y = by_rows(x, [](numbers const& v) {
+                 numbers const a = standardized({v[0], v[1]}), b = standardized({v[2], v[3]});
+                 return numbers{a[0], a[1], b[0], b[1]};
+               });
+               return made(x.size, [&](place const& p) { return y(p) * w({p[1]}); });
+             }},
+    function{"rms_norm", [](auto x, auto, auto, auto w) { return ct::rms_norm(x, w, 1e-2); },
+             [](grid const& x, grid const&, grid const&, grid const& w) {
+               grid const y = by_rows(x, [](numbers v) {
+                 dual s;
+                 for (dual const a : v) s = s + a * a;
+                 for (dual& a : v) a = a / sqrt(s / 4. + 1e-2);
+                 return v;
+               });
+               return made(x.size, [&](place const& p) { return y(p) * w({p[1]}); });
+             }},
+    function{"attention", [](auto x, auto y, auto z, auto) {
+               auto const keys = ct::transpose(y); // [m, 4]
+               return ct::attention(x, keys, keys * 2) + 0 * ct::sum(z);
+             },
+             [](grid const& x, grid const& y, grid const&, grid const&) {
+               std::int64_t const m = y.size[1];
+               return made(x.size, [&](place const& p) {
+                 numbers scores;
+                 for (std::int64_t j = 0; j < m; ++j) {
+                   dual s;
+                   for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * y({k, j}) * 0.5;
+                   scores.push_back(s);
+                 }
+                 scores = softmax(scores);
+                 dual s;
+                 for (std::int64_t j = 0; j < m; ++j) s = s + scores[static_cast<std::size_t>(j)] * 2. * y({p[1], j});
+                 return s;
+               });
+             }},
+    function{"causal_attention", [](auto x, auto, auto, auto) { return ct::causal_attention(x, x * 0.5, x); },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return made(x.size, [&](place const& p) {
+                 numbers scores;
+                 for (std::int64_t j = 0; j <= p[0]; ++j) {
+                   dual s;
+                   for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * x({j, k}) * 0.25;
+                   scores.push_back(s);
+                 }
+                 scores = softmax(scores);
+                 dual s;
+                 for (std::int64_t j = 0; j <= p[0]; ++j) s = s + scores[static_cast<std::size_t>(j)] * x({j, p[1]});
+                 return s;
+               });
+             }},
+    function{"embedding", [](auto x, auto, auto z, auto) { return ct::embedding(x, ct::convert<std::int64_t>(0 * z(ct::all, 0))); },
+             [](grid const& x, grid const&, grid const& z, grid const&) {
+               return made({z.size[0], 4}, [&](place const& p) { return x({0, p[1]}); });
+             }},
+    function{"lstm_cell", [](auto x, auto y, auto z, auto) {
+               auto const w = ct::concatenate<1>(y, -y, y * 0.5, y * 2);
+               auto const u = 0 * ct::sum(y, ct::axes<0>);
+               auto const [h, c] = ct::lstm_cell(x, z, z * z, w, ct::outer(u, ct::tile<4>(u)), ct::sum(ct::tile<4>(u)));
+               return h + c;
+             },
+             [](grid const& x, grid const& y, grid const& z, grid const&) {
+               return made(z.size, [&](place const& p) {
+                 dual s;
+                 for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * y({k, p[1]});
+                 dual const c = logistic(-s) * z(p) * z(p) + logistic(s) * tanh(0.5 * s);
+                 return logistic(2. * s) * tanh(c) + c;
+               });
+             }},
+    function{"gru_cell", [](auto x, auto y, auto z, auto) {
+               auto const w = ct::concatenate<1>(y, -y, y * 0.5);
+               auto const u = 0 * ct::sum(y, ct::axes<0>);
+               return ct::gru_cell(x, z, w, ct::outer(u, ct::tile<3>(u)), 0, 0.5);
+             },
+             [](grid const& x, grid const& y, grid const& z, grid const&) {
+               return made(z.size, [&](place const& p) {
+                 dual s;
+                 for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * y({k, p[1]});
+                 dual const update = logistic(0.5 - s);
+                 return (1. - update) * tanh(0.5 * s + logistic(s + 0.5) * 0.5) + update * z(p);
+               });
+             }},
+};
+
 // ---- random numbers of the key 5, as Philox 4x32-10 makes them: x is [n, 4, m], y is [m]
 
 struct random_pair {

@@ -2,13 +2,14 @@
 #ifndef COTANGENT_NN_HPP
 #define COTANGENT_NN_HPP
 
-// Operations of neural networks: gelu, binary_cross_entropy_with_logits, batch_take, split. With
+// Neural networks: gelu, losses, normalizations, attention, recurrent cells, batch_take, split. With
 // dynamic.hpp, included before or after this header, they also take expressions of run-time graphs and eager variables.
 
 #include <cotangent/core/abi.hpp>
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/trace/expressions/layers.hpp>
 #include <cotangent/trace/expressions/network.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_EXPRESSIONS_LAYERS_HPP
+#define COTANGENT_TRACE_EXPRESSIONS_LAYERS_HPP
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/ops/functions/composed.hpp>
+#include <cotangent/trace/expressions/layout.hpp>
+#include <cotangent/trace/expressions/network.hpp>
+#include <cotangent/trace/expressions/operators.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <source_location>
+#include <utility>
+
+// Losses, normalizations, attention and recurrent cells, as formulas over other functions. (Not part of cotangent.hpp.)
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(rows_needed, at_least, rank_needed, rank_of_operand, "cotangent: this layer needs an operand of at least one axis")
+COTANGENT_REFUSAL(groups_divide, divides, number_of_groups, extent_of_last_axis, "cotangent: group_norm: the number of groups must divide the extent of the last axis, which must be a number")
+COTANGENT_REFUSAL(attention_rank, equal, rank_needed, rank_of_operand, "cotangent: attention: queries, keys and values must be matrices")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+
+/// (x - mean) / sqrt(variance + epsilon), with both over the axes of a mask.
+constexpr term standardized(auto x, std::uint32_t mask, double epsilon) {
+  auto const apart = x - extend::mean(x, mask, true);
+  auto const variance = extend::mean(apart * apart, mask, true);
+  return apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(variance + epsilon));
+}
+struct smooth_labels_fn {
+  static constexpr char const* name = "smooth_labels";
+  double weight = 0;
+  constexpr term operator()(auto p) const {
+    if (p.rank() == 0) return p.b->template refuse<refusals::rows_needed>(1, 0, p.b->place), p;
+    return (1 - weight) * p + weight / extend::count_of(p, 1u << (p.rank() - 1), p.shape_id());
+  }
+};
+struct layer_norm_fn {
+  static constexpr char const* name = "layer_norm";
+  double epsilon = 1e-5;
+  constexpr term operator()(auto x, auto scale, auto shift) const {
+    if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
+    return standardized(x, 1u << (x.rank() - 1), epsilon) * scale + shift;
+  }
+};
+struct batch_norm_fn {
+  static constexpr char const* name = "batch_norm";
+  double epsilon = 1e-5;
+  constexpr term operator()(auto x, auto scale, auto shift) const {
+    if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
+    return standardized(x, (1u << (x.rank() - 1)) - 1, epsilon) * scale + shift;
+  }
+};
+struct rms_norm_fn {
+  static constexpr char const* name = "rms_norm";
+  double epsilon = 1e-5;
+  constexpr term operator()(auto x, auto scale) const {
+    if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
+    auto const square = extend::mean(x * x, 1u << (x.rank() - 1), true);
+    return x * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(square + epsilon)) * scale;
+  }
+};
+template <std::int64_t Groups> struct group_norm_fn {
+  static constexpr char const* name = "group_norm";
+  double epsilon = 1e-5;
+  constexpr term operator()(auto x, auto scale, auto shift) const {
+    dimensions const from = x.dims();
+    dimension const n = from.rank == 0 ? 0 : from.size[from.rank - 1];
+    if (from.rank == 0 || n < 0 || n % Groups != 0) return x.b->template refuse<refusals::groups_divide>(Groups, n, x.b->place), x;
+    if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(max_rank + 1, max_rank, x.b->place), x;
+    dimensions grouped = from;
+    grouped.size[grouped.rank++] = n / Groups;
+    grouped.size[from.rank - 1] = Groups;
+    // over the axes between the first, the batch, and the groups; and over the elements of a group
+    std::uint32_t mask = 1u << from.rank;
+    for (int k = 1; k + 1 < from.rank; ++k) mask |= 1u << k;
+    auto const y = standardized(op::reshape::of(x, x.b->shape(grouped)), mask, epsilon);
+    return op::reshape::of(y, x.shape_id()) * scale + shift;
+  }
+};
+template <bool Causal> struct attention_fn {
+  static constexpr char const* name = Causal ? "causal_attention" : "attention";
+  constexpr term operator()(auto q, auto k, auto v) const {
+    for (term const& x : {q, k, v})
+      if (x.rank() != 2) return x.b->template refuse<refusals::attention_rank>(2, x.rank(), x.b->place), x;
+    auto const width = extend::count_of(q, 2u, q.b->shape(dimensions{}));
+    auto scores = extend::matmul(q, extend::transpose(k)) * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(width));
+    if (scores.b->failed().why != nullptr) return scores;
+    if constexpr (Causal) {
+      auto const seen = triangle_fn<true, 0>{}(extend::constant_like(scores, 1)) > 0;
+      scores = extend::select(seen, scores, extend::constant_like(scores, -1e30));
+    }
+    return extend::matmul(extend::softmax(scores, 1), v);
+  }
+};
+
+} // namespace detail
+
+// ---- losses
+
+/// The mean of the squared differences.
+template <detail::operand A, detail::operand B>
+constexpr auto mse(A const& prediction, B const& target) {
+  return cotangent::mean(cotangent::square(prediction - target));
+}
+/// Elementwise half the squared difference, but linear where it is beyond delta.
+template <detail::operand A, detail::operand B>
+constexpr auto huber(A const& prediction, B const& target, double delta = 1) {
+  auto const apart = prediction - target, size = cotangent::abs(apart); // (a square has its second derivative at 0, too)
+  return cotangent::select(size < delta, 0.5 * cotangent::square(apart), delta * (size - 0.5 * delta));
+}
+/// Elementwise max(0, 1 - score target), for targets -1 and 1.
+template <detail::operand A, detail::operand B>
+constexpr auto hinge(A const& score, B const& target) {
+  return cotangent::relu(1 - score * target);
+}
+/// The sum of p log(p / q) over the last axis; elements with p = 0 add 0.
+template <detail::operand P, detail::operand Q>
+constexpr auto kl_divergence(P const& p, Q const& q) {
+  return cotangent::sum(cotangent::xlogy(p, p) - cotangent::xlogy(p, q), axes<-1>);
+}
+/// The cross-entropy of a distribution against the softmax of logits, over the last axis.
+template <detail::operand Z, detail::operand P>
+constexpr auto soft_cross_entropy(Z const& logits, P const& distribution) {
+  return -cotangent::sum(distribution * cotangent::log_softmax(logits), axes<-1>);
+}
+/// A distribution over the last axis, mixed with the uniform one of that weight.
+template <detail::operand P>
+constexpr auto smooth_labels(P const& distribution, double weight, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::smooth_labels_fn{weight}, distribution);
+}
+
+// ---- layers
+
+/// Rows of the last axis with mean 0 and variance 1, then scaled and shifted.
+template <detail::operand X, detail::operand S, detail::operand B>
+constexpr auto layer_norm(X const& x, S const& scale, B const& shift, double epsilon = 1e-5,
+                          std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::layer_norm_fn{epsilon}, x, scale, shift);
+}
+/// Columns, over all axes but the last, with mean 0 and variance 1, then scaled and shifted.
+template <detail::operand X, detail::operand S, detail::operand B>
+constexpr auto batch_norm(X const& x, S const& scale, B const& shift, double epsilon = 1e-5,
+                          std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::batch_norm_fn{epsilon}, x, scale, shift);
+}
+/// Groups of the last axis, of each element of the first, with mean 0 and variance 1, then scaled and shifted.
+template <std::int64_t Groups, detail::operand X, detail::operand S, detail::operand B>
+  requires(Groups > 0)
+constexpr auto group_norm(X const& x, S const& scale, B const& shift, double epsilon = 1e-5,
+                          std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::group_norm_fn<Groups>{epsilon}, x, scale, shift);
+}
+/// Rows of the last axis divided by the root of their mean square, then scaled.
+template <detail::operand X, detail::operand S>
+constexpr auto rms_norm(X const& x, S const& scale, double epsilon = 1e-5,
+                        std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::rms_norm_fn{epsilon}, x, scale);
+}
+/// Rows of a table, by integers.
+template <detail::operand X, detail::operand I>
+constexpr auto embedding(X const& table, I const& indices, std::source_location where = std::source_location::current()) {
+  return cotangent::gather(table, indices, where);
+}
+/// softmax(q k' / sqrt(d)) v, for queries [t, d], keys [s, d] and values [s, e].
+template <detail::operand Q, detail::operand K, detail::operand V>
+constexpr auto attention(Q const& q, K const& k, V const& v, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::attention_fn<false>{}, q, k, v);
+}
+/// Attention in which row i sees the rows up to i.
+template <detail::operand Q, detail::operand K, detail::operand V>
+constexpr auto causal_attention(Q const& q, K const& k, V const& v, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::attention_fn<true>{}, q, k, v);
+}
+/// A step of a long short-term memory: inputs x [b, n], state h and c [b, m], weights [n, 4 m] and [m, 4 m], bias [4 m], for
+/// the gates input, forget, candidate, output. Returns the new h and c.
+template <detail::operand X, detail::operand H, detail::operand C, detail::operand W, detail::operand U, detail::operand B>
+constexpr auto lstm_cell(X const& x, H const& h, C const& c, W const& w, U const& u, B const& bias) {
+  auto const gates = cotangent::split<-1, 4>(cotangent::matmul(x, w) + cotangent::matmul(h, u) + bias);
+  auto const next = cotangent::sigmoid(gates[1]) * c + cotangent::sigmoid(gates[0]) * cotangent::tanh(gates[2]);
+  return std::pair(cotangent::sigmoid(gates[3]) * cotangent::tanh(next), next);
+}
+/// A step of a gated recurrent unit: inputs x [b, n], state h [b, m], weights [n, 3 m] and [m, 3 m], biases [3 m], for the gates
+/// reset, update, candidate. Returns the new h.
+template <detail::operand X, detail::operand H, detail::operand W, detail::operand U, detail::operand B, detail::operand D>
+constexpr auto gru_cell(X const& x, H const& h, W const& w, U const& u, B const& bias, D const& state_bias) {
+  auto const a = cotangent::split<-1, 3>(cotangent::matmul(x, w) + bias);
+  auto const b = cotangent::split<-1, 3>(cotangent::matmul(h, u) + state_bias);
+  auto const update = cotangent::sigmoid(a[1] + b[1]);
+  return (1 - update) * cotangent::tanh(a[2] + cotangent::sigmoid(a[0] + b[0]) * b[2]) + update * h;
+}
+
+} // namespace cotangent
+
+COTANGENT_HEADER_END
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+#include <cotangent/nn.hpp>
+
+#include <tuple>
+
+// Losses, normalizations, attention and recurrent cells: values against formulas on numbers, and edges, by the compiler.
+
+namespace ct = cotangent;
+
+namespace {
+using vector = ct::tensor<double, 3>;
+using matrix = ct::tensor<double, 2, 2>;
+
+constexpr bool near(double x, double y) { return x - y < 1e-9 && y - x < 1e-9; }
+template <class A, class B> constexpr bool all_near(A const& a, B const& b) {
+  for (std::int64_t k = 0; k < a.size(); ++k)
+    if (!near(a.data()[k], b.data()[k])) return false;
+  return a.size() == b.size();
+}
+
+static_assert(ct::compiled([](auto x, auto t) { return ct::mse(x, t); })(vector{1, 2, 3}, vector{1, 0, 1}) - 8. / 3 < 1e-15);
+static_assert(ct::compiled([](auto x, auto t) { return ct::huber(x, t); })(vector{1, 2, 3}, vector{1, 1.5, 0}) == vector{0, 0.125, 2.5});
+static_assert(ct::grad<0>([](auto x, auto t) { return ct::sum(ct::huber(x, t, 2)); })(vector{1, 2, 9}, vector{1, 1.5, 0}) == vector{0, 0.5, 2});
+static_assert(ct::compiled([](auto x, auto t) { return ct::hinge(x, t); })(vector{2, 0.5, 0.5}, vector{1, 1, -1}) == vector{0, 0.5, 1.5});
+constexpr auto kl = ct::compiled([](auto p, auto q) { return ct::kl_divergence(p, q); });
+static_assert(kl(vector{0.5, 0.5, 0}, vector{0.5, 0.5, 0}) == 0 && near(kl(vector{0, 1, 0}, vector{0.25, 0.5, 0.25}), 0.6931471805599453));
+static_assert(near(ct::compiled([](auto z, auto p) { return ct::soft_cross_entropy(z, p); })(vector{1, 1, 1}, vector{0.2, 0.3, 0.5}), 1.0986122886681098));
+static_assert(all_near(ct::compiled([](auto p) { return ct::smooth_labels(p, 0.3); })(vector{0, 1, 0}), vector{0.1, 0.8, 0.1}));
+
+constexpr auto layer = ct::compiled([](auto x, auto s, auto b) { return ct::layer_norm(x, s, b, 0); });
+static_assert(all_near(layer(ct::tensor<double, 2, 2>{{1, 3}, {10, 4}}, ct::tensor<double, 2>{1, 2}, ct::tensor<double, 2>{0, 1}), matrix{{-1, 3}, {1, -1}}));
+constexpr auto batch = ct::compiled([](auto x, auto s, auto b) { return ct::batch_norm(x, s, b, 0); });
+static_assert(all_near(batch(ct::tensor<double, 2, 2>{{1, 9}, {3, 4}}, ct::tensor<double, 2>{1, 2}, ct::tensor<double, 2>{0, 1}), matrix{{-1, 3}, {1, -1}}));
+constexpr auto group = ct::compiled([](auto x) { return ct::group_norm<2>(x, 1, 0, 0); });
+static_assert(all_near(group(ct::tensor<double, 1, 4>{{1, 3, 10, 4}}), ct::tensor<double, 1, 4>{{-1, 1, 1, -1}}));
+static_assert(all_near(ct::compiled([](auto x) { return ct::rms_norm(x, 2, 0); })(ct::tensor<double, 2>{1, 7}), ct::tensor<double, 2>{0.4, 2.8}));
+static_assert(all_near(ct::grad([](auto x) { return ct::sum(ct::layer_norm(x, 1, 0)); })(vector{1, 2, 4}), vector{0, 0, 0}));
+static_assert(ct::compiled([](auto x, auto i) { return ct::embedding(x, i); })(matrix{{1, 2}, {3, 4}}, ct::tensor<std::int32_t, 2>{1, 0}) == matrix{{3, 4}, {1, 2}});
+
+constexpr matrix zeros{{0, 0}, {0, 0}};
+constexpr matrix values{{1, 2}, {3, 4}};
+static_assert(all_near(ct::compiled([](auto q, auto k, auto v) { return ct::attention(q, k, v); })(zeros, zeros, values), matrix{{2, 3}, {2, 3}}));
+static_assert(all_near(ct::compiled([](auto q, auto k, auto v) { return ct::causal_attention(q, k, v); })(zeros, zeros, values), matrix{{1, 2}, {2, 3}}));
+constexpr auto scaled = ct::compiled([](auto q, auto k, auto v) { return ct::attention(q, k, v); });
+static_assert(near(scaled(ct::tensor<double, 1, 4>{{2, 0, 0, 0}}, ct::tensor<double, 2, 4>{{1, 0, 0, 0}, {0, 0, 0, 0}}, ct::tensor<double, 2, 1>{{1}, {0}})(0, 0), 0.7310585786300049));
+
+// one unit: the formulas on numbers
+constexpr auto lstm = [](auto x, auto h, auto c) {
+  return ct::lstm_cell(x, h, c, 0 * ct::reshape<1, 4>(ct::tile<4>(ct::flatten(x))) + 1, 0 * ct::reshape<1, 4>(ct::tile<4>(ct::flatten(x))) + 0.5, 0);
+};
+using one = ct::tensor<double, 1, 1>;
+static_assert(near(ct::compiled(lstm)(one{{0.5}}, one{{0.25}}, one{{-1}}).second(0, 0), 0.6513548646660543 * (-1 + 0.5545997223493823)));
+constexpr auto gru = [](auto x, auto h) {
+  auto const ones = 0 * ct::reshape<1, 3>(ct::tile<3>(ct::flatten(x))) + 1;
+  return ct::gru_cell(x, h, ones, ones, 0, 0);
+};
+static_assert(near(ct::compiled(gru)(one{{0.5}}, one{{0.25}})(0, 0), 0.320821300824607 * 0.5848448040380179 + 0.679178699175393 * 0.25));
+} // namespace
+
+int main() {}
