@@ -35,10 +35,14 @@ public:
   static constexpr int rank = sizeof...(Extents);
 
   constexpr strided_span() noexcept = default;
-  constexpr strided_span(Element* data, std::int64_t const (&sizes)[sizeof...(Extents)],
-                         std::int64_t const (&strides)[sizeof...(Extents)])
-    requires(sizeof...(Extents) > 0)
+  template <std::size_t N>
+    requires(N == sizeof...(Extents))
+  constexpr strided_span(Element* data, std::int64_t const (&sizes)[N], std::int64_t const (&strides)[N])
   {
+    set(data, sizes, strides);
+  }
+  /// @private
+  constexpr void set(Element* data, std::int64_t const* sizes, std::int64_t const* strides) {
     if (!detail::set_checked(layout_, sizes, "view")) return;
     data_ = data;
     for (int k = 0; k < rank; ++k) strides_[k] = strides[k];
