@@ -338,6 +338,8 @@ inline constexpr std::tuple transformations{
              [](dual x, dual, dual) { return x * x; }},
     function{"mirror", [](auto x, auto, auto) { return ct::mirror<>([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
+    function{"debug_nans", [](auto x, auto, auto) { return ct::debug_nans([](auto z) { return z * z; })(x); },
+             [](dual x, dual, dual) { return x * x; }},
     function{"exact", [](auto x, auto, auto) { return ct::exact([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
 };

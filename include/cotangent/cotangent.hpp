@@ -59,6 +59,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/trace/transformations/checkpoint_sequence.hpp>
 #include <cotangent/trace/transformations/custom.hpp>
+#include <cotangent/trace/transformations/debug_nans.hpp>
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/products.hpp>

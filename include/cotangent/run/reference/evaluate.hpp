@@ -12,6 +12,7 @@
 #include <cotangent/run/reference/nodes.hpp>
 
 #include <cstdint>
+#include <source_location>
 
 // The reference evaluation: evaluates a graph element by element, also in a constant evaluation.
 
@@ -25,10 +26,19 @@ COTANGENT_REFUSAL_OF(evaluate_sizes, allowed,
                      "cotangent: evaluate: every extent of the graph must have a size")
 } // namespace refusals
 
+/// A node whose result had a NaN, or an infinity, that no operand had.
+struct not_finite {
+  char const* operation = nullptr; // null: there is none
+  bool is_nan = false;
+  bool of_gradient = false;
+  std::source_location where{};
+};
+
 namespace detail {
 inline namespace COTANGENT_ABI {
 
 class evaluation : node_evaluation {
+  not_finite* watched_; // set to the first one, if not null
   array<bool> needed_;
   array<symbol> pieces_; // tensors that are read or written in pieces only, and inputs that are written to
   bool views_ = false;
@@ -140,6 +150,24 @@ class evaluation : node_evaluation {
     }
   }
 
+  /// 0: all elements are finite; 1: there is an infinity; 2: there is a NaN.
+  constexpr int worst_element(symbol t) {
+    if (t == none || !is_floating(g_.tensors[t].type)) return 0;
+    int worst = 0;
+    for (std::int64_t i = 0, n = count(t); i < n && worst < 2; ++i) {
+      double const x = pools_.get(at_[t], i).template as<double>();
+      worst = x != x ? 2 : x - x != 0 ? 1 : worst;
+    }
+    return worst;
+  }
+  constexpr void watch(node const& n) {
+    if (watched_->operation != nullptr || n.op->kind == operation_kind::constant) return;
+    int const made = worst_element(g_.result(n));
+    for (int k = 0; k < n.operand_count && made != 0; ++k)
+      if (worst_element(g_.operand(n, k)) >= made) return;
+    if (made != 0) *watched_ = {n.op->name, made == 2, n.flags.of_gradient, n.where};
+  }
+
   constexpr void run_region(std::int32_t r) {
     if (views_) begin_pieces(r);
     for (int p = 0; p < nodes_.count(r); ++p) {
@@ -148,7 +176,10 @@ class evaluation : node_evaluation {
       for (int k = 0; views_ && k < n.operand_count; ++k)
         if (is_view(g_.operand(n, k))) read_view(g_.operand(n, k));
       if (n.op->kind == operation_kind::control) compute_control(n);
-      else compute(n);
+      else {
+        compute(n);
+        if (watched_ != nullptr) watch(n);
+      }
       for (int k = 0; views_ && k < n.result_count; ++k)
         if (is_view(g_.result(n, k))) write_view(g_.result(n, k));
     }
@@ -157,8 +188,8 @@ class evaluation : node_evaluation {
   }
 
 public:
-  constexpr evaluation(graph_view const& g, std::int64_t const* sizes)
-      : node_evaluation(g, sizes), nodes_(g) {}
+  constexpr evaluation(graph_view const& g, std::int64_t const* sizes, not_finite* watched = nullptr)
+      : node_evaluation(g, sizes), watched_(watched), nodes_(g) {}
 
   constexpr evaluated run(elements_in const* inputs, elements_out const* outputs) {
     if (!check()) return result_;
@@ -168,7 +199,7 @@ public:
     for (int k = 0; k < g_.input_count(); ++k)
       if (needed_[g_.input(k)]) at_[g_.input(k)] = pools_.copy_in(inputs[k], count(g_.input(k)));
     run_region(0);
-    for (int k = 0; k < g_.output_count(); ++k)
+    for (int k = 0; k < g_.output_count() && outputs != nullptr; ++k)
       pools_.copy_out(at_[g_.output(k)], outputs[k], count(g_.output(k)));
     return result_;
   }
@@ -195,6 +226,20 @@ constexpr evaluated evaluate(graph_view const& g, std::int64_t const* sizes, ele
       return detail::evaluation(ordered, sizes).run(inputs, outputs);
     }
   return detail::evaluation(g, sizes).run(inputs, outputs);
+}
+
+/// The first node, in the order of evaluation, whose result has a NaN or an infinity that no operand has. Inputs and constants
+/// may have any value.
+constexpr not_finite first_not_finite(graph_view const& g, std::int64_t const* sizes, elements_in const* inputs) {
+  not_finite first;
+  if (!in_order(g))
+    if (ordering const order = order_of(g)) {
+      graph const ordered = reordered(g, order);
+      (void)detail::evaluation(ordered, sizes, &first).run(inputs, nullptr);
+      return first;
+    }
+  (void)detail::evaluation(g, sizes, &first).run(inputs, nullptr);
+  return first;
 }
 
 /// For inputs and outputs of one element type.
