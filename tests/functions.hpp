@@ -6,6 +6,7 @@
 
 #include <cotangent/cotangent.hpp>
 #include <cotangent/images.hpp>
+#include <cotangent/linalg.hpp>
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
@@ -917,6 +918,42 @@ inline constexpr std::tuple products{
              [](grid const& a, grid const& b, grid const& c, grid const&) {
                grid const ab = product(a, b);
                return made(c.size, [&](place const& p) { return tanh(2. * ab(p) + c(p)) * c(p); });
+             }},
+    function{"matmul of a matrix and a vector", [](auto a, auto, auto, auto u) { return ct::matmul(a, u); },
+             [](grid const& a, grid const&, grid const&, grid const& u) {
+               return grid{{a.size[0]}, product(a, {{4, 1}, u.at}).at};
+             }},
+    function{"matmul of a vector and a matrix", [](auto, auto b, auto, auto u) { return ct::matmul(u, b); },
+             [](grid const&, grid const& b, grid const&, grid const& u) {
+               return grid{{b.size[1]}, product({{1, 4}, u.at}, b).at};
+             }},
+    function{"matmul of stacks",
+             [](auto, auto, auto, auto u) { return ct::matmul(ct::reshape<2, 1, 2>(u), ct::reshape<1, 2, 2>(u)); },
+             [](grid const&, grid const&, grid const&, grid const& u) {
+               return made({2, 1, 2}, [&](place const& p) {
+                 return u({2 * p[0]}) * u({p[2]}) + u({2 * p[0] + 1}) * u({2 + p[2]});
+               });
+             }},
+    function{"einsum", [](auto a, auto b, auto, auto) { return ct::einsum<"ij,jk->ki">(a, b); },
+             [](grid const& a, grid const& b, grid const&, grid const&) { return transposed(product(a, b)); }},
+    function{"einsum of three", [](auto a, auto b, auto c, auto) { return ct::einsum<"ni,im,nm->im">(a, b, c); },
+             [](grid const& a, grid const& b, grid const& c, grid const&) {
+               grid const ac = product(transposed(a), c);
+               return made(b.size, [&](place const& p) { return ac(p) * b(p); });
+             }},
+    function{"trace, outer", [](auto a, auto, auto, auto u) { return ct::trace(ct::matmul(ct::outer(u, u), ct::matmul(ct::transpose(a), a))); },
+             [](grid const& a, grid const&, grid const&, grid const& u) {
+               grid const au = product(a, {{4, 1}, u.at});
+               dual s;
+               for (dual const& x : au.at) s = s + x * x;
+               return grid{{}, {s}};
+             }},
+    function{"cross", [](auto, auto, auto, auto u) { return ct::cross(u(ct::range<0, 3>), u(ct::range<1, 4>)); },
+             [](grid const&, grid const&, grid const&, grid const& u) {
+               return made({3}, [&](place const& p) {
+                 std::int64_t const i = (p[0] + 1) % 3, j = (p[0] + 2) % 3;
+                 return u({i}) * u({j + 1}) - u({j}) * u({i + 1});
+               });
              }},
     function{"dot", [](auto, auto b, auto, auto u) { return ct::dot(u, b(ct::all, 0)) * u(1); },
              [](grid const&, grid const& b, grid const&, grid const& u) {

@@ -14,6 +14,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/eager.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/inspect.hpp>
+#include <cotangent/linalg.hpp>
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>

@@ -26,6 +26,9 @@ COTANGENT_HEADER_BEGIN
 #ifdef COTANGENT_IMAGES_HPP
 #  include <cotangent/dynamic/expressions/convolution.hpp>
 #endif
+#ifdef COTANGENT_LINALG_HPP
+#  include <cotangent/dynamic/expressions/linalg.hpp>
+#endif
 #ifdef COTANGENT_RANDOM_HPP
 #  include <cotangent/dynamic/expressions/random.hpp>
 #endif

@@ -245,10 +245,10 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
     auto a = g.input<double>("a", {4, 3});
     (void)ct::matmul(a, a);
   }));
-  CHECK(refused("matmul: both operands must be matrices", [] {
+  CHECK(refused("matmul: both operands must be vectors, matrices or stacks", [] {
     dynamic::graph g;
-    auto a = g.input<double>("a", {4});
-    (void)ct::matmul(a, a);
+    auto a = g.input<double>("a", {4}), b = g.input<double>("b", {});
+    (void)ct::matmul(a, b);
   }));
   CHECK(refused("dropout: the rate must be at least 0 and less than 1", [] {
     dynamic::graph g;

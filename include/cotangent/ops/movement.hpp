@@ -15,6 +15,7 @@ namespace refusals {
 COTANGENT_REFUSAL(slice_out_of_range, at_most, end_of_range, extent_of_axis, "cotangent: a range must lie within its axis")
 COTANGENT_REFUSAL(index_out_of_range, less_than, index, extent_of_the_axis, "cotangent: an index must be less than the extent of its axis")
 COTANGENT_REFUSAL(concatenate_extents, equal, extent_of_first, extent_of_next, "cotangent: concatenate: all axes except the concatenated one must be equal")
+COTANGENT_REFUSAL(rank_too_large, at_most, rank_of_result, largest_rank, "cotangent: the rank of a result must be at most 8")
 COTANGENT_REFUSAL(concatenate_rank, equal, rank_of_first, rank_of_next, "cotangent: concatenate: all operands must have one rank")
 COTANGENT_REFUSAL(permute_rank, equal, axes_named, rank_permuted, "cotangent: permute: every axis of the operand must be named once")
 // clang-format on

@@ -27,7 +27,6 @@ COTANGENT_REFUSAL_OF(index_of_kind, allowed, "cotangent: x(i, j, ...): an index 
 COTANGENT_REFUSAL(range_step, at_least, step_given, one_step, "cotangent: ct::range<start, stop, step>: the step must be at least 1, and must be 1 along an axis whose extent has a name")
 COTANGENT_REFUSAL_OF(extent_of_name, allowed, "cotangent: x.size(), x.extent(k): the extent must be a number, since a name gets its size at the call; pass the size to the function as an argument")
 COTANGENT_REFUSAL_OF(axis_as_value, allowed, "cotangent: sum, argmax and the like: the axes must be template arguments, since the type of the result depends on them; write ct::sum(x, ct::axes<0, 2>) or ct::argmax<0>(x)")
-COTANGENT_REFUSAL(rank_too_large, at_most, rank_of_result, largest_rank, "cotangent: the rank of a result must be at most 8")
 COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
 COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x = y or x += y must keep the shape of x; give the result a new name")

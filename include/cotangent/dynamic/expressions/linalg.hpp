@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPRESSIONS_LINALG_HPP
+#define COTANGENT_DYNAMIC_EXPRESSIONS_LINALG_HPP
+
+#include <cotangent/core/abi.hpp>
+
+COTANGENT_HEADER_BEGIN
+
+#include <cotangent/core/error.hpp>
+#include <cotangent/trace/expressions/linalg.hpp>
+
+#if COTANGENT_EXCEPTIONS
+
+#  include <cotangent/dynamic/expressions/functions.hpp>
+
+#  include <source_location>
+#  include <string_view>
+
+// Linear algebra of expressions of a run-time graph, with options known at run time: ct::einsum("ij,jk->ik", a, b).
+
+namespace cotangent {
+namespace dynamic::detail {
+
+struct einsum_of_text_fn {
+  static constexpr char const* name = "einsum";
+  std::string_view text;
+  template <class... Term> constexpr term operator()(term first, Term... rest) const {
+    term const x[]{first, rest...};
+    return extend::einsum(text, x, sizeof...(Term) + 1);
+  }
+};
+
+} // namespace dynamic::detail
+
+template <detail::open_expr X>
+auto einsum(std::string_view text, X const& x, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, x);
+}
+template <detail::open_expr X>
+auto einsum(std::string_view text, X const& a, X const& b,
+            std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, a, b);
+}
+template <detail::open_expr X>
+auto einsum(std::string_view text, X const& a, X const& b, X const& c,
+            std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, a, b, c);
+}
+
+} // namespace cotangent
+
+#endif
+
+COTANGENT_HEADER_END
+
+#endif

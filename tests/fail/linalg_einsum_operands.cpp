@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSL-1.0
+// EXPECT: cotangent: einsum: there must be subscripts for each operand
+// EXPECT: operands_given<2>
+// ERRORS: 1
+// LINES: clang 26
+#include <cotangent/cotangent.hpp>
+#include <cotangent/linalg.hpp>
+
+namespace ct = cotangent;
+
+#ifdef REFUSED
+inline constexpr auto f = [](auto a, auto b) { return ct::einsum<"ij->ij">(a, b); };
+#else
+inline constexpr auto f = [](auto a, auto b) { return ct::einsum<"ij,jk->ik">(a, b); };
+#endif
+
+int main() {
+  ct::tensor<float, 3, 3> a, b;
+  auto y = ct::compiled(f)(a, b);
+  return y(0, 0) == 0 ? 0 : 1;
+}
