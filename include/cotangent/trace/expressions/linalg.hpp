@@ -17,6 +17,7 @@ COTANGENT_HEADER_BEGIN
 // Functions of linear algebra. (Not part of cotangent.hpp.)
 
 namespace cotangent {
+
 namespace detail {
 
 /// Subscripts as a template argument: ct::einsum<"ij,jk->ik">.
@@ -32,18 +33,6 @@ template <subscripts S> struct einsum_fn {
     term const x[]{first, rest...};
     return extend::einsum(std::string_view(S.text, sizeof(S.text) - 1), x, sizeof...(Term) + 1);
   }
-};
-struct outer_fn {
-  static constexpr char const* name = "outer";
-  constexpr term operator()(term a, term b) const { return extend::outer(a, b); }
-};
-struct cross_fn {
-  static constexpr char const* name = "cross";
-  constexpr term operator()(term a, term b) const { return extend::cross(a, b); }
-};
-struct trace_fn {
-  static constexpr char const* name = "trace";
-  constexpr term operator()(term x) const { return extend::trace(x); }
 };
 
 } // namespace detail
@@ -66,22 +55,6 @@ template <detail::subscripts S, detail::operand A, detail::operand B, detail::op
           detail::operand... X>
 constexpr auto einsum(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::einsum_fn<S>{}, a, b, c, d, x...);
-}
-
-/// The products of all pairs of elements of two vectors.
-template <detail::operand A, detail::operand B>
-constexpr auto outer(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::outer_fn{}, a, b);
-}
-/// The vector product along the last axis.
-template <detail::operand A, detail::operand B>
-constexpr auto cross(A const& a, B const& b, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::cross_fn{}, a, b);
-}
-/// The sum of the diagonal of each matrix.
-template <detail::operand X>
-constexpr auto trace(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::trace_fn{}, x);
 }
 
 } // namespace cotangent
