@@ -2,6 +2,7 @@
 #ifndef COTANGENT_KERNELS_STRIDED_COPY_HPP
 #define COTANGENT_KERNELS_STRIDED_COPY_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/memory.hpp>
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 // Memory whose elements have strides: copies from and to row-major memory, and overlaps.
 
 namespace cotangent::detail {
+inline namespace COTANGENT_ABI {
 
 /// Where the elements of an argument or a result lie. Strides are counted in elements, and may be negative.
 struct strided_leaf {
@@ -192,6 +194,7 @@ template <bool ToDense> void copy_strided(strided_leaf const& s, char* dense) no
   else copy_strided_words<ToDense, unsigned char>(s, dense);
 }
 
+} // namespace COTANGENT_ABI
 } // namespace cotangent::detail
 
 #endif

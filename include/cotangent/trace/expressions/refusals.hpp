@@ -65,6 +65,7 @@ COTANGENT_REFUSAL_TYPES(custom_cotangents, equal, argument_of_function, cotangen
 COTANGENT_REFUSAL_TYPES(custom_tangents, equal, result_of_function, tangent_of_rule, "cotangent: custom_jvp: the rule must return the tangent of the result, of its elements and extents")
 COTANGENT_REFUSAL_OF(fixed_point_of_kind, allowed, "cotangent: fixed_point: the first value must be a float or double, or an expression of them")
 COTANGENT_REFUSAL_TYPES(fixed_point_step, equal, value_before, value_after, "cotangent: fixed_point: the step must return a value like the one that it takes")
+COTANGENT_REFUSAL_OF(results_constant, allowed, "cotangent: run: the results must not be const, since run writes them")
 COTANGENT_REFUSAL_OF(results_of_kind, allowed, "cotangent: run: the results must be as many as the function returns, with their elements and extents")
 COTANGENT_REFUSAL_OF(arguments_of_kind, allowed, "cotangent: run: the arguments must be those that the program was compiled for, as a tuple: std::tie(x, y)")
 COTANGENT_REFUSAL_OF(workspace_of_kind, allowed, "cotangent: run: the workspace must be a P::workspace, a void*, or contiguous memory")

@@ -74,6 +74,18 @@ struct leaf_results {
   }
 };
 
+/// False if a leaf of a tree of results is const: `Tree` may be const, its parts may be references.
+template <class Tree> consteval bool is_writable() {
+  using T = std::remove_const_t<Tree>;
+  if constexpr (tree_kind_of<T> == tree_kind::product)
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (true && ... && is_writable<std::remove_reference_t<decltype(std::get<I>(std::declval<Tree&>()))>>());
+    }(std::make_index_sequence<std::tuple_size<T>::value>{});
+  else if constexpr (tree_kind_of<T> == tree_kind::memory)
+    return !std::is_const_v<std::remove_pointer_t<decltype(memory_traits<T>::data(std::declval<Tree&>()))>>;
+  else return !std::is_const_v<Tree> || tree_kind_of<T> != tree_kind::structure;
+}
+
 /// Element types and extents of the leaves of a tree, from its type.
 struct leaf_kind {
   element type = element::float32;

@@ -176,6 +176,9 @@ public:
     } else if constexpr (!matches<std::remove_cvref_t<Results>>(false)) {
       refusals::results_of_kind::template report<std::remove_cvref_t<Results>>();
       return status::ok;
+    } else if constexpr (!is_writable<std::remove_reference_t<Results>>()) {
+      refusals::results_constant::template report<std::remove_reference_t<Results>>();
+      return status::ok;
     } else {
       memory m;
       if (!collect(m, arguments, results)) return status::size_mismatch;

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_PROGRAM_STAGING_HPP
 #define COTANGENT_TRACE_PROGRAM_STAGING_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/kernels/strided_copy.hpp>
 #include <cotangent/trace/program/call.hpp>
@@ -16,6 +17,7 @@
 // place.
 
 namespace cotangent::detail {
+inline namespace COTANGENT_ABI {
 
 template <class A> consteval bool find_strided() {
   if constexpr (is_inner<A>)
@@ -136,6 +138,7 @@ template <int Inputs, int Outputs> struct staging {
   }
 };
 
+} // namespace COTANGENT_ABI
 } // namespace cotangent::detail
 
 #endif
