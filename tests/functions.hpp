@@ -318,6 +318,8 @@ inline constexpr std::tuple transformations{
                return x * ct::sum(ct::vmap<0, ct::unmapped>(f)(a, ct::sum(y * 0) + 2));
              },
              [](dual x, dual, dual) { return 10. * x; }},
+    function{"linearize", [](auto x, auto y, auto) { return ct::linearize([](auto z) { return z * z; })(x).second(y); },
+             [](dual x, dual y, dual) { return 2. * x * y; }},
     function{"compiled", [](auto x, auto, auto) { return ct::compiled([](auto z) { return z * z; })(x); },
              [](dual x, dual, dual) { return x * x; }},
     function{"checkpoint",

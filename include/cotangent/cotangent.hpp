@@ -62,6 +62,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/transformations/debug_nans.hpp>
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
+#include <cotangent/trace/transformations/linearize.hpp>
 #include <cotangent/trace/transformations/products.hpp>
 #include <cotangent/trace/transformations/scan.hpp>
 #include <cotangent/trace/transformations/vmap.hpp>

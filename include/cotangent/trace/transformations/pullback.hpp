@@ -252,6 +252,11 @@ private:
     return n;
   }
   static constexpr void report(int output, int axis, std::int64_t given, std::int64_t wanted) {
+    if constexpr (requires { Stages::takes_tangents; }) {
+      message text("cotangent: linearize: the size ");
+      text.put(given).put(" of axis ").put(axis).put(" of tangent ").put(output);
+      return raise_if_offered<shape_error>(text.put(" must equal the argument's, which is ").put(wanted));
+    }
     message text("cotangent: vjp: the size ");
     text.put(given).put(" of axis ").put(axis).put(" of the cotangent of output ").put(output);
     raise_if_offered<shape_error>(text.put(" must equal the output's, which is ").put(wanted));

@@ -21,6 +21,17 @@ template <int... I> struct refused_pullback {
   }
 };
 
+/// The symbols of the leaves of cotangents or tangents; none for absent ones.
+struct seed_leaves {
+  builder& b;
+  array<symbol> ids{};
+  template <class X> constexpr void operator()(X const& x) {
+    if constexpr (is_expr<X>) ids.push(x.attach(b));
+    else if constexpr (std::is_same_v<X, absent_t>) ids.push(none);
+    else ids.push(expr<X>(x).attach(b));
+  }
+};
+
 /// The pullback inside a traced function: appends gradients to the same graph, so that they are planned
 /// together.
 template <class Expressions, class Gradients> struct traced_pullback {
@@ -56,15 +67,6 @@ template <class Expressions, class Gradients> struct traced_pullback {
   }
 
 private:
-  struct seed_leaves {
-    builder& b;
-    array<symbol> ids{};
-    template <class X> constexpr void operator()(X const& x) {
-      if constexpr (is_expr<X>) ids.push(x.attach(b));
-      else if constexpr (std::is_same_v<X, absent_t>) ids.push(none);
-      else ids.push(expr<X>(x).attach(b));
-    }
-  };
   constexpr Gradients broken() const {
     if (tried != nullptr) {
       trial_leaf constants{*tried};

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/cotangent.hpp>
+
+#include <vector>
+
+// Linear maps, run: sizes that are known at run time, saved values, and equality with jvp.
+
+namespace ct = cotangent;
+
+namespace linearized {
+
+// [linearize]
+inline constexpr auto layer = [](auto x, auto w) { return ct::tanh(ct::matmul(x, w)); };
+
+template <class X, class W> auto response(X const& x, W const& w, X const& dx) {
+  auto const [y, map] = ct::linearize(layer)(x, w); // computes y, saves what tangents need
+  return map(dx);                                   // J dx, any number of times
+}
+// [/linearize]
+
+TEST_CASE("a linear map returns the tangent that jvp returns") {
+  ct::tensor<double, 2, 3> x{{0.1, -0.4, 0.7}, {1, 0.3, -2}}, dx{{1, 2, -1}, {0.5, 0, 3}};
+  ct::tensor<double, 3, 2> const w{{0.2, -1}, {0.6, 0.4}, {-0.3, 1.5}};
+  auto const found = response(x, w, dx);
+  auto const [y, dy] = ct::jvp(layer)(x, w, dx);
+  for (int k = 0; k < 4; ++k) CHECK(found.data()[k] == Approx(dy.data()[k]).epsilon(1e-14));
+  auto const [value, map] = ct::linearize<0, 1>(layer)(x, w);
+  auto const only_first = map(dx, ct::absent);
+  for (int k = 0; k < 4; ++k) {
+    CHECK(value.data()[k] == Approx(y.data()[k]).epsilon(1e-14));
+    CHECK(only_first.data()[k] == Approx(dy.data()[k]).epsilon(1e-14));
+  }
+  CHECK(map.bytes() > 0);
+}
+
+TEST_CASE("a linear map of a vector checks the size of its tangent") {
+  auto const f = [](auto x) { return ct::exp(x) * x; };
+  std::vector<double> const x{0, 1, 2}, dx{1, 1, 1}, two{1, 1}, none;
+  auto const [y, map] = ct::linearize(f)(ct::view<double const, "n">(x));
+  auto const dy = map(ct::view<double const, "n">(dx));
+  CHECK(dy.size() == 3);
+  CHECK(dy.data()[0] == Approx(1));
+  CHECK(dy.data()[1] == Approx(2 * 2.718281828459045));
+  CHECK_THROWS_WITH(map(ct::view<double const, "n">(two)),
+                    "cotangent: linearize: the size 2 of axis 0 of tangent 0 must equal the argument's, which is 3");
+  CHECK(ct::linearize(f)(ct::view<double const, "n">(none)).second(ct::view<double const, "n">(none)).size() == 0);
+}
+
+TEST_CASE("a linear map of a loop returns its tangent") {
+  auto const power = [](auto x) { return ct::for_loop(5, [&](auto, auto y) { return ct::sin(y) * x; }, x); };
+  auto const [y, map] = ct::linearize(power)(0.7);
+  auto const [z, dz] = ct::jvp(power)(0.7, 2.0);
+  CHECK(y == Approx(z).epsilon(1e-14));
+  CHECK(map(2.0) == Approx(dz).epsilon(1e-14));
+  CHECK(map(0.0) == 0);
+}
+
+} // namespace linearized
