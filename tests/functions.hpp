@@ -11,7 +11,9 @@
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
 
+#include <algorithm>
 #include <tuple>
+#include <vector>
 
 // Every function that a user can write on expressions, beside the formula it stands for: tests/witness.hpp holds values,
 // gradients and tangents against them. A test of the house compares these lists with the headers: a function that is
@@ -530,6 +532,25 @@ inline constexpr std::tuple layouts{
                for (dual const a : y.at) s = s + 2. * a;
                return made({12}, [&](place const& p) { return z({0, p[0] % 4}) * s; });
              }},
+    function{"sort, argsort, top_k", [](auto x, auto, auto z) {
+               using T = typename decltype(z)::value_type;
+               auto const order = ct::convert<std::int32_t>(ct::argsort(z));
+               auto const [values, positions] = ct::top_k<2>(z);
+               return ct::sum(ct::sort<1>(x)) + ct::sort(z)(ct::all, ct::range<0, 2>) * (1 + ct::convert<T>(order(ct::all, ct::range<0, 2>) == 3)) +
+                      values * (1 + 2 * ct::convert<T>(positions == 1));
+             },
+             [](grid const& x, grid const&, grid const& z) {
+               dual s;
+               for (dual const a : x.at) s = s + a;
+               return made({z.size[0], 2}, [&](place const& p) {
+                 std::vector<std::int64_t> order{0, 1, 2, 3};
+                 std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v < z({p[0], b}).v; });
+                 std::int64_t const low = order[static_cast<std::size_t>(p[1])];
+                 std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v > z({p[0], b}).v || (z({p[0], a}).v == z({p[0], b}).v && a < b); });
+                 std::int64_t const high = order[static_cast<std::size_t>(p[1])];
+                 return s + z({p[0], low}) * (low == 3 ? 2. : 1.) + z({p[0], high}) * (high == 1 ? 3. : 1.);
+               });
+             }, false}, // steps of differences change the order
     function{"tril, triu", [](auto, auto, auto z) { return ct::tril<1>(z) * 2 + ct::triu(z); },
              [](grid const&, grid const&, grid const& z) {
                return made(z.size, [&](place const& p) { return z(p) * ((p[1] - p[0] <= 1 ? 2. : 0.) + (p[1] >= p[0] ? 1. : 0.)); });

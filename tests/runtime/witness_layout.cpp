@@ -33,3 +33,6 @@ TEST_CASE("functions that arrange elements agree with their witnesses") {
     }
   check_rows(moved<double>::view(), 2, 3);
 }
+TEST_CASE("every operation that sorts is in a function or its derivatives") {
+  check_covered(ct::sorting_operations{}, {moved<double>::view()});
+}

@@ -70,6 +70,16 @@ static_assert(ct::compiled([](auto x) { return ct::linspace<1>(x, 2); })(0.5) ==
 static_assert(ct::compiled([](auto x, auto y) { return ct::outer(x, y); })(ct::tensor<double, 2>{1, 2}, vector{1, 2, 3}) == matrix{{1, 2, 3}, {2, 4, 6}});
 static_assert(ct::compiled([](auto x, auto y) { return ct::cross(x, y); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-1, 5, -3});
 static_assert(ct::grad([](auto x, auto y) { return ct::sum(ct::cross(x, y)); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-2, 3, -1});
+
+// orders: equal elements in their order, NaN last
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+static_assert(ct::compiled([](auto x) { return ct::argsort(x); })(ct::tensor<double, 6>{3, nan, 1, 3, -7, 1}) == ct::tensor<std::int64_t, 6>{4, 2, 5, 0, 3, 1});
+static_assert(ct::compiled([](auto x) { return ct::sort<0>(x); })(matrix{{4, 2, 9}, {1, 5, 9}}) == matrix{{1, 2, 9}, {4, 5, 9}});
+static_assert(ct::grad([](auto x) { return ct::dot(ct::sort(x), ct::iota<double, 3>()); })(vector{5, 1, 3}) == vector{2, 0, 1});
+static_assert(ct::compiled([](auto x) { return ct::top_k<2>(x).first; })(matrix{{4, 2, 9}, {1, 5, 9}}) == ct::tensor<double, 2, 2>{{9, 4}, {9, 5}});
+static_assert(ct::compiled([](auto x) { return ct::top_k<2>(x).second; })(vector{4, 2, 9}) == ct::tensor<std::int64_t, 2>{2, 0});
+static_assert(ct::compiled([](auto x) { return ct::sort(x); })(ct::tensor<std::int32_t, 3>{3, 1, 2}) == ct::tensor<std::int32_t, 3>{1, 2, 3});
+static_assert(ct::compiled([](auto x) { return ct::sort(x); })(ct::tensor<double, 0>()) == ct::tensor<double, 0>());
 } // namespace
 
 int main() {}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_FUNCTIONS_SORTING_HPP
+#define COTANGENT_OPS_FUNCTIONS_SORTING_HPP
+
+#include <cotangent/graph/whole.hpp>
+#include <cotangent/ops/along.hpp>
+#include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/movement.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <utility>
+
+// The order of elements along an axis: argsort; sort and top_k, which gather by it.
+
+namespace cotangent {
+namespace op {
+
+/// The positions (int64) of the elements along the last axis, from the smallest on; equal elements in their order; NaN last.
+/// Adjoint: 0. Cost: n log n comparisons in place (heapsort).
+struct argsort : extend::primitive<operation_kind::whole, 1> {
+  static constexpr char const* name = "argsort";
+  static constexpr float cost = 20;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (r.type == element::boolean) return r.refuse<refusals::element_not_numeric>();
+    if (r.dims(0).rank == 0) return r.refuse<refusals::axis_out_of_range>(0, 0);
+    r.type = element::int64;
+  }
+  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<argsort>(), {r.each()})); }
+
+  template <class T> static constexpr bool before(T const* x, std::int64_t a, std::int64_t b) {
+    if (x[a] < x[b]) return true;
+    if (x[b] < x[a]) return false;
+    bool const a_nan = x[a] != x[a], b_nan = x[b] != x[b];
+    return a_nan == b_nan ? a < b : b_nan;
+  }
+  /// Moves the position at `i` of a heap down to where no position below it is later.
+  template <class T> static constexpr void sink(T const* x, std::int64_t* y, std::int64_t i, std::int64_t n) {
+    for (std::int64_t child = 2 * i + 1; child < n; i = child, child = 2 * i + 1) {
+      if (child + 1 < n && before(x, y[child], y[child + 1])) ++child;
+      if (!before(x, y[i], y[child])) return;
+      std::int64_t const up = y[child];
+      y[child] = y[i], y[i] = up;
+    }
+  }
+  template <class T> static constexpr void compute(whole_call const& c) {
+    T const* x = c.operand[0].template data<T>();
+    std::int64_t* y = c.result.template data<std::int64_t>();
+    std::int64_t const n = c.result.size[c.result.rank - 1], all = c.result.count();
+    for (std::int64_t at = 0; at < all; at += n, x += n, y += n) {
+      for (std::int64_t k = 0; k < n; ++k) y[k] = k;
+      for (std::int64_t k = n / 2; k-- > 0;) sink(x, y, k, n);
+      for (std::int64_t k = n; k-- > 1;) {
+        std::int64_t const last = y[k];
+        y[k] = y[0], y[0] = last;
+        sink(x, y, 0, k);
+      }
+    }
+  }
+  static constexpr void whole(whole_call const& c) {
+    switch (c.operand[0].type) {
+    case element::float32: return compute<float>(c);
+    case element::float64: return compute<double>(c);
+    case element::int32: return compute<std::int32_t>(c);
+    case element::int64: return compute<std::int64_t>(c);
+    case element::boolean: return;
+    }
+  }
+  static constexpr double flops(graph_view const& g, node const& n) {
+    dimensions const& d = g.shape(g.result(n));
+    double product = 20;
+    for (int k = 0; k < d.rank; ++k) product *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
+    return product;
+  }
+};
+
+} // namespace op
+
+using sorting_operations = operations<op::argsort>;
+
+namespace detail {
+
+struct argsort_fn {
+  static constexpr char const* name = "argsort";
+  static constexpr element gives = element::int64;
+  static constexpr term of(auto x, int axis) {
+    int const last = x.rank() - 1;
+    return extend::move_axis(extend::apply<op::argsort>(extend::move_axis(x, axis, last)), last, axis);
+  }
+};
+/// The elements of the last axis at these positions of it.
+constexpr term taken_along(auto x, auto positions) {
+  builder& b = *x.b;
+  dimensions const from = positions.dims();
+  dimension rows = 1;
+  for (int k = 0; k + 1 < from.rank; ++k) rows = b.product(rows, from.size[k]);
+  if (from.rank == 1) return extend::gather(x, positions);
+  // of all rows as one line: position + row n
+  dimensions line, column, table;
+  line.rank = 1, line.size[0] = b.count(x.dims());
+  column.rank = 2, column.size[0] = rows, column.size[1] = 1;
+  table.rank = 2, table.size[0] = rows, table.size[1] = from.size[from.rank - 1];
+  auto const row = op::reshape::of(extend::iota(b, element::int64, rows), b.shape(column));
+  auto const width = extend::convert(extend::count_of(x, 1u << (x.rank() - 1), b.shape(dimensions{})), element::int64);
+  auto const at = op::reshape::of(positions, b.shape(table)) + row * width;
+  return op::reshape::of(extend::gather(op::reshape::of(x, b.shape(line)), at), positions.shape_id());
+}
+struct sort_fn {
+  static constexpr char const* name = "sort";
+  static constexpr term of(auto x, int axis) {
+    int const last = x.rank() - 1;
+    term const line = extend::move_axis(x, axis, last);
+    term const order = extend::apply<op::argsort>(line);
+    return x.b->failed().why != nullptr ? x : extend::move_axis(taken_along(line, order), last, axis);
+  }
+};
+template <std::int64_t K> struct top_positions_fn {
+  static constexpr char const* name = "top_k";
+  static constexpr element gives = element::int64;
+  constexpr term operator()(auto x) const {
+    if (x.rank() == 0) return axis_of(x, 0), x;
+    return extend::slice(extend::apply<op::argsort>(-x), x.rank() - 1, 0, K);
+  }
+};
+template <std::int64_t K> struct top_values_fn {
+  static constexpr char const* name = "top_k";
+  constexpr term operator()(auto x) const {
+    term const order = top_positions_fn<K>{}(x);
+    return x.b->failed().why != nullptr ? x : taken_along(x, order);
+  }
+};
+
+} // namespace detail
+
+/// The positions (int64) of the elements along the last axis, or another one, from the smallest on; NaN last.
+template <int Axis = -1, detail::operand X>
+constexpr auto argsort(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::argsort_fn, Axis>{}, x);
+}
+/// The elements along the last axis, or another one, from the smallest on; NaN last. Adjoint: dy at the places they came from.
+template <int Axis = -1, detail::operand X>
+constexpr auto sort(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::sort_fn, Axis>{}, x);
+}
+/// The K largest elements of the last axis, from the largest on, and their positions: a pair.
+template <std::int64_t K, detail::operand X>
+  requires(K > 0)
+constexpr auto top_k(X const& x, std::source_location where = std::source_location::current()) {
+  return std::pair(detail::lift(where, detail::top_values_fn<K>{}, x), detail::lift(where, detail::top_positions_fn<K>{}, x));
+}
+
+} // namespace cotangent
+
+#endif
