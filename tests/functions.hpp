@@ -986,6 +986,121 @@ inline constexpr std::tuple products{
              }},
 };
 
+// ---- linear systems: x is [3, 3], u is [3]
+
+/// A matrix without symmetry that needs no pivoting, and a symmetric positive definite one.
+template <class X> constexpr auto regular(X const& x) {
+  return 0.25 * x + 4 * ct::eye<typename X::value_type, 3>();
+}
+template <class X> constexpr auto definite(X const& x) {
+  return ct::matmul(x, ct::transpose(x)) + ct::eye<typename X::value_type, 3>();
+}
+inline grid regular_of(grid const& x) {
+  return made(x.size, [&](place const& p) { return 0.25 * x(p) + (p[0] == p[1] ? 4. : 0.); });
+}
+inline grid definite_of(grid const& x) {
+  grid const xx = product(x, transposed(x));
+  return made(x.size, [&](place const& p) { return xx(p) + (p[0] == p[1] ? 1. : 0.); });
+}
+/// The rows of U, with those of L below the diagonal, by elimination without exchanges.
+inline grid eliminated(grid a) {
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t k = i + 1; k < 3; ++k) {
+      a.at[3 * k + i] = a.at[3 * k + i] / a.at[3 * i + i];
+      for (std::size_t c = i + 1; c < 3; ++c) a.at[3 * k + c] = a.at[3 * k + c] - a.at[3 * k + i] * a.at[3 * i + c];
+    }
+  return a;
+}
+/// The solution of A X = B, where B has `m` columns.
+inline std::vector<dual> solved(grid const& a, std::vector<dual> b, std::size_t m) {
+  grid const e = eliminated(a);
+  for (std::size_t c = 0; c < m; ++c) {
+    for (std::size_t i = 0; i < 3; ++i)
+      for (std::size_t k = 0; k < i; ++k) b[i * m + c] = b[i * m + c] - e.at[3 * i + k] * b[k * m + c];
+    for (std::size_t i = 3; i-- > 0;) {
+      for (std::size_t k = i + 1; k < 3; ++k) b[i * m + c] = b[i * m + c] - e.at[3 * i + k] * b[k * m + c];
+      b[i * m + c] = b[i * m + c] / e.at[3 * i + i];
+    }
+  }
+  return b;
+}
+inline dual pivots_of(grid const& a) {
+  grid const e = eliminated(a);
+  return e.at[0] * e.at[4] * e.at[8];
+}
+inline grid part_of(grid const& a, bool lower) {
+  grid const e = eliminated(a);
+  return made(a.size, [&](place const& p) {
+    if (lower && p[0] == p[1]) return dual(1);
+    return (lower ? p[0] > p[1] : p[0] <= p[1]) ? e(p) : dual();
+  });
+}
+inline constexpr std::tuple systems{
+    function{"cholesky", [](auto x, auto) { return ct::cholesky(definite(x)); },
+             [](grid const& x, grid const&) { // L = (rows of U / roots of the pivots)'
+               grid const e = eliminated(definite_of(x));
+               return made(x.size, [&](place const& p) {
+                 return p[0] < p[1] ? dual() : e({p[1], p[0]}) / sqrt(e({p[1], p[1]}));
+               });
+             }},
+    function{"solve", [](auto x, auto u) { return ct::solve(regular(x), u); },
+             [](grid const& x, grid const& u) {
+               return grid{{3}, solved(regular_of(x), u.at, 1)};
+             }},
+    function{"solve for columns", [](auto x, auto) { return ct::solve(regular(x), x); },
+             [](grid const& x, grid const&) {
+               return grid{{3, 3}, solved(regular_of(x), x.at, 3)};
+             }},
+    function{"solve with exchanges of rows", [](auto x, auto u) { return ct::solve(ct::reverse<0>(regular(x)), u); },
+             [](grid const& x, grid const& u) {
+               return grid{{3}, solved(regular_of(x), {u.at[2], u.at[1], u.at[0]}, 1)};
+             }},
+    function{"solve with a cycle of rows", [](auto x, auto u) { return ct::solve(ct::roll<1, 0>(regular(x)), u); },
+             [](grid const& x, grid const& u) {
+               return grid{{3}, solved(regular_of(x), {u.at[1], u.at[2], u.at[0]}, 1)};
+             }},
+    function{"inverse", [](auto x, auto) { return ct::inverse(regular(x)); },
+             [](grid const& x, grid const&) {
+               return grid{{3, 3}, solved(regular_of(x), {1., 0., 0., 0., 1., 0., 0., 0., 1.}, 3)};
+             }},
+    function{"determinant", [](auto x, auto) { return ct::determinant(regular(x)); },
+             [](grid const& x, grid const&) {
+               return grid{{}, {pivots_of(regular_of(x))}};
+             }},
+    function{"slogdet", [](auto x, auto) {
+               auto const [sign, logarithm] = ct::slogdet(ct::reverse<0>(regular(x)));
+               return sign * logarithm;
+             },
+             [](grid const& x, grid const&) {
+               return grid{{}, {-log(pivots_of(regular_of(x)))}};
+             }},
+    function{"lu, the lower triangle", [](auto x, auto) { return std::get<1>(ct::lu(ct::roll<1, 0>(regular(x)))); },
+             [](grid const& x, grid const&) { return part_of(regular_of(x), true); }},
+    function{"lu, the upper triangle", [](auto x, auto) { return std::get<2>(ct::lu(regular(x))); },
+             [](grid const& x, grid const&) { return part_of(regular_of(x), false); }},
+    function{"triangular_solve", [](auto x, auto u) { return ct::triangular_solve(regular(x), u); },
+             [](grid const& x, grid const& u) {
+               grid a = regular_of(x);
+               a.at[1] = a.at[2] = a.at[5] = dual();
+               return grid{{3}, solved(a, u.at, 1)};
+             }},
+    function{"triangular_solve, transposed",
+             [](auto x, auto) { return ct::triangular_solve<ct::triangle{.transposed = true}>(regular(x), x); },
+             [](grid const& x, grid const&) {
+               grid a = regular_of(x);
+               a.at[1] = a.at[2] = a.at[5] = dual();
+               return grid{{3, 3}, solved(transposed(a), x.at, 3)};
+             }},
+    function{"triangular_solve, of an upper triangle with ones",
+             [](auto x, auto u) { return ct::triangular_solve<ct::triangle{.lower = false, .unit = true}>(regular(x), u); },
+             [](grid const& x, grid const& u) {
+               grid a = regular_of(x);
+               a.at[3] = a.at[6] = a.at[7] = dual();
+               a.at[0] = a.at[4] = a.at[8] = dual(1);
+               return grid{{3}, solved(a, u.at, 1)};
+             }},
+};
+
 // ---- integers choose: t is [5, m], z is [n, 5], r is [n, m], i is [n] in 0, 1, ... 4
 
 inline std::int64_t chosen(grid const& i, std::int64_t k) { return static_cast<std::int64_t>(i({k}).v); }

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_LINALG_HPP
 #define COTANGENT_LINALG_HPP
 
-// Linear algebra: einsum. With dynamic.hpp, included before or after this header,
+// Linear algebra: einsum; Cholesky and LU decompositions, linear systems, inverses, determinants. With dynamic.hpp, included before or after this header,
 // the functions also take expressions of run-time graphs and eager variables.
 
 #include <cotangent/core/abi.hpp>

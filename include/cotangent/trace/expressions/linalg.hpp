@@ -8,15 +8,23 @@ COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/linalg/einsum.hpp>
 #include <cotangent/ops/linalg/products.hpp>
+#include <cotangent/ops/linalg/systems.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 
 #include <cstddef>
 #include <source_location>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 
 // Functions of linear algebra. (Not part of cotangent.hpp.)
 
 namespace cotangent {
+
+/// The options of `triangular_solve`: the triangle that is read; whether it is transposed; whether its diagonal is taken to be 1.
+struct triangle {
+  bool lower = true, transposed = false, unit = false;
+};
 
 namespace detail {
 
@@ -33,6 +41,43 @@ template <subscripts S> struct einsum_fn {
     term const x[]{first, rest...};
     return extend::einsum(std::string_view(S.text, sizeof(S.text) - 1), x, sizeof...(Term) + 1);
   }
+};
+struct cholesky_fn {
+  static constexpr char const* name = "cholesky";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::cholesky(a); }
+};
+template <triangle Which> struct triangular_solve_fn {
+  static constexpr char const* name = "triangular_solve";
+  using uses = linalg_operations;
+  constexpr term operator()(term a, term b) const {
+    return extend::triangular_solve(a, b, Which.lower, Which.transposed, Which.unit);
+  }
+};
+struct solve_fn {
+  static constexpr char const* name = "solve";
+  using uses = linalg_operations;
+  constexpr term operator()(term a, term b) const { return extend::solve(a, b); }
+};
+struct inverse_fn {
+  static constexpr char const* name = "inverse";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::inverse(a); }
+};
+struct determinant_fn {
+  static constexpr char const* name = "determinant";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::determinant(a); }
+};
+template <bool Sign> struct slogdet_fn {
+  static constexpr char const* name = "slogdet";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::slogdet(a, Sign); }
+};
+template <int Part> struct lu_fn {
+  static constexpr char const* name = "lu";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::lu(a, Part); }
 };
 
 } // namespace detail
@@ -55,6 +100,46 @@ template <detail::subscripts S, detail::operand A, detail::operand B, detail::op
           detail::operand... X>
 constexpr auto einsum(A const& a, B const& b, C const& c, D const& d, X const&... x) {
   return detail::lift({}, detail::einsum_fn<S>{}, a, b, c, d, x...);
+}
+
+/// The lower triangle L with L L' = A, for the symmetric part of each matrix.
+template <detail::operand A>
+constexpr auto cholesky(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::cholesky_fn{}, a);
+}
+/// Solves A X = B for triangular A: `ct::triangular_solve<ct::triangle{.transposed = true}>(l, b)`.
+template <triangle Which = triangle{}, detail::operand A, detail::operand B>
+constexpr auto triangular_solve(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::triangular_solve_fn<Which>{}, a, b);
+}
+/// Solves A X = B.
+template <detail::operand A, detail::operand B>
+constexpr auto solve(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::solve_fn{}, a, b);
+}
+/// The inverse of each matrix.
+template <detail::operand A>
+constexpr auto inverse(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::inverse_fn{}, a);
+}
+/// The determinant of each matrix.
+template <detail::operand A>
+constexpr auto determinant(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::determinant_fn{}, a);
+}
+/// The sign of the determinant, and the logarithm of its magnitude: `auto [sign, logarithm] = ct::slogdet(a)`.
+template <detail::operand A>
+constexpr auto slogdet(A const& a, std::source_location where = std::source_location::current()) {
+  auto const sign = detail::lift(where, detail::slogdet_fn<true>{}, a);
+  if constexpr (std::is_same_v<decltype(sign), refused const>) return std::tuple{refused{}, refused{}}; // one mistake, one error
+  else return std::tuple{sign, detail::lift(where, detail::slogdet_fn<false>{}, a)};
+}
+/// A = P L U with partial pivoting: `auto [p, l, u] = ct::lu(a)`.
+template <detail::operand A>
+constexpr auto lu(A const& a, std::source_location where = std::source_location::current()) {
+  auto const p = detail::lift(where, detail::lu_fn<0>{}, a);
+  if constexpr (std::is_same_v<decltype(p), refused const>) return std::tuple{refused{}, refused{}, refused{}};
+  else return std::tuple{p, detail::lift(where, detail::lu_fn<1>{}, a), detail::lift(where, detail::lu_fn<2>{}, a)};
 }
 
 } // namespace cotangent

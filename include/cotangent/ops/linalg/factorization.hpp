@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_LINALG_FACTORIZATION_HPP
+#define COTANGENT_OPS_LINALG_FACTORIZATION_HPP
+
+#include <cotangent/ops/linalg/products.hpp>
+
+#include <cstdint>
+#include <limits>
+
+// Decompositions of matrices and of stacks of matrices, and linear systems. Derivatives: M. Giles, "Collected matrix
+// derivative results for forward and reverse mode algorithmic differentiation", 2008, sections 2.2 and 2.3; I. Murray,
+// "Differentiation of the Cholesky decomposition", 2016, equations 8 and 10.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(linalg_square, equal, rows_of_matrix, columns_of_matrix, "cotangent: decompositions and linear systems need square matrices")
+COTANGENT_REFUSAL(linalg_right_side, equal, rows_of_matrix, rows_of_right_side, "cotangent: a linear system needs as many rows on the right as the matrix has")
+COTANGENT_REFUSAL(linalg_stack, equal, extent_of_matrices, extent_of_right_sides, "cotangent: both operands of a linear system must be stacks of one shape")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+
+/// True if operand k has square matrices of floating-point numbers; else the failure is recorded.
+constexpr bool is_square(inference& r, int k = 0) {
+  dimensions const d = r.dims(k);
+  if (d.rank < 2) return r.refuse<refusals::linalg_rank>(2, d.rank), false;
+  if (!is_floating(r.type)) return r.refuse<refusals::element_not_floating>(), false;
+  dimension const rows = d.size[d.rank - 2], columns = d.size[d.rank - 1];
+  if (rows != columns) return r.refuse<refusals::linalg_square>(rows, columns), false;
+  return true;
+}
+/// True if the right sides, operand k, fit the matrices of operand 0; else the failure is recorded.
+constexpr bool right_side_fits(inference& r, int k) {
+  dimensions const a = r.dims(0), b = r.dims(k);
+  if (r.tensor(k).type != r.type) return r.refuse<refusals::elements_differ>(), false;
+  if (b.rank != a.rank) return r.refuse<refusals::linalg_stack>(a.rank, b.rank), false;
+  for (int j = 0; j + 2 < a.rank; ++j)
+    if (a.size[j] != b.size[j]) return r.refuse<refusals::linalg_stack>(a.size[j], b.size[j]), false;
+  if (a.size[a.rank - 2] != b.size[b.rank - 2])
+    return r.refuse<refusals::linalg_right_side>(a.size[a.rank - 2], b.size[b.rank - 2]), false;
+  return true;
+}
+/// The number of matrices of a stack.
+constexpr std::int64_t matrices_in(whole_tensor const& x) {
+  std::int64_t n = 1;
+  for (int k = 0; k + 2 < x.rank; ++k) n *= x.size[k];
+  return n;
+}
+/// y[k] -= c x[k].
+template <class T> COTANGENT_INLINE constexpr void subtract_row(T* y, T c, T const* x, std::int64_t count) {
+  T const factor = -c;
+  for (std::int64_t k = 0; k < count; ++k) y[k] = math::fma(factor, x[k], y[k]);
+}
+
+/// One matrix: U with U'U = A is computed by rows in `u`, from the lower triangle of A; its transpose replaces it. NaN if A is
+/// not positive definite.
+template <class T> constexpr void cholesky_of(T const* a, T* u, std::int64_t n) {
+  bool definite = true;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = i; j < n; ++j) u[i * n + j] = a[j * n + i];
+  for (std::int64_t i = 0; i < n; ++i) {
+    T* const row = u + i * n;
+    definite = definite && row[i] > T{};
+    T const root = math::sqrt(row[i]), inverse = T{1} / root;
+    row[i] = root;
+    for (std::int64_t j = i + 1; j < n; ++j) row[j] = row[j] * inverse;
+    for (std::int64_t k = i + 1; k < n; ++k) detail::subtract_row(u + k * n + k, row[k], row + k, n - k);
+  }
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = i; j < n; ++j) {
+      T const x = definite ? u[i * n + j] : std::numeric_limits<T>::quiet_NaN();
+      u[j * n + i] = x;
+      if (j != i) u[i * n + j] = T{};
+    }
+}
+
+/// Solves op(A) X = B in place of B, for a triangle of A.
+template <class T>
+constexpr void triangular_solve_of(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit) {
+  bool const down = lower != transposed;
+  for (std::int64_t step = 0; step < n; ++step) {
+    std::int64_t const i = down ? step : n - 1 - step;
+    T* const row = x + i * m;
+    if (!transposed)
+      for (std::int64_t k = down ? 0 : i + 1, end = down ? i : n; k < end; ++k) detail::subtract_row(row, a[i * n + k], x + k * m, m);
+    if (!unit)
+      for (std::int64_t c = 0; c < m; ++c) row[c] = row[c] / a[i * n + i];
+    if (transposed)
+      for (std::int64_t k = down ? i + 1 : 0, end = down ? n : i; k < end; ++k) detail::subtract_row(x + k * m, a[i * n + k], row, m);
+  }
+}
+
+/// P A = L U in the rows of `y`, and a row about P: entry i is the row of A that is row i of L U, plus 1; all are negative if P is
+/// odd. A pivot of 0 leaves its column as it is.
+template <class T> constexpr void lu_of(T const* a, T* y, std::int64_t n) {
+  for (std::int64_t k = 0; k < n * n; ++k) y[k] = a[k];
+  T* const order = y + n * n;
+  bool odd = false;
+  for (std::int64_t k = 0; k < n; ++k) order[k] = static_cast<T>(k + 1);
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t best = i;
+    for (std::int64_t k = i + 1; k < n; ++k)
+      if (math::abs(y[k * n + i]) > math::abs(y[best * n + i])) best = k;
+    if (best != i) {
+      odd = !odd;
+      for (std::int64_t c = 0; c <= n; ++c) {
+        T& above = c == n ? order[i] : y[i * n + c];
+        T& below = c == n ? order[best] : y[best * n + c];
+        T const kept = above;
+        above = below;
+        below = kept;
+      }
+    }
+    T const* const row = y + i * n;
+    if (row[i] == T{}) continue;
+    T const inverse = T{1} / row[i];
+    for (std::int64_t k = i + 1; k < n; ++k) {
+      T const factor = y[k * n + i] * inverse;
+      y[k * n + i] = factor;
+      detail::subtract_row(y + k * n + i + 1, factor, row + i + 1, n - i - 1);
+    }
+  }
+  if (odd)
+    for (std::int64_t k = 0; k < n; ++k) order[k] = -order[k];
+}
+
+/// Solves A X = B, or A' X = B, from the result of `lu_of`. NaN if A is singular.
+template <class T>
+constexpr void lu_solve_of(T const* lu, T const* b, T* x, std::int64_t n, std::int64_t m, bool transposed) {
+  T const* const order = lu + n * n;
+  auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(order[i])) - 1; };
+  bool singular = false;
+  for (std::int64_t i = 0; i < n; ++i) singular = singular || lu[i * n + i] == T{};
+  if (singular) {
+    for (std::int64_t k = 0; k < n * m; ++k) x[k] = std::numeric_limits<T>::quiet_NaN();
+    return;
+  }
+  if (!transposed) {
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t c = 0; c < m; ++c) x[i * m + c] = b[from(i) * m + c];
+    detail::triangular_solve_of(lu, x, n, m, true, false, true);
+    detail::triangular_solve_of(lu, x, n, m, false, false, false);
+    return;
+  }
+  // A' = U' L' P. Each column of P x is solved in one of the rows of `x`, then moved: cycles of P by repeated exchange.
+  for (std::int64_t k = 0; k < n * m; ++k) x[k] = b[k];
+  detail::triangular_solve_of(lu, x, n, m, false, true, false);
+  detail::triangular_solve_of(lu, x, n, m, true, true, true);
+  for (std::int64_t i = 0; i < n; ++i) {
+    // Row i of the solution is row k with from(k) == i, unless an earlier exchange moved that row.
+    std::int64_t k = 0;
+    while (from(k) != i) ++k;
+    while (k < i) { // row k was exchanged when it was position k's turn: follow it to its new place
+      std::int64_t next = 0;
+      while (from(next) != k) ++next;
+      k = next;
+    }
+    if (k != i)
+      for (std::int64_t c = 0; c < m; ++c) {
+        T const kept = x[i * m + c];
+        x[i * m + c] = x[k * m + c];
+        x[k * m + c] = kept;
+      }
+  }
+}
+
+} // namespace detail
+} // namespace cotangent
+
+#endif

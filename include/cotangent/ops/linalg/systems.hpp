@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_LINALG_SYSTEMS_HPP
+#define COTANGENT_OPS_LINALG_SYSTEMS_HPP
+
+#include <cotangent/ops/linalg/factorization.hpp>
+
+#include <cstdint>
+
+// The operations of decompositions and linear systems, and the functions composed of them.
+
+namespace cotangent {
+namespace detail {
+
+/// The base of operations on stacks of matrices: `Self::one<T>(call, k)` computes matrix k of the stack. It is defined before the
+/// rules, which emit the same operation: clang evaluates it there.
+template <class Self, int Arity> struct matrix_operation : extend::primitive<operation_kind::whole, Arity> {
+  static constexpr float cost = 100;
+  template <class T> static constexpr void all(whole_call const& c) {
+    for (std::int64_t k = 0, n = detail::matrices_in(c.operand[0]); k < n; ++k) Self::template one<T>(c, k);
+  }
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) all<float>(c);
+    else all<double>(c);
+  }
+};
+/// Matrix k of a stack.
+template <class T> constexpr T* matrix_at(whole_tensor const& x, std::int64_t k) {
+  return x.data<T>() + k * x.size[x.rank - 1] * x.size[x.rank - 2];
+}
+
+} // namespace detail
+
+namespace op {
+
+/// Solves A X = B, or A' X = B, for a triangle of A. Attributes: lower, transposed, whether the diagonal is taken to be 1.
+/// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB', of the triangle. (Giles 2008, section 2.2.)
+struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
+  static constexpr char const* name = "triangular_solve";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    std::int64_t const n = c.result.size[c.result.rank - 2], m = c.result.size[c.result.rank - 1];
+    T const* const b = detail::matrix_at<T>(c.operand[1], k);
+    T* const x = detail::matrix_at<T>(c.result, k);
+    for (std::int64_t j = 0; j < n * m; ++j) x[j] = b[j];
+    detail::triangular_solve_of(detail::matrix_at<T>(c.operand[0], k), x, n, m, c.attribute[0] != 0, c.attribute[1] != 0,
+                                c.attribute[2] != 0);
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (!detail::is_square(r) || !detail::right_side_fits(r, 1)) return;
+    r.like(1);
+  }
+  static constexpr term of(term a, term b, bool lower, bool transposed, bool unit) {
+    return detail::push(info_of<triangular_solve>(), {a, b}, {lower, transposed, unit});
+  }
+  /// The triangle of A that is read.
+  static constexpr term part(rule const& r, term x) { return extend::triangle(x, r.attribute(0) != 0, r.attribute(2) != 0); }
+  static constexpr void adjoint(adjoint_rule& r) {
+    bool const transposed = r.attribute(1) != 0;
+    term const db = of(r.x(0), r.dy(), r.attribute(0) != 0, !transposed, r.attribute(2) != 0);
+    if (r.wanted(1)) r.give(1, db);
+    if (!r.wanted(0)) return;
+    term const product = transposed ? extend::matmul(r.y(), extend::transpose_matrices(db))
+                                    : extend::matmul(db, extend::transpose_matrices(r.y()));
+    r.give(0, part(r, -product));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    term change = r.has(1) ? r.dx(1) : term{};
+    if (r.has(0)) {
+      term const da = part(r, r.dx(0));
+      term const product = extend::matmul(r.attribute(1) != 0 ? extend::transpose_matrices(da) : da, r.y());
+      change = change.present() ? change - product : -product;
+    }
+    r.give(of(r.x(0), change, r.attribute(0) != 0, r.attribute(1) != 0, r.attribute(2) != 0));
+  }
+  static constexpr void batch(batch_rule& r) {
+    r.give(of(r.every(0), r.every(1), r.attribute(0) != 0, r.attribute(1) != 0, r.attribute(2) != 0));
+  }
+};
+
+/// The lower triangle L with L L' = A, of a symmetric A, whose lower triangle is read.
+/// Adjoint: the symmetric part of L^-T Phi(L' dL) L^-1, where Phi is the lower triangle with half the diagonal (Murray 2016, 10).
+/// Domain: NaN if A is not positive definite.
+struct cholesky : detail::matrix_operation<cholesky, 1> {
+  static constexpr char const* name = "cholesky";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    detail::cholesky_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]);
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (detail::is_square(r)) r.like(0);
+  }
+  static constexpr term of(term a) { return detail::push(info_of<cholesky>(), {a}); }
+  /// The lower triangle with half of the diagonal.
+  static constexpr term halved(term x) { return 0.5 * (extend::triangle(x, true) + extend::triangle(x, true, true)); }
+  static constexpr void adjoint(adjoint_rule& r) {
+    term const l = r.y(), phi = halved(extend::matmul(extend::transpose_matrices(l), r.dy()));
+    term const left = triangular_solve::of(l, phi + extend::transpose_matrices(phi), true, true, false);
+    r.give(0, 0.5 * triangular_solve::of(l, extend::transpose_matrices(left), true, true, false));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    term const l = r.y(), left = triangular_solve::of(l, r.dx(), true, false, false);
+    term const both = triangular_solve::of(l, extend::transpose_matrices(left), true, false, false);
+    r.give(extend::matmul(l, halved(both)));
+  }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }
+};
+
+/// P A = L U with partial pivoting. The result has the rows of U with the elements of L below the diagonal, and one more row
+/// about P (see detail::lu_of), which has no derivative.
+/// Adjoint: dA = P' L^-T (strict lower triangle of L' dL + upper triangle of dU U') U^-T.
+struct lu : detail::matrix_operation<lu, 1> {
+  static constexpr char const* name = "lu";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    detail::lu_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]);
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (!detail::is_square(r)) return;
+    dimensions d = r.dims(0);
+    d.size[d.rank - 2] = r.b.sum(d.size[d.rank - 2], 1);
+    r.result(r.type, d);
+  }
+  static constexpr term of(term a) { return detail::push(info_of<lu>(), {a}); }
+  /// Rows of the result that L and U share.
+  static constexpr term packed(term y, std::int32_t shape) {
+    std::int64_t window[2 * max_rank]{};
+    for (int k = 0; k < max_rank; ++k) window[2 * k + 1] = 1;
+    return slice::of(y, window, shape);
+  }
+  /// The row about P, with its axis.
+  static constexpr term order(term y, std::int32_t shape) {
+    std::int64_t window[2 * max_rank]{};
+    for (int k = 0; k < max_rank; ++k) window[2 * k + 1] = 1;
+    dimensions d = y.b->get().shapes[shape];
+    window[2 * (d.rank - 2)] = d.size[d.rank - 2];
+    d.size[d.rank - 2] = 1;
+    return slice::of(y, window, y.b->shape(d));
+  }
+  /// P' as a matrix: entry [i, k] is 1 if row k of L U is row i of A.
+  static constexpr term permutation(term y, std::int32_t shape) {
+    term const row = extend::positions(packed(y, shape), y.rank() - 2);
+    return extend::convert(extend::convert(extend::apply<abs>(order(y, shape)), element::int64) == row + 1, y.type());
+  }
+  static constexpr term identity(term x) {
+    return extend::convert(extend::positions(x, x.rank() - 2) == extend::positions(x, x.rank() - 1), x.type());
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    std::int32_t const shape = r.x().shape_id();
+    term const y = packed(r.y(), shape), dy = packed(r.dy(), shape);
+    term const l = extend::triangle(y, true, true) + identity(y), u = extend::triangle(y, false);
+    term const of_l = extend::triangle(extend::matmul(extend::transpose_matrices(l), extend::triangle(dy, true, true)), true, true);
+    term const of_u = extend::triangle(extend::matmul(extend::triangle(dy, false), extend::transpose_matrices(u)), false);
+    term const left = triangular_solve::of(y, of_l + of_u, true, true, true);
+    term const both = triangular_solve::of(y, extend::transpose_matrices(left), false, false, false);
+    r.give(0, extend::matmul(permutation(r.y(), shape), extend::transpose_matrices(both)));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    std::int32_t const shape = r.x().shape_id();
+    term const y = packed(r.y(), shape);
+    term const l = extend::triangle(y, true, true) + identity(y), u = extend::triangle(y, false);
+    term const moved = extend::matmul(extend::transpose_matrices(permutation(r.y(), shape)), r.dx());
+    term const left = triangular_solve::of(y, moved, true, false, true);
+    term const both = extend::transpose_matrices(triangular_solve::of(y, extend::transpose_matrices(left), false, true, false));
+    term const change = extend::matmul(l, extend::triangle(both, true, true)) + extend::matmul(extend::triangle(both, false), u);
+    term const parts[]{change, extend::constant_like(order(r.y(), shape), 0)};
+    symbol const ids[]{parts[0].id, parts[1].id};
+    std::int64_t const axis = r.y().rank() - 2;
+    r.give({&r.b, r.b.push(info_of<concatenate>(), ids, 2, &axis, 1, r.b.place)});
+  }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }
+};
+
+/// Solves A X = B, or A' X = B (attribute 0), from A, the result of `lu` for A, and B. The derivative is that toward A and B.
+/// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB'. (Giles 2008, section 2.2.1.)
+/// Domain: NaN if A is singular.
+struct lu_solve : detail::matrix_operation<lu_solve, 3> {
+  static constexpr char const* name = "lu_solve";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    detail::lu_solve_of(detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k), detail::matrix_at<T>(c.result, k),
+                        c.result.size[c.result.rank - 2], c.result.size[c.result.rank - 1], c.attribute[0] != 0);
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (!detail::is_square(r) || !detail::right_side_fits(r, 2)) return;
+    r.like(2);
+  }
+  static constexpr term of(term a, term factors, term b, bool transposed) {
+    return detail::push(info_of<lu_solve>(), {a, factors, b}, {transposed});
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    bool const transposed = r.attribute() != 0;
+    term const db = of(r.x(0), r.x(1), r.dy(), !transposed);
+    if (r.wanted(2)) r.give(2, db);
+    if (r.wanted(0))
+      r.give(0, -(transposed ? extend::matmul(r.y(), extend::transpose_matrices(db))
+                             : extend::matmul(db, extend::transpose_matrices(r.y()))));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    term change = r.has(2) ? r.dx(2) : extend::constant_like(r.x(2), 0);
+    if (r.has(0))
+      change = change - extend::matmul(r.attribute() != 0 ? extend::transpose_matrices(r.dx(0)) : r.dx(0), r.y());
+    r.give(of(r.x(0), r.x(1), change, r.attribute() != 0));
+  }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.every(0), r.every(1), r.every(2), r.attribute() != 0)); }
+};
+
+} // namespace op
+
+using linalg_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
+
+namespace extend {
+
+/// A is replaced by its symmetric part, so that the gradient is symmetric too.
+constexpr term cholesky(term a) {
+  if (!has_matrices(a)) return a;
+  dimensions const d = a.dims();
+  dimension const rows = d.size[d.rank - 2], columns = d.size[d.rank - 1];
+  if (rows != columns) return a.b->refuse<refusals::linalg_square>(rows, columns, a.b->place), a;
+  if (!is_floating(a.type())) return a.b->refuse<refusals::element_not_floating>(0, 0, a.b->place), a;
+  return op::cholesky::of(0.5 * (a + transpose_matrices(a)));
+}
+
+/// `solver(a, b)` for b as matrices of the stack of `a`. A vector b is one column; leading axes broadcast.
+template <class Solver> constexpr term with_right_side(term a, term b, Solver solver) {
+  builder& g = *a.b;
+  if (!has_matrices(a)) return a;
+  bool const is_vector = b.rank() == 1;
+  if (is_vector) b = op::reshape::of(b, g.shape({2, {b.dims().size[0], 1}}));
+  if (!has_matrices(b)) return b;
+  dimensions const p = a.dims(), q = b.dims();
+  std::int32_t const common = broadcast_shape(g, g.shape(stack_axes(p)), g.shape(stack_axes(q)));
+  if (common == none) return a;
+  dimensions const stack = g.get().shapes[common];
+  a = broadcast_to(a, g.shape(stack_of(stack, p.size[p.rank - 2], p.size[p.rank - 1])));
+  b = broadcast_to(b, g.shape(stack_of(stack, q.size[q.rank - 2], q.size[q.rank - 1])));
+  term const x = solver(a, b);
+  if (!is_vector || g.failed().why != nullptr) return x;
+  dimensions d = x.dims();
+  --d.rank;
+  return op::reshape::of(x, g.shape(d));
+}
+constexpr term triangular_solve(term a, term b, bool lower, bool transposed, bool unit) {
+  return with_right_side(a, b, [&](term m, term y) { return op::triangular_solve::of(m, y, lower, transposed, unit); });
+}
+/// The decomposition has no derivative here: `lu_solve` has that toward A.
+constexpr term solve(term a, term b) {
+  return with_right_side(a, b, [](term m, term y) {
+    term const factors = op::lu::of(stop_gradient(m));
+    return m.b->failed().why != nullptr ? y : op::lu_solve::of(m, factors, y, false);
+  });
+}
+/// Part k of A = P L U: P, L or U.
+constexpr term lu(term a, int k) {
+  if (!has_matrices(a)) return a;
+  std::int32_t const shape = a.shape_id();
+  term const y = op::lu::of(a);
+  if (a.b->failed().why != nullptr) return a;
+  if (k == 0) return stop_gradient(op::lu::permutation(y, shape));
+  term const both = op::lu::packed(y, shape);
+  return k == 1 ? triangle(both, true, true) + op::lu::identity(both) : triangle(both, false);
+}
+constexpr term inverse(term a) { return has_matrices(a) ? solve(a, op::lu::identity(a)) : a; }
+
+/// The sign of the determinant, or the logarithm of its magnitude.
+constexpr term slogdet(term a, bool sign) {
+  if (!has_matrices(a)) return a;
+  term const y = op::lu::of(a);
+  if (a.b->failed().why != nullptr) return a;
+  term const pivots = diagonal_of_matrices(op::lu::packed(y, a.shape_id()));
+  std::uint32_t const last = 1u << (pivots.rank() - 1);
+  if (!sign) return sum(apply<op::log>(apply<op::abs>(pivots)), last);
+  term const order = op::reshape::of(op::lu::order(y, a.shape_id()), pivots.shape_id());
+  term const first = convert(positions(pivots, pivots.rank() - 1) == 0, y.type());
+  term const negative = convert(pivots < 0, y.type()) + first * convert(order < 0, y.type());
+  term const half = 0.5 * sum(negative, last), odd = 2 * (half - apply<op::floor>(half));
+  term const zeros = sum(convert(pivots == 0, y.type()), last);
+  return select(zeros == 0, 1 - 2 * odd, constant_like(odd, 0));
+}
+/// Up to 3 rows by the formula of Sarrus, whose derivatives exist for singular matrices too.
+constexpr term determinant(term a) {
+  if (!has_matrices(a)) return a;
+  dimensions const d = a.dims();
+  dimension const n = d.size[d.rank - 1];
+  bool const is_direct = n == d.size[d.rank - 2] && n >= 1 && n <= 3 && is_floating(a.type());
+  if (!is_direct) return slogdet(a, true) * apply<op::exp>(slogdet(a, false));
+  auto const entry = [&](dimension i, dimension j) { return at(at(a, a.rank() - 2, i), a.rank() - 2, j); };
+  if (n == 1) return entry(0, 0);
+  if (n == 2) return entry(0, 0) * entry(1, 1) - entry(0, 1) * entry(1, 0);
+  term y{};
+  for (dimension k = 0; k < 3; ++k) {
+    dimension const i = (k + 1) % 3, j = (k + 2) % 3;
+    term const part = entry(0, k) * (entry(1, i) * entry(2, j) - entry(1, j) * entry(2, i));
+    y = k == 0 ? part : y + part;
+  }
+  return y;
+}
+
+} // namespace extend
+} // namespace cotangent
+
+#endif
