@@ -30,7 +30,12 @@ template <class Graph> struct watched_graph {
   static constexpr binding_table<count_symbolic(table.leaves, input_count), g.extent_count> binding{table.leaves, input_count, g.extents};
 
   /// Throws if a node makes a NaN or an infinity. Precondition: the sizes fit.
-  template <class... Args> static void check(Args const&... args) {
+  template <class... Args> static constexpr void check(Args const&... args) {
+    if (!std::is_constant_evaluated()) evaluate_now(args...);
+  }
+
+private:
+  template <class... Args> static void evaluate_now(Args const&... args) {
     std::int64_t of_leaves[(input_count + 1) * max_rank]{}, sizes[g.extent_count + 1]{};
     [[maybe_unused]] leaf_sizes note_sizes{of_leaves};
     (visit_leaves(args, note_sizes), ...);
@@ -58,7 +63,7 @@ template <class F> struct watched_function : like_function<watched_function<F>, 
     auto result = unwatched::operator()(args...);
     if constexpr (unfit_arguments<F, Args...>() == unfit::none)
       if constexpr (!std::is_same_v<typename stages<watched_function, Args...>::simplified, refused>)
-        if (!std::is_constant_evaluated()) watched_graph<typename stages<watched_function, Args...>::differentiated>::check(args...);
+        watched_graph<typename stages<watched_function, Args...>::differentiated>::check(args...);
     return result;
   }
   template <class... Args>
