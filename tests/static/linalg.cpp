@@ -3,6 +3,7 @@
 #include <cotangent/cotangent.hpp>
 #include <cotangent/linalg.hpp>
 
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -75,6 +76,33 @@ consteval bool slopes() {
   return same(da, tensor<double, 2, 2>{{1, 2}, {2, 13}}) && same(dx, tensor<double, 2, 2>{{12, 21}, {15, 24}});
 }
 static_assert(slopes());
+
+// Linear systems: named extents, leading axes that broadcast, and values.
+constexpr auto solved = [](auto a, auto b) { return ct::solve(a, b); };
+static_assert(std::is_same_v<result<decltype(solved), tensor<float, "s", "n", "n">, tensor<float, "n", 2>>, tensor<float, "s", "n", 2>>);
+static_assert(std::is_same_v<result<decltype(solved), tensor<float, 5, 3, 3>, tensor<float, 3>>, tensor<float, 5, 3>>);
+constexpr auto logarithm = [](auto a) { return std::get<1>(ct::slogdet(a)); };
+static_assert(std::is_same_v<result<decltype(logarithm), tensor<float, 5, "n", "n">>, tensor<float, 5>>);
+
+constexpr bool is_small(double x) { return x < 1e-12 && x > -1e-12; }
+constexpr tensor<double, 3, 3> definite{{4, 1, 0.5}, {1, 3, 0.2}, {0.5, 0.2, 2}};
+constexpr tensor<double, 4, 4> regular{{0, 1, 2, 3}, {2, 1, 5, 1}, {4, 4, 1, 7}, {1, 2, 3, 9}};
+constexpr tensor<double, 3> right{1, 2, 3};
+constexpr auto residual = [](auto a, auto b) { return ct::sum(ct::square(ct::matmul(a, ct::solve(a, b)) - b)); };
+static_assert(is_small(at(residual, definite, right)));
+constexpr auto squared = [](auto a) {
+  auto const l = ct::cholesky(a);
+  return ct::sum(ct::square(ct::matmul(l, ct::transpose(l)) - a));
+};
+static_assert(is_small(at(squared, definite)));
+constexpr auto factored = [](auto a) {
+  auto const [p, l, u] = ct::lu(a);
+  return ct::sum(ct::square(ct::matmul(p, ct::matmul(l, u)) - a));
+};
+static_assert(is_small(at(factored, regular)));
+constexpr auto rows = [](auto a) { return ct::trace(ct::matmul(ct::inverse(a), a)); };
+static_assert(is_small(at(rows, regular) - 4));
+static_assert(is_small(at([](auto a) { return ct::determinant(a); }, regular) - 109));
 
 } // namespace
 
