@@ -352,6 +352,11 @@ inline constexpr std::tuple transformations{
 // ---- loops and branches, whose formulas the compiler can evaluate
 
 inline constexpr std::tuple control{
+    function{"root", // (of numbers; tests/static/root.cpp has its derivatives)
+             [](auto x, auto, auto p) {
+               return x * ct::root([](auto a, auto b) { return a * a * a + a - b; }, ct::sum(0 * p) + 1, ct::sum(0 * p) + 10);
+             },
+             [](dual x, dual, dual) { return 2. * x; }},
     function{"fixed_point",
              [](auto x, auto y, auto p) {
                return ct::fixed_point([](auto z, auto a, auto b) { return z / 4 + a * b; }, p, x, y);

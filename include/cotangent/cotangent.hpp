@@ -64,6 +64,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/linearize.hpp>
 #include <cotangent/trace/transformations/products.hpp>
+#include <cotangent/trace/transformations/root.hpp>
 #include <cotangent/trace/transformations/scan.hpp>
 #include <cotangent/trace/transformations/vmap.hpp>
 #include <cotangent/trace/transformations/vjp.hpp>

@@ -41,7 +41,7 @@ template <class F, class... A> consteval auto at(F f, A const&... a) { return ct
 template <class A, class B> consteval bool same(A const& a, B const& b) {
   auto const* p = a.data();
   auto const* q = b.data();
-  for (std::size_t k = 0; k < a.size(); ++k)
+  for (std::int64_t k = 0; k < a.size(); ++k)
     if (p[k] != q[k]) return false;
   return true;
 }

@@ -48,6 +48,54 @@ constexpr expr<T, E...> iterated(Next const& next, expr<T, E...> const& start) {
 template <class X> inline constexpr bool is_floating_expr = false;
 template <class T, extent... E> inline constexpr bool is_floating_expr<expr<T, E...>> = std::is_floating_point_v<T>;
 
+/// A solution that depends on arguments through a function. `Rules` has the solution, its tangent and the cotangent of the
+/// arguments from `f(x, all)`, where `all` is the tuple of the arguments; and the refusals of a wrong start or function.
+template <class Rules, class F, class X, class... Args>
+constexpr auto implicit_solution(F const& f, X const& start, Args const&... args) {
+  if constexpr (!is_floating_expr<result_tree<X>>) {
+    Rules::start_refusal::template report<X>();
+    return refused{};
+  } else {
+    using value = result_tree<X>;
+    value const from = start;
+    auto const call = [&f](auto const& x, auto const& all) {
+      return std::apply([&](auto const&... a) { return f(x, a...); }, all);
+    };
+    using found = decltype(call(from, std::tuple(detail::as_traced(args)...)));
+    if constexpr (std::is_same_v<found, refused>) return refused{}; // reported where the function was refused
+    else if constexpr (!is_like<value, found>) {
+      Rules::value_refusal::template report<value, found>();
+      return refused{};
+    } else {
+      auto const solve = [&](auto const& all) { return Rules::solution(call, from, all); };
+      auto const tangent = [&](auto const& all, auto y, auto const& d) { return Rules::tangent(call, all, y, d); };
+      auto const backward = [&](auto const& all, auto y, auto dy) {
+        auto const w = Rules::cotangent(call, all, y, dy);
+        return cotangent::vjp([&](auto const& a) { return call(y, a); })(all, w).second;
+      };
+      using solved = custom_function<decltype(solve), decltype(tangent), decltype(backward)>;
+      return solved(solve, tangent, backward)(std::tuple(detail::as_traced(args)...));
+    }
+  }
+}
+
+template <solver Options> struct fixed_point_rules {
+  using start_refusal = refusals::fixed_point_of_kind;
+  using value_refusal = refusals::fixed_point_step;
+  static constexpr auto solution(auto const& step, auto const& from, auto const& all) {
+    return detail::iterated<Options>([&](auto x) { return step(x, all); }, from);
+  }
+  static constexpr auto tangent(auto const& step, auto const& all, auto y, auto const& d) {
+    auto const dx = cotangent::jvp([&](auto const& a) { return step(y, a); })(all, d).second;
+    return detail::iterated<Options>(
+        [&](auto u) { return dx + cotangent::jvp([&](auto x) { return step(x, all); })(y, u).second; }, dx);
+  }
+  static constexpr auto cotangent(auto const& step, auto const& all, auto y, auto dy) {
+    return detail::iterated<Options>(
+        [&](auto u) { return dy + ::cotangent::vjp([&](auto x) { return step(x, all); })(y, u).second; }, dy);
+  }
+};
+
 } // namespace COTANGENT_ABI
 } // namespace detail
 
@@ -63,38 +111,7 @@ inline namespace COTANGENT_ABI {
 /// Checked: tests/static/fixed_point.cpp, tests/runtime/fixed_point.cpp.
 template <solver Options = solver{}, class Step, class X, class First, class... Args>
 constexpr auto fixed_point(Step const& step, X const& start, First const& first, Args const&... args) {
-  if constexpr (!detail::is_floating_expr<detail::result_tree<X>>) {
-    refusals::fixed_point_of_kind::report<X>();
-    return refused{};
-  } else {
-    using value = detail::result_tree<X>;
-    value const from = start;
-    auto const call = [&step](auto const& x, auto const& all) {
-      return std::apply([&](auto const&... a) { return step(x, a...); }, all);
-    };
-    using stepped = decltype(call(from, std::tuple(detail::as_traced(first), detail::as_traced(args)...)));
-    if constexpr (std::is_same_v<stepped, refused>) return refused{}; // reported where the step was refused
-    else if constexpr (!detail::is_like<value, stepped>) {
-      refusals::fixed_point_step::report<value, stepped>();
-      return refused{};
-    } else {
-      auto const solve = [&](auto const& all) {
-        return detail::iterated<Options>([&](auto x) { return call(x, all); }, from);
-      };
-      auto const tangent = [&](auto const& all, auto y, auto const& d) {
-        auto const dx = cotangent::jvp([&](auto const& a) { return call(y, a); })(all, d).second;
-        return detail::iterated<Options>(
-            [&](auto u) { return dx + cotangent::jvp([&](auto x) { return call(x, all); })(y, u).second; }, dx);
-      };
-      auto const backward = [&](auto const& all, auto y, auto dy) {
-        auto const w = detail::iterated<Options>(
-            [&](auto u) { return dy + cotangent::vjp([&](auto x) { return call(x, all); })(y, u).second; }, dy);
-        return cotangent::vjp([&](auto const& a) { return call(y, a); })(all, w).second;
-      };
-      using solved = detail::custom_function<decltype(solve), decltype(tangent), decltype(backward)>;
-      return solved(solve, tangent, backward)(std::tuple(detail::as_traced(first), detail::as_traced(args)...));
-    }
-  }
+  return detail::implicit_solution<detail::fixed_point_rules<Options>>(step, start, first, args...);
 }
 
 } // namespace COTANGENT_ABI

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_TRANSFORMATIONS_ROOT_HPP
+#define COTANGENT_TRACE_TRANSFORMATIONS_ROOT_HPP
+
+#include <cotangent/trace/transformations/fixed_point.hpp>
+#include <cotangent/trace/transformations/jacobian.hpp>
+
+// Solutions of residual(x, args...) = 0 by Newton's method, with the derivative by the implicit function theorem.
+
+namespace cotangent {
+namespace detail {
+inline namespace COTANGENT_ABI {
+
+/// The solution of J u = v or J' u = v, where J is the Jacobian of the residual with respect to x: a division for a number, and
+/// ct::solve of linalg.hpp for a vector.
+template <bool Transposed> constexpr auto solved_by_jacobian(auto const& residual, auto const& all, auto x, auto v) {
+  auto const f = [&](auto z) { return residual(z, all); };
+  if constexpr (decltype(x)::rank() == 0) return v / cotangent::jvp(f)(x, 0 * x + 1).second;
+  else {
+    auto const jacobian = cotangent::jacobian(f)(x);
+    if constexpr (Transposed) return solve(cotangent::transpose(jacobian), v);
+    else return solve(jacobian, v);
+  }
+}
+
+/// True if systems of the Jacobian can be solved: ct::solve is found by its arguments, if its header is included.
+template <class X> inline constexpr bool has_solver = true;
+template <class T, extent N> inline constexpr bool has_solver<expr<T, N>> = requires(expr<T, N, N> j, expr<T, N> v) { solve(j, v); };
+template <class X> inline constexpr int axes_of_start = 0;
+template <class T, extent... E> inline constexpr int axes_of_start<expr<T, E...>> = sizeof...(E);
+
+template <solver Options> struct root_rules {
+  using start_refusal = refusals::root_of_kind;
+  using value_refusal = refusals::root_residual;
+  static constexpr auto solution(auto const& residual, auto const& from, auto const& all) {
+    return detail::iterated<Options>([&](auto x) { return x - solved_by_jacobian<false>(residual, all, x, residual(x, all)); }, from);
+  }
+  static constexpr auto tangent(auto const& residual, auto const& all, auto y, auto const& d) {
+    auto const moved = cotangent::jvp([&](auto const& a) { return residual(y, a); })(all, d).second;
+    return -solved_by_jacobian<false>(residual, all, y, moved);
+  }
+  static constexpr auto cotangent(auto const& residual, auto const& all, auto y, auto dy) {
+    return -solved_by_jacobian<true>(residual, all, y, dy);
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace detail
+
+inline namespace COTANGENT_ABI {
+
+/// The solution x of residual(x, args...) = 0 near `start`, by Newton's method, for use in traced functions.
+///
+/// Shapes: x is a number or a vector; the residual has the shape of x. Vectors need `<cotangent/linalg.hpp>`.
+/// Adjoint, tangent: of the solution, by the implicit function theorem, with respect to `args`, which are expressions or trees of
+///   floating ones: one linear system, and nothing of the iterations. `start`, and expressions that the residual captures, are
+///   constants to derivatives.
+/// Domain: the Jacobian is regular along the iterations. Without convergence the last value is returned: check the residual.
+/// Checked: tests/static/root.cpp.
+template <solver Options = solver{}, class Residual, class X, class First, class... Args>
+constexpr auto root(Residual const& residual, X const& start, First const& first, Args const&... args) {
+  using value = detail::result_tree<X>;
+  if constexpr (detail::axes_of_start<value> > 1) {
+    refusals::root_rank::report<value>();
+    return refused{};
+  } else if constexpr (!detail::has_solver<value>) {
+    refusals::header_of_linalg::report<value>();
+    return refused{};
+  } else return detail::implicit_solution<detail::root_rules<Options>>(residual, start, first, args...);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent
+
+#endif
