@@ -12,7 +12,7 @@ template <element E, dimension N> struct elementwise_graph {
     symbol operands[3]{x[0].id, x[1].id, x[2].id};
     term const y{&b, b.push(info_of<Op>(), operands, Op::arity)};
     out.push(y.id);
-    if (Op::derivative == derivative_kind::zero) return;
+    if (Op::derivative != derivative_kind::differentiable) return;
     term const weighted = extend::sum(y * x[2], 1);
     symbol dx[3]{};
     gradient(b, {&weighted.id, nullptr, 1, operands, Op::arity}, dx);

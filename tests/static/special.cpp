@@ -75,11 +75,16 @@ static_assert(fmod(7.5, 2.0) == 1.5 && fmod(-7.5, 2.0) == -1.5 && fmod(7.5, -2.0
 static_assert(fmod(1.0, 0.1) == 0.09999999999999995 && fmod(0x1p1000, 3.0 * 0x1p998) == 0x1p998 && ct::compiled([](auto x, auto y) { return ct::fmod(x, y); })(1.f, 0.1f) == 0.09999999f);
 constexpr auto floor_div = ct::compiled([](auto x, auto y) { return ct::floor_div(x, y); });
 static_assert(floor_div(-7.0, 2.0) == -4 && floor_div(7.0, -2.0) == -4 && floor_div(1.0, 0.1) == 9 && floor_div(6.0, 3.0) == 2);
+static_assert(floor_div(0x1p52 + 1, 1.0) == 0x1p52 + 1 && ct::compiled([](auto x, auto y) { return ct::floor_div(x, y); })(8388609.f, 1.f) == 8388609.f);
 
 static_assert(ct::compiled([](auto x) { return ct::clamp(x, 0, 7); })(9) == 7 && ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(1.0) == 0.5);
 static_assert(ct::grad([](auto x) { return ct::clamp(x, 0, 1); })(-3.0) == 0 && is_nan(ct::compiled([](auto x) { return ct::clamp(x, 0, 1); })(nan)));
 static_assert(ct::compiled([](auto x, auto y) { return ct::logaddexp(x, y); })(-1e300, -1e300) == -1e300);
 static_assert(ct::grad<0>([](auto x, auto y) { return ct::logaddexp(x, y); })(3.0, 3.0) == 0.5);
+constexpr auto curvature = ct::grad<0>([](auto x, auto y) { return ct::grad<0>([](auto u, auto v) { return ct::logaddexp(u, v); })(x, y); });
+static_assert(curvature(3.0, 3.0) == 0.25 && near(curvature(1.0, 1.5), 0.23500371220159449));
+static_assert(ct::compiled([](auto x, auto y) { return ct::logaddexp(x, y); })(-inf, -inf) == -inf);
+static_assert(ct::grad<1>([](auto x, auto y) { return ct::logaddexp(x, y); })(2.0, -inf) == 0);
 static_assert(ct::compiled([](auto x, auto y) { return ct::copysign(x, y); })(3.0, -0.0) == -3 && ct::grad<0>([](auto x, auto y) { return ct::copysign(x, y); })(3.0, -1.0) == -1);
 static_assert(ct::compiled([](auto t) { return ct::lerp(t * 0 + 3, t * 0 + 5, t); })(1.0) == 5);
 static_assert(ct::compiled([](auto x) { return ct::sinc(x); })(0.0) == 1 && ct::grad([](auto x) { return ct::sinc(x); })(0.0) == 0);
@@ -89,6 +94,9 @@ static_assert(ct::grad([](auto x) { return ct::elu(x); })(800.0) == 1); // the o
 static_assert(ct::compiled([](auto x) { return ct::isnan(x); })(nan) && !ct::compiled([](auto x) { return ct::isfinite(x); })(inf));
 static_assert(ct::compiled([](auto x) { return ct::isinf(x); })(-inf) && ct::compiled([](auto x) { return ct::isfinite(x); })(1e308));
 static_assert(ct::compiled([](auto x) { return ct::logit(x); })(0.5) == 0 && ct::compiled([](auto x) { return ct::rsqrt(x); })(0.25) == 2);
+constexpr double close_to_half = ct::compiled([](auto x) { return ct::logit(x); })(0.501) - 0.0040000053333461369;
+static_assert(close_to_half < 4e-18 && close_to_half > -4e-18);
+static_assert(ct::grad([](auto x) { return ct::logit(x); })(0.5) == 4 && near(ct::grad([](auto x) { return ct::logit(x); })(0.125), 64. / 7));
 } // namespace
 
 int main() {}

@@ -100,12 +100,13 @@ COTANGENT_INLINE constexpr V lgamma(V const& x) {
 
 namespace detail {
 
-// 1 / a^(N+1), rounded in the last division only.
+// 1 / a^(N+1). Powers of large numbers are taken of their quotients, since constant evaluations must not overflow.
 template <int N, class V>
 COTANGENT_INLINE constexpr V inverse_power(V const& a) {
-  V power = a;
-  for (int n = 0; n < N; ++n) power = power * a;
-  return constant<V>(1) / power;
+  V const base = at_most(a, constant<V>(0x1p30)), quotient = base / a; // 1 for a up to there
+  V power = base, rest = quotient;
+  for (int n = 0; n < N; ++n) power = power * base, rest = rest * quotient;
+  return rest / power;
 }
 
 // The N-th derivative of digamma, (-1)^(N+1) N! sum of (x + k)^-(N+1), for x > 0.

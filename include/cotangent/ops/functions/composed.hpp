@@ -93,7 +93,10 @@ struct log_sigmoid_fn {
 struct logit_fn {
   static constexpr char const* name = "logit";
   constexpr term operator()(auto x) const {
-    return extend::apply<op::log>(x) - extend::apply<op::log1p>(-x);
+    // 2 x - 1 is exact from 1/4 on. (Both logarithms would cancel near 1/2.)
+    auto const low = x < 0.25;
+    auto const a = extend::select(low, x, extend::constant_like(x, 0.125)), b = extend::select(low, extend::constant_like(x, 0.5), x);
+    return extend::select(low, extend::apply<op::log>(a) - extend::apply<op::log1p>(-a), 2 * extend::apply<op::atanh>(2 * b - 1));
   }
 };
 struct sinc_fn {
@@ -124,8 +127,11 @@ struct elu_fn {
 struct logaddexp_fn {
   static constexpr char const* name = "logaddexp";
   constexpr term operator()(auto x, auto y) const {
-    auto const apart = extend::select(x == y, extend::constant_like(x * y, 0), x - y); // infinities may be equal
-    return extend::apply<op::max>(x, y) + extend::apply<op::log1p>(extend::apply<op::exp>(-extend::apply<op::abs>(apart)));
+    // Smooth at x = y, where max and abs are not: selects keep all derivatives.
+    auto const left = x >= y;
+    auto const high = extend::select(left, x, y), low = extend::select(left, y, x);
+    auto const infinite = high == low && extend::apply<op::abs>(high) > detail::largest_of(high); // high - low would be NaN
+    return high + extend::apply<op::softplus>(low - extend::select(infinite, extend::constant_like(high, 0), high));
   }
 };
 struct floor_div_fn {
@@ -133,7 +139,8 @@ struct floor_div_fn {
   constexpr term operator()(auto x, auto y) const {
     auto const rest = extend::apply<op::fmod>(x, y), quotient = (x - rest) / y;
     auto const below = extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), quotient - 1, quotient);
-    return extend::apply<op::floor>(below + 0.5);
+    auto const n = extend::apply<op::floor>(below); // below + 0.5 would not be exact for large quotients
+    return extend::select(below - n > 0.5, n + 1, n);
   }
 };
 struct clamp_fn {

@@ -3,6 +3,7 @@
 #define COTANGENT_OPS_LINALG_SYSTEMS_HPP
 
 #include <cotangent/ops/linalg/factorization.hpp>
+#include <cotangent/ops/linalg/small.hpp>
 
 #include <cstdint>
 
@@ -217,7 +218,8 @@ constexpr term cholesky(term a) {
   dimension const rows = d.size[d.rank - 2], columns = d.size[d.rank - 1];
   if (rows != columns) return a.b->refuse<refusals::linalg_square>(rows, columns, a.b->place), a;
   if (!is_floating(a.type())) return a.b->refuse<refusals::element_not_floating>(0, 0, a.b->place), a;
-  return op::cholesky::of(0.5 * (a + transpose_matrices(a)));
+  term const symmetric = 0.5 * (a + transpose_matrices(a));
+  return is_small(a, 4) ? small_cholesky(symmetric) : op::cholesky::of(symmetric);
 }
 
 /// `solver(a, b)` for b as matrices of the stack of `a`. A vector b is one column; leading axes broadcast.
@@ -259,7 +261,10 @@ constexpr term lu(term a, int k) {
   term const both = op::lu::packed(y, shape);
   return k == 1 ? triangle(both, true, true) + op::lu::identity(both) : triangle(both, false);
 }
-constexpr term inverse(term a) { return has_matrices(a) ? solve(a, op::lu::identity(a)) : a; }
+constexpr term inverse(term a) {
+  if (!has_matrices(a)) return a;
+  return is_small(a, 3) ? small_inverse(a) : solve(a, op::lu::identity(a));
+}
 
 /// The sign of the determinant, or the logarithm of its magnitude.
 constexpr term slogdet(term a, bool sign) {
@@ -276,23 +281,10 @@ constexpr term slogdet(term a, bool sign) {
   term const zeros = sum(convert(pivots == 0, y.type()), last);
   return select(zeros == 0, 1 - 2 * odd, constant_like(odd, 0));
 }
-/// Up to 3 rows by the formula of Sarrus, whose derivatives exist for singular matrices too.
+/// Up to 4 rows by minors, whose derivatives exist for singular matrices too.
 constexpr term determinant(term a) {
   if (!has_matrices(a)) return a;
-  dimensions const d = a.dims();
-  dimension const n = d.size[d.rank - 1];
-  bool const is_direct = n == d.size[d.rank - 2] && n >= 1 && n <= 3 && is_floating(a.type());
-  if (!is_direct) return slogdet(a, true) * apply<op::exp>(slogdet(a, false));
-  auto const entry = [&](dimension i, dimension j) { return at(at(a, a.rank() - 2, i), a.rank() - 2, j); };
-  if (n == 1) return entry(0, 0);
-  if (n == 2) return entry(0, 0) * entry(1, 1) - entry(0, 1) * entry(1, 0);
-  term y{};
-  for (dimension k = 0; k < 3; ++k) {
-    dimension const i = (k + 1) % 3, j = (k + 2) % 3;
-    term const part = entry(0, k) * (entry(1, i) * entry(2, j) - entry(1, j) * entry(2, i));
-    y = k == 0 ? part : y + part;
-  }
-  return y;
+  return is_small(a, 4) ? small_determinant(a) : slogdet(a, true) * apply<op::exp>(slogdet(a, false));
 }
 
 } // namespace extend

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_LINALG_SMALL_HPP
+#define COTANGENT_OPS_LINALG_SMALL_HPP
+
+#include <cotangent/ops/linalg/factorization.hpp>
+
+#include <limits>
+
+// Matrices of a few rows as formulas over their entries: straight code over registers, or lanes over a stack.
+
+namespace cotangent::extend {
+
+/// Entry (i, j) of the last two axes.
+constexpr term entry(term a, dimension i, dimension j) { return at(at(a, a.rank() - 2, i), a.rank() - 2, j); }
+
+/// Matrices of n rows with these entries, row by row.
+constexpr term assembled(term const* entries, dimension n) {
+  builder& b = *entries[0].b;
+  dimensions column = entries[0].dims(), whole = column;
+  column.size[column.rank++] = 1;
+  whole.size[whole.rank++] = n, whole.size[whole.rank++] = n;
+  std::int32_t const shape = b.shape(column);
+  symbol ids[16]{};
+  for (dimension k = 0; k < n * n; ++k) ids[k] = op::reshape::of(entries[k], shape).id;
+  std::int64_t const axis = column.rank - 1;
+  return op::reshape::of({&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(n * n), &axis, 1, b.place)}, b.shape(whole));
+}
+
+/// True for square matrices of floating numbers with 1 to `most` rows.
+constexpr bool is_small(term a, dimension most) {
+  dimensions const d = a.dims();
+  dimension const n = d.rank < 2 ? 0 : d.size[d.rank - 1];
+  return n == (d.rank < 2 ? 0 : d.size[d.rank - 2]) && n >= 1 && n <= most && is_floating(a.type());
+}
+
+/// Of 1 to 4 rows, whose derivatives exist for singular matrices too: by minors of the first two rows from 4 rows on.
+constexpr term small_determinant(term a) {
+  dimension const n = a.dims().size[a.rank() - 1];
+  if (n == 1) return entry(a, 0, 0);
+  if (n == 2) return entry(a, 0, 0) * entry(a, 1, 1) - entry(a, 0, 1) * entry(a, 1, 0);
+  term y{};
+  if (n == 3) {
+    for (dimension k = 0; k < 3; ++k) {
+      dimension const i = (k + 1) % 3, j = (k + 2) % 3;
+      term const part = entry(a, 0, k) * (entry(a, 1, i) * entry(a, 2, j) - entry(a, 1, j) * entry(a, 2, i));
+      y = k == 0 ? part : y + part;
+    }
+    return y;
+  }
+  auto const minor = [&](dimension row, dimension i, dimension j) {
+    return entry(a, row, i) * entry(a, row + 1, j) - entry(a, row, j) * entry(a, row + 1, i);
+  };
+  for (dimension i = 0; i < 4; ++i)
+    for (dimension j = i + 1; j < 4; ++j) {
+      dimension const rest = 6 - i - j, p = i > 0 ? 0 : j > 1 ? 1 : 2, q = rest - p; // the other two columns
+      term const part = minor(0, i, j) * minor(2, p, q);
+      y = !y.present() ? part : (i + j) % 2 == 1 ? y + part : y - part;
+    }
+  return y;
+}
+
+/// Of 1 to 3 rows: the adjugate over the determinant; NaN if that is 0.
+constexpr term small_inverse(term a) {
+  dimension const n = a.dims().size[a.rank() - 1];
+  term const d = small_determinant(a);
+  term const regular = d != 0;
+  term const scale = select(regular, apply<op::reciprocal>(select(regular, d, constant_like(d, 1))),
+                            constant_like(d, std::numeric_limits<double>::quiet_NaN()));
+  term entries[9];
+  if (n == 1) entries[0] = scale;
+  else if (n == 2) {
+    entries[0] = entry(a, 1, 1) * scale, entries[1] = -(entry(a, 0, 1) * scale);
+    entries[2] = -(entry(a, 1, 0) * scale), entries[3] = entry(a, 0, 0) * scale;
+  } else
+    for (dimension i = 0; i < 3; ++i)
+      for (dimension j = 0; j < 3; ++j) {
+        dimension const p = (j + 1) % 3, q = (j + 2) % 3, r = (i + 1) % 3, s = (i + 2) % 3; // of the cofactor of (j, i)
+        entries[3 * i + j] = (entry(a, p, r) * entry(a, q, s) - entry(a, p, s) * entry(a, q, r)) * scale;
+      }
+  return assembled(entries, n);
+}
+
+/// The lower triangle L with L L' = A, of 1 to 4 rows; reads the lower triangle of A. NaN if
+/// A is not positive definite.
+constexpr term small_cholesky(term a) {
+  dimension const n = a.dims().size[a.rank() - 1];
+  term entries[16];
+  term const zero = constant_like(entry(a, 0, 0), 0);
+  for (term& e : entries) e = zero;
+  term last{};
+  for (dimension j = 0; j < n; ++j) {
+    term inverse{};
+    for (dimension i = j; i < n; ++i) {
+      term y = entry(a, i, j);
+      for (dimension k = 0; k < j; ++k) y = y - entries[i * n + k] * entries[j * n + k];
+      if (i == j) {
+        entries[i * n + j] = apply<op::sqrt>(y);
+        last = y;
+        inverse = apply<op::reciprocal>(entries[i * n + j]);
+      } else entries[i * n + j] = y * inverse;
+    }
+  }
+  // A pivot that is not positive makes the last one NaN, or is the last.
+  term const definite = last > 0, nothing = constant_like(last, std::numeric_limits<double>::quiet_NaN());
+  for (dimension i = 0; i < n; ++i)
+    for (dimension j = 0; j <= i; ++j) entries[i * n + j] = select(definite, entries[i * n + j], nothing);
+  return assembled(entries, n);
+}
+
+} // namespace cotangent::extend
+
+#endif
