@@ -6,7 +6,7 @@
 
 #include <limits>
 
-// Matrices of a few rows as formulas over their entries: straight code over registers, or lanes over a stack.
+// Matrices of a few rows as formulas over their entries: straight-line code over registers, or lanes over a stack.
 
 namespace cotangent::extend {
 
