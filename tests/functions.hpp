@@ -352,6 +352,12 @@ inline constexpr std::tuple transformations{
 // ---- loops and branches, whose formulas the compiler can evaluate
 
 inline constexpr std::tuple control{
+    function{"map", // (of rows of numbers; tests/static/map.cpp has its derivatives)
+             [](auto x, auto y, auto p) {
+               auto const weights = ct::map([](auto z) { return ct::sin(z) * z; }, ct::iota<double, 2>(0, 0) + 0 * ct::convert<double>(ct::sum(p)));
+               return x * y + ct::sum(ct::convert<typename decltype(x)::value_type>(weights));
+             },
+             [](dual x, dual y, dual) { return x * y; }},
     function{"root", // (of numbers; tests/static/root.cpp has its derivatives)
              [](auto x, auto, auto p) {
                return x * ct::root([](auto a, auto b) { return a * a * a + a - b; }, ct::sum(0 * p) + 1, ct::sum(0 * p) + 10);

@@ -63,6 +63,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/linearize.hpp>
+#include <cotangent/trace/transformations/map.hpp>
 #include <cotangent/trace/transformations/products.hpp>
 #include <cotangent/trace/transformations/root.hpp>
 #include <cotangent/trace/transformations/scan.hpp>

@@ -91,7 +91,8 @@ struct leaves_of_row {
   template <class X> constexpr X leaf() { return X(b, from[next++]); }
 };
 
-template <class F, int... Axis> struct vmap_function : transformation<vmap_function<F, Axis...>> {
+/// `Otherwise::rows(f, x...)` has the rows of a function that cannot be batched; void: it is refused.
+template <class Otherwise, class F, int... Axis> struct vmap_function : transformation<vmap_function<Otherwise, F, Axis...>> {
   using function = vmap_function; // the whole transformation is traced
   using of = F;
   [[no_unique_address]] F f;
@@ -161,7 +162,10 @@ private:
       builder& b = *found.b;
       leaves_of_row row{b};
       argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
+      int const before = b.get().nodes.size();
       result const y = f(static_cast<held<K, Row> const&>(own).value...);
+      if constexpr (!std::is_void_v<Otherwise>)
+        if (b.failed().why == nullptr && !can_batch(b.get(), before)) return all(Otherwise::rows(f, x...));
       symbols_of_leaves out{b};
       visit_leaves(y, out);
       array<symbol> results(out.ids.size() + 1, b.refused());
@@ -205,7 +209,7 @@ inline namespace COTANGENT_ABI {
 /// Refuses: axes that differ in extent; loops, branches and operations without a batching rule.
 /// Value: sums in matrix products may be ordered otherwise than for one row.
 /// Checked: tests/static/jacobians.cpp, tests/runtime/jacobians.cpp.
-template <int... Axis, class F> constexpr auto vmap(F f) { return detail::vmap_function<F, Axis...>(f); }
+template <int... Axis, class F> constexpr auto vmap(F f) { return detail::vmap_function<void, F, Axis...>(f); }
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent

@@ -107,6 +107,17 @@ constexpr symbol row_like(builder& b, element type, std::int32_t shape) {
   return b.push(info_of<op::identity>(), &zero, 1, &unique, 1, b.place);
 }
 
+
+/// True if every node from `first` on that has operands can be batched.
+constexpr bool can_batch(graph const& g, int first) {
+  for (int i = first; i < g.nodes.size(); ++i) {
+    node const& n = g.nodes[i];
+    bool const is_each = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::identity;
+    if (n.op->batch == nullptr && !is_each && n.operand_count != 0) return false;
+  }
+  return true;
+}
+
 } // namespace detail
 
 /// Appends to `b` the outputs for every row: one symbol each in `result`, with an axis of rows in front; `none` if all rows
