@@ -1013,10 +1013,10 @@ inline grid definite_of(grid const& x) {
   grid const xx = product(x, transposed(x));
   return made(x.size, [&](place const& p) { return xx(p) + (p[0] == p[1] ? 1. : 0.); });
 }
-/// A matrix of 3 rows as the first block of one of 5, whose other block is the unit matrix: beyond the formulas for a few rows.
-template <class X> constexpr auto of_five_rows(X const& x) {
+/// A matrix of 3 rows as the first block of one of N rows, whose other block is the unit matrix.
+template <int N, class X> constexpr auto in_rows(X const& x) {
   using T = typename X::value_type;
-  return ct::pad<0, 2, 0, 2>(x) + ct::eye<T, 5>() - ct::pad<0, 2, 0, 2>(0 * x + ct::eye<T, 3>());
+  return ct::pad<0, N - 3, 0, N - 3>(x) + ct::eye<T, N>() - ct::pad<0, N - 3, 0, N - 3>(0 * x + ct::eye<T, 3>());
 }
 /// The rows of U, with those of L below the diagonal, by elimination without exchanges.
 inline grid eliminated(grid a) {
@@ -1052,20 +1052,29 @@ inline grid part_of(grid const& a, bool lower) {
   });
 }
 inline constexpr std::tuple systems{
-    function{"cholesky of 5 rows", [](auto x, auto) { return ct::cholesky(of_five_rows(definite(x)))(ct::range<0, 3>, ct::range<0, 3>); },
+    function{"cholesky of 4 and 7 rows",
+             [](auto x, auto) {
+               auto const part = ct::range<0, 3>;
+               return 2 * ct::cholesky(in_rows<4>(definite(x)))(part, part) - ct::cholesky(in_rows<7>(definite(x)))(part, part);
+             },
              [](grid const& x, grid const&) {
                grid const e = eliminated(definite_of(x));
                return made(x.size, [&](place const& p) {
                  return p[0] < p[1] ? dual() : e({p[1], p[0]}) / sqrt(e({p[1], p[1]}));
                });
              }},
-    function{"inverse of 5 rows", [](auto x, auto) { return ct::inverse(of_five_rows(regular(x)))(ct::range<0, 3>, ct::range<0, 3>); },
+    function{"inverse of 4 and 5 rows",
+             [](auto x, auto) {
+               auto const part = ct::range<0, 3>;
+               auto const turned = ct::inverse(ct::roll<1, 1>(ct::roll<1, 0>(in_rows<4>(regular(x))))); // another block of the four
+               return turned(ct::range<1, 4>, ct::range<1, 4>) * 2 - ct::inverse(in_rows<5>(regular(x)))(part, part);
+             },
              [](grid const& x, grid const&) {
                return grid{{3, 3}, solved(regular_of(x), {1., 0., 0., 0., 1., 0., 0., 0., 1.}, 3)};
              }},
     function{"determinants of 4 and 5 rows",
              [](auto x, auto) {
-               auto const five = of_five_rows(regular(x));
+               auto const five = in_rows<5>(regular(x));
                return ct::determinant(ct::reverse<0>(five)) - 2 * ct::determinant(ct::roll<1, 0>(five(ct::range<0, 4>, ct::range<0, 4>)));
              },
              [](grid const& x, grid const&) { // an even and an odd permutation of the rows

@@ -20,7 +20,7 @@ constexpr term assembled(term const* entries, dimension n) {
   column.size[column.rank++] = 1;
   whole.size[whole.rank++] = n, whole.size[whole.rank++] = n;
   std::int32_t const shape = b.shape(column);
-  symbol ids[16]{};
+  symbol ids[36]{};
   for (dimension k = 0; k < n * n; ++k) ids[k] = op::reshape::of(entries[k], shape).id;
   std::int64_t const axis = column.rank - 1;
   return op::reshape::of({&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(n * n), &axis, 1, b.place)}, b.shape(whole));
@@ -59,18 +59,31 @@ constexpr term small_determinant(term a) {
   return y;
 }
 
-/// Of 1 to 3 rows: the adjugate over the determinant; NaN if that is 0.
+/// Of 1 to 4 rows: the adjugate over the determinant; NaN if that is 0.
 constexpr term small_inverse(term a) {
   dimension const n = a.dims().size[a.rank() - 1];
   term const d = small_determinant(a);
   term const regular = d != 0;
   term const scale = select(regular, apply<op::reciprocal>(select(regular, d, constant_like(d, 1))),
                             constant_like(d, std::numeric_limits<double>::quiet_NaN()));
-  term entries[9];
+  term entries[16];
   if (n == 1) entries[0] = scale;
   else if (n == 2) {
     entries[0] = entry(a, 1, 1) * scale, entries[1] = -(entry(a, 0, 1) * scale);
     entries[2] = -(entry(a, 1, 0) * scale), entries[3] = entry(a, 0, 0) * scale;
+  } else if (n == 4) {
+    // Column j of the adjugate: minors of the two rows beyond j's pair, with entries of the other row of the pair.
+    auto const minor = [&](dimension row, dimension p, dimension q) {
+      return entry(a, row, p) * entry(a, row + 1, q) - entry(a, row, q) * entry(a, row + 1, p);
+    };
+    for (dimension i = 0; i < 4; ++i) {
+      dimension const p = i == 0 ? 1 : 0, q = i <= 1 ? 2 : 1, r = i <= 2 ? 3 : 2; // the other columns
+      for (dimension j = 0; j < 4; ++j) {
+        dimension const other = j ^ 1, rows = j < 2 ? 2 : 0;
+        term const cofactor = entry(a, other, p) * minor(rows, q, r) - entry(a, other, q) * minor(rows, p, r) + entry(a, other, r) * minor(rows, p, q);
+        entries[4 * i + j] = (i + j) % 2 == 0 ? cofactor * scale : -(cofactor * scale);
+      }
+    }
   } else
     for (dimension i = 0; i < 3; ++i)
       for (dimension j = 0; j < 3; ++j) {
@@ -80,11 +93,11 @@ constexpr term small_inverse(term a) {
   return assembled(entries, n);
 }
 
-/// The lower triangle L with L L' = A, of 1 to 4 rows; reads the lower triangle of A. NaN if
+/// The lower triangle L with L L' = A, of 1 to 6 rows; reads the lower triangle of A. NaN if
 /// A is not positive definite.
 constexpr term small_cholesky(term a) {
   dimension const n = a.dims().size[a.rank() - 1];
-  term entries[16];
+  term entries[36];
   term const zero = constant_like(entry(a, 0, 0), 0);
   for (term& e : entries) e = zero;
   term last{};

@@ -219,7 +219,7 @@ constexpr term cholesky(term a) {
   if (rows != columns) return a.b->refuse<refusals::linalg_square>(rows, columns, a.b->place), a;
   if (!is_floating(a.type())) return a.b->refuse<refusals::element_not_floating>(0, 0, a.b->place), a;
   term const symmetric = 0.5 * (a + transpose_matrices(a));
-  return is_small(a, 4) ? small_cholesky(symmetric) : op::cholesky::of(symmetric);
+  return is_small(a, 6) ? small_cholesky(symmetric) : op::cholesky::of(symmetric);
 }
 
 /// `solver(a, b)` for b as matrices of the stack of `a`. A vector b is one column; leading axes broadcast.
@@ -263,7 +263,7 @@ constexpr term lu(term a, int k) {
 }
 constexpr term inverse(term a) {
   if (!has_matrices(a)) return a;
-  return is_small(a, 3) ? small_inverse(a) : solve(a, op::lu::identity(a));
+  return is_small(a, 4) ? small_inverse(a) : solve(a, op::lu::identity(a));
 }
 
 /// The sign of the determinant, or the logarithm of its magnitude.
