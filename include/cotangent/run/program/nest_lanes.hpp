@@ -130,7 +130,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     if constexpr (!math::is_vector<V>) return v;
     else if constexpr (std::is_same_v<Op, op::reduce_max>) return simd::max(v);
     else if constexpr (std::is_same_v<Op, op::reduce_min>) return simd::min(v);
-    else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+    else return simd::detail::fold(v, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
   }
 
   template <int S, class Sums, class Before, class List, std::size_t... U>
@@ -231,7 +231,7 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     constexpr element E = at(I).type;
     using Op = described_by<at(I).op>;
     lane_value<E> of_row[B]{sums[R].template at<E>(memory::template sum_index<I, S>)...};
-    auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+    auto const all = simd::fold_rows(of_row, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
     row_values.template at<E>(at(I).place) = all;
     if constexpr (at(I).access != none) this->template store_rows<I, row_value<E>, element_t<E>>(all);
   }

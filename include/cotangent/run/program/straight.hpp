@@ -175,7 +175,7 @@ private:
       using T = math::lane_t<V>;
       if constexpr (Count == 2) return Op::combine(T(v[0]), T(v[1]));
       else if constexpr (Count == 3) return Op::combine(T(Op::combine(T(v[0]), T(v[2]))), T(v[1]));
-      else return simd::detail::fold(v, [](auto const& a, auto const& b) { return Op::combine(a, b); });
+      else return simd::detail::fold(v, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
     }
   };
 };
