@@ -15,7 +15,7 @@ ENTRY = re.compile(r'function\{"(\w+)", \[\]\(auto(?: x)?, auto, auto(?: p)?\) \
 def of_one_number(known, text=None):
     """`name: function` of the entries that are not known."""
     functions = {}
-    for name, called, operand, value, _, sign, slope in ENTRY.findall(LIST.read_text(encoding="utf-8") if text is None else text):
+    for name, called, operand, value, _, sign, slope in ENTRY.findall(LIST.read_text(encoding="utf-8").split("tuple special_functions")[0] if text is None else text):
         if name == called and name not in known:
             functions[name] = function(value, sign, slope.replace(operand + ".v", "x"), known, functions, operand == "p")
     return functions

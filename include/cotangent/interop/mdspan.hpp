@@ -44,7 +44,7 @@ template <cotangent::detail::mdspan_like T>
 struct cotangent::extend::memory<T> {
   static_assert(T::is_always_strided(), "cotangent: memory: the layout of an mdspan must be strided");
   using element = std::remove_cv_t<typename T::element_type>;
-  static constexpr shape extents = cotangent::detail::mdspan_extents<T>();
+  static constexpr cotangent::shape extents = cotangent::detail::mdspan_extents<T>();
   static constexpr bool owns = false;
   static constexpr typename T::element_type* data(T const& t) { return t.data_handle(); }
   static constexpr void sizes(T const& t, std::int64_t* to) {

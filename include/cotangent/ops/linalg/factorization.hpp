@@ -2,6 +2,7 @@
 #ifndef COTANGENT_OPS_LINALG_FACTORIZATION_HPP
 #define COTANGENT_OPS_LINALG_FACTORIZATION_HPP
 
+#include <cotangent/graph/whole.hpp>
 #include <cotangent/ops/linalg/products.hpp>
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/functions/composed.hpp>
+#include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/layout.hpp>
 #include <cotangent/trace/expressions/network.hpp>
 #include <cotangent/trace/expressions/operators.hpp>

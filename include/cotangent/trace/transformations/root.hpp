@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_ROOT_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_ROOT_HPP
 
+#include <cotangent/trace/expressions/movement.hpp>
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_INTERPRETER_EXECUTE_OPERANDS_HPP
 #define COTANGENT_RUN_INTERPRETER_EXECUTE_OPERANDS_HPP
 
+#include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/run/tape.hpp>
 
