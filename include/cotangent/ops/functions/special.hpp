@@ -235,7 +235,8 @@ struct xlogy : extend::elementwise<2> {
   static constexpr float cost = 16;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x, V const& y) {
     if constexpr (!math::is_vector<V>)
-      if (std::is_constant_evaluated() && (x != x || y != y)) return x != x ? x : y;
+      if (std::is_constant_evaluated() && (x != x || !(y >= 0))) // no arithmetic on NaN
+        return x != x ? x : vanishes(x, y) ? V{} : math::log(y);
     auto const zero = vanishes(x, y);
     return math::select(zero, V{}, static_cast<V>(x * math::log(math::select(zero, math::broadcast<V>(1), y))));
   }
