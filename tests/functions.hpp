@@ -555,9 +555,9 @@ inline constexpr std::tuple layouts{
                for (dual const a : x.at) s = s + a;
                return made({z.size[0], 2}, [&](place const& p) {
                  std::vector<std::int64_t> order{0, 1, 2, 3};
-                 std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v < z({p[0], b}).v; });
+                 std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v < z({p[0], b}).v || (z({p[0], a}).v == z({p[0], b}).v && a < b); });
                  std::int64_t const low = order[static_cast<std::size_t>(p[1])];
-                 std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v > z({p[0], b}).v || (z({p[0], a}).v == z({p[0], b}).v && a < b); });
+                 std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return z({p[0], a}).v > z({p[0], b}).v || (z({p[0], a}).v == z({p[0], b}).v && a < b); });
                  std::int64_t const high = order[static_cast<std::size_t>(p[1])];
                  return s + z({p[0], low}) * (low == 3 ? 2. : 1.) + z({p[0], high}) * (high == 1 ? 3. : 1.);
                });

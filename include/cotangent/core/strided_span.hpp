@@ -63,8 +63,9 @@ public:
 
 } // namespace cotangent
 
-template <class Element, cotangent::extent... Extents>
-struct cotangent::extend::memory<cotangent::strided_span<Element, Extents...>> {
+namespace cotangent::extend {
+
+template <class Element, extent... Extents> struct memory<strided_span<Element, Extents...>> {
   using element = std::remove_const_t<Element>;
   static constexpr shape extents = detail::layout<Extents...>::extents;
   static constexpr bool owns = false;
@@ -76,6 +77,8 @@ struct cotangent::extend::memory<cotangent::strided_span<Element, Extents...>> {
     for (int k = 0; k < extents.rank; ++k) to[k] = v.stride(k);
   }
 };
+
+} // namespace cotangent::extend
 
 namespace cotangent::detail {
 template <class Element, extent... E>
