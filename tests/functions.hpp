@@ -5,6 +5,7 @@
 #include "formula.hpp"
 
 #include <cotangent/cotangent.hpp>
+#include <cotangent/geometry.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/linalg.hpp>
 #include <cotangent/memory_budget.hpp>
@@ -12,7 +13,9 @@
 #include <cotangent/random.hpp>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 // Every function that a user can write on expressions, beside the formula it stands for: tests/witness.hpp holds values,
@@ -1142,6 +1145,237 @@ inline constexpr std::tuple systems{
                a.at[3] = a.at[6] = a.at[7] = dual();
                a.at[0] = a.at[4] = a.at[8] = dual(1);
                return grid{{3}, solved(a, u.at, 1)};
+             }},
+};
+
+// ---- geometry: r and x are [3], q is [4], p is [n, 3]
+
+using vector3 = std::array<dual, 3>;
+inline vector3 scaled_by(dual s, vector3 const& a) { return {s * a[0], s * a[1], s * a[2]}; }
+inline vector3 added(vector3 const& a, vector3 const& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
+inline dual dot_of(vector3 const& a, vector3 const& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+inline vector3 cross_of(vector3 const& a, vector3 const& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+inline vector3 vector_at(grid const& x, std::size_t first = 0) { return {x.at[first], x.at[first + 1], x.at[first + 2]}; }
+inline grid grid_of(std::vector<dual> x) { return {{static_cast<std::int64_t>(x.size())}, x}; }
+inline grid grid_of(vector3 const& x) { return {{3}, {x[0], x[1], x[2]}}; }
+inline grid hat_of(vector3 const& r) { return {{3, 3}, {0., -r[2], r[1], r[2], 0., -r[0], -r[1], r[0], 0.}}; }
+/// a + b [r] + c [r] [r]
+inline grid series_of(vector3 const& r, double a, dual b, dual c) {
+  grid const k = hat_of(r), kk = product(k, k);
+  return made({3, 3}, [&](place const& p) { return (p[0] == p[1] ? a : 0.) + b * k(p) + c * kk(p); });
+}
+inline grid rotation_of(vector3 const& r) {
+  dual const w = dot_of(r, r), h = sqrt(w);
+  return series_of(r, 1, sin(h) / h, (1. - cos(h)) / w);
+}
+inline grid jacobian_of(vector3 const& r) {
+  dual const w = dot_of(r, r), h = sqrt(w);
+  return series_of(r, 1, (1. - cos(h)) / w, (h - sin(h)) / (h * w));
+}
+inline vector3 acted(grid const& m, vector3 const& x) {
+  return vector_at(product(m, {{3, 1}, {x[0], x[1], x[2]}}));
+}
+inline numbers multiplied(numbers const& p, numbers const& q) {
+  vector3 const a{p[1], p[2], p[3]}, b{q[1], q[2], q[3]};
+  vector3 const v = added(added(scaled_by(p[0], b), scaled_by(q[0], a)), cross_of(a, b));
+  return {p[0] * q[0] - dot_of(a, b), v[0], v[1], v[2]};
+}
+inline numbers half_turned(vector3 const& r) {
+  dual const h = sqrt(dot_of(r, r));
+  vector3 const v = scaled_by(sin(0.5 * h) / h, r);
+  return {cos(0.5 * h), v[0], v[1], v[2]};
+}
+inline numbers unit(numbers q) {
+  dual const length = sqrt(sum({q[0] * q[0], q[1] * q[1], q[2] * q[2], q[3] * q[3]}));
+  for (dual& a : q) a = a / length;
+  return q;
+}
+inline numbers with_largest_positive(numbers q) {
+  dual most;
+  for (dual const a : q) most = abs(most) < abs(a) ? a : most;
+  for (dual& a : q) a = most.v < 0 ? -a : a;
+  return q;
+}
+/// The rotation vector of a quaternion of a positive real part.
+inline vector3 turn_of(numbers const& q) {
+  dual const n = sqrt(q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), square = n * n + q[0] * q[0];
+  dual const angle(2 * std::atan2(n.v, q[0].v), 2 * (n.d * q[0].v - q[0].d * n.v) / square.v);
+  return scaled_by(angle / n, {q[1], q[2], q[3]});
+}
+inline grid pose_of(grid const& m, vector3 const& t) {
+  return made({4, 4}, [&](place const& p) {
+    if (p[0] == 3) return dual(p[1] == 3 ? 1 : 0);
+    return p[1] == 3 ? t[static_cast<std::size_t>(p[0])] : m(p);
+  });
+}
+inline grid pose_of(vector3 const& along, vector3 const& r) { return pose_of(rotation_of(r), acted(jacobian_of(r), along)); }
+inline grid acted_on_rows(grid const& m, grid const& p, vector3 const& t) {
+  return made(p.size, [&](place const& at) {
+    dual s = t[static_cast<std::size_t>(at[1])];
+    for (std::int64_t k = 0; k < 3; ++k) s = s + m({at[1], k}) * p({at[0], k});
+    return s;
+  });
+}
+inline std::pair<dual, dual> distorted(dual x, dual y, numbers const& d) {
+  dual const rr = x * x + y * y, radial = 1. + d[0] * rr + d[1] * rr * rr + d[4] * rr * rr * rr;
+  return {x * radial + 2. * d[2] * x * y + d[3] * (rr + 2. * x * x), y * radial + d[2] * (rr + 2. * y * y) + 2. * d[3] * x * y};
+}
+/// Half a turn about axis K, as a quaternion.
+template <int K, class X> constexpr auto half_turn(X const&) {
+  return ct::convert<typename X::value_type>(ct::iota<4>() == K);
+}
+inline numbers about(std::size_t k, numbers const& q) {
+  numbers p(4);
+  p[k] = 1;
+  return multiplied(p, q);
+}
+inline grid matrix_of(numbers const& q) {
+  dual const w = q[0];
+  vector3 const v{q[1], q[2], q[3]};
+  grid const m = series_of(v, 1, 2. * w, 2.);
+  return m;
+}
+inline constexpr std::tuple quaternions{
+    function{"quaternion_multiply", [](auto, auto, auto q, auto) { return ct::quaternion_multiply(q, ct::roll<1>(q)); },
+             [](grid const&, grid const&, grid const& q, grid const&) {
+               return grid_of(multiplied(q.at, {q.at[3], q.at[0], q.at[1], q.at[2]}));
+             }},
+    function{"quaternion_conjugate, quaternion_normalize",
+             [](auto, auto, auto q, auto) { return ct::quaternion_normalize(ct::quaternion_conjugate(q)); },
+             [](grid const&, grid const&, grid const& q, grid const&) {
+               return grid_of(unit({q.at[0], -q.at[1], -q.at[2], -q.at[3]}));
+             }},
+    function{"quaternion_rotate", [](auto, auto, auto q, auto p) { return ct::quaternion_rotate(ct::quaternion_normalize(q), p); },
+             [](grid const&, grid const&, grid const& q, grid const& p) {
+               return acted_on_rows(matrix_of(unit(q.at)), p, {});
+             }},
+    function{"quaternion_to_matrix", [](auto, auto, auto q, auto) { return ct::quaternion_to_matrix(q); },
+             [](grid const&, grid const&, grid const& q, grid const&) { return matrix_of(q.at); }},
+    function{"axis_angle_to_quaternion", [](auto r, auto, auto, auto) { return ct::axis_angle_to_quaternion(r); },
+             [](grid const& r, grid const&, grid const&, grid const&) { return grid_of(half_turned(vector_at(r))); }},
+    function{"axis_angle_to_quaternion of rows", [](auto, auto, auto, auto p) { return ct::axis_angle_to_quaternion(0.3 * p); },
+             [](grid const&, grid const&, grid const&, grid const& p) {
+               return made({p.size[0], 4}, [&](place const& at) {
+                 vector3 const r = scaled_by(0.3, vector_at(p, static_cast<std::size_t>(3 * at[0])));
+                 return half_turned(r)[static_cast<std::size_t>(at[1])];
+               });
+             }},
+    function{"quaternion_to_axis_angle", [](auto, auto, auto q, auto) { return ct::quaternion_to_axis_angle(q); },
+             [](grid const&, grid const&, grid const& q, grid const&) {
+               return grid_of(q.at[0].v < 0 ? turn_of({-q.at[0], -q.at[1], -q.at[2], -q.at[3]}) : turn_of(q.at));
+             }},
+    function{"matrix_to_quaternion",
+             [](auto r, auto, auto, auto) {
+               auto const q = ct::axis_angle_to_quaternion(0.5 * r);
+               auto const of = [](auto x) { return ct::matrix_to_quaternion(ct::quaternion_to_matrix(x)); };
+               return of(q) + 2 * of(ct::quaternion_multiply(half_turn<1>(r), q)) + 3 * of(ct::quaternion_multiply(half_turn<2>(r), q)) +
+                      4 * of(ct::quaternion_multiply(half_turn<3>(r), q));
+             },
+             [](grid const& r, grid const&, grid const&, grid const&) {
+               numbers const q = half_turned(scaled_by(0.5, vector_at(r)));
+               numbers s = with_largest_positive(q);
+               for (std::size_t k = 1; k < 4; ++k)
+                 for (std::size_t i = 0; i < 4; ++i) s[i] = s[i] + (1. + static_cast<double>(k)) * with_largest_positive(about(k, q))[i];
+               return grid_of(s);
+             }},
+};
+inline constexpr std::tuple rotations{
+    function{"rodrigues", [](auto r, auto x, auto, auto) { return ct::rodrigues(r, x); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               return grid_of(acted(rotation_of(vector_at(r)), vector_at(x)));
+             }},
+    function{"rodrigues of rows", [](auto, auto x, auto, auto p) { return ct::rodrigues(0.4 * p, x); },
+             [](grid const&, grid const& x, grid const&, grid const& p) {
+               return made(p.size, [&](place const& at) {
+                 vector3 const r = scaled_by(0.4, vector_at(p, static_cast<std::size_t>(3 * at[0])));
+                 return acted(rotation_of(r), vector_at(x))[static_cast<std::size_t>(at[1])];
+               });
+             }},
+    function{"so3_hat, so3_vee", [](auto r, auto x, auto, auto) { return ct::so3_vee(ct::so3_hat(r) + ct::outer(x, r)); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               vector3 const a = vector_at(x), b = vector_at(r);
+               return grid_of(added(b, scaled_by(-0.5, cross_of(a, b))));
+             }},
+    function{"so3_exp", [](auto r, auto, auto, auto) { return ct::so3_exp(r); },
+             [](grid const& r, grid const&, grid const&, grid const&) { return rotation_of(vector_at(r)); }},
+    function{"so3_log", [](auto r, auto x, auto, auto) { return ct::so3_log(ct::so3_exp(0.4 * r) + 0.02 * ct::outer(x, r)); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               grid const m = rotation_of(scaled_by(0.4, vector_at(r)));
+               auto const e = [&](std::size_t i, std::size_t k) { return m.at[3 * i + k] + 0.02 * x.at[i] * r.at[k]; };
+               return grid_of(turn_of({1. + e(0, 0) + e(1, 1) + e(2, 2), e(2, 1) - e(1, 2), e(0, 2) - e(2, 0), e(1, 0) - e(0, 1)}));
+             }},
+    function{"so3_compose, so3_act",
+             [](auto r, auto x, auto, auto p) { return ct::so3_act(ct::so3_compose(ct::so3_exp(r), ct::so3_exp(x)), p); },
+             [](grid const& r, grid const& x, grid const&, grid const& p) {
+               return acted_on_rows(product(rotation_of(vector_at(r)), rotation_of(vector_at(x))), p, {});
+             }},
+    function{"so3_act of stacks", [](auto, auto x, auto, auto p) { return ct::so3_act(ct::so3_exp(p), p + x); },
+             [](grid const&, grid const& x, grid const&, grid const& p) {
+               return made(p.size, [&](place const& at) {
+                 vector3 const r = vector_at(p, static_cast<std::size_t>(3 * at[0]));
+                 return acted(rotation_of(r), added(r, vector_at(x)))[static_cast<std::size_t>(at[1])];
+               });
+             }},
+    function{"so3_left_jacobian", [](auto r, auto, auto, auto) { return ct::so3_left_jacobian(r); },
+             [](grid const& r, grid const&, grid const&, grid const&) { return jacobian_of(vector_at(r)); }},
+    function{"so3_right_jacobian", [](auto r, auto, auto, auto) { return ct::so3_right_jacobian(0.4 * r); },
+             [](grid const& r, grid const&, grid const&, grid const&) { return jacobian_of(scaled_by(-0.4, vector_at(r))); }},
+};
+inline constexpr std::tuple poses{
+    function{"se3_pose", [](auto r, auto x, auto, auto) { return ct::se3_pose(ct::outer(x, r), r); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               return pose_of(made({3, 3}, [&](place const& p) { return x({p[0]}) * r({p[1]}); }), vector_at(r));
+             }},
+    function{"se3_exp", [](auto r, auto x, auto, auto) { return ct::se3_exp(ct::concatenate<0>(r, x)); },
+             [](grid const& r, grid const& x, grid const&, grid const&) { return pose_of(vector_at(r), vector_at(x)); }},
+    function{"se3_log", [](auto r, auto x, auto, auto) { return ct::se3_log(ct::se3_exp(ct::concatenate<0>(x, 0.9 * r))); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               vector3 const a = scaled_by(0.9, vector_at(r));
+               return grid_of(numbers{x.at[0], x.at[1], x.at[2], a[0], a[1], a[2]});
+             }},
+    function{"se3_compose, se3_inverse",
+             [](auto r, auto x, auto, auto) {
+               auto const a = ct::se3_exp(ct::concatenate<0>(r, x)), b = ct::se3_exp(ct::concatenate<0>(x, r));
+               return ct::se3_compose(ct::se3_inverse(a), b);
+             },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               vector3 const a = vector_at(r), b = vector_at(x);
+               grid const m = transposed(rotation_of(b));
+               vector3 const t = added(acted(jacobian_of(a), b), scaled_by(-1., acted(jacobian_of(b), a)));
+               return pose_of(product(m, rotation_of(a)), acted(m, t));
+             }},
+    function{"se3_act", [](auto r, auto x, auto, auto p) { return ct::se3_act(ct::se3_exp(ct::concatenate<0>(r, x)), p); },
+             [](grid const& r, grid const& x, grid const&, grid const& p) {
+               vector3 const a = vector_at(r), b = vector_at(x);
+               return acted_on_rows(rotation_of(b), p, acted(jacobian_of(b), a));
+             }},
+};
+inline constexpr std::tuple cameras{
+    function{"distort", [](auto, auto x, auto q, auto p) {
+               auto const two = ct::range<0, 2>;
+               return ct::distort(x(two), q) + ct::distort(p(ct::all, two), ct::concatenate<0>(q, x(ct::range<0, 1>))) - ct::distort(x(two), q(two));
+             },
+             [](grid const&, grid const& x, grid const& q, grid const& p) {
+               return made({p.size[0], 2}, [&](place const& at) {
+                 auto const four = distorted(x.at[0], x.at[1], {q.at[0], q.at[1], q.at[2], q.at[3], 0.});
+                 auto const five = distorted(p({at[0], 0}), p({at[0], 1}), {q.at[0], q.at[1], q.at[2], q.at[3], x.at[0]});
+                 auto const two = distorted(x.at[0], x.at[1], {q.at[0], q.at[1], 0., 0., 0.});
+                 return at[1] == 0 ? four.first + five.first - two.first : four.second + five.second - two.second;
+               });
+             }},
+    function{"pinhole_project", [](auto, auto x, auto q, auto p) {
+               return ct::pinhole_project(p + 4, q) * 0.25 + ct::pinhole_project(x + 4, q, 0.01 * q);
+             },
+             [](grid const&, grid const& x, grid const& q, grid const& p) {
+               return made({p.size[0], 2}, [&](place const& at) {
+                 std::size_t const i = static_cast<std::size_t>(at[1]);
+                 auto const d = distorted((x.at[0] + 4.) / (x.at[2] + 4.), (x.at[1] + 4.) / (x.at[2] + 4.),
+                                          {0.01 * q.at[0], 0.01 * q.at[1], 0.01 * q.at[2], 0.01 * q.at[3], 0.});
+                 dual const one = (p({at[0], at[1]}) + 4.) / (p({at[0], 2}) + 4.);
+                 return 0.25 * (one * q.at[i] + q.at[2 + i]) + (i == 0 ? d.first : d.second) * q.at[i] + q.at[2 + i];
+               });
              }},
 };
 

@@ -12,6 +12,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <cotangent/dynamic.hpp>
 #include <cotangent/eager.hpp>
+#include <cotangent/geometry.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/inspect.hpp>
 #include <cotangent/linalg.hpp>
