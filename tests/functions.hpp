@@ -11,6 +11,7 @@
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
+#include <cotangent/tables.hpp>
 
 #include <algorithm>
 #include <array>
@@ -1378,6 +1379,202 @@ inline constexpr std::tuple cameras{
                });
              }},
 };
+
+// ---- tables: x is [n], y is [6], p is [6]
+
+inline constexpr ct::table cubic{ct::interpolation::cubic}, monotone{ct::interpolation::monotone};
+inline constexpr ct::table beyond{ct::interpolation::linear, ct::outside::extrapolate}, cubic_beyond{ct::interpolation::cubic, ct::outside::extrapolate},
+    monotone_beyond{ct::interpolation::monotone, ct::outside::extrapolate};
+template <class P> constexpr auto positions_of(P const& p) { return ct::cumsum(p) - 2.5; }
+inline numbers positions_of_numbers(grid const& p) {
+  numbers xs;
+  dual s = -2.5;
+  for (dual const a : p.at) xs.push_back(s = s + a);
+  return xs;
+}
+inline numbers slopes_of(numbers const& xs, numbers const& ys, bool limited) {
+  std::size_t const n = xs.size();
+  numbers h, d, m(n);
+  for (std::size_t k = 0; k + 1 < n; ++k) h.push_back(xs[k + 1] - xs[k]), d.push_back((ys[k + 1] - ys[k]) / h[k]);
+  if (n == 2) return {d[0], d[0]};
+  auto const end = [&](dual h0, dual h1, dual d0, dual d1) {
+    dual const e = d0 + (d0 - d1) * h0 / (h0 + h1);
+    if (limited && e.v * d0.v <= 0) return dual();
+    return limited && d0.v * d1.v < 0 && abs(3. * d0) < abs(e) ? 3. * d0 : e;
+  };
+  for (std::size_t k = 1; k + 1 < n; ++k) {
+    if (!limited) m[k] = (h[k] * d[k - 1] + h[k - 1] * d[k]) / (h[k] + h[k - 1]);
+    else if (d[k - 1].v * d[k].v > 0)
+      m[k] = 3. * (h[k - 1] + h[k]) * d[k - 1] * d[k] / ((2. * h[k] + h[k - 1]) * d[k] + (h[k] + 2. * h[k - 1]) * d[k - 1]);
+  }
+  m[0] = end(h[0], h[1], d[0], d[1]), m[n - 1] = end(h[n - 2], h[n - 3], d[n - 2], d[n - 3]);
+  return m;
+}
+inline dual interpolated(ct::table how, dual x, numbers const& xs, numbers const& ys) {
+  std::size_t const n = xs.size();
+  if (how.ends == ct::outside::constant && x.v < xs[0].v) return ys[0];
+  if (how.ends == ct::outside::constant && x.v > xs[n - 1].v) return ys[n - 1];
+  std::size_t i = 0;
+  while (i + 2 < n && x.v >= xs[i + 1].v) ++i;
+  dual const h = xs[i + 1] - xs[i], d = (ys[i + 1] - ys[i]) / h, s = x - xs[i];
+  if (how.kind == ct::interpolation::linear) return ys[i] + s * d;
+  numbers const m = slopes_of(xs, ys, how.kind == ct::interpolation::monotone);
+  return ys[i] + s * (m[i] + s * ((3. * d - 2. * m[i] - m[i + 1]) / h + s * (m[i] + m[i + 1] - 2. * d) / (h * h)));
+}
+inline numbers counted(std::size_t n) {
+  numbers k;
+  while (k.size() < n) k.push_back(static_cast<double>(k.size()));
+  return k;
+}
+template <class Of> grid at_each(grid const& x, Of const& of) {
+  return made(x.size, [&](place const& p) { return of(x(p)); });
+}
+/// Basis function i of a degree at x, by its definition; the piece that x is in counts as that of `inside`.
+inline dual basis_of(numbers const& knots, std::size_t i, std::size_t degree, dual x, double inside) {
+  if (degree == 0) return dual(knots[i].v <= inside && inside < knots[i + 1].v ? 1 : 0);
+  dual s;
+  if (knots[i] < knots[i + degree]) s = (x - knots[i]) / (knots[i + degree] - knots[i]) * basis_of(knots, i, degree - 1, x, inside);
+  if (knots[i + 1] < knots[i + degree + 1])
+    s = s + (knots[i + degree + 1] - x) / (knots[i + degree + 1] - knots[i + 1]) * basis_of(knots, i + 1, degree - 1, x, inside);
+  return s;
+}
+inline dual spline_at(numbers const& knots, numbers const& c, std::size_t degree, dual x, bool extrapolate) {
+  dual const first = knots[degree], last = knots[c.size()];
+  if (!extrapolate) x = x < first ? first : last < x ? last : x;
+  double const inside = std::clamp(x.v, first.v, last.v - 1e-9);
+  dual s;
+  for (std::size_t k = 0; k < c.size(); ++k) s = s + c[k] * basis_of(knots, k, degree, x, inside);
+  return s;
+}
+/// Linear along one axis, then along the others.
+inline dual mapped(std::vector<dual> const& at, numbers const& values, std::vector<std::size_t> const& size, bool extrapolate) {
+  if (at.empty()) return values[0];
+  std::size_t const rows = values.size() / size[0];
+  numbers each;
+  for (std::size_t k = 0; k < size[0]; ++k)
+    each.push_back(mapped({at.begin() + 1, at.end()}, {values.begin() + static_cast<std::ptrdiff_t>(k * rows), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * rows)},
+                          {size.begin() + 1, size.end()}, extrapolate));
+  return interpolated({ct::interpolation::linear, extrapolate ? ct::outside::extrapolate : ct::outside::constant}, at[0], counted(size[0]), each);
+}
+#define COTANGENT_INTERPOLATION(HOW)                                                                                   \
+  function{"interp, " #HOW, [](auto x, auto y, auto p) { return ct::interp<HOW>(1.7 * x, positions_of(p), y); },       \
+           [](grid const& x, grid const& y, grid const& p) {                                                           \
+             return at_each(x, [&](dual a) { return interpolated(HOW, 1.7 * a, positions_of_numbers(p), y.at); });     \
+           }},                                                                                                         \
+  function{"map_coordinates, " #HOW, [](auto x, auto y, auto) { return ct::map_coordinates<HOW>(y, 2 * x + 2.3); },    \
+           [](grid const& x, grid const& y, grid const&) {                                                             \
+             return at_each(x, [&](dual a) { return interpolated(HOW, 2. * a + 2.3, counted(6), y.at); });             \
+           }}
+inline constexpr std::tuple tables{
+    function{"interp", [](auto x, auto y, auto p) { return ct::interp(1.7 * x, positions_of(p), y); },
+             [](grid const& x, grid const& y, grid const& p) {
+               return at_each(x, [&](dual a) { return interpolated({}, 1.7 * a, positions_of_numbers(p), y.at); });
+             }},
+    COTANGENT_INTERPOLATION(beyond), COTANGENT_INTERPOLATION(cubic), COTANGENT_INTERPOLATION(monotone),
+    COTANGENT_INTERPOLATION(cubic_beyond), COTANGENT_INTERPOLATION(monotone_beyond),
+    function{"interp of rows",
+             [](auto x, auto y, auto p) { return ct::interp<cubic>(1.7 * x, positions_of(p), ct::outer(y, p(ct::range<0, 2>))); },
+             [](grid const& x, grid const& y, grid const& p) {
+               return made({x.size[0], 2}, [&](place const& at) {
+                 numbers column = y.at;
+                 for (dual& a : column) a = a * p({at[1]});
+                 return interpolated(cubic, 1.7 * x({at[0]}), positions_of_numbers(p), column);
+               });
+             }},
+    function{"interp of two and three rows",
+             [](auto x, auto y, auto p) {
+               auto const of = [&](auto range) { return ct::interp<monotone>(1.7 * x, positions_of(p)(range), y(range)); };
+               return of(ct::range<0, 2>) + 2 * of(ct::range<1, 4>);
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               numbers const xs = positions_of_numbers(p);
+               auto const part = [](numbers const& v, std::size_t first, std::size_t count) { return numbers(&v[first], &v[first] + count); };
+               return at_each(x, [&](dual a) {
+                 return interpolated(monotone, 1.7 * a, part(xs, 0, 2), part(y.at, 0, 2)) +
+                        2. * interpolated(monotone, 1.7 * a, part(xs, 1, 3), part(y.at, 1, 3));
+               });
+             }}};
+inline constexpr std::tuple grids{
+    function{"map_coordinates of two axes",
+             [](auto x, auto y, auto p) { return ct::map_coordinates(ct::outer(y, p), 2 * x + 2.3, x * x + y(0)); },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
+               return at_each(x, [&](dual a) { return mapped({2. * a + 2.3, a * a + y.at[0]}, t.at, {6, 6}, false); });
+             }},
+    function{"map_coordinates of three axes",
+             [](auto x, auto y, auto p) {
+               return ct::map_coordinates<beyond>(ct::reshape<3, 4, 3>(ct::outer(y, p)), x + 0.9, 1.3 * x + y(1) + 1.1, p(1));
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
+               return at_each(x, [&](dual a) { return mapped({a + 0.9, 1.3 * a + y.at[1] + 1.1, p.at[1]}, t.at, {3, 4, 3}, true); });
+             }},
+    function{"map_coordinates of rows",
+             [](auto x, auto y, auto p) { return ct::map_coordinates(ct::reshape<2, 6, 3>(ct::outer(y, p)), x, 2 * x + 2.3); },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
+               return made({x.size[0], 3}, [&](place const& at) {
+                 numbers column;
+                 for (std::size_t k = static_cast<std::size_t>(at[1]); k < t.at.size(); k += 3) column.push_back(t.at[k]);
+                 return mapped({x({at[0]}), 2. * x({at[0]}) + 2.3}, column, {2, 6}, false);
+               });
+             }},
+    function{"searchsorted",
+             [](auto x, auto y, auto p) {
+               return 10 * ct::searchsorted(positions_of(p), 1.7 * x) + ct::searchsorted<ct::side::right>(ct::floor(ct::sort(y)), ct::floor(x));
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               return at_each(x, [&](dual a) {
+                 double s = 0;
+                 for (dual const b : positions_of_numbers(p)) s += b.v < 1.7 * a.v ? 10 : 0;
+                 for (dual const b : y.at) s += std::floor(b.v) <= std::floor(a.v) ? 1 : 0;
+                 return without_derivative(s);
+               });
+             }},
+    function{"polyval", [](auto x, auto y, auto) { return ct::polyval(y, x); },
+             [](grid const& x, grid const& y, grid const&) {
+               return at_each(x, [&](dual a) {
+                 dual s;
+                 for (std::size_t k = 0; k < 6; ++k) {
+                   dual power = y.at[k];
+                   for (std::size_t i = k + 1; i < 6; ++i) power = power * a;
+                   s = s + power;
+                 }
+                 return s;
+               });
+             }},
+    function{"bspline of uniform knots",
+             [](auto x, auto y, auto) { return ct::bspline(1.3 * x + 1.5, y) + ct::bspline<1, ct::outside::extrapolate>(2 * x + 2.3, y); },
+             [](grid const& x, grid const& y, grid const&) {
+               numbers three = counted(10), one = counted(8);
+               for (dual& a : three) a = a - 3.;
+               for (dual& a : one) a = a - 1.;
+               return at_each(x, [&](dual a) {
+                 return spline_at(three, y.at, 3, 1.3 * a + 1.5, false) + spline_at(one, y.at, 1, 2. * a + 2.3, true);
+               });
+             }},
+    function{"bspline of knots",
+             [](auto x, auto y, auto p) {
+               auto const c = y(ct::range<0, 3>);
+               auto const knots = positions_of(p);
+               return ct::bspline<2>(x, knots, c) + ct::bspline<2, ct::outside::extrapolate>(1.2 * x, knots, c);
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               numbers const c{y.at[0], y.at[1], y.at[2]}, knots = positions_of_numbers(p);
+               return at_each(x, [&](dual a) { return spline_at(knots, c, 2, a, false) + spline_at(knots, c, 2, 1.2 * a, true); });
+             }},
+    function{"bspline of repeated knots",
+             [](auto x, auto y, auto p) {
+               auto const s = positions_of(p);
+               return ct::bspline<2>(1.4 * x, ct::concatenate<0>(s(ct::range<0, 1>), s(ct::range<0, 1>), s, s(ct::range<5, 6>)), y);
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               numbers const s = positions_of_numbers(p);
+               numbers const knots{s[0], s[0], s[0], s[1], s[2], s[3], s[4], s[5], s[5]};
+               return at_each(x, [&](dual a) { return spline_at(knots, y.at, 2, 1.4 * a, false); });
+             }},
+};
+#undef COTANGENT_INTERPOLATION
 
 // ---- integers choose: t is [5, m], z is [n, 5], r is [n, m], i is [n] in 0, 1, ... 4
 

@@ -7,6 +7,7 @@
 #include <cotangent/ops/list.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/ops/random.hpp>
+#include <cotangent/ops/tables/search.hpp>
 
 // All operations of the library, also those of headers that cotangent.hpp does not include.
 
@@ -17,7 +18,8 @@ using image_operations = typename detail::joined_operations<convolution_operatio
 
 /// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
 /// dropout and the like.
-using all_operations = typename detail::joined_operations<library_operations, image_operations, linalg_operations, random_operations>::type;
+using all_operations =
+    typename detail::joined_operations<library_operations, image_operations, linalg_operations, random_operations, table_operations>::type;
 
 } // namespace cotangent
 
