@@ -1446,15 +1446,15 @@ inline dual spline_at(numbers const& knots, numbers const& c, std::size_t degree
   for (std::size_t k = 0; k < c.size(); ++k) s = s + c[k] * basis_of(knots, k, degree, x, inside);
   return s;
 }
-/// Linear along one axis, then along the others.
-inline dual mapped(std::vector<dual> const& at, numbers const& values, std::vector<std::size_t> const& size, bool extrapolate) {
+/// Along the last axis, then along the others.
+inline dual on_grid(ct::table how, std::vector<dual> const& at, std::vector<numbers> const& positions, numbers const& values) {
   if (at.empty()) return values[0];
-  std::size_t const rows = values.size() / size[0];
+  std::size_t const rows = values.size() / positions[0].size();
   numbers each;
-  for (std::size_t k = 0; k < size[0]; ++k)
-    each.push_back(mapped({at.begin() + 1, at.end()}, {values.begin() + static_cast<std::ptrdiff_t>(k * rows), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * rows)},
-                          {size.begin() + 1, size.end()}, extrapolate));
-  return interpolated({ct::interpolation::linear, extrapolate ? ct::outside::extrapolate : ct::outside::constant}, at[0], counted(size[0]), each);
+  for (std::size_t k = 0; k < positions[0].size(); ++k)
+    each.push_back(on_grid(how, {at.begin() + 1, at.end()}, {positions.begin() + 1, positions.end()},
+                           {values.begin() + static_cast<std::ptrdiff_t>(k * rows), values.begin() + static_cast<std::ptrdiff_t>((k + 1) * rows)}));
+  return interpolated(how, at[0], positions[0], each);
 }
 #define COTANGENT_INTERPOLATION(HOW)                                                                                   \
   function{"interp, " #HOW, [](auto x, auto y, auto p) { return ct::interp<HOW>(1.7 * x, positions_of(p), y); },       \
@@ -1499,7 +1499,7 @@ inline constexpr std::tuple grids{
              [](auto x, auto y, auto p) { return ct::map_coordinates(ct::outer(y, p), 2 * x + 2.3, x * x + y(0)); },
              [](grid const& x, grid const& y, grid const& p) {
                grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
-               return at_each(x, [&](dual a) { return mapped({2. * a + 2.3, a * a + y.at[0]}, t.at, {6, 6}, false); });
+               return at_each(x, [&](dual a) { return on_grid({}, {2. * a + 2.3, a * a + y.at[0]}, {counted(6), counted(6)}, t.at); });
              }},
     function{"map_coordinates of three axes",
              [](auto x, auto y, auto p) {
@@ -1507,7 +1507,7 @@ inline constexpr std::tuple grids{
              },
              [](grid const& x, grid const& y, grid const& p) {
                grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
-               return at_each(x, [&](dual a) { return mapped({a + 0.9, 1.3 * a + y.at[1] + 1.1, p.at[1]}, t.at, {3, 4, 3}, true); });
+               return at_each(x, [&](dual a) { return on_grid(beyond, {a + 0.9, 1.3 * a + y.at[1] + 1.1, p.at[1]}, {counted(3), counted(4), counted(3)}, t.at); });
              }},
     function{"map_coordinates of rows",
              [](auto x, auto y, auto p) { return ct::map_coordinates(ct::reshape<2, 6, 3>(ct::outer(y, p)), x, 2 * x + 2.3); },
@@ -1516,7 +1516,7 @@ inline constexpr std::tuple grids{
                return made({x.size[0], 3}, [&](place const& at) {
                  numbers column;
                  for (std::size_t k = static_cast<std::size_t>(at[1]); k < t.at.size(); k += 3) column.push_back(t.at[k]);
-                 return mapped({x({at[0]}), 2. * x({at[0]}) + 2.3}, column, {2, 6}, false);
+                 return on_grid({}, {x({at[0]}), 2. * x({at[0]}) + 2.3}, {counted(2), counted(6)}, column);
                });
              }},
     function{"searchsorted",
@@ -1572,6 +1572,37 @@ inline constexpr std::tuple grids{
                numbers const s = positions_of_numbers(p);
                numbers const knots{s[0], s[0], s[0], s[1], s[2], s[3], s[4], s[5], s[5]};
                return at_each(x, [&](dual a) { return spline_at(knots, y.at, 2, 1.4 * a, false); });
+             }},
+};
+inline constexpr std::tuple fields{
+    function{"map_coordinates of two axes, cubic",
+             [](auto x, auto y, auto p) { return ct::map_coordinates<cubic>(ct::outer(y, p), 2 * x + 2.3, x * x + y(0)); },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
+               return at_each(x, [&](dual a) { return on_grid(cubic, {2. * a + 2.3, a * a + y.at[0]}, {counted(6), counted(6)}, t.at); });
+             }},
+    function{"interpn of two axes",
+             [](auto x, auto y, auto p) {
+               return ct::interpn<monotone>(positions_of(p), positions_of(ct::exp(y))(ct::range<0, 4>), ct::outer(y, p(ct::range<0, 4>)), 1.7 * x, x * x);
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 4}, {p.at[0], p.at[1], p.at[2], p.at[3]}});
+               grid e = y;
+               for (dual& a : e.at) a = exp(a);
+               numbers ys = positions_of_numbers(e);
+               ys.resize(4);
+               return at_each(x, [&](dual a) { return on_grid(monotone, {1.7 * a, a * a}, {positions_of_numbers(p), ys}, t.at); });
+             }},
+    function{"interpn of three axes",
+             [](auto x, auto y, auto p) {
+               auto const s = positions_of(p);
+               auto const values = ct::reshape<3, 2, 6>(ct::outer(y, p));
+               return ct::interpn(s(ct::range<0, 3>), s(ct::range<1, 3>), s, values, x, y(0), p(0));
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               grid const t = product({{6, 1}, y.at}, {{1, 6}, p.at});
+               numbers const s = positions_of_numbers(p);
+               return at_each(x, [&](dual a) { return on_grid({}, {a, y.at[0], p.at[0]}, {{s[0], s[1], s[2]}, {s[1], s[2]}, s}, t.at); });
              }},
 };
 #undef COTANGENT_INTERPOLATION

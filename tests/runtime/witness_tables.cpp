@@ -23,6 +23,7 @@ TEST_CASE("grids, polynomials and splines agree with their witnesses") {
   check_tables<functions::grids>();
   check_program<lookups<functions::grids, double>>(7);
 }
+TEST_CASE("cubic grids, and grids of irregular positions, agree with their witnesses") { check_tables<functions::fields>(); }
 TEST_CASE("every operation of tables is in a function or its derivatives") {
   group_view const groups[]{lookups<functions::grids, double>::view()};
   check_covered(ct::table_operations{}, groups);

@@ -65,6 +65,10 @@ static_assert(two(ct::tensor<double, 2, 3>{{0, 1, 2}, {10, 11, 12}}, vector<4>{0
 constexpr auto three = ct::compiled([](auto t, auto x) { return ct::map_coordinates(t, x, 1 - x, x); });
 static_assert(three(ct::tensor<double, 2, 2, 2>{{{0, 1}, {2, 3}}, {{4, 5}, {6, 7}}}, 0.25) == 0.25 * 4 + 0.75 * 2 + 0.25);
 
+constexpr auto uneven = ct::compiled([](auto x, auto y, auto p, auto q, auto t) { return ct::interpn<cubic>(p, q, t, x, y); });
+constexpr ct::tensor<double, 3, 3> squares{{0, 1, 9}, {1, 2, 10}, {16, 17, 25}}; // x x + y y at 0, 1, 4 and 0, 1, 3
+static_assert(near(uneven(vector<4>{0.5, 4, 2, 9}, vector<4>{2, 1, 0.5, -1}, vector<3>{0, 1, 4}, vector<3>{0, 1, 3}, squares), vector<4>{4.25, 17, 4.25, 16}));
+
 // polynomials, splines
 static_assert(ct::compiled([](auto c, auto x) { return ct::polyval(c, x); })(vector<3>{3, -1, 2}, vector<2>{2, -1}) == vector<2>{12, 6});
 static_assert(ct::compiled([](auto x) { return ct::polyval(0 * ct::broadcast_to<0>(x), x) + ct::polyval(ct::broadcast_to<1>(x), x); })(3.0) == 3);

@@ -4,6 +4,7 @@
 
 #include <cotangent/ops/tables/search.hpp>
 
+#include <cstdint>
 #include <source_location>
 
 // Interpolation of tables, as formulas over the rows around a position: linear, cubic and monotone, on irregular and regular grids.
@@ -15,7 +16,7 @@ namespace cotangent {
 enum class interpolation { linear, cubic, monotone };
 /// Beyond the ends of a table: its first and last value, or the polynomials of its ends.
 enum class outside { constant, extrapolate };
-/// The options of `interp` and `map_coordinates`.
+/// The options of `interp`, `interpn` and `map_coordinates`.
 struct table {
   interpolation kind = interpolation::linear;
   outside ends = outside::constant;
@@ -42,29 +43,33 @@ constexpr term end_slope(bool monotone, term h0, term h1, term d0, term d1) {
   return select(turns, zero, select(steep, most, slope));
 }
 
-/// A position of a table: the interval after row `at`, and the rest t in units of its length.
+/// A position along an axis of a table: the interval after row `at`, and the rest t in units of its length.
 struct interval {
-  term at, last; // the last row
+  term at, last;     // the last row
   term t;
+  term positions{};  // of the rows; absent if the distances are 1
 
-  /// Rows of a table, from the first row of the interval.
-  constexpr term row(term values, int by) const {
-    if (by == 0) return gather(values, at);
-    return gather(values, bounded(at + by, 0 * at, last));
-  }
-  /// `length(k)` is the length of the interval that begins at row at + k, with the axes of rows.
-  constexpr term curve(term values, interpolation kind, auto const& length) const {
-    term const s = beside_rows(t, values), y0 = row(values, 0), y1 = row(values, 1);
-    term const line = (1 - s) * y0 + s * y1;
-    if (kind == interpolation::linear || values.dims().size[0] == 1 || values.dims().size[0] == 2) return line;
-    bool const monotone = kind == interpolation::monotone;
+  /// A row from `at` on, or the first or last one.
+  constexpr term row(int by) const { return by == 0 ? at : bounded(at + by, 0 * at, last); }
+  constexpr term row_of(term values, int by) const { return gather(values, row(by)); }
+  /// The length of the interval after row at + by; 1 if there is none.
+  constexpr term length(int by) const {
     term const one = constant_like(t, 1);
-    term const is_first = beside_rows(at == 0, values), is_last = beside_rows(at + 1 >= last, values);
-    // intervals that the table lacks have length 1, and the slope of this one
-    term const h = length(0), before = select(is_first, beside_rows(one, values), length(-1)), behind = select(is_last, beside_rows(one, values), length(1));
+    if (!positions.present()) return one;
+    term const apart = row_of(positions, by + 1) - row_of(positions, by);
+    return select(by == 0 ? apart > 0 : by < 0 ? at > 0 : at + 1 < last, apart, one);
+  }
+  /// The curve through the rows value(-1), value(0), value(1), value(2), where `wide` gives numbers the axes of rows. `rows` is the
+  /// number of rows of the axis, if it is known.
+  constexpr term curve(interpolation kind, dimension rows, auto const& value, auto const& wide) const {
+    term const s = wide(t), y0 = value(0), y1 = value(1), line = (1 - s) * y0 + s * y1;
+    if (kind == interpolation::linear || rows == 1 || rows == 2) return line;
+    bool const monotone = kind == interpolation::monotone;
+    // intervals that the table lacks have the slope of this one
+    term const is_first = wide(at == 0), is_last = wide(at + 1 >= last);
+    term const h = wide(length(0)), before = wide(length(-1)), behind = wide(length(1));
     term const apart = y1 - y0, d = apart / h;
-    auto const slope = [&](term missing, term difference, term over) { return select(missing, d, difference / over); };
-    term const d_before = slope(is_first, y0 - row(values, -1), before), d_behind = slope(is_last, row(values, 2) - y1, behind);
+    term const d_before = select(is_first, d, (y0 - value(-1)) / before), d_behind = select(is_last, d, (value(2) - y1) / behind);
     term const m0 = select(is_first, select(is_last, d, end_slope(monotone, h, behind, d, d_behind)), inner_slope(monotone, before, h, d_before, d));
     term const m1 = select(is_last, select(is_first, d, end_slope(monotone, h, before, d, d_before)), inner_slope(monotone, h, behind, d, d_behind));
     return line + s * (1 - s) * ((1 - s) * (h * m0 - apart) + s * (apart - h * m1));
@@ -79,6 +84,48 @@ constexpr interval regular_interval(term x, term last, outside ends) {
   term const begin = bounded(apply<op::floor>(select(x == x, x, zero)), zero, end - 1); // (no NaN becomes an integer)
   return {convert(begin, element::int64), broadcast_to(last, x.shape_id()), x - begin};
 }
+/// The position among increasing ones. Precondition: xs is a vector of at least one.
+constexpr interval searched_interval(term x, term xs, outside ends) {
+  term const last = broadcast_to(last_row(xs, 0), x.shape_id()), zero = 0 * last;
+  if (ends == outside::constant) {
+    term const first = gather(xs, zero), final = gather(xs, last);
+    x = select(x < first, first, select(x > final, final, x));
+  }
+  interval y{zero, last, x, xs};
+  if (x.b->failed().why != nullptr) return y;
+  y.at = bounded(op::searchsorted::of(xs, x, true) - 1, zero, last - 1);
+  y.t = (x - y.row_of(xs, 0)) / y.length(0); // (equal positions, and tables of one row, have length 1)
+  return y;
+}
+
+/// The value of a table whose first `axes` axes are a grid, at a position on each of them.
+constexpr term value_on_grid(interpolation kind, term values, interval const* positions, int axes) {
+  term flat = values;
+  for (int k = 1; k < axes; ++k) flat = merge_axes(flat);
+  struct walk {
+    interpolation kind;
+    term values, flat;
+    interval const* positions;
+    int axes;
+    /// Along axis k and the ones behind it, in row `place` of the axes before.
+    constexpr term at(int k, term place) const {
+      if (k == axes) return gather(flat, place);
+      interval const& here = positions[k];
+      auto const value = [&](int by) {
+        return at(k + 1, k == 0 ? here.row(by) : place * (here.last + 1) + here.row(by));
+      };
+      return here.curve(kind, values.dims().size[k], value, [&](term x) { return beside_rows(x, flat); });
+    }
+  };
+  if (values.b->failed().why != nullptr) return values;
+  return walk{kind, values, flat, positions, axes}.at(0, term{});
+}
+/// The common shape of coordinates; `none` after a refusal.
+constexpr std::int32_t common_shape(term const* x, int count) {
+  std::int32_t shape = x[0].shape_id();
+  for (int k = 1; k < count && shape != none; ++k) shape = broadcast_shape(*x[0].b, shape, x[k].shape_id());
+  return shape;
+}
 
 } // namespace extend
 
@@ -88,67 +135,52 @@ template <table How> struct interp_fn {
   static constexpr char const* name = "interp";
   using uses = table_operations;
   constexpr term operator()(term x, term xs, term ys) const {
-    builder& b = *x.b;
-    if (xs.rank() != 1) return b.refuse<refusals::sorted_rank>(1, xs.rank(), b.place), x;
-    if (!extend::is_table(ys, 1) || !extend::is_table(xs, 1)) return x;
-    dimension const rows = xs.dims().size[0];
-    if (rows != ys.dims().size[0]) return b.refuse<refusals::table_extents>(rows, ys.dims().size[0], b.place), x;
-    term const wide_last = extend::broadcast_to(extend::last_row(xs, 0), x.shape_id()), zero = 0 * wide_last;
-    if (How.ends == outside::constant) {
-      term const first = extend::gather(xs, zero), final = extend::gather(xs, wide_last);
-      if (b.failed().why != nullptr) return x;
-      x = extend::select(x < first, first, extend::select(x > final, final, x));
-    }
-    term const behind = op::searchsorted::of(xs, x, true);
-    if (b.failed().why != nullptr) return x;
-    extend::interval at{extend::bounded(behind - 1, zero, wide_last - 1), wide_last, x};
-    term const x0 = at.row(xs, 0), h = at.row(xs, 1) - x0, one = extend::constant_like(h, 1);
-    at.t = (x - x0) / extend::select(h > 0, h, one); // (equal positions, and tables of one row)
-    auto const length = [&](int k) {
-      term const far = k == 0 ? extend::select(h > 0, h, one) : at.row(xs, k + 1) - at.row(xs, k);
-      return extend::beside_rows(far, ys);
-    };
-    return at.curve(ys, How.kind, length);
+    if (!positions_fit(xs, ys, 0) || !extend::is_table(ys, 1)) return x;
+    extend::interval const at = extend::searched_interval(x, xs, How.ends);
+    return extend::value_on_grid(How.kind, ys, &at, 1);
+  }
+  static constexpr bool positions_fit(term xs, term values, int axis) {
+    builder& b = *xs.b;
+    if (xs.rank() != 1) return b.refuse<refusals::sorted_rank>(1, xs.rank(), b.place), false;
+    if (!extend::is_table(xs, 1) || !extend::is_table(values, axis + 1)) return false;
+    dimension const rows = xs.dims().size[0], have = values.dims().size[axis];
+    if (rows != have) b.refuse<refusals::table_extents>(rows, have, b.place);
+    return rows == have;
   }
 };
 
 /// On regular grids of 1 to 3 axes, at coordinates in units of their distances.
 template <table How> struct map_coordinates_fn {
   static constexpr char const* name = "map_coordinates";
-  constexpr term operator()(term values, term x) const {
-    if (!extend::is_table(values, 1)) return values;
-    extend::interval const at = extend::regular_interval(x, extend::last_row(values, 0), How.ends);
-    return at.curve(values, How.kind, [&](int) { return extend::beside_rows(extend::constant_like(x, 1), values); });
-  }
-  template <class... Term> constexpr term operator()(term values, term x, Term... more) const {
-    constexpr int axes = 1 + sizeof...(Term);
-    builder& b = *values.b;
+  template <class... Term> constexpr term operator()(term values, Term... x) const {
+    constexpr int axes = sizeof...(Term);
+    term const all[]{x...};
     if (!extend::is_table(values, axes)) return values;
-    term all[]{x, more...};
-    std::int32_t shape = x.shape_id();
-    for (term const& c : all)
-      if (shape != none) shape = extend::broadcast_shape(b, shape, c.shape_id());
+    std::int32_t const shape = extend::common_shape(all, axes);
     if (shape == none) return values;
     extend::interval at[axes]{};
-    for (int k = 0; k < axes; ++k) at[k] = extend::regular_interval(extend::broadcast_to(all[k], shape), extend::last_row(values, k), How.ends);
-    // the axes of the grid as one
-    term flat = values;
-    for (int k = 1; k < axes; ++k) flat = extend::merge_axes(flat);
-    term y{};
-    for (unsigned corner = 0; corner < 1u << axes; ++corner) {
-      term place{}, weight{};
-      for (int k = 0; k < axes; ++k) {
-        bool const next = (corner >> k & 1u) != 0;
-        term const i = next ? extend::bounded(at[k].at + 1, 0 * at[k].at, at[k].last) : at[k].at;
-        term const w = next ? at[k].t : 1 - at[k].t;
-        place = k == 0 ? i : place * (extend::last_row(values, k) + 1) + i;
-        weight = k == 0 ? w : weight * w;
-      }
-      if (b.failed().why != nullptr) return values;
-      term const part = extend::beside_rows(weight, flat) * extend::gather(flat, place);
-      y = corner == 0 ? part : y + part;
-    }
-    return y;
+    for (int k = 0; k < axes; ++k)
+      at[k] = extend::regular_interval(extend::broadcast_to(all[k], shape), extend::last_row(values, k), How.ends);
+    return extend::value_on_grid(How.kind, values, at, axes);
+  }
+};
+/// On grids of 2 or 3 axes with positions for each.
+template <table How> struct interpn_fn {
+  static constexpr char const* name = "interpn";
+  using uses = table_operations;
+  constexpr term operator()(term values, term xs, term ys, term x, term y) const { return of<2>(values, {xs, ys}, {x, y}); }
+  constexpr term operator()(term values, term xs, term ys, term zs, term x, term y, term z) const {
+    return of<3>(values, {xs, ys, zs}, {x, y, z});
+  }
+  template <int Axes> static constexpr term of(term values, term const (&positions)[Axes], term const (&x)[Axes]) {
+    if (!extend::is_table(values, Axes)) return values;
+    for (int k = 0; k < Axes; ++k)
+      if (!interp_fn<How>::positions_fit(positions[k], values, k)) return values;
+    std::int32_t const shape = extend::common_shape(x, Axes);
+    if (shape == none) return values;
+    extend::interval at[Axes]{};
+    for (int k = 0; k < Axes; ++k) at[k] = extend::searched_interval(extend::broadcast_to(x[k], shape), positions[k], How.ends);
+    return extend::value_on_grid(How.kind, values, at, Axes);
   }
 };
 
@@ -159,22 +191,31 @@ template <table How = table{}, detail::operand X, detail::operand P, detail::ope
 constexpr auto interp(X const& x, P const& xs, Y const& ys, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::interp_fn<How>{}, x, xs, ys);
 }
-/// The value of a table at a coordinate of its first axis, 0 at the first row and 1 at the second; or at two or three coordinates,
-/// linear along each.
+/// The value of a table at a coordinate of its first axis, 0 at the first row and 1 at the second; or at two or three coordinates.
 template <table How = table{}, detail::operand V, detail::operand X>
 constexpr auto map_coordinates(V const& values, X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::map_coordinates_fn<How>{}, values, x);
 }
 template <table How = table{}, detail::operand V, detail::operand X, detail::operand Y>
-  requires(How.kind == interpolation::linear)
 constexpr auto map_coordinates(V const& values, X const& x, Y const& y, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::map_coordinates_fn<How>{}, values, x, y);
 }
 template <table How = table{}, detail::operand V, detail::operand X, detail::operand Y, detail::operand Z>
-  requires(How.kind == interpolation::linear)
 constexpr auto map_coordinates(V const& values, X const& x, Y const& y, Z const& z,
                                std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::map_coordinates_fn<How>{}, values, x, y, z);
+}
+/// The value at (x, y) of a table on a grid with increasing positions xs and ys of its rows and columns; or of three axes.
+template <table How = table{}, detail::operand P, detail::operand Q, detail::operand V, detail::operand X, detail::operand Y>
+constexpr auto interpn(P const& xs, Q const& ys, V const& values, X const& x, Y const& y,
+                       std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::interpn_fn<How>{}, values, xs, ys, x, y);
+}
+template <table How = table{}, detail::operand P, detail::operand Q, detail::operand R, detail::operand V, detail::operand X,
+          detail::operand Y, detail::operand Z>
+constexpr auto interpn(P const& xs, Q const& ys, R const& zs, V const& values, X const& x, Y const& y, Z const& z,
+                       std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::interpn_fn<How>{}, values, xs, ys, zs, x, y, z);
 }
 
 } // namespace cotangent

@@ -43,7 +43,7 @@ template <int Degree> constexpr term spline_of(extend::interval const& at, term 
   }
   term y{};
   for (int k = 0; k <= Degree; ++k) {
-    term const part = extend::beside_rows(basis[k], c) * at.row(c, k);
+    term const part = extend::beside_rows(basis[k], c) * at.row_of(c, k);
     y = k == 0 ? part : y + part;
   }
   return y;
