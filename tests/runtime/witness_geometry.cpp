@@ -25,6 +25,10 @@ TEST_CASE("rotations agree with their witnesses") {
   check_graphs<functions::rotations>();
   check_program<bodies<functions::rotations, double>>(3);
 }
+TEST_CASE("every operation of geometry is in a function or its derivatives") {
+  group_view const groups[]{bodies<functions::rotations, double>::view()};
+  check_covered(ct::geometry_operations{}, groups);
+}
 TEST_CASE("poses agree with their witnesses") { check_graphs<functions::poses>(); }
 TEST_CASE("cameras agree with their witnesses") {
   check_graphs<functions::cameras>();

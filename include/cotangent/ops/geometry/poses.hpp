@@ -36,6 +36,7 @@ struct se3_pose_fn {
 };
 struct se3_exp_fn {
   static constexpr char const* name = "se3_exp";
+  using uses = geometry_operations;
   constexpr term operator()(term xi) const {
     if (!extend::has_components(xi, 6)) return xi;
     extend::triple const along(xi), r(xi, 3);

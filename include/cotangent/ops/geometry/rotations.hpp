@@ -24,8 +24,8 @@ struct quaternion {
 
 /// The quaternion of a rotation vector.
 constexpr quaternion quaternion_of(triple const& r) {
-  squared_angle const half(0.25 * dot(r, r));
-  return {half.cosine(), r.times(0.5 * half.sinc())};
+  term const half = 0.25 * dot(r, r);
+  return {apply<op::cos_of_square>(half), r.times(0.5 * apply<op::sinc_of_square>(half))};
 }
 /// The vector, rotated by a quaternion of length 1.
 constexpr triple rotated(quaternion const& q, triple const& x) {
@@ -75,9 +75,8 @@ constexpr dimensions matrix_of(dimension n) { return {2, {n, n}}; }
 struct jacobian_of_rotation {
   term a, b, c;
   constexpr explicit jacobian_of_rotation(term square) {
-    squared_angle const half(0.25 * square);
-    term const s = half.sinc();
-    a = s * half.cosine(), b = 0.5 * s * s, c = squared_angle(square).rest();
+    term const half = 0.25 * square, s = apply<op::sinc_of_square>(half);
+    a = s * apply<op::cos_of_square>(half), b = 0.5 * s * s, c = angle_minus_sine(square);
   }
   constexpr triple operator()(triple const& r, triple const& x) const {
     return x.times(a) + cross(r, x).times(b) + r.times(c * dot(r, x));
@@ -136,6 +135,7 @@ struct matrix_to_quaternion_fn {
 };
 struct axis_angle_to_quaternion_fn {
   static constexpr char const* name = "axis_angle_to_quaternion";
+  using uses = geometry_operations;
   constexpr term operator()(term r) const {
     return extend::has_components(r, 3) ? extend::quaternion_of(extend::triple(r)).joined() : r;
   }
@@ -148,6 +148,7 @@ struct quaternion_to_axis_angle_fn {
 };
 struct rodrigues_fn {
   static constexpr char const* name = "rodrigues";
+  using uses = geometry_operations;
   constexpr term operator()(term r, term x) const {
     if (!extend::has_components(r, 3) || !extend::has_components(x, 3)) return r;
     return extend::rotated(extend::quaternion_of(extend::triple(r)), extend::triple(x)).joined();
@@ -173,6 +174,7 @@ struct so3_vee_fn {
 };
 struct so3_exp_fn {
   static constexpr char const* name = "so3_exp";
+  using uses = geometry_operations;
   constexpr term operator()(term r) const {
     if (!extend::has_components(r, 3)) return r;
     term rows[9];
@@ -200,6 +202,7 @@ struct so3_act_fn {
 };
 template <bool Left> struct so3_jacobian_fn {
   static constexpr char const* name = Left ? "so3_left_jacobian" : "so3_right_jacobian";
+  using uses = geometry_operations;
   constexpr term operator()(term x) const {
     if (!extend::has_components(x, 3)) return x;
     extend::triple const r(x);

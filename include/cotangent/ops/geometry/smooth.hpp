@@ -2,6 +2,7 @@
 #ifndef COTANGENT_OPS_GEOMETRY_SMOOTH_HPP
 #define COTANGENT_OPS_GEOMETRY_SMOOTH_HPP
 
+#include <cotangent/core/math/polynomial.hpp>
 #include <cotangent/ops/functions.hpp>
 
 // Functions of an angle that are smooth in its square, as formulas whose derivatives are exact at 0, too. Rotations
@@ -17,39 +18,72 @@ constexpr term polynomial(term x, double const* c, int count) {
   return y;
 }
 
-/// The series of the terms (-u)^j / (2 j + Offset)!. Below 1, ten terms are exact up to second derivatives, in float seven.
-template <int Offset> struct angle_series {
+/// Coefficients of series in a squared angle: (-1)^j / (2 j + Offset)!, or of their derivatives. Below 1, ten terms are exact up to
+/// second derivatives, in float seven.
+template <int Offset, bool Slope = false> struct angle_series {
   double c[10]{};
   consteval angle_series() {
     double factorial = 1;
     for (int k = 2; k <= Offset; ++k) factorial *= k;
-    for (int j = 0; j < 10; ++j) {
-      c[j] = (j % 2 == 0 ? 1 : -1) / factorial;
+    for (int j = 0; j < 11; ++j) {
+      double const number = (j % 2 == 0 ? 1 : -1) / factorial;
+      if (int const at = Slope ? j - 1 : j; at >= 0 && at < 10) c[at] = Slope ? j * number : number;
       factorial *= (2 * j + Offset + 1) * (2 * j + Offset + 2);
     }
   }
-  static constexpr term of(term near) {
+  /// Where u is not near, of 0.
+  static constexpr term of(term is_near, term u) {
     constexpr angle_series series;
-    return polynomial(near, series.c, near.type() == element::float32 ? 7 : 10);
+    term const near = select(is_near, u, constant_like(u, 0));
+    return polynomial(near, series.c, u.type() == element::float32 ? 7 : 10);
   }
 };
+/// 1 where u is near.
+constexpr term unless_near(term is_near, term u) { return select(is_near, constant_like(u, 1), u); }
 
-/// A squared angle u = h h: the operand of series below 1, and of functions of the angle from 1 on.
-struct squared_angle {
-  term is_near, near, far;
-  constexpr explicit squared_angle(term u) : is_near(u < 1) {
-    near = select(is_near, u, constant_like(u, 0));
-    far = apply<op::sqrt>(select(is_near, constant_like(u, 1), u));
+} // namespace cotangent::extend
+
+namespace cotangent::op {
+
+/// Value: sin(h) / h of x = h h, and 1 at 0
+/// Adjoint: dy (cos(h) - sin(h) / h) / (2 x), by its series for x below 1
+struct sinc_of_square : extend::elementwise<1> {
+  static constexpr char const* name = "sinc_of_square";
+  static constexpr float cost = 28;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) {
+    V const h = math::sqrt(x), one = math::detail::constant<V>(1);
+    auto const at_0 = h == V{};
+    return math::select(at_0, one, math::sin(h) / math::select(at_0, one, h));
   }
-  /// cos(h)
-  constexpr term cosine() const { return select(is_near, angle_series<0>::of(near), apply<op::cos>(far)); }
-  /// sin(h) / h
-  constexpr term sinc() const { return select(is_near, angle_series<1>::of(near), apply<op::sin>(far) / far); }
-  /// (h - sin(h)) / h^3
-  constexpr term rest() const {
-    return select(is_near, angle_series<3>::of(near), (far - apply<op::sin>(far)) / (far * far * far));
-  }
+  static constexpr term partial(auto const& r, int);
 };
+/// Value: cos(h) of x = h h
+/// Adjoint: -dy sin(h) / (2 h)
+struct cos_of_square : extend::elementwise<1> {
+  static constexpr char const* name = "cos_of_square";
+  static constexpr float cost = 23;
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(math::sqrt(x)); }
+  static constexpr term partial(auto const& r, int) { return -0.5 * extend::apply<sinc_of_square>(r.x()); }
+};
+constexpr term sinc_of_square::partial(auto const& r, int) {
+  auto const u = r.x(); // (dependent: clang looks for the rules of both operations where it meets their names)
+  auto const near = u < 1, twice = 2 * extend::unless_near(near, u);
+  return extend::select(near, extend::angle_series<1, true>::of(near, u), (extend::apply<cos_of_square>(u) - r.y()) / twice);
+}
+
+} // namespace cotangent::op
+
+namespace cotangent {
+using geometry_operations = operations<op::sinc_of_square, op::cos_of_square>;
+} // namespace cotangent
+
+namespace cotangent::extend {
+
+/// (h - sin(h)) / h^3 of u = h h.
+constexpr term angle_minus_sine(term u) {
+  term const near = u < 1;
+  return select(near, angle_series<3>::of(near, u), (1 - apply<op::sinc_of_square>(u)) / unless_near(near, u));
+}
 
 /// A continued fraction 1 / (1 + g(2) x / (1 + g(3) x / (1 + ...))) with that number of levels, as a quotient of polynomials.
 template <auto G, int Levels> struct continued_fraction {
