@@ -5,6 +5,9 @@
 #include "../archive_bytes.hpp"
 #include "catch.hpp"
 
+#include <cotangent/geometry.hpp>
+#include <cotangent/tables.hpp>
+
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -91,6 +94,23 @@ TEST_CASE("loaded loops, branches, views, constants and second gradients give th
   std::vector<ct::archive::named> const names{
       {"loss", c.find("loss")}, {"the slope", c.find("the slope")}, {"curvature", c.find("curvature")}};
   CHECK(ct::archive::bytes_of(c.graph, c.binds(), names) == bytes);
+}
+
+TEST_CASE("graphs of rotations and tables are loaded with the kernels of their operations", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const y = ct::sum(ct::so3_exp(x)) + ct::sum(ct::interp(x, ct::cumsum(ct::square(x)), x));
+  auto const dx = g.gradient({y}, {x}).front();
+  std::array<double, 3> data{.5, 2, 1.25};
+  auto p = g.compile({y, dx});
+  p.bind(x, data);
+  p.run();
+  auto c = ct::archive::load_bytes(ct::archive::bytes_of(g, {{x, data}}, {{"y", y}, {"dx", dx}}));
+  auto const Y = c.find<double>("y"), D = c.find<double>("dx");
+  auto q = c.graph.compile({Y, D}, c.binds());
+  q.run();
+  CHECK(q.value(Y).data()[0] == p.value(y).data()[0]);
+  for (int k = 0; k < 3; ++k) CHECK(q.value(D)(k) == p.value(dx)(k));
 }
 
 TEST_CASE("a loaded graph can be extended", "[archive]") {

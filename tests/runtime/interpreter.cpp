@@ -220,7 +220,8 @@ TEST_CASE("every elementwise operation gives the bits of its scalar form, at eve
 
 namespace {
 template <class... Ops> void check_kernels(operations<Ops...>) {
-  auto const table = interpret::table_of<>();
+  interpret::kernel_list const others{geometry_operations{}}; // that functions and archives bring
+  auto const table = interpret::table_of<>(&others);
   for (operation const* const o : {info_of<Ops>()...}) {
     INFO(o->name);
     interpret::kernel_set const* const k = table.find(o);

@@ -306,7 +306,9 @@ template <class... UserOps> contents load_bytes(std::string_view bytes, operatio
   cotangent::detail::archived::operation_names known;
   known.add(own).add(all_operations{});
   contents c = dynamic::detail::archive_access::read(bytes, known);
-  dynamic::detail::graph_access::state(c.graph).kernels.add(own);
+  auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
+  kernels.add(own);
+  kernels.add(geometry_operations{}); // which not every interpreter has
   return c;
 }
 template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {
