@@ -202,8 +202,15 @@ public:
     find_sizes(sizes, args...);
     leaf_results make{table.outputs, sizes};
     result r = build_tree<result>(make);
-    if (std::is_constant_evaluated()) evaluate_now(sizes, r, args...);
-    else run_now(sizes, r, args...);
+    // (`if consteval`: no code is generated for the branch of constant evaluations, nor for what it calls.)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wc++23-extensions"
+    if consteval {
+      evaluate_now(sizes, r, args...);
+    } else {
+      run_now(sizes, r, args...);
+    }
+#pragma GCC diagnostic pop
     return r;
   }
 

@@ -31,7 +31,13 @@ template <class Graph> struct watched_graph {
 
   /// Throws if a node makes a NaN or an infinity. Precondition: the sizes fit.
   template <class... Args> static constexpr void check(Args const&... args) {
-    if (!std::is_constant_evaluated()) evaluate_now(args...);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wc++23-extensions" // (as in `program_of::call`)
+    if consteval {
+    } else {
+      evaluate_now(args...);
+    }
+#pragma GCC diagnostic pop
   }
 
 private:

@@ -269,8 +269,14 @@ private:
   constexpr gradients pull(collected const& from) const {
     leaf_results make{table.results, sizes_.get()};
     gradients r = build_tree<gradients>(make);
-    if (std::is_constant_evaluated()) evaluate_now(from, r);
-    else run_now(from, r);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wc++23-extensions" // (as in `program_of::call`)
+    if consteval {
+      evaluate_now(from, r);
+    } else {
+      run_now(from, r);
+    }
+#pragma GCC diagnostic pop
     return r;
   }
 

@@ -175,6 +175,7 @@ inline void run_short_group(program_data const& p, std::int32_t which, run_conte
 
 inline void run_group(program_data const& p, std::int32_t which, run_context& c) {
   tile_group const& g = p.groups[which];
+  if (g.size == 0) return; // an operand without elements may have no memory that `once` could read
   for (int k = 0; k < g.once.count; ++k)
     run_fill(p.fills[g.once.first + k], c, 0, g.whole < g.tile ? g.whole : g.tile);
   for (std::int64_t start = 0; start < g.whole; start += g.tile) {
