@@ -202,9 +202,8 @@ public:
     find_sizes(sizes, args...);
     leaf_results make{table.outputs, sizes};
     result r = build_tree<result>(make);
-    // (`if consteval`: no code is generated for the branch of constant evaluations, nor for what it calls.)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wc++23-extensions"
+#pragma GCC diagnostic ignored "-Wc++23-extensions" // (the evaluator of constants never becomes code)
     if consteval {
       evaluate_now(sizes, r, args...);
     } else {

@@ -197,8 +197,8 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source() {
 /// The stages of a program, up to its simplified graph; `refused` where there is none.
 template <class F, class... Args> struct stages {
   using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
-  // (Room for most small functions, which are traced once. A larger one is traced again with what it needs: a graph's
-  // size in the compiler's memory, and in the object file without optimization, is its capacity's.)
+  // (Room for most small functions, which are traced once. A larger one is traced again, with its own sizes: room costs
+  // memory of the compiler, and bytes of object files without optimization.)
   static constexpr capacity guess{64, 64, 256, 128, 16, 8, 1, 64};
   using first_trace = frozen_with<trace_of, guess>;
   using traced = frozen<trace_of, guess>;

@@ -10,6 +10,7 @@
 #include <cotangent/transform/differentiate/cotangents.hpp>
 #include <cotangent/transform/differentiate/custom_rule.hpp>
 #include <cotangent/transform/differentiate/tape_options.hpp>
+#include <cotangent/transform/masked.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -162,6 +163,7 @@ public:
 
   /// The gradients, `none` if absent; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
+    symbol const made = b_.get().tensors.size();
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
@@ -203,8 +205,13 @@ public:
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum may have moved the array of `ids`)
         continue;
       if (s_.in != nullptr) import(n);
-      adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
+      bool const masked = n.op->kind == operation_kind::elementwise;
+      cotangent_masks const masks(b_, total, made, masked);
+      adjoint_rule rule{{b_, n}, &masks.value(), wanted.data(), given.data()};
       n.op->adjoint(rule);
+      if (masks)
+        for (int k = 0; k < n.operand_count; ++k)
+          if (wanted[k]) given[k] = masks.apply(b_, given[k]);
       note(r, i);
       if (b_.failed().why != nullptr) break;
       for (int k = 0; k < n.operand_count; ++k)

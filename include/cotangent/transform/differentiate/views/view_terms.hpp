@@ -4,6 +4,7 @@
 
 #include <cotangent/ops/control_builder.hpp>
 #include <cotangent/transform/differentiate/views/shares.hpp>
+#include <cotangent/transform/masked.hpp>
 #include <cotangent/transform/refusals.hpp>
 
 #include <cstdint>
@@ -22,10 +23,12 @@ struct aggregation {
 
 namespace detail {
 
-/// The sum of two cotangents of one symbol.
-constexpr symbol cotangent_sum(builder& b, symbol x, symbol y) {
+/// The sum of two cotangents of one symbol. Those that `select` masked, and that are symbols from `made` on, keep their mask.
+constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, symbol made = INT32_MAX) {
   term const s{&b, x}, t{&b, y};
-  return b.tensor(x).depth > 0 ? extend::sequence_add(s, t).id : push(info_of<op::add>(), {s, t}).id;
+  if (b.tensor(x).depth > 0) return extend::sequence_add(s, t).id;
+  if (symbol const sum = masked_sum(b, x, y, made); sum != none) return sum;
+  return push(info_of<op::add>(), {s, t}).id;
 }
 /// The sum of several, by `how`.
 constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol const* x, int count) {
@@ -50,11 +53,12 @@ constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol x, sym
 class contribution_lists {
   builder& b_;
   aggregation how_;
+  symbol made_; // the first symbol of the sweep
   array<symbol> value_;
   array<std::int32_t> next_;
 
 public:
-  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how) {
+  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how), made_(b.get().tensors.size()) {
     value_.push(none);
     next_.push(0);
   }
@@ -70,7 +74,7 @@ public:
   constexpr symbol sum(std::int32_t head, std::int32_t& tail) {
     if (how_.sum == nullptr) {
       for (std::int32_t k = next_[head]; k != 0; k = next_[k])
-        value_[head] = cotangent_sum(b_, value_[head], value_[k]);
+        value_[head] = cotangent_sum(b_, value_[head], value_[k], made_);
     } else if (next_[head] != 0) {
       array<symbol> all;
       for (std::int32_t k = head; k != 0; k = next_[k]) all.push(value_[k]);

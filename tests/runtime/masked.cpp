@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/cotangent.hpp>
+#include <cotangent/dynamic.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+// A side that ct::select does not choose leaks no NaN into a derivative, however far its pole is from the select.
+
+namespace ct = cotangent;
+
+namespace {
+
+using vector3 = ct::tensor<double, 3>;
+constexpr vector3 at{0.0, 1.0, 4.0};
+
+void near(double x, double wanted) {
+  if (!ct::math::is_fast) CHECK_THAT(x, Catch::WithinAbs(wanted, 1e-14)); // false for NaN
+}
+
+/// The gradient in reverse mode, forward mode, and of a run-time graph.
+template <class F> void gradient_is(F f, vector3 const& wanted) {
+  vector3 const reverse = ct::grad(f)(at), forward = ct::jacfwd(f)(at);
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {3});
+  auto const dx = g.gradient({f(x)}, {x}).front();
+  auto p = g.compile({dx});
+  std::vector<double> const data{at(0), at(1), at(2)};
+  p.bind(x, data);
+  p.run();
+  for (int k = 0; k < 3; ++k) {
+    INFO("element " << k);
+    near(reverse(k), wanted(k));
+    near(forward(k), wanted(k));
+    near(p.value(dx)(k), wanted(k));
+  }
+}
+
+} // namespace
+
+TEST_CASE("a function with a pole where select does not choose it") {
+  gradient_is([](auto x) { return ct::sum(ct::select(x > 0, 2.0 * ct::sqrt(x), 0.0)); }, {0, 1, 0.5});
+  gradient_is([](auto x) { return ct::sum(ct::select(x <= 0, 0.0, ct::pow(x, -0.5))); }, {0, -0.5, -0.0625});
+}
+
+TEST_CASE("operations between select and the pole, and a value used twice") {
+  gradient_is(
+      [](auto x) {
+        auto const root = ct::sqrt(x);
+        return ct::sum(ct::select(x > 0, ct::square(root) * root + root, -x));
+      },
+      {-1, 2, 3.25});
+}
+
+TEST_CASE("select in select keeps all masks") {
+  gradient_is(
+      [](auto x) {
+        auto const inner = ct::select(x < 4, 3.0 / x, 1.0);
+        return ct::sum(ct::select(x > 0, inner, x));
+      },
+      {1, -3, 0});
+  gradient_is(
+      [](auto x) {
+        auto y = ct::sqrt(x);
+        for (int k = 0; k < 8; ++k) y = ct::select(x > 0 - k, 1.0 * y + k, 7.0); // the innermost is the one that counts
+        return ct::sum(y);
+      },
+      {0, 0.5, 0.25});
+}
+
+TEST_CASE("select chooses a reduction") {
+  gradient_is([](auto x) { return ct::select(ct::min(x) > 0, ct::sum(ct::log(x)), 3.0); }, {0, 0, 0});
+  gradient_is([](auto x) { return ct::select(ct::min(x) <= 0, ct::sum(x), ct::sum(ct::log(x))); }, {1, 1, 1});
+  gradient_is(
+      [](auto x) {
+        auto const s = ct::sum(ct::square(x - ct::stop_gradient(x)));
+        return ct::select(s > 0, ct::sqrt(s), 0.0);
+      },
+      {0, 0, 0});
+}
+
+TEST_CASE("a side that is chosen keeps its infinity") {
+  if (!ct::math::is_fast) CHECK(std::isinf(ct::grad([](auto x) { return ct::sum(ct::select(x >= 0, ct::sqrt(x), 0.0)); })(at)(0)));
+}
+
+TEST_CASE("second derivatives under select") {
+  auto const h = ct::hessian([](auto x) { return ct::sum(ct::select(x > 0, x * ct::log(x), 0.0)); })(at);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k) near(h(i, k), i != k || i == 0 ? 0 : 1 / at(i));
+}
+
+TEST_CASE("select in loops and in rows of vmap") {
+  auto const looped = [](auto x) {
+    return ct::sum(ct::for_loop(2, [](auto, auto y) { return ct::select(y > 0, ct::sqrt(y), y); }, x));
+  };
+  auto const rows = [](auto x) { return ct::sum(ct::vmap([](auto a) { return ct::select(a > 0, ct::log(a), a); })(x)); };
+  vector3 const d = ct::grad(looped)(at), e = ct::grad(rows)(at);
+  for (int k = 0; k < 3; ++k) {
+    near(d(k), k == 0 ? 1 : 0.25 * std::pow(at(k), -0.75));
+    near(e(k), k == 0 ? 1 : 1 / at(k));
+  }
+}
+
+TEST_CASE("cotangents of both sides of one select meet in one select") {
+  auto const magnitude = [](auto x) { return ct::sum(ct::select(x > 0, x, -x)); };
+  gradient_is(magnitude, {-1, 1, 1});
+  using program = ct::program<decltype(ct::grad(magnitude)), vector3>;
+  int sums = 0;
+  for (int k = 0; k < program::graph.node_count; ++k) sums += program::graph.nodes[k].op == ct::info_of<ct::op::add>() ? 1 : 0;
+  CHECK(sums == 0);
+}
