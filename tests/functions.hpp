@@ -1149,6 +1149,109 @@ inline constexpr std::tuple systems{
              }},
 };
 
+// ---- decompositions, of the same arguments
+inline constexpr std::tuple decompositions{
+    // Decompositions whose signs are not determined are multiplied with themselves.
+    function{"qr, the triangle", [](auto x, auto) {
+               auto const r = std::get<1>(ct::qr(regular(x)));
+               return ct::matmul(ct::transpose(r), r) + r * ct::sign(r);
+             },
+             [](grid const& x, grid const&) {
+               grid const a = regular_of(x), aa = product(transposed(a), a), e = eliminated(aa);
+               return made(x.size, [&](place const& p) {
+                 return aa(p) + (p[0] <= p[1] ? abs(e(p) / sqrt(e({p[0], p[0]}))) : dual());
+               });
+             }},
+    function{"qr of a tall matrix, the columns", [](auto x, auto) {
+               auto const a = regular(x)(ct::all, ct::range<0, 2>);
+               auto const q = std::get<0>(ct::qr(a));
+               return ct::matmul(q, ct::transpose(q));
+             },
+             [](grid const& x, grid const&) { // the projection on two columns of A is that beside the normal vector
+               grid const a = regular_of(x);
+               auto const other = [&](std::int64_t i) {
+                 std::int64_t const j = (i + 1) % 3, k = (i + 2) % 3;
+                 return a({j, 0}) * a({k, 1}) - a({k, 0}) * a({j, 1});
+               };
+               dual const n = other(0) * other(0) + other(1) * other(1) + other(2) * other(2);
+               return made(x.size, [&](place const& p) { return (p[0] == p[1] ? 1. : 0.) - other(p[0]) * other(p[1]) / n; });
+             }},
+    function{"lstsq", [](auto x, auto u) { return ct::lstsq(regular(x)(ct::all, ct::range<0, 2>), u); },
+             [](grid const& x, grid const& u) {
+               grid const a = regular_of(x);
+               auto const dot = [&](std::int64_t i, grid const& b, std::int64_t j) {
+                 dual s;
+                 for (std::int64_t k = 0; k < 3; ++k) s = s + a({k, i}) * (j < 0 ? b({k}) : b({k, j}));
+                 return s;
+               };
+               dual const d = dot(0, a, 0) * dot(1, a, 1) - dot(0, a, 1) * dot(0, a, 1);
+               return grid{{2}, {(dot(0, u, -1) * dot(1, a, 1) - dot(1, u, -1) * dot(0, a, 1)) / d,
+                                 (dot(1, u, -1) * dot(0, a, 0) - dot(0, u, -1) * dot(0, a, 1)) / d}};
+             }},
+    function{"lstsq with fewer rows", [](auto x, auto u) { return ct::lstsq(regular(x)(ct::range<0, 2>, ct::all), u(ct::range<0, 2>)); },
+             [](grid const& x, grid const& u) { // A' (A A')^-1 b
+               grid const a = regular_of(x), aa = product(a, transposed(a));
+               dual const d = aa({0, 0}) * aa({1, 1}) - aa({0, 1}) * aa({1, 0});
+               dual const first = (u({0}) * aa({1, 1}) - u({1}) * aa({0, 1})) / d, second = (u({1}) * aa({0, 0}) - u({0}) * aa({1, 0})) / d;
+               return made({3}, [&](place const& p) { return a({0, p[0]}) * first + a({1, p[0]}) * second; });
+             }},
+    function{"eigh", [](auto x, auto) { // sines of eigenvalues of [[x0, x1], [x1, -x0]] are plus and minus that of the radius
+               using T = typename decltype(x)::value_type;
+               auto const part = x(ct::range<0, 2>, ct::range<0, 2>) + ct::eye<T, 2>() * 2;
+               auto const [w, v] = ct::eigh(part);
+               return ct::matmul(v * ct::exp(w), ct::transpose(v)) + ct::sum(w * w) + ct::eigvalsh(part);
+             },
+             [](grid const& x, grid const&) {
+               dual const a = x({0, 0}) + 2., d = x({1, 1}) + 2., b = 0.5 * (x({0, 1}) + x({1, 0}));
+               dual const middle = 0.5 * (a + d), half = 0.5 * (a - d), radius = sqrt(half * half + b * b);
+               dual const high = middle + radius, low = middle - radius, slope = (exp(high) - exp(low)) / (2. * radius);
+               dual const mean = 0.5 * (exp(high) + exp(low)), squares = high * high + low * low;
+               return made({2, 2}, [&](place const& p) {
+                 dual const own = p[0] != p[1] ? b * slope : mean + (p[0] == 0 ? half : -half) * slope;
+                 return own + squares + (p[1] == 0 ? low : high);
+               });
+             }},
+    function{"eigh, a function of a symmetric matrix", [](auto x, auto) {
+               auto const [w, v] = ct::eigh(definite(x));
+               return ct::matmul(v / w, ct::transpose(v));
+             },
+             [](grid const& x, grid const&) {
+               return grid{{3, 3}, solved(definite_of(x), {1., 0., 0., 0., 1., 0., 0., 0., 1.}, 3)};
+             }},
+    function{"svd, the inverse from the parts", [](auto x, auto) {
+               auto const [u, s, vt] = ct::svd(regular(x));
+               return ct::transpose(ct::matmul(u / s, vt));
+             },
+             [](grid const& x, grid const&) {
+               return grid{{3, 3}, solved(regular_of(x), {1., 0., 0., 0., 1., 0., 0., 0., 1.}, 3)};
+             }},
+    function{"svd of tall and wide matrices", [](auto x, auto) {
+               auto const a = regular(x)(ct::all, ct::range<0, 2>);
+               auto const [u, s, vt] = ct::svd(a);
+               auto const [p, t, qt] = ct::svd(ct::transpose(a)); // the pseudoinverses of both, and singular values
+               return ct::matmul(ct::transpose(vt), ct::transpose(u / s)) + ct::matmul(p / t, qt) + ct::sum(s * s) * ct::prod(t);
+             },
+             [](grid const& x, grid const&) {
+               grid const a = regular_of(x);
+               auto const dot = [&](std::int64_t i, std::int64_t j) { return a({0, i}) * a({0, j}) + a({1, i}) * a({1, j}) + a({2, i}) * a({2, j}); };
+               dual const d = dot(0, 0) * dot(1, 1) - dot(0, 1) * dot(0, 1), both = (dot(0, 0) + dot(1, 1)) * sqrt(d);
+               return made({2, 3}, [&](place const& p) {
+                 std::int64_t const i = p[0], j = 1 - p[0];
+                 return 2. * (dot(j, j) * a({p[1], i}) - dot(0, 1) * a({p[1], j})) / d + both;
+               });
+             }},
+    function{"expm", [](auto x, auto) { return ct::expm(3 * x) * 0.125; },
+             [](grid const& x, grid const&) {
+               grid power = made(x.size, [](place const& p) { return dual(p[0] == p[1] ? 0.125 : 0.); }), sum = power;
+               for (int k = 1; k < 60; ++k) {
+                 power = product(power, x);
+                 for (dual& p : power.at) p = p * (3. / k);
+                 for (std::size_t j = 0; j < 9; ++j) sum.at[j] = sum.at[j] + power.at[j];
+               }
+               return sum;
+             }},
+};
+
 // ---- geometry: r and x are [3], q is [4], p is [n, 3]
 
 using vector3 = std::array<dual, 3>;

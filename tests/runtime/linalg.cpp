@@ -95,6 +95,112 @@ TEST_CASE("Linear systems of every size, and stacks of them, are solved") {
   CHECK(error_of_systems(2, 3, 0) < 1e-9);
 }
 
+/// The largest error of qr, svd and lstsq of a stack of matrices, and of eigh and expm of their squares.
+double error_of_decompositions(std::size_t stack, std::size_t rows, std::size_t columns) {
+  numbers const a = scattered(stack * rows * columns);
+  auto const size = [](std::size_t k) { return static_cast<std::int64_t>(k); };
+  ct::dynamic::graph g;
+  auto const A = g.input<double>("a", {size(stack), size(rows), size(columns)});
+  auto const T = ct::permute<0, 2, 1>(A), tall = rows < columns ? T : A, squares = ct::einsum("bij,bkj->bik", A, A);
+  auto const gram = [](auto const& q) { return ct::einsum("bij,bik->bjk", q, q); };
+  auto const unit = [](auto const& like) { return ct::exp(0 * like) * 0 + ct::tril(ct::triu(ct::exp(0 * like))); };
+  std::vector<decltype(g.input<double>("", {0}))> zero;
+  auto const [q, r] = ct::qr(tall);
+  zero.push_back(ct::matmul(q, r) - tall);
+  zero.push_back(gram(q) - unit(gram(q)));
+  zero.push_back(ct::tril<-1>(r));
+  auto const [u, s, vt] = ct::svd(A);
+  zero.push_back(ct::einsum("bij,bj,bjk->bik", u, s, vt) - A);
+  zero.push_back(gram(u) - unit(gram(u)));
+  zero.push_back(gram(ct::permute<0, 2, 1>(vt)) - unit(gram(ct::permute<0, 2, 1>(vt))));
+  auto const [w, v] = ct::eigh(squares);
+  zero.push_back(ct::einsum("bij,bj,bkj->bik", v, w, v) - squares);
+  zero.push_back(gram(v) - unit(gram(v)));
+  zero.push_back(w - ct::eigvalsh(squares));
+  zero.push_back(ct::matmul(ct::expm(0.5 * squares), ct::expm(-0.5 * squares)) - unit(squares));
+  auto const x = ct::lstsq(A, A);
+  zero.push_back(ct::matmul(A, x) - A);
+  auto results = zero;
+  results.push_back(s);
+  results.push_back(w);
+  auto p = g.compile(results);
+  p.bind(A, a);
+  p.run();
+  double worst = 0;
+  for (auto const& z : zero)
+    for (double const e : p.value(z)) worst = e == e ? std::fmax(worst, std::fabs(e)) : 1e300;
+  for (std::size_t k = 0; k < stack; ++k) { // eigenvalues rise, singular values fall
+    std::size_t const least = rows < columns ? rows : columns;
+    for (std::size_t j = 0; j + 1 < least; ++j)
+      if (!(p.value(s).data()[k * least + j] >= p.value(s).data()[k * least + j + 1])) worst = 1e300;
+    for (std::size_t j = 0; j + 1 < rows; ++j)
+      if (!(p.value(w).data()[k * rows + j] <= p.value(w).data()[k * rows + j + 1])) worst = 1e300;
+  }
+  return worst;
+}
+
+TEST_CASE("Decompositions of every size, and of stacks") {
+  for (auto const& [rows, columns] : {std::pair<std::size_t, std::size_t>{1, 1}, {2, 2}, {3, 3}, {5, 3}, {3, 5}, {1, 4}, {4, 1}, {20, 20}}) {
+    CAPTURE(rows, columns);
+    CHECK(error_of_decompositions(1, rows, columns) < 1e-9);
+    CHECK(error_of_decompositions(3, rows, columns) < 1e-9);
+  }
+  CHECK(error_of_decompositions(0, 3, 2) == 0);
+}
+
+TEST_CASE("Decompositions of zeros, multiples of the unit matrix, and matrices of small rank") {
+  ct::tensor<double, 3, 3> const none{}, twice{{2, 0, 0}, {0, 2, 0}, {0, 0, 2}}, flat{{1, 2, 3}, {2, 4, 6}, {-1, -2, -3}};
+  auto const gram = ct::compiled([](auto m) {
+    auto const [u, s, vt] = ct::svd(m);
+    return ct::sum(ct::abs(ct::matmul(ct::transpose(u), u) - ct::eye<double, 3>())) + ct::sum(ct::abs(ct::matmul(u * s, vt) - m)) +
+           ct::sum(ct::abs(ct::matmul(vt, ct::transpose(vt)) - ct::eye<double, 3>()));
+  });
+  for (auto const& m : {none, twice, flat}) CHECK(gram(m) < 1e-13);
+  auto const product = ct::compiled([](auto m) {
+    auto const [q, r] = ct::qr(m);
+    return ct::sum(ct::abs(ct::matmul(ct::transpose(q), q) - ct::eye<double, 3>())) + ct::sum(ct::abs(ct::matmul(q, r) - m));
+  });
+  for (auto const& m : {none, twice, flat}) CHECK(product(m) < 1e-13);
+  auto const values = ct::compiled([](auto m) { return ct::eigvalsh(m); });
+  for (double const w : values(none)) CHECK(w == 0);
+  for (double const w : values(twice)) CHECK(w == 2);
+  CHECK(ct::compiled([](auto m) { return ct::expm(m); })(none) == ct::compiled([] { return ct::eye<double, 3>(); })());
+  // The sum of all eigenvalues is the trace, whose gradient exists where they are equal, too.
+  auto const d = ct::grad([](auto m) { return ct::sum(ct::eigvalsh(m)); })(twice);
+  for (int i = 0; i < 3; ++i)
+    for (int k = 0; k < 3; ++k) CHECK(d(i, k) == (i == k ? 1 : 0));
+}
+
+TEST_CASE("Large and small numbers in decompositions") {
+  for (double const scale : {1e-200, 1e200}) {
+    CAPTURE(scale);
+    ct::tensor<double, 2, 2> const m{{3 * scale, 1 * scale}, {1 * scale, 3 * scale}};
+    auto const s = ct::compiled([](auto a) { return std::get<1>(ct::svd(a)); })(m);
+    CHECK(s(0) / scale == Approx(4));
+    CHECK(s(1) / scale == Approx(2));
+    auto const r = ct::compiled([](auto a) { return std::get<1>(ct::qr(a)); })(m);
+    CHECK(r(0, 0) / scale == Approx(-std::sqrt(10.)));
+    auto const w = ct::compiled([](auto a) { return ct::eigvalsh(a); })(m);
+    CHECK(w(0) / scale == Approx(2));
+    CHECK(w(1) / scale == Approx(4));
+  }
+  ct::tensor<double, 2, 2> const turn{{0, -50}, {50, 0}};
+  auto const e = ct::compiled([](auto a) { return ct::expm(a); })(turn);
+  CHECK(e(0, 0) == Approx(std::cos(50.)));
+  CHECK(e(1, 0) == Approx(std::sin(50.)));
+}
+
+TEST_CASE("Decompositions of NaN and infinity end, with NaN") {
+  if (ct::math::is_fast) return;
+  for (double const x : {std::nan(""), HUGE_VAL}) {
+    ct::tensor<double, 3, 3> const m{{1, x, 0}, {x, 2, 1}, {0, 1, 3}};
+    CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(ct::eigvalsh(a)); })(m)));
+    CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(std::get<1>(ct::svd(a))); })(m)));
+    CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(std::get<0>(ct::qr(a))); })(m)));
+    CHECK(std::isnan(ct::compiled([](auto a) { return ct::sum(ct::expm(a)); })(m)));
+  }
+}
+
 TEST_CASE("Singular and indefinite matrices give NaN") {
   ct::tensor<double, 2, 2> const singular{{1, 2}, {2, 4}}, indefinite{{1, 2}, {2, 1}};
   ct::tensor<double, 2> const b{1, 3};

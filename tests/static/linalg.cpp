@@ -104,6 +104,36 @@ constexpr auto rows = [](auto a) { return ct::trace(ct::matmul(ct::inverse(a), a
 static_assert(is_small(at(rows, regular) - 4));
 static_assert(is_small(at([](auto a) { return ct::determinant(a); }, regular) - 109));
 
+
+// Decompositions: named extents, and values.
+constexpr auto orthogonal = [](auto a) { return ct::qr(a); };
+static_assert(std::is_same_v<result<decltype(orthogonal), tensor<float, "s", 5, 3>>, std::tuple<tensor<float, "s", 5, 3>, tensor<float, "s", 3, 3>>>);
+static_assert(std::is_same_v<result<decltype(orthogonal), tensor<float, "n", "n">>, std::tuple<tensor<float, "n", "n">, tensor<float, "n", "n">>>);
+constexpr auto eigenvalues = [](auto a) { return ct::eigvalsh(a); };
+static_assert(std::is_same_v<result<decltype(eigenvalues), tensor<double, "s", "n", "n">>, tensor<double, "s", "n">>);
+constexpr auto singular = [](auto a) { return ct::svd(a); };
+static_assert(std::is_same_v<result<decltype(singular), tensor<double, 2, 5, 3>>,
+                             std::tuple<tensor<double, 2, 5, 3>, tensor<double, 2, 3>, tensor<double, 2, 3, 3>>>);
+static_assert(std::is_same_v<result<decltype(singular), tensor<double, 3, 5>>,
+                             std::tuple<tensor<double, 3, 3>, tensor<double, 3>, tensor<double, 3, 5>>>);
+constexpr auto fitted = [](auto a, auto b) { return ct::lstsq(a, b); };
+static_assert(std::is_same_v<result<decltype(fitted), tensor<double, 7, 5, 3>, tensor<double, 5>>, tensor<double, 7, 3>>);
+static_assert(std::is_same_v<result<decltype(fitted), tensor<double, 3, 5>, tensor<double, 3, 2>>, tensor<double, 5, 2>>);
+
+constexpr auto decomposed = [](auto a) {
+  auto const [q, r] = ct::qr(a);
+  auto const [u, s, vt] = ct::svd(a);
+  auto const [w, columns] = ct::eigh(ct::matmul(a, ct::transpose(a)));
+  return ct::sum(ct::square(ct::matmul(q, r) - a)) + ct::sum(ct::square(ct::matmul(u * s, vt) - a)) +
+         ct::sum(ct::square(ct::matmul(columns * w, ct::transpose(columns)) - ct::matmul(a, ct::transpose(a)))) +
+         ct::sum(ct::square(ct::matmul(ct::expm(a * 0.1), ct::expm(a * -0.1)) - ct::eye<double, 4>()));
+};
+static_assert(is_small(at(decomposed, regular)));
+constexpr tensor<double, 4, 2> line{{1, 0}, {1, 1}, {1, 2}, {1, 3}};
+static_assert(is_small(at([](auto a, auto b) { return ct::sum(ct::square(ct::lstsq(a, b) - (2 + ct::iota<double, 2>()))); }, line,
+                          tensor<double, 4>{2, 5, 8, 11})));
+static_assert(is_small(ct::grad([](auto a) { return ct::sum(ct::eigvalsh(a)); })(definite)(0, 1)));
+
 } // namespace
 
 int main() {}

@@ -4,7 +4,7 @@
 
 #include <cotangent/ops/convolution.hpp>
 #include <cotangent/ops/geometry/smooth.hpp>
-#include <cotangent/ops/linalg/systems.hpp>
+#include <cotangent/ops/linalg/decompositions.hpp>
 #include <cotangent/ops/list.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/ops/random.hpp>
@@ -19,7 +19,7 @@ using image_operations = typename detail::joined_operations<convolution_operatio
 
 /// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
 /// dropout and the like.
-using all_operations = typename detail::joined_operations<library_operations, image_operations, linalg_operations, random_operations,
+using all_operations = typename detail::joined_operations<library_operations, image_operations, linear_system_operations, decomposition_operations, random_operations,
                                                           geometry_operations, table_operations>::type;
 
 } // namespace cotangent

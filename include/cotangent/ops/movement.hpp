@@ -218,6 +218,16 @@ constexpr term at(term x, int axis, dimension index) {
 }
 
 } // namespace extend
+
+namespace detail {
+
+/// Operands of one shape beside the axis, one after the other along it.
+constexpr term joined_along(std::int64_t axis, auto first, auto... rest) {
+  symbol const ids[]{first.id, rest.id...};
+  return {first.b, first.b->push(info_of<op::concatenate>(), ids, 1 + static_cast<int>(sizeof...(rest)), &axis, 1, first.b->place)};
+}
+
+} // namespace detail
 } // namespace cotangent
 
 #endif

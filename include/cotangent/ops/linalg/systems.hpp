@@ -163,10 +163,7 @@ struct lu : detail::matrix_operation<lu, 1> {
     term const left = triangular_solve::of(y, moved, true, false, true);
     term const both = extend::transpose_matrices(triangular_solve::of(y, extend::transpose_matrices(left), false, true, false));
     term const change = extend::matmul(l, extend::triangle(both, true, true)) + extend::matmul(extend::triangle(both, false), u);
-    term const parts[]{change, extend::constant_like(order(r.y(), shape), 0)};
-    symbol const ids[]{parts[0].id, parts[1].id};
-    std::int64_t const axis = r.y().rank() - 2;
-    r.give({&r.b, r.b.push(info_of<concatenate>(), ids, 2, &axis, 1, r.b.place)});
+    r.give(detail::joined_along(r.y().rank() - 2, change, extend::constant_like(order(r.y(), shape), 0)));
   }
   static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }
 };
@@ -207,7 +204,7 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
 
 } // namespace op
 
-using linalg_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
+using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
 
 namespace extend {
 

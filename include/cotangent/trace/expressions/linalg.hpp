@@ -6,9 +6,8 @@
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/ops/linalg/decompositions.hpp>
 #include <cotangent/ops/linalg/einsum.hpp>
-#include <cotangent/ops/linalg/products.hpp>
-#include <cotangent/ops/linalg/systems.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 
 #include <cstddef>
@@ -79,6 +78,38 @@ template <int Part> struct lu_fn {
   using uses = linalg_operations;
   constexpr term operator()(term a) const { return extend::lu(a, Part); }
 };
+template <int Part> struct qr_fn {
+  static constexpr char const* name = "qr";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::qr(a, Part); }
+};
+template <int Part> struct eigh_fn {
+  static constexpr char const* name = "eigh";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::eigh(a, Part); }
+};
+template <int Part> struct svd_fn {
+  static constexpr char const* name = "svd";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::svd(a, Part); }
+};
+struct lstsq_fn {
+  static constexpr char const* name = "lstsq";
+  using uses = linalg_operations;
+  constexpr term operator()(term a, term b) const { return extend::lstsq(a, b); }
+};
+struct expm_fn {
+  static constexpr char const* name = "expm";
+  using uses = linalg_operations;
+  constexpr term operator()(term a) const { return extend::expm(a); }
+};
+
+/// The parts of a decomposition, each as `lift` makes it; after a mistake all are `refused`, since one mistake is one error.
+template <class First, class... Rest, class A> constexpr auto lift_parts(std::source_location where, A const& a) {
+  auto const first = detail::lift(where, First{}, a);
+  if constexpr (std::is_same_v<decltype(first), refused const>) return std::tuple{refused{}, (static_cast<void>(Rest{}), refused{})...};
+  else return std::tuple{first, detail::lift(where, Rest{}, a)...};
+}
 
 } // namespace detail
 
@@ -130,16 +161,42 @@ constexpr auto determinant(A const& a, std::source_location where = std::source_
 /// The sign of the determinant, and the logarithm of its magnitude: `auto [sign, logarithm] = ct::slogdet(a)`.
 template <detail::operand A>
 constexpr auto slogdet(A const& a, std::source_location where = std::source_location::current()) {
-  auto const sign = detail::lift(where, detail::slogdet_fn<true>{}, a);
-  if constexpr (std::is_same_v<decltype(sign), refused const>) return std::tuple{refused{}, refused{}}; // one mistake, one error
-  else return std::tuple{sign, detail::lift(where, detail::slogdet_fn<false>{}, a)};
+  return detail::lift_parts<detail::slogdet_fn<true>, detail::slogdet_fn<false>>(where, a);
 }
 /// A = P L U with partial pivoting: `auto [p, l, u] = ct::lu(a)`.
 template <detail::operand A>
 constexpr auto lu(A const& a, std::source_location where = std::source_location::current()) {
-  auto const p = detail::lift(where, detail::lu_fn<0>{}, a);
-  if constexpr (std::is_same_v<decltype(p), refused const>) return std::tuple{refused{}, refused{}, refused{}};
-  else return std::tuple{p, detail::lift(where, detail::lu_fn<1>{}, a), detail::lift(where, detail::lu_fn<2>{}, a)};
+  return detail::lift_parts<detail::lu_fn<0>, detail::lu_fn<1>, detail::lu_fn<2>>(where, a);
+}
+/// A = Q R for matrices with at least as many rows as columns: `auto [q, r] = ct::qr(a)`.
+template <detail::operand A>
+constexpr auto qr(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift_parts<detail::qr_fn<0>, detail::qr_fn<1>>(where, a);
+}
+/// The eigenvalues, which rise, and eigenvectors (columns) of symmetric matrices: `auto [w, v] = ct::eigh(a)`.
+template <detail::operand A>
+constexpr auto eigh(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift_parts<detail::eigh_fn<0>, detail::eigh_fn<1>>(where, a);
+}
+/// The eigenvalues of symmetric matrices, which rise.
+template <detail::operand A>
+constexpr auto eigvalsh(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::eigh_fn<0>{}, a);
+}
+/// A = U S V' with the singular values S, which fall: `auto [u, s, vt] = ct::svd(a)`.
+template <detail::operand A>
+constexpr auto svd(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift_parts<detail::svd_fn<0>, detail::svd_fn<1>, detail::svd_fn<2>>(where, a);
+}
+/// The X with the least |A X - B|, for A of full rank; the shortest, if A has fewer rows than columns.
+template <detail::operand A, detail::operand B>
+constexpr auto lstsq(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::lstsq_fn{}, a, b);
+}
+/// The exponential of each matrix, 1 + A + A A / 2 + ....
+template <detail::operand A>
+constexpr auto expm(A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::expm_fn{}, a);
 }
 
 } // namespace cotangent

@@ -35,11 +35,6 @@ constexpr term lined_up(auto x, std::uint32_t mask) {
   for (; merged > 1; --merged) y = extend::merge_axes(y, y.rank() - 2);
   return y;
 }
-/// Operands of one shape beside the axis, one after the other along it.
-constexpr term joined_along(std::int64_t axis, auto first, auto... rest) {
-  symbol const ids[]{first.id, rest.id...};
-  return {first.b, first.b->push(info_of<op::concatenate>(), ids, 1 + static_cast<int>(sizeof...(rest)), &axis, 1, first.b->place)};
-}
 /// The root, with the derivative 0 at 0.
 constexpr term root_from_zero(auto x) {
   auto const zero = x == 0;
