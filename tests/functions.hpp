@@ -566,6 +566,42 @@ inline constexpr std::tuple layouts{
                  return s + z({p[0], low}) * (low == 3 ? 2. : 1.) + z({p[0], high}) * (high == 1 ? 3. : 1.);
                });
              }, false}, // steps of differences change the order
+    function{"logcumsumexp", [](auto, auto, auto z) { return ct::logcumsumexp(z * 3); },
+             [](grid const&, grid const&, grid const& z) {
+               grid const three = made(z.size, [&](place const& p) { return 3. * z(p); });
+               return along(three, 1, running([](dual a, dual b) { return log(exp(a) + exp(b)); }));
+             }},
+    function{"median, quantile", [](auto, auto, auto z) {
+               return ct::median(z, ct::axes<1>) + 2 * ct::quantile(z, 0.25, ct::axes<1>) + ct::median(z, ct::axes<1>, ct::keep)(ct::all, 0) +
+                      ct::quantile(z(0, ct::range<0, 3>), 1.0) + ct::median(z(0, ct::range<0, 3>));
+             },
+             [](grid const&, grid const&, grid const& z) {
+               auto const sorted = [](numbers v) {
+                 std::sort(v.begin(), v.end(), [](dual a, dual b) { return a.v < b.v; });
+                 return v;
+               };
+               numbers const three = sorted({z({0, 0}), z({0, 1}), z({0, 2})});
+               return reduced(z, {1}, false, [&](numbers const& v) {
+                 numbers const s = sorted(v);
+                 return s[1] + s[2] + 2. * (0.25 * s[0] + 0.75 * s[1]) + three[2] + three[1];
+               });
+             }, false},
+    function{"pad_edge, pad_reflect", [](auto, auto, auto z) { return ct::pad_edge<0, 0, 2, 1>(z) * ct::pad_reflect<0, 0, 1, 2>(z); },
+             [](grid const&, grid const&, grid const& z) {
+               std::int64_t const edge[]{0, 0, 0, 1, 2, 3, 3}, mirror[]{1, 0, 1, 2, 3, 2, 1};
+               return made({z.size[0], 7}, [&](place const& p) { return z({p[0], edge[p[1]]}) * z({p[0], mirror[p[1]]}); });
+             }},
+    function{"meshgrid", [](auto, auto y, auto z) {
+               auto const [u, v] = ct::meshgrid(z(0), y);
+               auto const [p, q, r] = ct::meshgrid<ct::indexing::ij>(y, z(0), z(0));
+               return u * v + p(ct::all, ct::all, 0) * q(ct::all, ct::all, 1) * r(ct::all, 2);
+             },
+             [](grid const&, grid const& y, grid const& z) {
+               return made({y.size[0], 4}, [&](place const& p) {
+                 dual const uv = z({0, p[1]}) * y({p[0]});
+                 return uv + uv * z({0, p[1]});
+               });
+             }},
     function{"tril, triu", [](auto, auto, auto z) { return ct::tril<1>(z) * 2 + ct::triu(z); },
              [](grid const&, grid const&, grid const& z) {
                return made(z.size, [&](place const& p) { return z(p) * ((p[1] - p[0] <= 1 ? 2. : 0.) + (p[1] >= p[0] ? 1. : 0.)); });
@@ -839,6 +875,23 @@ inline constexpr std::tuple layers{
                  return s;
                });
              }},
+    function{"attention with a mask", [](auto x, auto, auto, auto) {
+               return ct::attention(x, x * 0.5, x, ct::tril(0 * ct::matmul(x, ct::transpose(x)) + 1) > 0);
+             },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return made(x.size, [&](place const& p) {
+                 numbers scores;
+                 for (std::int64_t j = 0; j <= p[0]; ++j) {
+                   dual s;
+                   for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * x({j, k}) * 0.25;
+                   scores.push_back(s);
+                 }
+                 scores = softmax(scores);
+                 dual s;
+                 for (std::int64_t j = 0; j <= p[0]; ++j) s = s + scores[static_cast<std::size_t>(j)] * x({j, p[1]});
+                 return s;
+               });
+             }},
     function{"embedding", [](auto x, auto, auto z, auto) { return ct::embedding(x, ct::convert<std::int64_t>(0 * z(ct::all, 0))); },
              [](grid const& x, grid const&, grid const& z, grid const&) {
                return made({z.size[0], 4}, [&](place const& p) { return x({0, p[1]}); });
@@ -913,6 +966,74 @@ inline constexpr std::tuple random_numbers{
                  return x({0, p[0], p[1]}) * (0.0625 * std::sqrt(-2 * std::log(1 - r.u)) * std::cos(8 * std::atan(1.) * r.v));
                });
              }},
+    function{"random_exponential, random_bernoulli",
+             [](auto, auto y) {
+               using T = typename decltype(y)::value_type;
+               auto const key = functions::key_five(y);
+               return ct::select(ct::random_bernoulli<"m">(key, 0.25), y, 2 * y) * ct::random_exponential<T, "m">(key);
+             },
+             [](grid const&, grid const& y) {
+               return made(y.size, [&](place const& p) {
+                 double const u = random_at(5, p[0]).u;
+                 return y(p) * ((u < 0.25 ? 1. : 2.) * -std::log1p(-u));
+               });
+             }},
+    function{"random_split, random_fold_in",
+             [](auto, auto y) {
+               using T = typename decltype(y)::value_type;
+               auto const key = functions::key_five(y);
+               return y * (ct::random_uniform<T, "m">(ct::random_split<4>(key)(3)) + 2 * ct::random_uniform<T, "m">(ct::random_fold_in(key, 3)));
+             },
+             [](grid const&, grid const& y) {
+               random_pair const bits = random_at(5, 3 + (std::int64_t{1} << 62));
+               auto const key = static_cast<std::uint64_t>(std::ldexp(bits.u, 53)) + (static_cast<std::uint64_t>(std::ldexp(bits.v, 24)) << 38);
+               return made(y.size, [&](place const& p) { return 3. * random_at(key, p[0]).u * y(p); });
+             }},
+    function{"xavier_uniform, xavier_normal, he_uniform, he_normal",
+             [](auto, auto y) {
+               using T = typename decltype(y)::value_type;
+               auto const key = functions::key_five(y);
+               return ct::sum(y) * (ct::xavier_uniform<T, 3, 2, 4>(key) + 0.0625 * ct::xavier_normal<T, 3, 2, 4>(key) + ct::he_uniform<T, 3, 2, 4>(key) +
+                                    0.0625 * ct::he_normal<T, 3, 2, 4>(key));
+             },
+             [](grid const&, grid const& y) {
+               dual s;
+               for (dual const a : y.at) s = s + a;
+               return made({3, 2, 4}, [&](place const& p) {
+                 random_pair const r = random_at(5, (p[0] * 2 + p[1]) * 4 + p[2]);
+                 double const normal = std::sqrt(-2 * std::log(1 - r.u)) * std::cos(8 * std::atan(1.) * r.v), xavier = std::sqrt(2 / 18.), he = std::sqrt(2 / 6.);
+                 return s * ((xavier + he) * (0.0625 * normal + std::sqrt(3.) * (2 * r.u - 1)));
+               });
+             }},
+    function{"orthogonal",
+             [](auto, auto y) {
+               using T = typename decltype(y)::value_type;
+               auto const q = ct::orthogonal<T, 4, 2>(functions::key_five(y));
+               auto const p = ct::orthogonal<T, 2, 4>(functions::key_five(y));
+               return ct::sum(y) * (ct::matmul(ct::transpose(q), q) + ct::matmul(p, ct::transpose(p)));
+             },
+             [](grid const&, grid const& y) {
+               dual s;
+               for (dual const a : y.at) s = s + a;
+               return made({2, 2}, [&](place const& p) { return s * (p[0] == p[1] ? 2. : 0.); });
+             }},
+    function{"random_categorical",
+             [](auto x, auto y) {
+               using T = typename decltype(x)::value_type;
+               return ct::convert<T>(ct::random_categorical(5, ct::swap_axes<1, 2>(x))) * y;
+             },
+             [](grid const& x, grid const& y) {
+               std::int64_t const m = x.size[2];
+               return made({x.size[0], m}, [&](place const& p) {
+                 std::int64_t best = 0;
+                 double most = -1e300;
+                 for (std::int64_t k = 0; k < 4; ++k) {
+                   double const u = random_at(5, (p[0] * m + p[1]) * 4 + k).u, score = x({p[0], k, p[1]}).v - std::log(-std::log(u));
+                   if (score > most) most = score, best = k;
+                 }
+                 return static_cast<double>(best) * y({p[1]});
+               });
+             }, false},
     function{"dropout", [](auto x, auto) { return ct::dropout(x * x, 0.25, 5); },
              [](grid const& x, grid const&) {
                return made(x.size, [&](place const& p) {
@@ -1727,6 +1848,31 @@ inline constexpr std::tuple choices{
                  return s;
                });
              }},
+    function{"cummax, cummin", [](auto, auto z, auto, auto) { return ct::cummax(z) + 2 * ct::cummin<1>(z); },
+             [](grid const&, grid const& z, grid const&, grid const&) {
+               grid const high = along(z, 1, running([](dual a, dual b) { return a.v < b.v ? b : a; }));
+               grid const low = along(z, 1, running([](dual a, dual b) { return b.v < a.v ? b : a; }));
+               return made(z.size, [&](place const& p) { return high(p) + 2. * low(p); });
+             }, false},
+    function{"segment_sum, segment_max, segment_min", [](auto, auto, auto r, auto i) {
+               auto const high = ct::segment_max<5>(r, i), low = ct::segment_min<5>(r, i);
+               return ct::segment_sum<5>(r, i) + 2 * ct::select(high > -1e30, high, 0) + ct::select(low < 1e30, low, 0);
+             },
+             [](grid const&, grid const&, grid const& r, grid const& i) {
+               return made({5, r.size[1]}, [&](place const& p) {
+                 dual s, high, low;
+                 bool any = false;
+                 for (std::int64_t k = 0; k < i.size[0]; ++k) {
+                   if (chosen(i, k) != p[0]) continue;
+                   dual const v = r({k, p[1]});
+                   s = s + v;
+                   high = !any || high.v < v.v ? v : high;
+                   low = !any || v.v < low.v ? v : low;
+                   any = true;
+                 }
+                 return s + 2. * high + low;
+               });
+             }, false},
     function{"one_hot",
              [](auto t, auto z, auto, auto i) {
                return ct::one_hot<5, typename decltype(t)::value_type>(i) * z;
@@ -1837,6 +1983,31 @@ inline constexpr std::tuple images{
                                              [&](place const& p) { return x({p[0], p[1], 2 * p[2], p[3]}); }),
                                         w, {});
                return made(y.size, [&](place const& p) { return tanh(y(p) + 1.); });
+             }},
+    function{"conv1d", [](auto x, auto w, auto, auto) { return ct::conv1d<ct::convolution{.stride = 2, .padding = 1}>(x(ct::all, 1), w(2)); },
+             [](grid const& x, grid const& w, grid const&, grid const&) {
+               std::int64_t const n = x.size[0], m = x.size[3];
+               grid const y = convolved(made({n, 1, 4, m}, [&](place const& p) { return x({p[0], 1, p[2], p[3]}); }),
+                                        made({1, 2, m, 3}, [&](place const& p) { return w({2, p[1], p[2], p[3]}); }),
+                                        {{}, {1, 2}, {0, 1}, {0, 1}});
+               return made({n, 3, 3}, [&](place const& p) { return y({p[0], 0, p[1], p[2]}); });
+             }},
+    function{"conv_transpose2d, conv_transpose1d",
+             [](auto x, auto w, auto, auto) {
+               auto const y = ct::conv2d(x, w);
+               auto const image = ct::conv_transpose2d<ct::convolution{.stride = {2, 1}, .padding = {1, 0}}>(y, w); // [n, 5, 4, m]
+               return image(ct::all, 0) * 2 + ct::conv_transpose1d(y(ct::all, 1), w(0));
+             },
+             [](grid const& x, grid const& w, grid const&, grid const&) {
+               grid const y = convolved(x, w, {});
+               return made({x.size[0], 4, x.size[3]}, [&](place const& p) { // row 0 is row 1 without the border
+                 dual s;
+                 for (std::int64_t c = 0; c < 3; ++c)
+                   for (std::int64_t o = 0; o < 3; ++o)
+                     if (std::int64_t const j = p[1] - c; j >= 0 && j < 2)
+                       s = s + 2. * y({p[0], 0, c, o}) * w({1, j, p[2], o}) + y({p[0], 1, c, o}) * w({0, j, p[2], o});
+                 return s;
+               });
              }},
     function{"max_pool2d", [](auto x, auto, auto, auto) { return ct::max_pool2d(x); },
              [](grid const& x, grid const&, grid const&, grid const&) {

@@ -2,7 +2,7 @@
 // EXPECT: cotangent: a linear system needs as many rows on the right as the matrix has
 // EXPECT: rows_of_right_side<2>
 // ERRORS: 1
-// LINES: clang 26
+// LINES: clang 27
 #include <cotangent/cotangent.hpp>
 #include <cotangent/linalg.hpp>
 

@@ -2,7 +2,7 @@
 // EXPECT: cotangent: decompositions and linear systems need square matrices
 // EXPECT: columns_of_matrix<2>
 // ERRORS: 1
-// LINES: clang 26
+// LINES: clang 27
 #include <cotangent/cotangent.hpp>
 #include <cotangent/linalg.hpp>
 

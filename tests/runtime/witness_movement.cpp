@@ -50,6 +50,7 @@ TEST_CASE("every operation that moves elements is in a function or its derivativ
   check_covered(ct::movement_operations{}, groups);
   check_covered(ct::matmul_operations{}, groups);
   check_covered(ct::indexing_operations{}, groups);
+  check_covered(ct::running_operations{}, groups);
 }
 TEST_CASE("indexing by integers agrees with its witnesses") {
   for (std::int64_t const n : {0, 1, 7, 65})

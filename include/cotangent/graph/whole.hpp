@@ -50,6 +50,21 @@ struct whole_tensor {
   }
 };
 
+namespace detail {
+
+/// Calls `f.template operator()<T>()` for numbers of this element type.
+template <class F> constexpr void by_element(element e, F f) {
+  switch (e) {
+  case element::float32: return f.template operator()<float>();
+  case element::float64: return f.template operator()<double>();
+  case element::int32: return f.template operator()<std::int32_t>();
+  case element::int64: return f.template operator()<std::int64_t>();
+  case element::boolean: return;
+  }
+}
+
+} // namespace detail
+
 /// The arguments of such a function, from its node.
 struct whole_call {
   whole_tensor operand[3];

@@ -16,6 +16,7 @@ namespace cotangent {
 
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(line_rank, is, axes_needed, axes_given, "cotangent: conv1d: a line must have the axes [width, channels] or [lines, width, channels], and weights [width, channels, results]")
 COTANGENT_REFUSAL(convolution_weights, is, rank_of_weights, four, "cotangent: conv2d: weights must have the axes [height, width, channels, results]")
 COTANGENT_REFUSAL(convolution_channels, equal, channels_of_image, channels_of_weights_times_groups, "cotangent: conv2d: the channels of the image must equal those of the weights times the groups")
 COTANGENT_REFUSAL(convolution_groups, divides, groups_given, results_of_weights, "cotangent: conv2d: the groups must divide the results, and both must be numbers where there are several groups")
@@ -320,6 +321,49 @@ constexpr term conv2d(term x, term w, convolution const& how) {
          how.dilation.width, how.groups, k.rank == 4 ? k.size[0] : 1, k.rank == 4 ? k.size[1] : 1,
          images ? d.size[d.rank - 3] : 1, images ? d.size[d.rank - 2] : 1}});
 }
+
+/// The adjoint of `conv2d` toward its image, as a layer: x [n..., rows, columns, inputs], w [tall, wide, results / groups, inputs]. The image
+/// is the smallest that has these rows and columns.
+constexpr term conv_transpose2d(term x, term w, convolution const& how) {
+  using n = detail::stencil_numbers;
+  dimensions const d = x.dims(), k = w.dims();
+  bool const images = d.rank == 3 || d.rank == 4;
+  int const end_height = how.padding_end.height < 0 ? how.padding.height : how.padding_end.height;
+  int const end_width = how.padding_end.width < 0 ? how.padding.width : how.padding_end.width;
+  auto const size = [](dimension count, int stride, int begin, int end, int dilation, dimension taps) {
+    return count < 0 || taps < 0 ? count : (count - 1) * stride - begin - end + dilation * (taps - 1) + 1;
+  };
+  dimension const tall = k.rank == 4 ? k.size[0] : 1, wide = k.rank == 4 ? k.size[1] : 1;
+  dimension const height = size(images ? d.size[d.rank - 3] : 1, how.stride.height, how.padding.height, end_height, how.dilation.height, tall);
+  dimension const width = size(images ? d.size[d.rank - 2] : 1, how.stride.width, how.padding.width, end_width, how.dilation.width, wide);
+  return detail::convolution_of<op::conv2d_image>(
+      x, w,
+      n{{how.stride.height, how.stride.width, how.padding.height, how.padding.width, end_height, end_width, how.dilation.height,
+         how.dilation.width, how.groups, tall, wide, height, width}});
+}
+/// `layer(x, w)` of images of one row: x [n..., width, channels], w [wide, channels, results].
+template <class Layer> constexpr term of_one_row(term x, term w, convolution how, Layer layer) {
+  builder& b = *x.b;
+  auto const with_row = [&](term t, int at) {
+    dimensions const from = t.dims();
+    dimensions d;
+    d.rank = from.rank + 1;
+    for (int k = 0; k < d.rank; ++k) d.size[k] = k == at ? 1 : from.size[k < at ? k : k - 1];
+    return op::reshape::of(t, b.shape(d));
+  };
+  if (x.rank() < 2 || x.rank() > 3) return b.refuse<refusals::line_rank>(2, x.rank(), b.place), x;
+  if (w.rank() != 3) return b.refuse<refusals::line_rank>(3, w.rank(), b.place), x;
+  how.stride.height = how.dilation.height = 1;
+  how.padding.height = how.padding_end.height = 0;
+  term const y = layer(with_row(x, x.rank() - 2), with_row(w, 0), how);
+  if (b.failed().why != nullptr) return x;
+  dimensions d = y.dims();
+  d.size[d.rank - 3] = d.size[d.rank - 2], d.size[d.rank - 2] = d.size[d.rank - 1];
+  --d.rank;
+  return op::reshape::of(y, b.shape(d));
+}
+constexpr term conv1d(term x, term w, convolution const& how) { return of_one_row(x, w, how, conv2d); }
+constexpr term conv_transpose1d(term x, term w, convolution const& how) { return of_one_row(x, w, how, conv_transpose2d); }
 
 } // namespace extend
 } // namespace cotangent

@@ -11,7 +11,7 @@ namespace cotangent {
 using library_operations =
     typename detail::joined_operations<source_operations, arithmetic_operations, compare_operations, repeat_operations,
                                        function_operations, special_operations, reduction_operations,
-                                       movement_operations, matmul_operations, indexing_operations, scan_operations, sorting_operations, control_operations>::type;
+                                       movement_operations, matmul_operations, indexing_operations, scan_operations, sorting_operations, running_operations, control_operations>::type;
 
 } // namespace cotangent
 

@@ -18,6 +18,7 @@
 #include <cotangent/ops/repeat.hpp>
 #include <cotangent/ops/scan.hpp>
 #include <cotangent/ops/source.hpp>
+#include <cotangent/ops/functions/running.hpp>
 #include <cotangent/ops/functions/sorting.hpp>
 #include <cotangent/ops/functions/special.hpp>
 

@@ -18,6 +18,7 @@ namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL_TYPES(random_key_element, is, element_of_key, int64_element, "cotangent: the key of random numbers must be an int64; convert it with ct::convert<std::int64_t>(key)")
 COTANGENT_REFUSAL(random_key, equal, rank_of_key, rank_of_a_number, "cotangent: the key of random numbers must be one number")
+COTANGENT_REFUSAL(random_probability, at_most, axes_of_probability, axes_of_result, "cotangent: random_bernoulli: the probability must broadcast to the shape of the result")
 COTANGENT_REFUSAL(dropout_rate, less_than, percent_dropped, all_of_it, "cotangent: dropout: the rate must be at least 0 and less than 1")
 // clang-format on
 } // namespace refusals
@@ -108,6 +109,41 @@ constexpr term random_normal(term key, std::int32_t shape, element type) {
   if (key.b->failed().why != nullptr) return key;
   term const v = random_uniform(key, shape, type, true);
   return apply<op::sqrt>(-2. * apply<op::log>(1. - u)) * apply<op::cos>(6.283185307179586476925286766559 * v);
+}
+
+/// Exponentially distributed numbers of mean 1.
+constexpr term random_exponential(term key, std::int32_t shape, element type) {
+  term const u = random_uniform(key, shape, type);
+  return key.b->failed().why != nullptr ? key : -apply<op::log1p>(-u);
+}
+/// True with probability p, which broadcasts to the shape.
+constexpr term random_bernoulli(term key, term p, std::int32_t shape) {
+  builder& b = *key.b;
+  if (broadcast_shape(b, shape, p.shape_id()) != shape) {
+    if (b.failed().why == nullptr) b.refuse<refusals::random_probability>(p.rank(), b.get().shapes[shape].rank, b.place);
+    return key;
+  }
+  term const u = random_uniform(key, shape, p.type());
+  return b.failed().why != nullptr ? key : u < broadcast_to(p, shape);
+}
+/// For each row of the last axis, an index (int64) with the probabilities softmax(logits): the largest of the logits with Gumbel noise.
+constexpr term random_categorical(term key, term logits) {
+  builder& b = *key.b;
+  if (logits.rank() == 0) return b.refuse<refusals::axis_out_of_range>(0, 0, b.place), key;
+  term const u = random_uniform(key, logits.shape_id(), logits.type());
+  if (b.failed().why != nullptr) return key;
+  return argmax(logits - apply<op::log>(-apply<op::log>(u)), logits.rank() - 1);
+}
+/// Keys of 62 bits, determined by a key and a number of at least 0 for each. Their positions are not among those of random numbers.
+constexpr term random_fold_in(term key, term number) {
+  builder& b = *key.b;
+  if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
+  if (!detail::is_index(number.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), key;
+  term const at = convert(number, element::int64) + constant_like(convert(number, element::int64), 0x1p62);
+  std::int32_t const shape = broadcast_shape(b, key.shape_id(), at.shape_id());
+  if (shape == none) return key;
+  term const k = broadcast_to(key, shape), p = broadcast_to(at, shape);
+  return apply<op::random53>(k, p) + apply<op::second_random24>(k, p) * constant_like(p, 0x1p38);
 }
 
 /// Each element is 0 with probability `rate`, else divided by 1 - rate.

@@ -25,10 +25,14 @@ constexpr bool is_zero(graph const& g, symbol x) {
   return p != none && g.nodes[p].op == info_of<op::constant>() && g.numbers[g.nodes[p].attribute] == 0;
 }
 
-/// The mask of a cotangent, if it is one of the symbols from `made` on, which a sweep appended.
-constexpr masked_cotangent select_mask(graph const& g, symbol x, symbol made) {
-  std::int32_t const p = x < made ? none : g.tensors[x].producer;
-  if (p == none || g.nodes[p].op != info_of<op::select>()) return {};
+/// True if this operation makes a cotangent, in a node from `made` on, which a sweep appended.
+constexpr bool is_made_by(graph const& g, symbol x, std::int32_t made, operation const* o) {
+  std::int32_t const p = g.tensors[x].producer;
+  return p >= made && g.nodes[p].op == o;
+}
+constexpr masked_cotangent select_mask(graph const& g, symbol x, std::int32_t made) {
+  if (!is_made_by(g, x, made, info_of<op::select>())) return {};
+  std::int32_t const p = g.tensors[x].producer;
   symbol const* const ids = g.ids.data() + g.nodes[p].first;
   if (is_zero(g, ids[2])) return {ids[0], ids[1], ids[2], false};
   if (is_zero(g, ids[1])) return {ids[0], ids[2], ids[1], true};
@@ -36,12 +40,11 @@ constexpr masked_cotangent select_mask(graph const& g, symbol x, symbol made) {
 }
 
 /// The same; the mask of a cotangent that is broadcast to the operands of a reduction is broadcast with it.
-constexpr masked_cotangent cotangent_mask(builder& b, symbol x, symbol made) {
+constexpr masked_cotangent cotangent_mask(builder& b, symbol x, std::int32_t made) {
   graph const& g = b.get();
   if (masked_cotangent const m = select_mask(g, x, made)) return m;
-  std::int32_t const p = x < made ? none : g.tensors[x].producer;
-  if (p != none && g.nodes[p].op == info_of<op::broadcast>()) {
-    node const n = g.nodes[p];
+  if (is_made_by(g, x, made, info_of<op::broadcast>())) {
+    node const n = g.nodes[g.tensors[x].producer];
     masked_cotangent const m = cotangent_mask(b, g.ids[n.first], made);
     if (!m) return {};
     std::int64_t axes[max_rank]{};
@@ -72,15 +75,13 @@ class cotangent_masks {
   symbol value_, whole_;
 
 public:
-  /// None unless `wanted`.
-  constexpr cotangent_masks(builder& b, symbol cotangent, symbol made, bool wanted) : value_(cotangent), whole_(cotangent) {
-    while (wanted && count_ < most)
+  constexpr cotangent_masks(builder& b, symbol cotangent, std::int32_t made) : value_(cotangent), whole_(cotangent) {
+    while (count_ < most)
       if (masked_cotangent const m = cotangent_mask(b, value_, made)) {
         all_[count_++] = m;
         value_ = m.value;
       } else break;
   }
-  constexpr explicit operator bool() const noexcept { return count_ > 0; }
   constexpr symbol const& value() const noexcept { return value_; }
   constexpr symbol apply(builder& b, symbol x) const {
     if (x == value_) return whole_;
@@ -90,7 +91,8 @@ public:
 };
 
 /// The sum of two cotangents with one mask, under that mask; `none` if they have none in common.
-constexpr symbol masked_sum(builder& b, symbol x, symbol y, symbol made) {
+constexpr symbol masked_sum(builder& b, symbol x, symbol y, std::int32_t made) {
+  if (!is_made_by(b.get(), x, made, info_of<op::select>())) return none;
   masked_cotangent const p = select_mask(b.get(), x, made), q = select_mask(b.get(), y, made);
   if (!p || !q || p.condition != q.condition) return none;
   if (p.on_false == q.on_false) return masked_by(b, p, push(info_of<op::add>(), {term{&b, p.value}, term{&b, q.value}}).id);

@@ -33,10 +33,10 @@ inline namespace COTANGENT_ABI {
 
 namespace dynamic::detail {
 
-struct convolved_fn {
-  static constexpr char const* name = "conv2d";
+template <term (*Layer)(term, term, convolution const&)> struct convolved_fn {
+  static constexpr char const* name = "convolution";
   convolution how;
-  constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, how); }
+  constexpr term operator()(term x, term w) const { return Layer(x, w, how); }
 };
 template <class Op> struct pooled_fn {
   static constexpr char const* name = Op::name;
@@ -49,7 +49,19 @@ template <class Op> struct pooled_fn {
 template <detail::open_expr X>
 auto conv2d(X const& x, X const& w, convolution const& how,
             std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::convolved_fn{how}, x, w);
+  return X::lift(where, dynamic::detail::convolved_fn<extend::conv2d>{how}, x, w);
+}
+template <detail::open_expr X>
+auto conv1d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::convolved_fn<extend::conv1d>{how}, x, w);
+}
+template <detail::open_expr X>
+auto conv_transpose2d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::convolved_fn<extend::conv_transpose2d>{how}, x, w);
+}
+template <detail::open_expr X>
+auto conv_transpose1d(X const& x, X const& w, convolution const& how, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::convolved_fn<extend::conv_transpose1d>{how}, x, w);
 }
 template <detail::open_expr X>
 auto max_pool2d(X const& x, pooling const& how,

@@ -21,14 +21,38 @@ COTANGENT_HEADER_BEGIN
 namespace cotangent {
 namespace dynamic::detail {
 
-template <element To, bool Normal> struct random_of_sizes_fn {
-  static constexpr char const* name = Normal ? "random_normal" : "random_uniform";
+enum class random_kind { uniform, normal, exponential };
+template <element To, random_kind Kind> struct random_of_sizes_fn {
+  static constexpr char const* name = Kind == random_kind::uniform  ? "random_uniform"
+                                      : Kind == random_kind::normal ? "random_normal"
+                                                                    : "random_exponential";
   static constexpr element gives = To;
   sizes const& of;
   term operator()(term key) const {
     std::int32_t const s = detail::shape_for(*key.b, of);
     if (key.b->failed().why != nullptr) return key;
-    return Normal ? extend::random_normal(key, s, To) : extend::random_uniform(key, s, To);
+    return Kind == random_kind::uniform  ? extend::random_uniform(key, s, To)
+           : Kind == random_kind::normal ? extend::random_normal(key, s, To)
+                                         : extend::random_exponential(key, s, To);
+  }
+};
+struct random_bernoulli_of_sizes_fn {
+  static constexpr char const* name = "random_bernoulli";
+  static constexpr element gives = element::boolean;
+  sizes const& of;
+  term operator()(term key, term p) const {
+    std::int32_t const s = detail::shape_for(*key.b, of);
+    return key.b->failed().why != nullptr ? key : extend::random_bernoulli(key, p, s);
+  }
+};
+struct random_split_of_fn {
+  static constexpr char const* name = "random_split";
+  static constexpr element gives = element::int64;
+  sizes const& of; // one: the number of keys
+  term operator()(term key) const {
+    std::int32_t const s = detail::shape_for(*key.b, of);
+    if (key.b->failed().why != nullptr) return key;
+    return extend::random_fold_in(key, extend::iota(*key.b, element::int64, key.b->get().shapes[s].size[0]));
   }
 };
 
@@ -37,12 +61,28 @@ template <element To, bool Normal> struct random_of_sizes_fn {
 template <element_type T, detail::open_expr K>
 auto random_uniform(K const& key, dynamic::sizes const& of,
                     std::source_location where = std::source_location::current()) {
-  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, false>{of}, key);
+  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, dynamic::detail::random_kind::uniform>{of}, key);
 }
 template <element_type T, detail::open_expr K>
 auto random_normal(K const& key, dynamic::sizes const& of,
                    std::source_location where = std::source_location::current()) {
-  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, true>{of}, key);
+  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, dynamic::detail::random_kind::normal>{of}, key);
+}
+
+template <element_type T, detail::open_expr K>
+auto random_exponential(K const& key, dynamic::sizes const& of,
+                        std::source_location where = std::source_location::current()) {
+  return K::lift(where, dynamic::detail::random_of_sizes_fn<element_of<T>, dynamic::detail::random_kind::exponential>{of}, key);
+}
+template <detail::open_expr K, detail::operand P>
+auto random_bernoulli(K const& key, P const& p, dynamic::sizes const& of,
+                      std::source_location where = std::source_location::current()) {
+  return K::lift(where, dynamic::detail::random_bernoulli_of_sizes_fn{of}, key, detail::as_operand<double>(p));
+}
+template <detail::open_expr K>
+auto random_split(K const& key, std::int64_t count, std::source_location where = std::source_location::current()) {
+  dynamic::sizes const of{count};
+  return K::lift(where, dynamic::detail::random_split_of_fn{of}, key);
 }
 
 } // namespace cotangent

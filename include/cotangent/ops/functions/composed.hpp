@@ -36,7 +36,8 @@ struct round_fn {
   constexpr term operator()(auto x) const {
     auto const below = extend::apply<op::floor>(x), rest = x - below, half = 0.5 * below;
     auto const odd = extend::apply<op::floor>(half) != half;
-    return extend::select(rest > 0.5 || (rest == 0.5 && odd), below + 1, below);
+    // (-0.5 rounds to -0, as by std::nearbyint.)
+    return extend::apply<op::copysign>(extend::select(rest > 0.5 || (rest == 0.5 && odd), below + 1, below), x);
   }
 };
 struct isnan_fn {
@@ -108,8 +109,12 @@ struct sinc_fn {
     auto const u = extend::select(near, w, extend::constant_like(w, 0));
     auto series = 1 - (1. / 272) * u;
     for (double const factor : {1. / 210, 1. / 156, 1. / 110, 1. / 72, 1. / 42, 1. / 20, 1. / 6}) series = 1 - factor * u * series;
-    auto const safe = extend::select(near, extend::constant_like(z, 1), z);
-    return extend::select(near, series, extend::apply<op::sin>(safe) / safe);
+    // Elsewhere sin(pi x) is that of the distance to the nearest integer, exactly: at roots, too.
+    auto const safe = extend::select(near, extend::constant_like(x, 1), x);
+    auto const n = extend::stop_gradient(round_fn{}(safe)), half = 0.5 * n;
+    auto const odd = extend::apply<op::floor>(half) != half;
+    auto const sine = extend::apply<op::sin>(3.1415926535897932384626433832795 * (safe - n));
+    return extend::select(near, series, extend::select(odd, -sine, sine) / (3.1415926535897932384626433832795 * safe));
   }
 };
 struct leaky_relu_fn {

@@ -59,15 +59,7 @@ struct argsort : extend::primitive<operation_kind::whole, 1> {
       }
     }
   }
-  static constexpr void whole(whole_call const& c) {
-    switch (c.operand[0].type) {
-    case element::float32: return compute<float>(c);
-    case element::float64: return compute<double>(c);
-    case element::int32: return compute<std::int32_t>(c);
-    case element::int64: return compute<std::int64_t>(c);
-    case element::boolean: return;
-    }
-  }
+  static constexpr void whole(whole_call const& c) { detail::by_element(c.operand[0].type, [&]<class T>() { compute<T>(c); }); }
   static constexpr double flops(graph_view const& g, node const& n) {
     dimensions const& d = g.shape(g.result(n));
     double product = 20;

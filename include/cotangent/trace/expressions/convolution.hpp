@@ -23,6 +23,18 @@ template <convolution How> struct conv2d_fn {
   static constexpr char const* name = "conv2d";
   constexpr term operator()(term x, term w) const { return extend::conv2d(x, w, How); }
 };
+template <convolution How> struct conv1d_fn {
+  static constexpr char const* name = "conv1d";
+  constexpr term operator()(term x, term w) const { return extend::conv1d(x, w, How); }
+};
+template <convolution How> struct conv_transpose2d_fn {
+  static constexpr char const* name = "conv_transpose2d";
+  constexpr term operator()(term x, term w) const { return extend::conv_transpose2d(x, w, How); }
+};
+template <convolution How> struct conv_transpose1d_fn {
+  static constexpr char const* name = "conv_transpose1d";
+  constexpr term operator()(term x, term w) const { return extend::conv_transpose1d(x, w, How); }
+};
 template <pooling How> struct max_pool2d_fn {
   static constexpr char const* name = "max_pool2d";
   constexpr term operator()(term x) const { return extend::max_pool2d(x, How); }
@@ -39,6 +51,22 @@ template <pooling How> struct avg_pool2d_fn {
 template <convolution How = convolution{}, detail::operand X, detail::operand W>
 constexpr auto conv2d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::conv2d_fn<How>{}, x, w);
+}
+/// The convolution of a line, [width, channels] or several of these, with weights [width, channels, results].
+template <convolution How = convolution{}, detail::operand X, detail::operand W>
+constexpr auto conv1d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::conv1d_fn<How>{}, x, w);
+}
+/// The transposed convolution of an image with weights [height, width, results, channels]: `How` are the options of the convolution
+/// whose adjoint it is.
+template <convolution How = convolution{}, detail::operand X, detail::operand W>
+constexpr auto conv_transpose2d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::conv_transpose2d_fn<How>{}, x, w);
+}
+/// The transposed convolution of a line with weights [width, results, channels].
+template <convolution How = convolution{}, detail::operand X, detail::operand W>
+constexpr auto conv_transpose1d(X const& x, W const& w, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::conv_transpose1d_fn<How>{}, x, w);
 }
 /// The maximum of each window and channel: `ct::max_pool2d<ct::pooling{.window = 3, .stride = 2}>(x)`.
 template <pooling How = pooling{}, detail::operand X>

@@ -7,6 +7,7 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/functions/composed.hpp>
+#include <cotangent/ops/functions/initializers.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/layout.hpp>
 #include <cotangent/trace/expressions/network.hpp>
@@ -17,7 +18,7 @@ COTANGENT_HEADER_BEGIN
 #include <source_location>
 #include <utility>
 
-// Losses, normalizations, attention and recurrent cells, as formulas over other functions. (Not part of cotangent.hpp.)
+// Losses, normalizations, attention, recurrent cells and initial weights, as formulas over other functions. (Not part of cotangent.hpp.)
 
 namespace cotangent {
 
@@ -90,7 +91,7 @@ template <std::int64_t Groups> struct group_norm_fn {
 };
 template <bool Causal> struct attention_fn {
   static constexpr char const* name = Causal ? "causal_attention" : "attention";
-  constexpr term operator()(auto q, auto k, auto v) const {
+  constexpr term operator()(auto q, auto k, auto v, auto... mask) const {
     for (term const& x : {q, k, v})
       if (x.rank() != 2) return x.b->template refuse<refusals::attention_rank>(2, x.rank(), x.b->place), x;
     auto const width = extend::count_of(q, 2u, q.b->shape(dimensions{}));
@@ -100,7 +101,24 @@ template <bool Causal> struct attention_fn {
       auto const seen = triangle_fn<true, 0>{}(extend::constant_like(scores, 1)) > 0;
       scores = extend::select(seen, scores, extend::constant_like(scores, -1e30));
     }
+    ((scores = extend::select(mask, scores, extend::constant_like(scores, -1e30))), ...);
     return extend::matmul(extend::softmax(scores, 1), v);
+  }
+};
+
+template <element To, bool OfOutputs, bool Normal, extent... E> struct initial_weights_fn {
+  static constexpr char const* name = "initial weights";
+  static constexpr element gives = To;
+  constexpr term operator()(term key) const {
+    return extend::initial_weights(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To, {OfOutputs, Normal});
+  }
+};
+template <element To, extent... E> struct orthogonal_fn {
+  static constexpr char const* name = "orthogonal";
+  static constexpr element gives = To;
+  using uses = linalg_operations;
+  constexpr term operator()(term key) const {
+    return extend::orthogonal(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
   }
 };
 
@@ -177,6 +195,11 @@ template <detail::operand Q, detail::operand K, detail::operand V>
 constexpr auto attention(Q const& q, K const& k, V const& v, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::attention_fn<false>{}, q, k, v);
 }
+/// Attention in which row i sees the rows j where `mask[i, j]`, a bool, is true; the mask broadcasts. A row that sees none sees all.
+template <detail::operand Q, detail::operand K, detail::operand V, detail::operand M>
+constexpr auto attention(Q const& q, K const& k, V const& v, M const& mask, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::attention_fn<false>{}, q, k, v, mask);
+}
 /// Attention in which row i sees the rows up to i.
 template <detail::operand Q, detail::operand K, detail::operand V>
 constexpr auto causal_attention(Q const& q, K const& k, V const& v, std::source_location where = std::source_location::current()) {
@@ -198,6 +221,34 @@ constexpr auto gru_cell(X const& x, H const& h, W const& w, U const& u, B const&
   auto const b = cotangent::split<-1, 3>(cotangent::matmul(h, u) + state_bias);
   auto const update = cotangent::sigmoid(a[1] + b[1]);
   return (1 - update) * cotangent::tanh(a[2] + cotangent::sigmoid(a[0] + b[0]) * b[2]) + update * h;
+}
+
+// ---- initial weights
+
+/// Uniform weights of variance 2 / (inputs + outputs): `ct::xavier_uniform<float, 64, 32>(key)` (JAX: glorot_uniform).
+template <element_type T, extent... E, detail::operand K>
+constexpr auto xavier_uniform(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::initial_weights_fn<element_of<T>, true, false, E...>{}, key);
+}
+/// Normal weights of variance 2 / (inputs + outputs).
+template <element_type T, extent... E, detail::operand K>
+constexpr auto xavier_normal(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::initial_weights_fn<element_of<T>, true, true, E...>{}, key);
+}
+/// Uniform weights of variance 2 / inputs, for layers with relu.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto he_uniform(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::initial_weights_fn<element_of<T>, false, false, E...>{}, key);
+}
+/// Normal weights of variance 2 / inputs.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto he_normal(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::initial_weights_fn<element_of<T>, false, true, E...>{}, key);
+}
+/// Matrices with orthonormal columns, or rows if there are more columns: `ct::orthogonal<float, 64, 32>(key)`.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto orthogonal(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::orthogonal_fn<element_of<T>, E...>{}, key);
 }
 
 } // namespace cotangent

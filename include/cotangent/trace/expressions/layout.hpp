@@ -20,6 +20,7 @@ COTANGENT_REFUSAL(matrix_rank, at_least, rank_needed, rank_of_operand, "cotangen
 COTANGENT_REFUSAL(vector_rank, equal, rank_needed, rank_of_operand, "cotangent: this function needs vectors: an operand of one axis")
 COTANGENT_REFUSAL(cross_extent, equal, three, extent_of_last_axis, "cotangent: cross: the last axis must have size 3")
 COTANGENT_REFUSAL(extent_must_be_number, at_least, zero, extent_of_the_axis, "cotangent: this function needs an extent that is a number, not a name")
+COTANGENT_REFUSAL(pad_reflect_sides, less_than, elements_reflected, extent_of_padded_axis, "cotangent: pad_reflect, pad_edge: there must be elements to repeat: fewer than the axis has for pad_reflect, and an axis that is not empty for pad_edge")
 COTANGENT_REFUSAL(pad_sides, equal, two_for_each_axis, numbers_given, "cotangent: pad: two numbers of at least 0 must be given for each axis")
 // clang-format on
 } // namespace refusals
@@ -173,14 +174,46 @@ struct trace_fn {
     return y.b->failed().why != nullptr ? y : extend::sum(y, 1u << (y.rank() - 1));
   }
 };
+/// True if there are two numbers of at least 0 for each axis; else the failure is recorded.
+constexpr bool pads(auto x, std::int64_t const* sides, int count) {
+  bool fits = x.rank() * 2 == count;
+  for (int k = 0; k < count; ++k) fits = fits && sides[k] >= 0;
+  if (!fits) x.b->template refuse<refusals::pad_sides>(2 * x.rank(), count, x.b->place);
+  return fits;
+}
+template <bool Reflect, std::int64_t... Sides> struct pad_with_elements_fn {
+  static constexpr char const* name = Reflect ? "pad_reflect" : "pad_edge";
+  constexpr term operator()(auto x) const {
+    constexpr std::int64_t sides[]{Sides..., 0};
+    if (!pads(x, sides, sizeof...(Sides))) return x;
+    term y = x;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      std::int64_t const before = sides[2 * axis], after = sides[2 * axis + 1], more = before > after ? before : after;
+      if (more == 0) continue;
+      dimension const n = number_of(x, axis);
+      if (n < 0) return x;
+      if (n <= (Reflect ? more : 0)) return x.b->template refuse<refusals::pad_reflect_sides>(Reflect ? more : 0, n, x.b->place), x;
+      auto const side = [&](std::int64_t count, dimension edge) { // elements at the first or last position `edge`, outwards
+        if constexpr (Reflect) return reverse_fn::of(extend::slice(y, axis, edge == 0 ? 1 : n - 1 - count, count), axis);
+        else {
+          dimensions d = y.dims();
+          d.size[axis] = count;
+          return extend::broadcast_to(extend::slice(y, axis, edge, 1), x.b->shape(d));
+        }
+      };
+      term const left = before > 0 ? side(before, 0) : term{}, right = after > 0 ? side(after, n - 1) : term{};
+      if (left.present()) y = joined_along(axis, left, y);
+      if (right.present()) y = joined_along(axis, y, right);
+    }
+    return y;
+  }
+};
 template <std::int64_t... Sides> struct pad_fn {
   static constexpr char const* name = "pad";
   constexpr term operator()(auto x, auto value) const {
     builder& b = *x.b;
     constexpr std::int64_t sides[]{Sides..., 0};
-    bool fits = x.rank() * 2 == static_cast<int>(sizeof...(Sides));
-    for (std::int64_t const s : sides) fits = fits && s >= 0;
-    if (!fits) return b.template refuse<refusals::pad_sides>(2 * x.rank(), sizeof...(Sides), b.place), x;
+    if (!pads(x, sides, sizeof...(Sides))) return x;
     if (value.rank() != 0) return b.template refuse<refusals::vector_rank>(0, value.rank(), b.place), x;
     term y = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
@@ -204,6 +237,24 @@ template <extent Count> struct linspace_fn {
     if (n <= 1) return first + 0 * i;
     term const part = i * (1. / static_cast<double>(n - 1));
     return (1 - part) * first + part * last;
+  }
+};
+template <int Operand, bool Columns> struct meshgrid_fn {
+  static constexpr char const* name = "meshgrid";
+  constexpr term operator()(auto first, auto... rest) const {
+    constexpr int count = 1 + static_cast<int>(sizeof...(rest));
+    constexpr int axis = Columns && Operand < 2 && count > 1 ? 1 - Operand : Operand; // of this operand
+    term const all[]{first, rest...};
+    builder& b = *first.b;
+    dimensions grid, own;
+    grid.rank = own.rank = count;
+    for (int k = 0; k < count; ++k) {
+      if (all[k].rank() != 1) return b.template refuse<refusals::vector_rank>(1, all[k].rank(), b.place), first;
+      grid.size[Columns && k < 2 && count > 1 ? 1 - k : k] = all[k].dims().size[0];
+      own.size[k] = 1;
+    }
+    own.size[axis] = grid.size[axis];
+    return extend::broadcast_to(op::reshape::of(all[Operand], b.shape(own)), b.shape(grid));
   }
 };
 struct outer_fn {
@@ -300,6 +351,29 @@ constexpr auto pad(X const& x, V const& value, std::source_location where = std:
 template <std::int64_t... Sides, detail::operand X>
 constexpr auto pad(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::pad_fn<Sides...>{}, x, 0);
+}
+/// x between copies of its first and last elements: `pad_edge<1, 1, 0, 2>(x)` of a matrix (NumPy: mode "edge").
+template <std::int64_t... Sides, detail::operand X>
+constexpr auto pad_edge(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::pad_with_elements_fn<false, Sides...>{}, x);
+}
+/// x between its mirror images, without the first and last elements (NumPy: mode "reflect").
+template <std::int64_t... Sides, detail::operand X>
+constexpr auto pad_reflect(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::pad_with_elements_fn<true, Sides...>{}, x);
+}
+/// The grids of coordinates of vectors: `auto [u, v] = ct::meshgrid(x, y)`, with u[i, j] = x[j] and v[i, j] = y[i], as in NumPy;
+/// with `ct::meshgrid<ct::indexing::ij>(x, y, z)`, axis k is that of operand k.
+enum class indexing { xy, ij };
+template <indexing By = indexing::xy, detail::operand A, detail::operand B>
+constexpr auto meshgrid(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  constexpr bool xy = By == indexing::xy;
+  return detail::lift_parts<detail::meshgrid_fn<0, xy>, detail::meshgrid_fn<1, xy>>(where, a, b);
+}
+template <indexing By = indexing::xy, detail::operand A, detail::operand B, detail::operand C>
+constexpr auto meshgrid(A const& a, B const& b, C const& c, std::source_location where = std::source_location::current()) {
+  constexpr bool xy = By == indexing::xy;
+  return detail::lift_parts<detail::meshgrid_fn<0, xy>, detail::meshgrid_fn<1, xy>, detail::meshgrid_fn<2, xy>>(where, a, b, c);
 }
 /// Count numbers at equal distances, from first to last.
 template <extent Count, detail::operand A, detail::operand B>

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 
 // Lifts functions over terms, which know elements and shapes at run time, to functions over expressions,
@@ -284,6 +285,13 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     static_assert(unlike_operands<A, B>::template report<A, B>());
     return refused{};
   }
+}
+
+/// Several results of the same operands, as a tuple; after a mistake all are `refused`, since one mistake is one error.
+template <class First, class... Rest, class... A> constexpr auto lift_parts(std::source_location where, A const&... a) {
+  auto const first = detail::lift(where, First{}, a...);
+  if constexpr (std::is_same_v<decltype(first), refused const>) return std::tuple{refused{}, (static_cast<void>(Rest{}), refused{})...};
+  else return std::tuple{first, detail::lift(where, Rest{}, a...)...};
 }
 
 } // namespace cotangent::detail

@@ -104,13 +104,6 @@ struct expm_fn {
   constexpr term operator()(term a) const { return extend::expm(a); }
 };
 
-/// The parts of a decomposition, each as `lift` makes it; after a mistake all are `refused`, since one mistake is one error.
-template <class First, class... Rest, class A> constexpr auto lift_parts(std::source_location where, A const& a) {
-  auto const first = detail::lift(where, First{}, a);
-  if constexpr (std::is_same_v<decltype(first), refused const>) return std::tuple{refused{}, (static_cast<void>(Rest{}), refused{})...};
-  else return std::tuple{first, detail::lift(where, Rest{}, a)...};
-}
-
 } // namespace detail
 
 /// The sum of products that the subscripts describe, with a letter for each axis: `ct::einsum<"bij,bjk->bik">(a, b)`.

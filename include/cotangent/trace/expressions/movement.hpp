@@ -233,6 +233,11 @@ constexpr auto scatter_add(X const& rows, I const& indices,
                            std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::scatter_add_fn<Rows>{}, rows, indices);
 }
+/// The sums of the rows of each of Count segments: row i belongs to segment `segments[i]`. As scatter_add.
+template <extent Count, detail::operand X, detail::operand S>
+constexpr auto segment_sum(X const& rows, S const& segments, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::scatter_add_fn<Count>{}, rows, segments);
+}
 /// 1 where the index along a new last axis equals the label, else 0.
 template <extent Classes, class T = float, detail::operand X>
 constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {

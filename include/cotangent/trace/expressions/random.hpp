@@ -31,17 +31,49 @@ template <element To, extent... E> struct random_normal_fn {
     return extend::random_normal(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
   }
 };
+template <element To, extent... E> struct random_exponential_fn {
+  static constexpr char const* name = "random_exponential";
+  static constexpr element gives = To;
+  constexpr term operator()(term key) const {
+    return extend::random_exponential(key, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}), To);
+  }
+};
+template <extent... E> struct random_bernoulli_fn {
+  static constexpr char const* name = "random_bernoulli";
+  static constexpr element gives = element::boolean;
+  constexpr term operator()(term key, term p) const {
+    return extend::random_bernoulli(key, p, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}));
+  }
+};
+struct random_categorical_fn {
+  static constexpr char const* name = "random_categorical";
+  static constexpr element gives = element::int64;
+  constexpr term operator()(term key, term logits) const { return extend::random_categorical(key, logits); }
+};
+struct random_fold_in_fn {
+  static constexpr char const* name = "random_fold_in";
+  static constexpr element gives = element::int64;
+  constexpr term operator()(term key, term number) const { return extend::random_fold_in(key, number); }
+};
+template <extent Count> struct random_split_fn {
+  static constexpr char const* name = "random_split";
+  static constexpr element gives = element::int64;
+  constexpr term operator()(term key) const {
+    return extend::random_fold_in(key, extend::iota(*key.b, element::int64, key.b->size(Count)));
+  }
+};
 struct dropout_fn {
   static constexpr char const* name = "dropout";
   double rate;
   constexpr term operator()(term x, term key) const { return extend::dropout(x, rate, key); }
 };
 
-/// A key; a literal becomes an int64.
-template <class K> constexpr auto as_key(K const& key) {
-  if constexpr (literal<K>) return as_expr<std::int64_t>(key);
-  else return key;
+/// An operand; a literal becomes an element of this type.
+template <class T, class X> constexpr auto as_operand(X const& x) {
+  if constexpr (literal<X>) return as_expr<T>(x);
+  else return x;
 }
+template <class K> constexpr auto as_key(K const& key) { return as_operand<std::int64_t>(key); }
 
 } // namespace detail
 
@@ -55,6 +87,31 @@ constexpr auto random_uniform(K const& key, std::source_location where = std::so
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_normal(K const& key, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, key);
+}
+/// Exponentially distributed numbers of mean 1, determined by the int64 key and the position.
+template <element_type T, extent... E, detail::operand K>
+constexpr auto random_exponential(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_exponential_fn<element_of<T>, E...>{}, key);
+}
+/// True with probability p, a number or a tensor that broadcasts: `ct::random_bernoulli<64>(key, 0.25)`. Adjoint: 0.
+template <extent... E, detail::operand K, detail::operand P>
+constexpr auto random_bernoulli(K const& key, P const& p, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_bernoulli_fn<E...>{}, detail::as_key(key), detail::as_operand<double>(p));
+}
+/// An index (int64) for each row of the last axis, with the probabilities softmax(logits). Adjoint: 0.
+template <detail::operand K, detail::operand X>
+constexpr auto random_categorical(K const& key, X const& logits, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_categorical_fn{}, detail::as_key(key), logits);
+}
+/// A key that depends on a key and an integer of at least 0, such as the number of a step; integers in a tensor give as many keys.
+template <detail::operand K, detail::operand N>
+constexpr auto random_fold_in(K const& key, N const& number, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_fold_in_fn{}, detail::as_key(key), detail::as_key(number));
+}
+/// Count keys that are independent of each other and of the key's numbers: `auto keys = ct::random_split<2>(key)`.
+template <extent Count, detail::operand K>
+constexpr auto random_split(K const& key, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_split_fn<Count>{}, key);
 }
 /// Each element is 0 with probability `rate`, a number, else divided by 1 - rate. The key determines which
 /// elements: each layer and each call needs its own key (`key + 1` will do).

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_STATISTICS_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_STATISTICS_HPP
 
+#include <cotangent/ops/functions/sorting.hpp>
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/scan.hpp>
 #include <cotangent/trace/expressions/indexing.hpp>
@@ -15,6 +16,10 @@
 // file pays for those that it calls.)
 
 namespace cotangent {
+
+namespace refusals {
+COTANGENT_REFUSAL(quantile_rank, equal, zero_axes, axes_of_q, "cotangent: quantile: q must be one number")
+} // namespace refusals
 
 /// The largest absolute value, as the order of `norm`.
 inline constexpr int max_norm = std::numeric_limits<int>::max();
@@ -89,6 +94,38 @@ struct std_fn {
   static constexpr char const* name = "std";
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     return detail::root_from_zero(var_fn::of(x, mask, keep));
+  }
+};
+/// The quantile q, a number in [0, 1], between its neighbors by their distance.
+constexpr term quantile_of(auto x, auto q, std::uint32_t mask, bool keep) {
+  builder& b = *x.b;
+  if (mask == 0) return x;
+  if (!is_floating(x.type())) return b.template refuse<refusals::element_not_floating>(0, 0, b.place), x;
+  if (q.rank() != 0) return b.template refuse<refusals::quantile_rank>(0, q.rank(), b.place), x;
+  std::int32_t const scalar = b.shape(dimensions{});
+  auto const line = lined_up(x, mask);
+  int const last = line.rank() - 1;
+  auto const sorted = extend::move_axis(sort_fn::of(line, last), last, 0);
+  auto const number = extend::count_of(extend::convert(x, element::float64), mask, scalar);
+  auto const place = extend::convert(q, element::float64) * (number - 1), below = extend::apply<op::floor>(place);
+  auto const above = extend::apply<op::min>(below + 1, number - 1);
+  auto const at = [&](auto i) { return extend::gather(sorted, extend::convert(i, element::int64)); };
+  auto const low = at(below), high = at(above), rest = extend::convert(place - below, x.type());
+  auto const between = extend::select(rest == 0, low, (1 - rest) * low + rest * high), greatest = at(number - 1);
+  auto const y = extend::select(greatest != greatest, greatest, between); // NaN is last
+  return keep ? op::reshape::of(y, extend::kept_shape(x, mask)) : y;
+}
+struct median_fn {
+  static constexpr char const* name = "median";
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) {
+    return quantile_of(x, extend::constant(*x.b, element::float64, x.b->shape(dimensions{}), 0.5), mask, keep);
+  }
+};
+template <bool All, bool Keep, int... Axis> struct quantile_fn {
+  static constexpr char const* name = "quantile";
+  constexpr term operator()(auto x, auto q) const {
+    std::uint32_t const mask = All ? (1u << x.rank()) - 1 : mask_of<Axis...>(x);
+    return x.b->failed().why != nullptr ? x : quantile_of(x, q, mask, Keep);
   }
 };
 struct argmin_fn {
@@ -192,6 +229,32 @@ constexpr auto std(X const& x, axes_t<Axis...>, std::source_location where = std
 template <detail::operand X, int... Axis>
 constexpr auto std(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axes<detail::std_fn, true, Axis...>{}, x);
+}
+/// The number between the lower and the upper half, the mean of two for an even number. NaN if an element is NaN.
+template <detail::operand X>
+constexpr auto median(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_all<detail::median_fn>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto median(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::median_fn, false, Axis...>{}, x);
+}
+template <detail::operand X, int... Axis>
+constexpr auto median(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axes<detail::median_fn, true, Axis...>{}, x);
+}
+/// The quantile q in [0, 1], interpolated between two elements: `quantile(x, 0.9)`, `quantile(x, 0.9, ct::axes<0>)`. q may be an expression.
+template <detail::operand X, detail::operand Q>
+constexpr auto quantile(X const& x, Q const& q, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::quantile_fn<true, false>{}, x, q);
+}
+template <detail::operand X, detail::operand Q, int... Axis>
+constexpr auto quantile(X const& x, Q const& q, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::quantile_fn<false, false, Axis...>{}, x, q);
+}
+template <detail::operand X, detail::operand Q, int... Axis>
+constexpr auto quantile(X const& x, Q const& q, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::quantile_fn<false, true, Axis...>{}, x, q);
 }
 /// The position (int64) of the minimum along the last axis, or another one; the first of equals.
 template <int Axis = -1, detail::operand X>

@@ -163,7 +163,8 @@ public:
 
   /// The gradients, `none` if absent; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
-    symbol const made = b_.get().tensors.size();
+    std::int32_t const made = b_.get().nodes.size();
+    operation const *const log = info_of<op::log>(), *const select = info_of<op::select>(), *const broadcast = info_of<op::broadcast>();
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
       if (symbol const y = r.outputs[k]; y >= first_ && depends_[y - first_]) dy.add(y, r.seeds[k]);
@@ -199,20 +200,25 @@ public:
         continue;
       }
       symbol const total = dy.sum(y);
-      note(r, none);
+      if (r.made_for != nullptr) note(r, none);
       std::int32_t const from = n.first;
-      if (n.op == info_of<op::log>() && !n.flags.exact &&
+      if (n.op == log && !n.flags.exact &&
           past_probability(b_.get().ids[from], total, r, dy)) // (the sum may have moved the array of `ids`)
         continue;
       if (s_.in != nullptr) import(n);
-      bool const masked = n.op->kind == operation_kind::elementwise;
-      cotangent_masks const masks(b_, total, made, masked);
-      adjoint_rule rule{{b_, n}, &masks.value(), wanted.data(), given.data()};
-      n.op->adjoint(rule);
-      if (masks)
+      std::int32_t const maker = b_.get().tensors[total].producer;
+      operation const* const made_by = maker < made ? nullptr : b_.get().nodes[maker].op;
+      if ((made_by == select || made_by == broadcast) && n.op->kind == operation_kind::elementwise) { // it may have a mask
+        cotangent_masks const masks(b_, total, made);
+        adjoint_rule rule{{b_, n}, &masks.value(), wanted.data(), given.data()};
+        n.op->adjoint(rule);
         for (int k = 0; k < n.operand_count; ++k)
           if (wanted[k]) given[k] = masks.apply(b_, given[k]);
-      note(r, i);
+      } else {
+        adjoint_rule rule{{b_, n}, &total, wanted.data(), given.data()};
+        n.op->adjoint(rule);
+      }
+      if (r.made_for != nullptr) note(r, i);
       if (b_.failed().why != nullptr) break;
       for (int k = 0; k < n.operand_count; ++k)
         if (wanted[k] && given[k] != none) dy.add(b_.get().ids[from + k], given[k]);

@@ -23,8 +23,8 @@ struct aggregation {
 
 namespace detail {
 
-/// The sum of two cotangents of one symbol. Those that `select` masked, and that are symbols from `made` on, keep their mask.
-constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, symbol made = INT32_MAX) {
+/// The sum of two cotangents of one symbol. Those that `select` masked, in nodes from `made` on, keep their mask.
+constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, std::int32_t made = INT32_MAX) {
   term const s{&b, x}, t{&b, y};
   if (b.tensor(x).depth > 0) return extend::sequence_add(s, t).id;
   if (symbol const sum = masked_sum(b, x, y, made); sum != none) return sum;
@@ -53,12 +53,12 @@ constexpr symbol cotangent_sum(builder& b, aggregation const& how, symbol x, sym
 class contribution_lists {
   builder& b_;
   aggregation how_;
-  symbol made_; // the first symbol of the sweep
+  std::int32_t made_; // the first node of the sweep
   array<symbol> value_;
   array<std::int32_t> next_;
 
 public:
-  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how), made_(b.get().tensors.size()) {
+  constexpr contribution_lists(builder& b, aggregation const& how) : b_(b), how_(how), made_(b.get().nodes.size()) {
     value_.push(none);
     next_.push(0);
   }

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_FUNCTIONS_RUNNING_HPP
+#define COTANGENT_OPS_FUNCTIONS_RUNNING_HPP
+
+#include <cotangent/ops/functions/composed.hpp>
+#include <cotangent/ops/functions/sorting.hpp>
+#include <cotangent/ops/scan.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <source_location>
+
+// Extrema up to each element, and of segments, as gathers by their positions; the logarithm of running sums of exponentials.
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(segment_numbers, equal, extent_of_first_axis, number_of_segment_indices, "cotangent: segment_max, segment_min: there must be one segment for each position of the first axis")
+// clang-format on
+} // namespace refusals
+
+namespace op {
+
+/// The position (int64) along the last axis of the largest element up to each; the first of equals; a NaN from its position on.
+/// Adjoint: 0.
+struct running_argmax : extend::primitive<operation_kind::whole, 1> {
+  static constexpr char const* name = "running_argmax";
+  static constexpr float cost = 2;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (r.type == element::boolean) return r.refuse<refusals::element_not_numeric>();
+    if (r.dims(0).rank == 0) return r.refuse<refusals::axis_out_of_range>(0, 0);
+    r.type = element::int64;
+  }
+  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<running_argmax>(), {r.each()})); }
+  template <class T> static constexpr void compute(whole_call const& c) {
+    T const* x = c.operand[0].template data<T>();
+    std::int64_t* y = c.result.template data<std::int64_t>();
+    std::int64_t const n = c.result.size[c.result.rank - 1], all = c.result.count();
+    for (std::int64_t at = 0; at < all; at += n, x += n, y += n)
+      for (std::int64_t k = 0, most = 0; k < n; ++k) {
+        if (x[most] == x[most] && !(x[k] <= x[most])) most = k;
+        y[k] = most;
+      }
+  }
+  static constexpr void whole(whole_call const& c) { detail::by_element(c.operand[0].type, [&]<class T>() { compute<T>(c); }); }
+};
+
+/// From x [..., n, columns] and segments [..., n] (int64): the row of the largest element of each segment and column,
+/// [..., segments, columns]; the first of equals; that of a NaN; n where a segment has none. Attribute: the number of segments. A
+/// segment that is out of range makes the first result (n + 1) columns, which a gather reports.
+/// Adjoint: 0.
+struct segment_argmax : extend::primitive<operation_kind::whole, 2> {
+  static constexpr char const* name = "segment_argmax";
+  static constexpr float cost = 2;
+  static constexpr derivative_kind derivative = derivative_kind::zero;
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    dimensions d = r.dims(0);
+    dimensions const of = r.dims(1);
+    if (r.type == element::boolean) return r.refuse<refusals::element_not_numeric>();
+    if (r.tensor(1).type != element::int64) return r.refuse<refusals::index_not_integer>();
+    if (d.rank < 2 || of.rank + 1 != d.rank) return r.refuse<refusals::axis_out_of_range>(of.rank, d.rank);
+    for (int k = 0; k < of.rank; ++k)
+      if (d.size[k] != of.size[k]) return r.refuse<refusals::segment_numbers>(d.size[k], of.size[k]);
+    d.size[d.rank - 2] = r.attribute[0];
+    r.result(element::int64, d);
+  }
+  static constexpr void batch(batch_rule& r) {
+    r.give(detail::push(info_of<segment_argmax>(), {r.every(0), r.every(1)}, {r.attribute()}));
+  }
+  template <class T> static constexpr void compute(whole_call const& c) {
+    int const rank = c.result.rank;
+    std::int64_t const rows = c.operand[0].size[rank - 2], columns = c.result.size[rank - 1], segments = c.result.size[rank - 2];
+    std::int64_t const stack = segments * columns > 0 ? c.result.count() / (segments * columns) : 0;
+    for (std::int64_t k = 0; k < stack; ++k)
+      one(c.operand[0].template data<T>() + k * rows * columns, c.operand[1].template data<std::int64_t>() + k * rows,
+          c.result.template data<std::int64_t>() + k * segments * columns, rows, columns, segments);
+  }
+  template <class T>
+  static constexpr void one(T const* x, std::int64_t const* segment, std::int64_t* y, std::int64_t rows, std::int64_t columns, std::int64_t segments) {
+    for (std::int64_t k = 0; k < segments * columns; ++k) y[k] = rows;
+    bool outside = false;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      if (segment[r] < 0 || segment[r] >= segments) {
+        outside = true;
+        continue;
+      }
+      for (std::int64_t k = 0; k < columns; ++k) {
+        std::int64_t& most = y[segment[r] * columns + k];
+        T const now = x[r * columns + k], before = most == rows ? now : x[most * columns + k];
+        if (most == rows || (before == before && !(now <= before))) most = r;
+      }
+    }
+    if (outside) y[0] = (rows + 1) * columns;
+  }
+  static constexpr void whole(whole_call const& c) { detail::by_element(c.operand[0].type, [&]<class T>() { compute<T>(c); }); }
+};
+
+} // namespace op
+
+using running_operations = operations<op::running_argmax, op::segment_argmax>;
+
+namespace detail {
+
+template <bool Least> struct running_extremum {
+  static constexpr char const* name = Least ? "cummin" : "cummax";
+  static constexpr term of(auto x, int axis) {
+    int const last = x.rank() - 1;
+    auto const line = extend::move_axis(x, axis, last), from = Least ? -line : line;
+    auto const at = extend::apply<op::running_argmax>(from);
+    return x.b->failed().why != nullptr ? x : extend::move_axis(taken_along(line, at), last, axis);
+  }
+};
+struct logcumsumexp_kind {
+  static constexpr char const* name = "logcumsumexp";
+  /// The sums relative to the largest element so far: s[k] = s[k - 1] exp(m[k - 1] - m[k]) + exp(x[k] - m[k]).
+  static constexpr term of(auto x, int axis) {
+    auto const highest = extend::stop_gradient(running_extremum<false>::of(x, axis));
+    if (x.b->failed().why != nullptr) return x;
+    auto const infinite = extend::apply<op::abs>(highest) > largest_of(highest); // their difference would be NaN
+    auto const m = extend::select(infinite, extend::constant_like(x, 0), highest);
+    auto const before = op::shift::of(m, axis, 0, 0);
+    auto const s = op::recurrence::of(extend::apply<op::exp>(before - m), extend::apply<op::exp>(x - m), axis, 0, 0);
+    return m + extend::apply<op::log>(s);
+  }
+};
+
+/// A number that no element exceeds, and whose negative none falls below, but for the smallest integer.
+constexpr double largest_bound(element e) {
+  return e == element::int32   ? 2147483647.
+         : e == element::int64 ? 9223372036854774784. // the largest double among them
+                               : std::numeric_limits<double>::infinity();
+}
+/// True if there is one segment for each row; else the failure is recorded.
+constexpr bool has_segments(term x, term segments) {
+  builder& b = *x.b;
+  if (!is_index(segments.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), false;
+  if (x.rank() == 0 || segments.rank() != 1) return b.refuse<refusals::axis_out_of_range>(0, x.rank(), b.place), false;
+  dimension const n = x.dims().size[0], given = segments.dims().size[0];
+  if (n != given) return b.refuse<refusals::segment_numbers>(n, given, b.place), false;
+  return true;
+}
+template <bool Least, extent Count> struct segment_extremum_fn {
+  static constexpr char const* name = Least ? "segment_min" : "segment_max";
+  constexpr term operator()(auto x, auto segments) const {
+    if (!has_segments(x, segments)) return x;
+    builder& b = *x.b;
+    dimensions const from = x.dims();
+    dimensions flat, to = from;
+    flat.rank = 2, flat.size[0] = from.size[0], flat.size[1] = 1;
+    for (int k = 1; k < from.rank; ++k) flat.size[1] = b.product(flat.size[1], from.size[k]);
+    to.size[0] = b.size(Count);
+    auto const rows = op::reshape::of(x, b.shape(flat));
+    std::int64_t const count = to.size[0];
+    auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? -rows : rows, extend::convert(segments, element::int64)}, {count});
+    if (b.failed().why != nullptr) return x;
+    flat.size[0] = 1; // what empty segments have
+    auto const nothing = extend::constant(b, x.type(), b.shape(flat), Least ? largest_bound(x.type()) : -largest_bound(x.type()));
+    auto const taken = taken_along(extend::transpose(joined_along(0, rows, nothing)), extend::transpose(at));
+    return op::reshape::of(extend::transpose(taken), b.shape(to));
+  }
+};
+
+} // namespace detail
+
+/// The largest element up to each, along the last axis or another one: `cummax(x)`, `cummax<0>(x)`. Adjoint: dy to the first of them.
+template <int Axis = -1, detail::operand X>
+constexpr auto cummax(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::running_extremum<false>, Axis>{}, x);
+}
+/// The smallest element up to each, along the last axis or another one. Adjoint: dy to the first of them.
+template <int Axis = -1, detail::operand X>
+constexpr auto cummin(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::running_extremum<true>, Axis>{}, x);
+}
+/// log(cumsum(exp(x))) along the last axis or another one, without overflow.
+template <int Axis = -1, detail::operand X>
+constexpr auto logcumsumexp(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::logcumsumexp_kind, Axis>{}, x);
+}
+/// The largest element of each of Count segments: row i of x belongs to segment `segments[i]`. Of an empty one: -infinity.
+template <extent Count, detail::operand X, detail::operand S>
+constexpr auto segment_max(X const& x, S const& segments, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::segment_extremum_fn<false, Count>{}, x, segments);
+}
+/// The smallest element of each of Count segments. Of an empty one: infinity.
+template <extent Count, detail::operand X, detail::operand S>
+constexpr auto segment_min(X const& x, S const& segments, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::segment_extremum_fn<true, Count>{}, x, segments);
+}
+
+} // namespace cotangent
+
+#endif
