@@ -55,6 +55,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/functions/function.hpp>
 #include <cotangent/trace/functions/grad.hpp>
 #include <cotangent/trace/functions/loops.hpp>
+#include <cotangent/trace/functions/update_all.hpp>
 #include <cotangent/trace/program/program.hpp>
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/trace/transformations/checkpoint_sequence.hpp>

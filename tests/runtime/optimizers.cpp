@@ -7,8 +7,10 @@
 #include "catch.hpp"
 #include "words.hpp"
 
+#include <array>
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -177,6 +179,61 @@ TEST_CASE("optimizers work on expressions: in traced functions, and through thei
     double const difference = (ct::compiled(learnt)(up) - ct::compiled(learnt)(down)) / 2e-5;
     CHECK(slope(i) == Approx(difference).epsilon(1e-6));
   }
+}
+
+template <template <class, ct::extent...> class Tensor> struct weights {
+  BOOST_HANA_DEFINE_STRUCT(weights, (Tensor<double, 2>, w), (Tensor<double>, b));
+};
+TEST_CASE("update_all updates each leaf of a tree as update does alone", "[optimizers]") {
+  using tree = std::tuple<weights<ct::tensor>, std::array<ct::tensor<double, 2>, 2>>;
+  tree p, g, m{}, v{};
+  double number = 0.25;
+  for (tree* const t : {&p, &g}) {
+    auto& [s, a] = *t;
+    for (double* const x : {&s.w(0), &s.w(1), &s.b(), &a[0](0), &a[0](1), &a[1](0), &a[1](1)}) *x = number = -1.25 * number;
+  }
+  auto const all = [](auto optimizer) {
+    return [](auto q, auto slope, auto first, auto second, auto step) {
+      constexpr auto by = decltype(optimizer){};
+      if constexpr (by.counts) ct::update_all(by, q, slope, first, second, step);
+      else ct::update_all(by, q, slope, first, second);
+      return std::tuple(q, first, second);
+    };
+  };
+  auto const one = [](auto optimizer) {
+    return [](auto q, auto slope, auto first, auto second, auto step) {
+      constexpr auto by = decltype(optimizer){};
+      if constexpr (by.counts) by.update(q, slope, first, second, step);
+      else by.update(q, slope, first, second);
+      return std::tuple(q, first, second);
+    };
+  };
+  auto const agree = [&](auto optimizer) {
+    auto const [q, first, second] = ct::compiled(all(optimizer))(p, g, m, v, 3.0);
+    auto const same = [&](auto const& before, auto const& slope, auto const& after, auto const& state) {
+      auto const zero = 0 * ct::compiled([](auto x) { return ct::sum(x); })(before);
+      auto const none = ct::compiled([](auto x, auto z) { return 0 * x + z; })(before, zero);
+      auto const [wanted, wanted_state, unused] = ct::compiled(one(optimizer))(before, slope, none, none, 3.0);
+      for (std::int64_t k = 0; k < before.size(); ++k) {
+        CHECK(after.data()[k] == Approx(wanted.data()[k]).epsilon(1e-14));
+        CHECK(state.data()[k] == Approx(wanted_state.data()[k]).epsilon(1e-14));
+        CHECK(after.data()[k] != before.data()[k]);
+      }
+    };
+    same(std::get<0>(p).w, std::get<0>(g).w, std::get<0>(q).w, std::get<0>(first).w);
+    for (std::size_t k : {0u, 1u}) same(std::get<1>(p)[k], std::get<1>(g)[k], std::get<1>(q)[k], std::get<1>(first)[k]);
+    CHECK(std::get<0>(q).b() != std::get<0>(p).b());
+  };
+  agree(ct::adam{});
+  agree(ct::rmsprop{});
+  agree(ct::lamb{});
+  // Without states: two trees only.
+  auto const q = ct::compiled([](auto x, auto slope) {
+    ct::update_all(ct::sgd{.learning_rate = 0.5}, x, slope);
+    return x;
+  })(p, g);
+  CHECK(std::get<0>(q).b() == std::get<0>(p).b() - 0.5 * std::get<0>(g).b());
+  CHECK(std::get<1>(q)[1](1) == std::get<1>(p)[1](1) - 0.5 * std::get<1>(g)[1](1));
 }
 
 // ---- optimizers of a dynamic graph

@@ -56,8 +56,13 @@
 #define COTANGENT_ABI_EXPAND(Set, Fma, Fast) COTANGENT_ABI_PASTE(Set, Fma, Fast)
 #define COTANGENT_ABI COTANGENT_ABI_EXPAND(COTANGENT_ABI_SET, COTANGENT_ABI_FMA_NAME, COTANGENT_ABI_FAST_NAME)
 
-// Functions over vectors are always inlined: a vector never crosses a call.
-#define COTANGENT_INLINE [[gnu::always_inline]] inline
+// Functions over vectors are always inlined: a vector never crosses a call. With -g, clang would describe each inlined copy: a gradient of
+// 1,000 nodes takes 14 s in place of 4. Like the intrinsics of compilers, they have no debug information.
+#if defined(__clang__)
+#  define COTANGENT_INLINE [[gnu::always_inline, gnu::nodebug]] inline
+#else
+#  define COTANGENT_INLINE [[gnu::always_inline]] inline
+#endif
 
 // A tail call. Optimized code compiles it to a jump; clang guarantees it.
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))

@@ -41,7 +41,7 @@ template <class Simplified, class Executor> struct call_memory {
 
   void const* inputs[input_count + 1];
   void* outputs[output_count + 1];
-  std::int64_t sizes[g.extent_count + 1];
+  std::int64_t sizes[g.extent_count + 1]{};
 
   static constexpr std::int64_t size(dimension d, [[maybe_unused]] std::int64_t const* sizes) {
     if constexpr (g.extent_count == 0) return d; // else g++ -O3 sees an uninitialized size
