@@ -61,6 +61,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/transformations/checkpoint_sequence.hpp>
 #include <cotangent/trace/transformations/custom.hpp>
 #include <cotangent/trace/transformations/debug_nans.hpp>
+#include <cotangent/trace/transformations/external.hpp>
 #include <cotangent/trace/transformations/fixed_point.hpp>
 #include <cotangent/trace/transformations/jacobian.hpp>
 #include <cotangent/trace/transformations/linearize.hpp>
