@@ -2,8 +2,9 @@
 #ifndef COTANGENT_LINALG_HPP
 #define COTANGENT_LINALG_HPP
 
-// Linear algebra: einsum; Cholesky and LU decompositions, linear systems, inverses, determinants. With dynamic.hpp, included before or after this header,
-// the functions also take expressions of run-time graphs and eager variables.
+// Linear algebra: einsum; Cholesky, LU and QR decompositions, symmetric eigenvalues, singular values; linear systems, least squares,
+// inverses, determinants, the matrix exponential. With dynamic.hpp, included before or after this header, the functions also take
+// expressions of run-time graphs and eager variables.
 
 #include <cotangent/core/abi.hpp>
 
