@@ -779,6 +779,21 @@ inline numbers standardized(numbers x) {
   return x;
 }
 inline dual logistic(dual x) { return 1. / (1. + exp(-x)); }
+/// Attention in which row i sees the rows up to i, with keys half as large.
+inline constexpr auto causal = [](grid const& x, grid const&, grid const&, grid const&) {
+  return made(x.size, [&](place const& p) {
+    numbers scores;
+    for (std::int64_t j = 0; j <= p[0]; ++j) {
+      dual s;
+      for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * x({j, k}) * 0.25;
+      scores.push_back(s);
+    }
+    scores = softmax(scores);
+    dual s;
+    for (std::int64_t j = 0; j <= p[0]; ++j) s = s + scores[static_cast<std::size_t>(j)] * x({j, p[1]});
+    return s;
+  });
+};
 inline constexpr std::tuple layers{
     function{"mse", [](auto x, auto, auto, auto w) { return ct::mse(x, w); },
              [](grid const& x, grid const&, grid const&, grid const& w) {
@@ -861,37 +876,11 @@ inline constexpr std::tuple layers{
                });
              }},
     function{"causal_attention", [](auto x, auto, auto, auto) { return ct::causal_attention(x, x * 0.5, x); },
-             [](grid const& x, grid const&, grid const&, grid const&) {
-               return made(x.size, [&](place const& p) {
-                 numbers scores;
-                 for (std::int64_t j = 0; j <= p[0]; ++j) {
-                   dual s;
-                   for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * x({j, k}) * 0.25;
-                   scores.push_back(s);
-                 }
-                 scores = softmax(scores);
-                 dual s;
-                 for (std::int64_t j = 0; j <= p[0]; ++j) s = s + scores[static_cast<std::size_t>(j)] * x({j, p[1]});
-                 return s;
-               });
-             }},
+             causal},
     function{"attention with a mask", [](auto x, auto, auto, auto) {
                return ct::attention(x, x * 0.5, x, ct::tril(0 * ct::matmul(x, ct::transpose(x)) + 1) > 0);
              },
-             [](grid const& x, grid const&, grid const&, grid const&) {
-               return made(x.size, [&](place const& p) {
-                 numbers scores;
-                 for (std::int64_t j = 0; j <= p[0]; ++j) {
-                   dual s;
-                   for (std::int64_t k = 0; k < 4; ++k) s = s + x({p[0], k}) * x({j, k}) * 0.25;
-                   scores.push_back(s);
-                 }
-                 scores = softmax(scores);
-                 dual s;
-                 for (std::int64_t j = 0; j <= p[0]; ++j) s = s + scores[static_cast<std::size_t>(j)] * x({j, p[1]});
-                 return s;
-               });
-             }},
+             causal},
     function{"embedding", [](auto x, auto, auto z, auto) { return ct::embedding(x, ct::convert<std::int64_t>(0 * z(ct::all, 0))); },
              [](grid const& x, grid const&, grid const& z, grid const&) {
                return made({z.size[0], 4}, [&](place const& p) { return x({0, p[1]}); });

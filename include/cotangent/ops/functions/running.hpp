@@ -22,30 +22,17 @@ COTANGENT_REFUSAL(segment_numbers, equal, extent_of_first_axis, number_of_segmen
 
 namespace op {
 
-/// The position (int64) along the last axis of the largest element up to each; the first of equals; a NaN from its position on.
+/// The position of the largest element of the last axis up to each; the first of equals; a NaN from its position on.
 /// Adjoint: 0.
-struct running_argmax : extend::primitive<operation_kind::whole, 1> {
+struct running_argmax : detail::positions_in_rows<running_argmax> {
   static constexpr char const* name = "running_argmax";
   static constexpr float cost = 2;
-  static constexpr derivative_kind derivative = derivative_kind::zero;
-  static constexpr void infer(inference& r) {
-    r.like(0);
-    if (r.type == element::boolean) return r.refuse<refusals::element_not_numeric>();
-    if (r.dims(0).rank == 0) return r.refuse<refusals::axis_out_of_range>(0, 0);
-    r.type = element::int64;
+  template <class T> static constexpr void row(T const* x, std::int64_t* y, std::int64_t n) {
+    for (std::int64_t k = 0, most = 0; k < n; ++k) {
+      if (x[most] == x[most] && !(x[k] <= x[most])) most = k;
+      y[k] = most;
+    }
   }
-  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<running_argmax>(), {r.each()})); }
-  template <class T> static constexpr void compute(whole_call const& c) {
-    T const* x = c.operand[0].template data<T>();
-    std::int64_t* y = c.result.template data<std::int64_t>();
-    std::int64_t const n = c.result.size[c.result.rank - 1], all = c.result.count();
-    for (std::int64_t at = 0; at < all; at += n, x += n, y += n)
-      for (std::int64_t k = 0, most = 0; k < n; ++k) {
-        if (x[most] == x[most] && !(x[k] <= x[most])) most = k;
-        y[k] = most;
-      }
-  }
-  static constexpr void whole(whole_call const& c) { detail::by_element(c.operand[0].type, [&]<class T>() { compute<T>(c); }); }
 };
 
 /// From x [..., n, columns] and segments [..., n] (int64): the row of the largest element of each segment and column,

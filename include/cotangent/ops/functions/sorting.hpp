@@ -14,13 +14,11 @@
 // The order of elements along an axis: argsort; sort and top_k, which gather by it.
 
 namespace cotangent {
-namespace op {
+namespace detail {
 
-/// The positions (int64) of the elements along the last axis, from the smallest on; equal elements in their order; NaN last.
-/// Adjoint: 0. Cost: n log n comparisons in place (heapsort).
-struct argsort : extend::primitive<operation_kind::whole, 1> {
-  static constexpr char const* name = "argsort";
-  static constexpr float cost = 20;
+/// The base of operations that give positions (int64) along the last axis, one for each element: `Self::row(x, y, n)` computes those of n
+/// elements.
+template <class Self> struct positions_in_rows : extend::primitive<operation_kind::whole, 1> {
   static constexpr derivative_kind derivative = derivative_kind::zero;
   static constexpr void infer(inference& r) {
     r.like(0);
@@ -28,8 +26,26 @@ struct argsort : extend::primitive<operation_kind::whole, 1> {
     if (r.dims(0).rank == 0) return r.refuse<refusals::axis_out_of_range>(0, 0);
     r.type = element::int64;
   }
-  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<argsort>(), {r.each()})); }
+  static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<Self>(), {r.each()})); }
+  static constexpr void whole(whole_call const& c) {
+    detail::by_element(c.operand[0].type, [&]<class T>() {
+      T const* const x = c.operand[0].template data<T>();
+      std::int64_t* const y = c.result.template data<std::int64_t>();
+      std::int64_t const n = c.result.size[c.result.rank - 1], all = c.result.count();
+      for (std::int64_t at = 0; at < all; at += n) Self::row(x + at, y + at, n);
+    });
+  }
+};
 
+} // namespace detail
+
+namespace op {
+
+/// The positions of the elements along the last axis, from the smallest on; equal elements in their order; NaN last.
+/// Adjoint: 0. Cost: n log n comparisons in place (heapsort).
+struct argsort : detail::positions_in_rows<argsort> {
+  static constexpr char const* name = "argsort";
+  static constexpr float cost = 20;
   template <class T> static constexpr bool before(T const* x, std::int64_t a, std::int64_t b) {
     if (x[a] < x[b]) return true;
     if (x[b] < x[a]) return false;
@@ -45,21 +61,15 @@ struct argsort : extend::primitive<operation_kind::whole, 1> {
       y[child] = y[i], y[i] = up;
     }
   }
-  template <class T> static constexpr void compute(whole_call const& c) {
-    T const* x = c.operand[0].template data<T>();
-    std::int64_t* y = c.result.template data<std::int64_t>();
-    std::int64_t const n = c.result.size[c.result.rank - 1], all = c.result.count();
-    for (std::int64_t at = 0; at < all; at += n, x += n, y += n) {
-      for (std::int64_t k = 0; k < n; ++k) y[k] = k;
-      for (std::int64_t k = n / 2; k-- > 0;) sink(x, y, k, n);
-      for (std::int64_t k = n; k-- > 1;) {
-        std::int64_t const last = y[k];
-        y[k] = y[0], y[0] = last;
-        sink(x, y, 0, k);
-      }
+  template <class T> static constexpr void row(T const* x, std::int64_t* y, std::int64_t n) {
+    for (std::int64_t k = 0; k < n; ++k) y[k] = k;
+    for (std::int64_t k = n / 2; k-- > 0;) sink(x, y, k, n);
+    for (std::int64_t k = n; k-- > 1;) {
+      std::int64_t const last = y[k];
+      y[k] = y[0], y[0] = last;
+      sink(x, y, 0, k);
     }
   }
-  static constexpr void whole(whole_call const& c) { detail::by_element(c.operand[0].type, [&]<class T>() { compute<T>(c); }); }
   static constexpr double flops(graph_view const& g, node const& n) {
     dimensions const& d = g.shape(g.result(n));
     double product = 20;
