@@ -4,6 +4,8 @@
 
 #include <cotangent/core/view.hpp>
 #include <cotangent/graph/whole.hpp>
+#include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/movement.hpp>
 #include <cotangent/trace/transformations/custom.hpp>
 
 #include <cstddef>
