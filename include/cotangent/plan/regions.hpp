@@ -120,7 +120,7 @@ private:
       if (dimension const last = bound(g_.operand(*n, 1)); last >= 0) return capped_sum(last, 1);
     return unknown;
   }
-  /// An upper bound of an integer scalar, or of all entries of a sequence of them.
+  /// An upper bound of the elements of an integer value, or of all entries of a sequence of them.
   constexpr dimension bound(symbol t) const {
     node const* const n = g_.producer(t);
     if (n == nullptr) return bound_of_input(t);
@@ -128,6 +128,8 @@ private:
     if (n->op == info_of<op::size>()) return n->attribute_count == 1 ? g_.attribute(*n) : unknown;
     if (n->op == info_of<op::convert>() || n->op == info_of<op::identity>() || n->op == info_of<op::after>())
       return is_floating(g_.tensors[g_.operand(*n, 0)].type) ? unknown : bound(g_.operand(*n, 0));
+    if (n->op == info_of<op::reduce_max>() || n->op == info_of<op::broadcast>()) return bound(g_.operand(*n, 0));
+    if (n->op == info_of<op::select>()) return joined(bound(g_.operand(*n, 1)), bound(g_.operand(*n, 2)));
     if (n->op == info_of<op::min>()) {
       dimension const a = bound(g_.operand(*n, 0)), b = bound(g_.operand(*n, 1));
       return a == unknown ? b : b == unknown || b < 0 ? a : a < 0 ? b : a < b ? a : b;

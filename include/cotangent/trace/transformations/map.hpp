@@ -33,7 +33,7 @@ inline namespace COTANGENT_ABI {
 /// A body with loops, branches or operations without a batching rule runs row by row (`scan`).
 ///
 /// Adjoint: of each row; those of expressions that the body uses are added over the rows.
-/// Refuses: what vmap refuses, but for loops and branches.
+/// Refuses: what vmap refuses, but for operations without a batching rule.
 /// Checked: tests/static/map.cpp.
 template <class Body, class... X>
   requires(sizeof...(X) > 0)

@@ -206,9 +206,12 @@ inline namespace COTANGENT_ABI {
 /// Takes trees, of which every tensor has the axis, and functions that are transformations; its derivatives and Jacobians
 /// are those of other functions. Random numbers are the same in every row, unless the key is mapped.
 ///
-/// Refuses: axes that differ in extent; loops, branches and operations without a batching rule.
+/// A loop runs as long as any row does, and rows that have ended keep their values. Where rows select different branches, all are
+/// computed.
+///
+/// Refuses: axes that differ in extent; operations without a batching rule.
 /// Value: sums in matrix products may be ordered otherwise than for one row.
-/// Checked: tests/static/jacobians.cpp, tests/runtime/jacobians.cpp.
+/// Checked: tests/static/jacobians.cpp, tests/static/batched_loops.cpp, tests/runtime/jacobians.cpp.
 template <int... Axis, class F> constexpr auto vmap(F f) { return detail::vmap_function<void, F, Axis...>(f); }
 
 } // namespace COTANGENT_ABI

@@ -59,15 +59,18 @@ public:
 class activity {
   graph const& g_;
   region_index const& index_;
+  bool every_; // any dependence, not only that of floating-point numbers through derivatives
 
   constexpr symbol operand(node const& n, int k) const { return g_.ids[n.first + k]; }
   constexpr symbol result(node const& n, int k) const { return g_.ids[n.first + n.operand_count + k]; }
   constexpr symbol input(std::int32_t r, int k) const { return g_.ids[g_.regions[r].first_input + k]; }
   constexpr symbol output(std::int32_t r, int k) const { return g_.ids[g_.regions[r].first_output + k]; }
-  constexpr bool floating(symbol t) const { return is_floating(g_.tensors[t].type); }
+  constexpr bool floating(symbol t) const { return every_ || is_floating(g_.tensors[t].type); }
+  constexpr bool passes(node const& n) const { return every_ || n.op->derivative != derivative_kind::zero; }
 
 public:
-  constexpr activity(graph const& g, region_index const& index) : g_(g), index_(index) {}
+  constexpr activity(graph const& g, region_index const& index, bool every = false)
+      : g_(g), index_(index), every_(every) {}
 
   /// A view is marked together with its base.
   constexpr bool marked(region_marks& m, symbol t) const {
@@ -84,7 +87,7 @@ public:
     for (int k = 0; k < n.result_count; ++k) results[k] = false;
     bool any = false;
     for (int k = 0; k < n.operand_count; ++k) any = any || operands[k];
-    if (!any || n.op->derivative == derivative_kind::zero) return;
+    if (!any || !passes(n)) return;
     if (n.op == info_of<op::loop>()) return forward_loop(n, operands, results);
     if (n.op == info_of<op::case_of>()) return forward_case(n, operands, results);
     for (int k = 0; k < n.result_count; ++k) results[k] = floating(result(n, k));
@@ -94,7 +97,7 @@ public:
     for (int k = 0; k < n.operand_count; ++k) operands[k] = false;
     bool any = false;
     for (int k = 0; k < n.result_count; ++k) any = any || results[k];
-    if (!any || n.op->derivative == derivative_kind::zero) return;
+    if (!any || !passes(n)) return;
     if (n.op == info_of<op::loop>()) return backward_loop(n, results, operands);
     if (n.op == info_of<op::case_of>()) return backward_case(n, results, operands);
     for (int k = 0; k < n.operand_count; ++k) operands[k] = operand(n, k) != none && floating(operand(n, k));
@@ -107,7 +110,7 @@ public:
     for (int p = 0; p < index_.count(r); ++p) {
       node const& n = g_.nodes[nodes == nullptr ? p : nodes[p]];
       if (n.op->kind != operation_kind::control) {
-        if (n.op->derivative != derivative_kind::zero && any_marked(m, n.first, n.operand_count))
+        if (passes(n) && any_marked(m, n.first, n.operand_count))
           mark_all(m, n.first + n.operand_count, n.result_count);
         continue;
       }
@@ -126,7 +129,7 @@ public:
     for (int p = index_.count(r); p-- > 0;) {
       node const& n = g_.nodes[nodes == nullptr ? p : nodes[p]];
       if (n.op->kind != operation_kind::control) {
-        if (n.op->derivative != derivative_kind::zero && any_marked(m, n.first + n.operand_count, n.result_count))
+        if (passes(n) && any_marked(m, n.first + n.operand_count, n.result_count))
           mark_all(m, n.first, n.operand_count);
         continue;
       }
@@ -152,6 +155,17 @@ public:
       }
     }
   }
+  /// The same from the marked operands. True if the rows of a batch would end the loop in different iterations: then all
+  /// carried values are marked.
+  constexpr bool forward_rows(loop_layout const& at, bool const* operands, region_marks& m) const {
+    for (int k = 1; k < at.operand_count(); ++k)
+      if (operands[k]) mark(m, input(at.body, k));
+    forward_carried(at, m);
+    if (!every_ || !ends_by_row(at, operands, m)) return false;
+    for (int k = 0; k < at.carried; ++k) mark(m, input(at.body, at.init(k)));
+    forward_carried(at, m);
+    return true;
+  }
   constexpr void backward_carried(loop_layout const& at, region_marks& m) const {
     for (bool grew = true; grew;) {
       backward(at.body, m);
@@ -174,14 +188,22 @@ private:
   constexpr void mark_all(region_marks& m, int first, int count) const {
     for (int k = 0; k < count; ++k) mark(m, g_.ids[first + k]);
   }
+  constexpr bool ends_by_row(loop_layout const& at, bool const* operands, region_marks& body) const {
+    if (operands[0] || (at.has_start() && operands[at.start()])) return true;
+    if (at.condition == none) return false;
+    region_marks m(index_, at.condition);
+    for (int k = 1; k < at.condition_input_count(); ++k)
+      if (body[input(at.body, k)]) mark(m, input(at.condition, k));
+    forward(at.condition, m);
+    return marked(m, output(at.condition, 0));
+  }
   constexpr void forward_loop(node const& n, bool const* operands, bool* results) const {
     loop_layout const at = loop_layout::of(g_.numbers.data() + n.attribute);
     region_marks m(index_, at.body);
-    for (int k = 1; k < at.operand_count(); ++k)
-      if (operands[k]) mark(m, input(at.body, k));
-    forward_carried(at, m);
+    bool const by_row = forward_rows(at, operands, m);
+    results[at.trips()] = by_row;
     for (int k = 0; k < at.carried; ++k) results[k] = m[input(at.body, at.init(k))];
-    for (int k = 0; k < at.stacked; ++k) results[at.stack(k)] = marked(m, output(at.body, at.entry(k)));
+    for (int k = 0; k < at.stacked; ++k) results[at.stack(k)] = by_row || marked(m, output(at.body, at.entry(k)));
   }
   constexpr void backward_loop(node const& n, bool const* results, bool* operands) const {
     loop_layout const at = loop_layout::of(g_.numbers.data() + n.attribute);
@@ -194,7 +216,8 @@ private:
   }
   constexpr void forward_case(node const& n, bool const* operands, bool* results) const {
     case_layout const at = case_layout::of(g_.numbers.data() + n.attribute);
-    for (int k = 0; k < at.results; ++k) results[k] = at.bypass(k) >= 0 && operands[1 + at.bypass(k)];
+    bool const by_row = every_ && operands[0]; // other branches in other rows of a batch
+    for (int k = 0; k < at.results; ++k) results[k] = by_row || (at.bypass(k) >= 0 && operands[1 + at.bypass(k)]);
     for (int j = 0; j < at.branches; ++j) {
       region_marks m(index_, at.branch(j));
       for (int k = 0; k < at.values; ++k)

@@ -139,7 +139,7 @@ private:
     symbol const old = id(n.first + n.operand_count);
     if (n.result_count == 1 && n.op->kind != operation_kind::control)
       y.push(b_.push(n.op, x.data(), x.size(), attributes.data(), attributes.size(), b_.tensor(old).type, b_.tensor(old).shape, n.where));
-    else y = region_copier(b_).control(n, x);
+    else y = region_copier(b_).again(n, x);
     for (int k = 0; k < n.result_count; ++k)
       if (symbol const t = id(n.first + n.operand_count + k); t != none) copies_[t - low_] = y[k];
   }

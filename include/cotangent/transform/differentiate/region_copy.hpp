@@ -30,15 +30,14 @@ public:
   /// The copy of a symbol of the region that was copied last.
   constexpr symbol operator()(symbol old) { return copy_(old); }
 
-  /// A loop or a choice of branches with all that stands inside, from these operands, with the flags of the builder. Its
-  /// results.
-  constexpr array<symbol> control(node n, array<symbol> const& x) {
+  /// A node with all that stands inside, from these operands, with the flags of the builder. Its results.
+  constexpr array<symbol> again(node n, array<symbol> const& x) {
     array<symbol> results;
     for (int k = 0; k < n.result_count; ++k) {
       symbol const old = id(n.first + n.operand_count + k);
       results.push(old == none ? none : b_.symbol_like(old));
     }
-    copy_.forget();
+    if (n.op->kind == operation_kind::control) copy_.forget();
     n.flags = b_.flags;
     assign_again(n, x, results);
     return results;

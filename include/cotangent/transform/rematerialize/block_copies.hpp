@@ -232,7 +232,7 @@ private:
     b_.flags.merges = false;
     b_.flags.block = 0;
     if (n.op->kind == operation_kind::control) {
-      array<symbol> const made = regions_.control(n, x);
+      array<symbol> const made = regions_.again(n, x);
       for (int k = 0; k < n.result_count; ++k) note(g_.result(n, k), block, made[k]);
       regions_copied_ = true;
     } else {

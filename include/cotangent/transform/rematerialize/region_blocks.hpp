@@ -245,7 +245,7 @@ private:
     b_.flags = n.flags;
     b_.flags.merges = false;
     if (value_ways::is_control(n)) {
-      array<symbol> const y = regions_.control(n, x);
+      array<symbol> const y = regions_.again(n, x);
       for (int k = 0; k < n.result_count; ++k)
         if (g_.result(n, k) != none) note(g_.result(n, k), way, y[k]);
     } else
