@@ -1103,10 +1103,11 @@ inline constexpr std::tuple products{
                  return u({i}) * u({j + 1}) - u({j}) * u({i + 1});
                });
              }},
-    function{"dot", [](auto, auto b, auto, auto u) { return ct::dot(u, b(ct::all, 0)) * u(1); },
+    function{"dot", [](auto, auto b, auto, auto u) { return ct::dot(u, ct::sum(b, ct::axes<1>)) * u(1); },
              [](grid const&, grid const& b, grid const&, grid const& u) {
                dual s;
-               for (std::int64_t k = 0; k < 4; ++k) s = s + u({k}) * b({k, 0});
+               for (std::int64_t k = 0; k < 4; ++k)
+                 for (std::int64_t j = 0; j < b.size[1]; ++j) s = s + u({k}) * b({k, j});
                return grid{{}, {s * u({1})}};
              }},
 };
