@@ -11,6 +11,7 @@
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
+#include <cotangent/sparse.hpp>
 #include <cotangent/tables.hpp>
 
 #include <algorithm>
@@ -1708,7 +1709,27 @@ inline constexpr std::tuple tables{
                         2. * interpolated(monotone, 1.7 * a, part(xs, 1, 3), part(y.at, 1, 3));
                });
              }}};
+inline constexpr auto squared_neighbors = [](auto u) { return ct::square(u(ct::range<1>)) * u(ct::range<0, -1>); };
+inline constexpr auto sum_of_neighbors = [](auto u) { return ct::sum(ct::square(u(ct::range<0, -1>)) * u(ct::range<1>)); };
 inline constexpr std::tuple grids{
+    function{"sparse_jacobian", [](auto x, auto y, auto) { return ct::sparse_jacobian(squared_neighbors)(y).values * ct::sum(x); },
+             [](grid const& x, grid const& y, grid const&) {
+               dual s;
+               for (dual const& v : x.at) s = s + v;
+               return made({10}, [&](place const& p) {
+                 dual const a = y.at[static_cast<std::size_t>(p[0] / 2)], b = y.at[static_cast<std::size_t>(p[0] / 2 + 1)];
+                 return (p[0] % 2 == 0 ? b * b : 2. * a * b) * s;
+               });
+             }},
+    function{"sparse_hessian", [](auto x, auto y, auto) { return ct::sparse_hessian(sum_of_neighbors)(y).values * ct::sum(x); },
+             [](grid const& x, grid const& y, grid const&) { // of y[k]^2 y[k+1], by three diagonals without the last element
+               dual s;
+               for (dual const& v : x.at) s = s + v;
+               return made({15}, [&](place const& p) {
+                 std::size_t const k = static_cast<std::size_t>(p[0] + 1) / 3;
+                 return 2. * s * (p[0] % 3 == 2 ? y.at[k - 1] : p[0] % 3 == 0 ? y.at[k + 1] : y.at[k]);
+               });
+             }},
     function{"map_coordinates of two axes",
              [](auto x, auto y, auto p) { return ct::map_coordinates(ct::outer(y, p), 2 * x + 2.3, x * x + y(0)); },
              [](grid const& x, grid const& y, grid const& p) {

@@ -19,6 +19,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
 #include <cotangent/random.hpp>
+#include <cotangent/sparse.hpp>
 #include <cotangent/tables.hpp>
 
 #if __has_include(<nlohmann/json.hpp>)

@@ -27,4 +27,5 @@ TEST_CASE("cubic grids, and grids of irregular positions, agree with their witne
 TEST_CASE("every operation of tables is in a function or its derivatives") {
   group_view const groups[]{lookups<functions::grids, double>::view()};
   check_covered(ct::table_operations{}, groups);
+  check_covered(ct::position_operations{}, groups);
 }

@@ -8,6 +8,7 @@
 #include <cotangent/ops/list.hpp>
 #include <cotangent/ops/pooling.hpp>
 #include <cotangent/ops/random.hpp>
+#include <cotangent/ops/tables/positions.hpp>
 #include <cotangent/ops/tables/search.hpp>
 
 // All operations of the library, also those of headers that cotangent.hpp does not include.
@@ -20,7 +21,7 @@ using image_operations = typename detail::joined_operations<convolution_operatio
 /// All operations: `ct::archive::load(path, ct::all_operations{})` also reads graphs with convolutions,
 /// dropout and the like.
 using all_operations = typename detail::joined_operations<library_operations, image_operations, linear_system_operations, decomposition_operations, random_operations,
-                                                          geometry_operations, table_operations>::type;
+                                                          geometry_operations, table_operations, position_operations>::type;
 
 } // namespace cotangent
 

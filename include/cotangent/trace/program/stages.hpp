@@ -194,14 +194,15 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source() {
   else why::template report<void, refusals::wanted>();
 }
 
+/// Room for most small functions, which are traced once. A larger one is traced again, with its own sizes: room costs memory of the
+/// compiler, and bytes of object files without optimization.
+inline constexpr capacity traced_at_first{64, 64, 256, 128, 16, 8, 1, 64};
+
 /// The stages of a program, up to its simplified graph; `refused` where there is none.
 template <class F, class... Args> struct stages {
   using trace_of = trace_stage<typename outermost<F>::traced, std::index_sequence_for<Args...>, Args...>;
-  // (Room for most small functions, which are traced once. A larger one is traced again, with its own sizes: room costs
-  // memory of the compiler, and bytes of object files without optimization.)
-  static constexpr capacity guess{64, 64, 256, 128, 16, 8, 1, 64};
-  using first_trace = frozen_with<trace_of, guess>;
-  using traced = frozen<trace_of, guess>;
+  using first_trace = frozen_with<trace_of, traced_at_first>;
+  using traced = frozen<trace_of, traced_at_first>;
 
   static consteval bool is_accepted() {
     if constexpr (!trace_of::accepted) return false;
