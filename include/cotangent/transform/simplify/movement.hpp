@@ -12,24 +12,26 @@ namespace cotangent::detail {
 
 /// Broadcasts come out in one form: the operand has no axis of size 1, its axes keep their order, it is itself no
 /// broadcast, and some axis longer than 1 repeats. Other rewrites rely on that.
-class movement_rules : public rewriting {
+class movement_rules {
+  rewriting& r_;
+
 public:
-  using rewriting::rewriting;
+  constexpr explicit movement_rules(rewriting& r) : r_(r) {}
 
   constexpr symbol reshape(symbol x, std::int32_t shape) {
-    if (origin_[x].op == the<op::reshape>) x = operand(x);
-    if (shape_of(x) == shape) return x;
-    operation const* const op = origin_[x].op;
-    if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
+    if (r_.origin_of[x].op == the<op::reshape>) x = r_.operand(x);
+    if (r_.shape_of(x) == shape) return x;
+    operation const* const op = r_.origin_of[x].op;
+    if (op == the<op::constant> || op == the<op::size>) return r_.restated(x, shape);
     if (op == the<op::broadcast>)
       if (symbol const y = reshaped_broadcast(x, shape); y != none) return y;
-    return make(the<op::reshape>, &x, 1, nullptr, 0, type_of(x), shape);
+    return r_.make(the<op::reshape>, &x, 1, nullptr, 0, r_.type_of(x), shape);
   }
 
   constexpr symbol broadcast(symbol x, std::int64_t const* axes, std::int32_t shape) {
-    operation const* const op = origin_[x].op;
-    if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
-    dimensions const d = b.dims(x);
+    operation const* const op = r_.origin_of[x].op;
+    if (op == the<op::constant> || op == the<op::size>) return r_.restated(x, shape);
+    dimensions const d = r_.b.dims(x);
     dimensions longer;
     std::int64_t to[max_rank]{};
     bool ordered = true;
@@ -40,7 +42,7 @@ public:
         to[n] = axes[k];
         ordered = ordered && (n == 0 || to[n - 1] < to[n]);
       }
-    if (longer.rank != d.rank) x = reshape(x, b.shape(longer));
+    if (longer.rank != d.rank) x = reshape(x, r_.b.shape(longer));
     int n = longer.rank;
     if (!ordered) {
       std::int64_t order[max_rank]{}, sorted[max_rank]{};
@@ -53,19 +55,19 @@ public:
       x = permute(x, order);
       for (int k = 0; k < n; ++k) to[k] = sorted[k];
     }
-    if (origin_[x].op == the<op::broadcast>) {
-      n = attribute_count(x);
-      for (int k = 0; k < n; ++k) to[k] = to[attribute(x, k)];
-      x = operand(x);
+    if (r_.origin_of[x].op == the<op::broadcast>) {
+      n = r_.attribute_count(x);
+      for (int k = 0; k < n; ++k) to[k] = to[r_.attribute(x, k)];
+      x = r_.operand(x);
     }
     int longs = 0;
-    for (std::int32_t m = long_axes(shape); m != 0; m &= m - 1) ++longs;
+    for (std::int32_t m = r_.long_axes(shape); m != 0; m &= m - 1) ++longs;
     if (longs == n) return reshape(x, shape);
-    return repeated(x, to, n, shape);
+    return r_.repeated(x, to, n, shape);
   }
 
   constexpr symbol permute(symbol x, std::int64_t const* axes) {
-    dimensions const d = b.dims(x);
+    dimensions const d = r_.b.dims(x);
     dimensions r;
     r.rank = d.rank;
     bool same = true;
@@ -74,27 +76,27 @@ public:
       same = same && axes[k] == k;
     }
     if (same) return x;
-    operation const* const op = origin_[x].op;
-    std::int32_t const shape = b.shape(r);
+    operation const* const op = r_.origin_of[x].op;
+    std::int32_t const shape = r_.b.shape(r);
     std::int64_t to[max_rank]{};
-    if (op == the<op::constant> || op == the<op::size>) return restated(x, shape);
+    if (op == the<op::constant> || op == the<op::size>) return r_.restated(x, shape);
     if (op == the<op::permute>) {
-      for (int k = 0; k < d.rank; ++k) to[k] = attribute(x, static_cast<int>(axes[k]));
-      return permute(operand(x), to);
+      for (int k = 0; k < d.rank; ++k) to[k] = r_.attribute(x, static_cast<int>(axes[k]));
+      return permute(r_.operand(x), to);
     }
     if (op == the<op::broadcast>) {
-      int const n = attribute_count(x);
+      int const n = r_.attribute_count(x);
       for (int k = 0; k < n; ++k)
         for (int j = 0; j < d.rank; ++j)
-          if (axes[j] == attribute(x, k)) to[k] = j;
-      return broadcast(operand(x), to, shape);
+          if (axes[j] == r_.attribute(x, k)) to[k] = j;
+      return broadcast(r_.operand(x), to, shape);
     }
-    if (op == the<op::matmul> && single(x)) {
-      symbol const swapped[2]{operand(x, 1), operand(x, 0)};
-      std::int64_t const flags[2]{attribute(x, 1) == 0, attribute(x, 0) == 0};
-      return make(the<op::matmul>, swapped, 2, flags, 2, type_of(x), shape);
+    if (op == the<op::matmul> && r_.single(x)) {
+      symbol const swapped[2]{r_.operand(x, 1), r_.operand(x, 0)};
+      std::int64_t const flags[2]{r_.attribute(x, 1) == 0, r_.attribute(x, 0) == 0};
+      return r_.make(the<op::matmul>, swapped, 2, flags, 2, r_.type_of(x), shape);
     }
-    return make(the<op::permute>, &x, 1, axes, d.rank, type_of(x), shape);
+    return r_.make(the<op::permute>, &x, 1, axes, d.rank, r_.type_of(x), shape);
   }
 
   /// Transposed operands become flags.
@@ -102,37 +104,37 @@ public:
     symbol of[2]{x[0], x[1]};
     std::int64_t flags[2]{transposed[0], transposed[1]};
     for (int k = 0; k < 2; ++k)
-      if (origin_[of[k]].op == the<op::permute>) {
-        of[k] = operand(of[k]);
+      if (r_.origin_of[of[k]].op == the<op::permute>) {
+        of[k] = r_.operand(of[k]);
         flags[k] = flags[k] == 0;
       }
-    return make(the<op::matmul>, of, 2, flags, 2, type_of(of[0]), shape);
+    return r_.make(the<op::matmul>, of, 2, flags, 2, r_.type_of(of[0]), shape);
   }
 
   /// Slice and pad: a window of all is nothing, windows of windows are one.
   constexpr symbol window(operation const* kind, symbol x, std::int64_t const* w, std::int32_t shape) {
-    operation const* const op = origin_[x].op;
+    operation const* const op = r_.origin_of[x].op;
     bool const pads = kind == the<op::pad>;
-    if (op == the<op::constant> && (!pads || is(x, 0))) return restated(x, shape);
-    int const n = 2 * b.dims(x).rank;
-    bool whole = shape == shape_of(x), equal = op == the<op::pad>, known = op == kind;
+    if (op == the<op::constant> && (!pads || r_.is(x, 0))) return r_.restated(x, shape);
+    int const n = 2 * r_.b.dims(x).rank;
+    bool whole = shape == r_.shape_of(x), equal = op == the<op::pad>, known = op == kind;
     for (int k = 0; k < n; ++k) {
       whole = whole && w[k] == k % 2;
-      equal = equal && w[k] == attribute(x, k);
-      known = known && w[k] >= 0 && attribute(x, k) >= 0;
+      equal = equal && w[k] == r_.attribute(x, k);
+      known = known && w[k] >= 0 && r_.attribute(x, k) >= 0;
     }
     if (whole) return x;
     if (!pads && op == the<op::concatenate>)
       if (symbol const y = sliced_join(x, w, shape); y != none) return y;
-    if (equal && !pads && shape_of(operand(x)) == shape) return operand(x);
-    if (!known) return make(kind, &x, 1, w, n, type_of(x), shape);
+    if (equal && !pads && r_.shape_of(r_.operand(x)) == shape) return r_.operand(x);
+    if (!known) return r_.make(kind, &x, 1, w, n, r_.type_of(x), shape);
     std::int64_t both[2 * max_rank]{};
     for (int k = 0; k < n; k += 2) {
-      std::int64_t const start = attribute(x, k), step = attribute(x, k + 1);
+      std::int64_t const start = r_.attribute(x, k), step = r_.attribute(x, k + 1);
       both[k] = pads ? w[k] + start * w[k + 1] : start + w[k] * step;
       both[k + 1] = w[k + 1] * step;
     }
-    return window(kind, operand(x), both, shape);
+    return window(kind, r_.operand(x), both, shape);
   }
 
   /// Concatenation; the operands of a concatenated operand take its position, up to a number of operands.
@@ -140,35 +142,35 @@ public:
     if (n == 1) return x[0];
     constexpr int few = 32;
     auto const opens = [&](symbol t) {
-      return origin_[t].op == the<op::concatenate> && single(t) && attribute(t) == axis;
+      return r_.origin_of[t].op == the<op::concatenate> && r_.single(t) && r_.attribute(t) == axis;
     };
     int total = 0;
-    for (int k = 0; k < n; ++k) total += opens(x[k]) ? operand_count(x[k]) : 1;
-    element const type = type_of(x[0]);
-    if (total == n || total > few) return make(the<op::concatenate>, x, n, &axis, 1, type, shape);
+    for (int k = 0; k < n; ++k) total += opens(x[k]) ? r_.operand_count(x[k]) : 1;
+    element const type = r_.type_of(x[0]);
+    if (total == n || total > few) return r_.make(the<op::concatenate>, x, n, &axis, 1, type, shape);
     symbol all[few]{};
     int count = 0;
     for (int k = 0; k < n; ++k) {
       if (!opens(x[k])) all[count++] = x[k];
       else
-        for (int j = 0; j < operand_count(x[k]); ++j) all[count++] = operand(x[k], j);
+        for (int j = 0; j < r_.operand_count(x[k]); ++j) all[count++] = r_.operand(x[k], j);
     }
-    return make(the<op::concatenate>, all, count, &axis, 1, type, shape);
+    return r_.make(the<op::concatenate>, all, count, &axis, 1, type, shape);
   }
 
   /// The sum of two pads that put their operands next to each other along one axis: a pad of both, joined. Or none.
   constexpr symbol joined(symbol x, symbol y) {
-    dimensions first = b.dims(operand(x));
-    dimensions const second = b.dims(operand(y));
+    dimensions first = r_.b.dims(r_.operand(x));
+    dimensions const second = r_.b.dims(r_.operand(y));
     std::int64_t w[2 * max_rank]{};
     int axis = none;
     bool swaps = false;
     for (int k = 0; k < first.rank; ++k) {
-      std::int64_t const p = attribute(x, 2 * k), q = attribute(y, 2 * k), m = first.size[k],
+      std::int64_t const p = r_.attribute(x, 2 * k), q = r_.attribute(y, 2 * k), m = first.size[k],
                          n = second.size[k];
       w[2 * k] = p;
-      w[2 * k + 1] = attribute(x, 2 * k + 1);
-      if (w[2 * k + 1] != attribute(y, 2 * k + 1)) return none;
+      w[2 * k + 1] = r_.attribute(x, 2 * k + 1);
+      if (w[2 * k + 1] != r_.attribute(y, 2 * k + 1)) return none;
       if (p == q && m == n) continue;
       if (axis != none || w[2 * k + 1] != 1 || p < 0 || q < 0 || m < 0 || n < 0) return none;
       if (p + m != q && q + n != p) return none;
@@ -178,23 +180,23 @@ public:
       first.size[k] = m + n;
     }
     if (axis == none) return none;
-    symbol const pair[2]{operand(swaps ? y : x), operand(swaps ? x : y)};
-    std::int32_t const shape = shape_of(x);
-    return window(the<op::pad>, concatenate(pair, 2, axis, b.shape(first)), w, shape);
+    symbol const pair[2]{r_.operand(swaps ? y : x), r_.operand(swaps ? x : y)};
+    std::int32_t const shape = r_.shape_of(x);
+    return window(the<op::pad>, concatenate(pair, 2, axis, r_.b.shape(first)), w, shape);
   }
 
 private:
   /// A slice of a concatenation: of the operands that it meets. Or none, where sizes with names hide which these are.
   constexpr symbol sliced_join(symbol x, std::int64_t const* w, std::int32_t shape) {
     constexpr int few = 32;
-    int const axis = static_cast<int>(attribute(x)), n = operand_count(x);
-    dimensions const wanted = g_.shapes[shape];
+    int const axis = static_cast<int>(r_.attribute(x)), n = r_.operand_count(x);
+    dimensions const wanted = r_.g.shapes[shape];
     std::int64_t const start = w[2 * axis], step = w[2 * axis + 1], count = wanted.size[axis];
     if (start < 0) return none;
     std::int64_t from = 0; // where operand k begins
     int k = 0;
     for (;; ++k) {
-      std::int64_t const size = b.dims(operand(x, k)).size[axis];
+      std::int64_t const size = r_.b.dims(r_.operand(x, k)).size[axis];
       if (k + 1 == n || (size >= 0 && count >= 0 && start + (count - 1) * step < from + size)) break;
       if (size < 0 || start < from + size) break;
       from += size;
@@ -202,23 +204,23 @@ private:
     std::int64_t const last = start + (count - 1) * step;
     std::int64_t inside[2 * max_rank]{};
     for (int j = 0; j < 2 * wanted.rank; ++j) inside[j] = w[j];
-    std::int64_t const size = b.dims(operand(x, k)).size[axis];
+    std::int64_t const size = r_.b.dims(r_.operand(x, k)).size[axis];
     if (k + 1 == n || (size >= 0 && count >= 0 && last < from + size)) {
       inside[2 * axis] = start - from;
-      return window(the<op::slice>, operand(x, k), inside, shape);
+      return window(the<op::slice>, r_.operand(x, k), inside, shape);
     }
     if (step != 1 || count < 0) return none;
     symbol parts[few]{};
     int met = 0;
     dimensions part = wanted;
     for (; k < n && from <= last; ++k) {
-      std::int64_t const length = b.dims(operand(x, k)).size[axis];
+      std::int64_t const length = r_.b.dims(r_.operand(x, k)).size[axis];
       if (met == few || (length < 0 && k + 1 != n)) return none;
       std::int64_t const first = start > from ? start : from;
       std::int64_t const past = length < 0 || from + length > last ? last + 1 : from + length;
       inside[2 * axis] = first - from;
       part.size[axis] = past - first;
-      if (past > first) parts[met++] = window(the<op::slice>, operand(x, k), inside, b.shape(part));
+      if (past > first) parts[met++] = window(the<op::slice>, r_.operand(x, k), inside, r_.b.shape(part));
       from += length;
     }
     return concatenate(parts, met, axis, shape);
@@ -226,7 +228,7 @@ private:
 
   /// Where a reshape only adds and drops axes of size 1, the broadcast names other axes.
   constexpr symbol reshaped_broadcast(symbol x, std::int32_t shape) {
-    dimensions const from = b.dims(x), to = b.get().shapes[shape];
+    dimensions const from = r_.b.dims(x), to = r_.b.get().shapes[shape];
     std::int64_t place[max_rank]{}, axes[max_rank]{};
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {
@@ -237,9 +239,9 @@ private:
     }
     while (k < from.rank && from.size[k] == 1) ++k;
     if (k != from.rank) return none;
-    int const n = attribute_count(x);
-    for (int j = 0; j < n; ++j) axes[j] = place[attribute(x, j)];
-    return repeated(operand(x), axes, n, shape);
+    int const n = r_.attribute_count(x);
+    for (int j = 0; j < n; ++j) axes[j] = place[r_.attribute(x, j)];
+    return r_.repeated(r_.operand(x), axes, n, shape);
   }
 };
 

@@ -7,15 +7,14 @@
 #include <bit>
 #include <cstdint>
 
-// The common part of the rewrites of simplify: queries of the graph that is being rebuilt, and constant folding.
+// The context of the rewrites of simplify: queries of the graph that is being rebuilt, and constant folding.
 
 namespace cotangent::detail {
 
 template <class Op> inline constexpr std::uint32_t code_of = hash_of(Op::name);
 
 /// The graph being rebuilt. Every symbol in it is simplified already, so a rewrite looks one or two producers deep.
-class rewriting {
-protected:
+struct rewriting {
   /// The properties that rewrites read most. Symbols that were carried over have no `op`.
   struct origin {
     operation const* op;  // its producer's; null for inputs
@@ -25,54 +24,49 @@ protected:
     element type;
     double value; // of a constant
   };
-  array<origin> origins_; // by symbol, with room ahead
-  origin* origin_;
-  std::int32_t room_;
-
-public:
+  array<origin> origins; // by symbol, with room ahead
+  origin* origin_of;
+  std::int32_t room;
   builder b;
   bool const fuses; // products will be fused with additions
+  graph const& g;   // b's
 
-protected:
-  graph const& g_;
-
-public:
   /// `expected`: about how many symbols there will be.
   constexpr rewriting(int expected, bool fuse)
-      : origins_(expected), origin_(origins_.data()), room_(expected), fuses(fuse), g_(b.get()) {}
+      : origins(expected), origin_of(origins.data()), room(expected), fuses(fuse), g(b.get()) {}
   constexpr rewriting(rewriting const&) = delete;
 
-  constexpr operation const* op_of(symbol t) const noexcept { return origin_[t].op; }
+  constexpr operation const* op_of(symbol t) const noexcept { return origin_of[t].op; }
   constexpr void make_room(symbol t) {
     array<origin> more(2 * t + 64);
-    for (int k = 0; k < room_; ++k) more[k] = origin_[k];
-    origins_ = static_cast<array<origin>&&>(more);
-    origin_ = origins_.data();
-    room_ = origins_.size();
+    for (int k = 0; k < room; ++k) more[k] = origin_of[k];
+    origins = static_cast<array<origin>&&>(more);
+    origin_of = origins.data();
+    room = origins.size();
   }
   /// Every symbol of the new graph is listed before a rewrite sees it.
   constexpr symbol list(symbol t, operation const* op, element type, std::int32_t shape) {
-    if (t >= room_) make_room(t);
+    if (t >= room) make_room(t);
     // One statement, because a constant evaluation counts statements.
-    return origin_[t].op = op, origin_[t].type = type, origin_[t].shape = shape, t;
+    return origin_of[t].op = op, origin_of[t].type = type, origin_of[t].shape = shape, t;
   }
-  constexpr bool is_constant(symbol t) const noexcept { return origin_[t].op == the<op::constant>; }
+  constexpr bool is_constant(symbol t) const noexcept { return origin_of[t].op == the<op::constant>; }
   constexpr symbol operand(symbol t, int k = 0) const noexcept {
-    return g_.ids[g_.nodes[g_.tensors[t].producer].first + k];
+    return g.ids[g.nodes[g.tensors[t].producer].first + k];
   }
   constexpr int operand_count(symbol t) const noexcept {
-    return g_.nodes[g_.tensors[t].producer].operand_count;
+    return g.nodes[g.tensors[t].producer].operand_count;
   }
   constexpr int attribute_count(symbol t) const noexcept {
-    return g_.nodes[g_.tensors[t].producer].attribute_count;
+    return g.nodes[g.tensors[t].producer].attribute_count;
   }
   constexpr std::int64_t attribute(symbol t, int k = 0) const noexcept {
-    return g_.numbers[g_.nodes[g_.tensors[t].producer].attribute + k];
+    return g.numbers[g.nodes[g.tensors[t].producer].attribute + k];
   }
-  constexpr element type_of(symbol t) const noexcept { return origin_[t].type; }
-  constexpr std::int32_t shape_of(symbol t) const noexcept { return origin_[t].shape; }
+  constexpr element type_of(symbol t) const noexcept { return origin_of[t].type; }
+  constexpr std::int32_t shape_of(symbol t) const noexcept { return origin_of[t].shape; }
   /// The node that is being rewritten is its only reader.
-  constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_[t].readers <= readers; }
+  constexpr bool single(symbol t, int readers = 1) const noexcept { return origin_of[t].readers <= readers; }
 
   constexpr symbol make(operation const* op, symbol const* x, int n, std::int64_t const* attributes,
                         int count, element type, std::int32_t shape) {
@@ -86,8 +80,8 @@ public:
                           std::int32_t shape) {
     double const value = op == the<op::constant> ? scalar_of(type, attributes[0]).as<double>() : 0;
     symbol const y = make(op, nullptr, 0, attributes, count, type, shape);
-    origin_[y].small = 1;
-    origin_[y].value = value;
+    origin_of[y].small = 1;
+    origin_of[y].value = value;
     return y;
   }
   constexpr symbol constant(element type, std::int32_t shape, std::int64_t bits) {
@@ -99,7 +93,7 @@ public:
   /// The number behind a constant.
   constexpr scalar number(symbol t) const noexcept { return scalar_of(type_of(t), attribute(t)); }
   constexpr bool is(symbol constant_symbol, double value) const noexcept {
-    return origin_[constant_symbol].value == value;
+    return origin_of[constant_symbol].value == value;
   }
   /// Magnitudes between which arithmetic neither overflows nor is undefined, so that it can be done when compiling.
   static constexpr bool modest(scalar const& s) noexcept {
@@ -116,7 +110,7 @@ public:
     if (n < 1 || n > 3) return none;
     scalar value[3]{};
     for (int k = 0; k < n; ++k) {
-      if (origin_[x[k]].op != the<op::constant>) return none;
+      if (origin_of[x[k]].op != the<op::constant>) return none;
       value[k] = number(x[k]);
       if (!modest(value[k])) return none;
     }
@@ -138,19 +132,19 @@ public:
   // ---- small tensors: constants, sizes and broadcast values
 
   /// The axes along which `t` varies, as far as its producer tells; -1 where that is all of them.
-  constexpr std::int32_t varies(symbol t) const noexcept { return origin_[t].small - 1; }
-  constexpr bool is_small(symbol t) const noexcept { return origin_[t].small != 0; }
+  constexpr std::int32_t varies(symbol t) const noexcept { return origin_of[t].small - 1; }
+  constexpr bool is_small(symbol t) const noexcept { return origin_of[t].small != 0; }
   /// Repeats `x`, whose axes are in order and longer than 1.
   constexpr symbol repeated(symbol x, std::int64_t const* axes, int n, std::int32_t shape) {
     std::int32_t mask = 0;
     for (int k = 0; k < n; ++k) mask |= 1 << axes[k];
     symbol const y = make(the<op::broadcast>, &x, 1, axes, n, type_of(x), shape);
-    origin_[y].small = 1 + mask;
+    origin_of[y].small = 1 + mask;
     return y;
   }
   /// The axes that have more (or, named, may have more) than one position.
   constexpr std::int32_t long_axes(std::int32_t shape) const noexcept {
-    dimensions const& d = g_.shapes[shape];
+    dimensions const& d = g.shapes[shape];
     std::int32_t mask = 0;
     for (int k = 0; k < d.rank; ++k) mask |= d.size[k] == 1 ? 0 : 1 << k;
     return mask;
@@ -161,12 +155,12 @@ public:
     std::int64_t kept[max_rank + 1]{}; // a push may move the numbers of the graph
     int const n = attribute_count(t);
     for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
-    return source(origin_[t].op, kept, n, type_of(t), shape);
+    return source(origin_of[t].op, kept, n, type_of(t), shape);
   }
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
                                std::uint32_t& before) const {
-    dimensions const &from = g_.shapes[x], &to = g_.shapes[y];
+    dimensions const &from = g.shapes[x], &to = g.shapes[y];
     int k = 0;
     for (int j = 0; j < to.rank; ++j) {
       if (to.size[j] == 1) continue;
@@ -178,7 +172,7 @@ public:
     return k == from.rank;
   }
   constexpr std::int32_t shape_without(std::int32_t shape, std::uint32_t mask) {
-    dimensions const d = g_.shapes[shape];
+    dimensions const d = g.shapes[shape];
     dimensions r;
     for (int k = 0; k < d.rank; ++k)
       if ((mask >> k & 1u) == 0) r.size[r.rank++] = d.size[k];

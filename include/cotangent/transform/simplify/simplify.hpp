@@ -22,7 +22,11 @@ struct simplify_options {
 
 namespace detail {
 
-class simplifier : public sum_rules {
+class simplifier {
+  rewriting r_;
+  movement_rules move_{r_};
+  arithmetic_rules arithmetic_{r_, move_};
+  sum_rules sums_;
   graph_view from_;
   bool rewrite_;
   readers readers_;
@@ -35,14 +39,13 @@ class simplifier : public sum_rules {
 
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
-      : sum_rules(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add), from_(g),
-        rewrite_(o.rewrite), readers_(g, views), read_(readers_.by_symbol()),
-        copy_(g, b), now_(copy_.now), shapes_(copy_.shapes) {
-    splits_sums = o.split_sums;
-    b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
-              g.id_count + g.id_count / 2);
+      : r_(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add),
+        sums_(r_, move_, arithmetic_, o.split_sums), from_(g), rewrite_(o.rewrite), readers_(g, views),
+        read_(readers_.by_symbol()), copy_(g, r_.b), now_(copy_.now), shapes_(copy_.shapes) {
+    r_.b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
+                 g.id_count + g.id_count / 2);
     copy_.begin_regions();
-    for (symbol t = 0; t < b.get().tensors.size(); ++t) listed(t);
+    for (symbol t = 0; t < r_.b.get().tensors.size(); ++t) listed(t);
     if (views) {
       is_base_.assign(g.tensor_count, false);
       for (std::int32_t t = 0; t < g.tensor_count; ++t)
@@ -51,15 +54,17 @@ public:
     for (std::int32_t i = 0; i < g.node_count; ++i) visit(i);
     copy_.end_regions();
   }
+  simplifier(simplifier const&) = delete; // the rules refer to r_
+  constexpr graph take() { return static_cast<graph&&>(r_.b.edit()); }
 
 private:
   constexpr symbol now(symbol old) {
     if (old == none || now_[old] != 0) return now_[old] - 1;
-    symbol const before = g_.tensors.size(), made = copy_(old);
-    for (symbol t = before; t < g_.tensors.size(); ++t) listed(t);
+    symbol const before = r_.g.tensors.size(), made = copy_(old);
+    for (symbol t = before; t < r_.g.tensors.size(); ++t) listed(t);
     return made;
   }
-  constexpr void listed(symbol t) { (void)list(t, nullptr, g_.tensors[t].type, g_.tensors[t].shape); }
+  constexpr void listed(symbol t) { (void)r_.list(t, nullptr, r_.g.tensors[t].type, r_.g.tensors[t].shape); }
 
   /// Views, tensors with views, and symbols that are read before their producer keep their nodes.
   constexpr bool stays(symbol old) const {
@@ -71,19 +76,20 @@ private:
     bool const rare = n.result_count != 1 || n.op->kind == operation_kind::control ||
                       (readers_.views && stays(ids[n.operand_count]));
     if (!rare && read_[ids[n.operand_count]] == 0) return;
-    b.place = n.where;
-    b.flags = n.flags;
+    r_.b.place = n.where;
+    r_.b.flags = n.flags;
     if (rare || n.operand_count > 4 || !n.flags.merges || n.flags.exact || n.flags.repeated || !rewrite_)
       return visit_rare(i, rare);
-    b.region = n.region;
+    r_.b.region = n.region;
     symbol x[4]{};
     for (int k = 0; k < n.operand_count; ++k) x[k] = now_[ids[k]] != 0 ? now_[ids[k]] - 1 : now(ids[k]);
     tensor_symbol const& t = from_.tensors[ids[n.operand_count]];
     symbol const y = rewritten(n, x, from_.numbers + n.attribute, t.type, shapes_[t.shape]);
     now_[ids[n.operand_count]] = y + 1;
-    origin_[y].readers += read_[ids[n.operand_count]];
-    if (y == x[0] || (n.operand_count > 1 && y == x[1])) --origin_[y].readers; // this node reads it no more
-    if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
+    r_.origin_of[y].readers += read_[ids[n.operand_count]];
+    if (y == x[0] || (n.operand_count > 1 && y == x[1]))
+      --r_.origin_of[y].readers; // this node reads it no more
+    if (t.name != none && r_.b.tensor(y).name == none) r_.b.edit().tensors[y].name = t.name;
   }
 
   /// Loops and branches; nodes that never merge, that are exact or repeated, or that have many operands or several results. The
@@ -94,11 +100,11 @@ private:
     std::int64_t const* const attributes = from_.numbers + n.attribute;
     array<symbol> x(n.operand_count);
     for (int k = 0; k < n.operand_count; ++k) x[k] = now(ids[k]);
-    b.region = n.region;
+    r_.b.region = n.region;
     if (copied) {
       array<symbol> results(n.result_count);
       for (int k = 0; k < n.result_count; ++k) results[k] = now(ids[n.operand_count + k]);
-      copy_.set_owner(i, b.assign(n, x, results, attributes));
+      copy_.set_owner(i, r_.b.assign(n, x, results, attributes));
     } else {
       symbol const old = ids[n.operand_count];
       tensor_symbol const& t = from_.tensors[old];
@@ -108,12 +114,12 @@ private:
       else if (n.flags.merges && !n.flags.exact && rewrite_)
         y = rewritten(n, x.data(), attributes, t.type, shapes_[t.shape]);
       else
-        y = list(b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type, shapes_[t.shape],
-                        n.where),
-                 nullptr, t.type, shapes_[t.shape]);
+        y = r_.list(r_.b.push(n.op, x.data(), n.operand_count, attributes, n.attribute_count, t.type,
+                              shapes_[t.shape], n.where),
+                    nullptr, t.type, shapes_[t.shape]);
       now_[old] = y + 1;
-      origin_[y].readers += n.flags.repeated ? 3 : read_[old];
-      if (t.name != none && b.tensor(y).name == none) b.edit().tensors[y].name = t.name;
+      r_.origin_of[y].readers += n.flags.repeated ? 3 : read_[old];
+      if (t.name != none && r_.b.tensor(y).name == none) r_.b.edit().tensors[y].name = t.name;
     }
   }
 
@@ -121,19 +127,20 @@ private:
   constexpr symbol after(symbol const* x, int n, element type, std::int32_t shape) {
     array<symbol> all;
     auto const wait_for = [&](symbol t) {
-      if ((g_.tensors[t].producer == none && !readers_.views) || is_constant(t)) return;
+      if ((r_.g.tensors[t].producer == none && !readers_.views) || r_.is_constant(t)) return;
       for (int k = 1; k < all.size(); ++k)
         if (all[k] == t) return;
       all.push(t);
     };
     all.push(x[0]);
-    if (is_constant(x[0])) return x[0];
-    if (origin_[x[0]].op == the<op::after>) {
-      all[0] = operand(x[0]);
-      for (int k = 1; k < operand_count(x[0]); ++k) wait_for(operand(x[0], k));
+    if (r_.is_constant(x[0])) return x[0];
+    if (r_.origin_of[x[0]].op == the<op::after>) {
+      all[0] = r_.operand(x[0]);
+      for (int k = 1; k < r_.operand_count(x[0]); ++k) wait_for(r_.operand(x[0], k));
     }
     for (int k = 1; k < n; ++k) wait_for(x[k]);
-    return all.size() == 1 ? all[0] : make(the<op::after>, all.data(), all.size(), nullptr, 0, type, shape);
+    return all.size() == 1 ? all[0]
+                           : r_.make(the<op::after>, all.data(), all.size(), nullptr, 0, type, shape);
   }
 
   /// The source of a tensor, through up to four broadcasts, reshapes and identities.
@@ -162,42 +169,44 @@ private:
     }
     symbol const s = source_of(divisor);
     if (divisions_[s] < 2) return false;
-    return long_axes(shapes_[from_.tensors[s].shape]) == 0 ||
-           long_axes(shapes_[from_.tensors[divisor].shape]) != long_axes(shapes_[from_.tensors[s].shape]);
+    return r_.long_axes(shapes_[from_.tensors[s].shape]) == 0 ||
+           r_.long_axes(shapes_[from_.tensors[divisor].shape]) !=
+               r_.long_axes(shapes_[from_.tensors[s].shape]);
   }
 
   constexpr symbol rewritten(node const& n, symbol const* x, std::int64_t const* attributes, element type,
                              std::int32_t shape) {
     switch (n.op->kind) {
     case operation_kind::elementwise:
-      if (n.op == the<op::divide> && is_floating(type) && origin_[x[1]].op != the<op::constant> && !n.flags.repeated &&
-          shares(from_.ids[n.first + 1]))
-        return multiply(x[0], reciprocal(x[1]));
-      return elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
+      if (n.op == the<op::divide> && is_floating(type) && r_.origin_of[x[1]].op != the<op::constant> &&
+          !n.flags.repeated && shares(from_.ids[n.first + 1]))
+        return arithmetic_.multiply(x[0], arithmetic_.reciprocal(x[1]));
+      return arithmetic_.elementwise(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
     case operation_kind::reduction:
-      return n.op == the<op::sum> ? sum(x[0], static_cast<std::uint32_t>(attributes[0]))
-                                  : reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
+      return n.op == the<op::sum>
+                 ? sums_.sum(x[0], static_cast<std::uint32_t>(attributes[0]))
+                 : sums_.reduction(n.op, x[0], static_cast<std::uint32_t>(attributes[0]), shape);
     case operation_kind::identity:
       if (n.op == the<op::label>) break;
       return n.op == the<op::after> ? after(x, n.operand_count, type, shape) : x[0];
     case operation_kind::constant:
-    case operation_kind::size: return source(n.op, attributes, n.attribute_count, type, shape);
-    case operation_kind::broadcast: return broadcast(x[0], attributes, shape);
-    case operation_kind::reshape: return reshape(x[0], shape);
-    case operation_kind::permute: return permute(x[0], attributes);
+    case operation_kind::size: return r_.source(n.op, attributes, n.attribute_count, type, shape);
+    case operation_kind::broadcast: return move_.broadcast(x[0], attributes, shape);
+    case operation_kind::reshape: return move_.reshape(x[0], shape);
+    case operation_kind::permute: return move_.permute(x[0], attributes);
     case operation_kind::slice:
-    case operation_kind::pad: return window(n.op, x[0], attributes, shape);
-    case operation_kind::matmul: return matmul(x, attributes, shape);
-    case operation_kind::concatenate: return concatenate(x, n.operand_count, attributes[0], shape);
+    case operation_kind::pad: return move_.window(n.op, x[0], attributes, shape);
+    case operation_kind::matmul: return move_.matmul(x, attributes, shape);
+    case operation_kind::concatenate: return move_.concatenate(x, n.operand_count, attributes[0], shape);
     default: break;
     }
-    return make(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
+    return r_.make(n.op, x, n.operand_count, attributes, n.attribute_count, type, shape);
   }
 };
 
 constexpr graph rewritten(graph_view const& g, simplify_options const& o) {
   simplifier rebuilt(g, o, readers::any_view(g));
-  return static_cast<graph&&>(rebuilt.b.edit());
+  return rebuilt.take();
 }
 constexpr graph compacted(graph_view const& g, simplify_options const& o) {
   return compaction(g, {o.rewrite && o.fuse_multiply_add, o.rewrite && o.accumulate_rows}, readers::any_view(g)).take();
