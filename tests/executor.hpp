@@ -88,98 +88,58 @@ inline bool close(scalar const& a, scalar const& b, double tolerance) {
   return std::fabs(a.real - b.real) <= (a.type == element::float32 ? 1e7 : 1) * tolerance * (1 + std::fabs(b.real));
 }
 
+/// A static program, for checks that are compiled once (tests/executor.cpp).
+struct executable {
+  bool exists = false, is_static = false;
+  std::size_t workspace_bytes = 0;
+  std::size_t (*workspace_for)(std::int64_t const* known) = nullptr;
+  status (*run)(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) = nullptr;
+};
+template <class E> executable executable_of() {
+  return {true, E::is_static, E::workspace_bytes, [](std::int64_t const* known) -> std::size_t { return E::workspace_for(known); },
+          [](void* w, void const* const* in, void* const* out, std::int64_t const* known) -> status { return E::run(w, in, out, known); }};
+}
+/// A stage as loop nests, and as straight-line code if it is small enough.
+struct executables {
+  executable nests, straight;
+};
+template <class Stage> executables executables_of() {
+  executables e{executable_of<run::nests<Stage>>(), {}};
+  if constexpr (run::executor<Stage>::is_straight) e.straight = executable_of<run::straight<Stage>>();
+  return e;
+}
+
+using results = std::vector<std::vector<unsigned char>>;
+
 /// Runs in a workspace full of `fill`; the bytes of every result.
+results results_of(executable const& e, graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
+                   unsigned char fill, std::optional<status> expected = status::ok);
 template <class E>
-std::vector<std::vector<unsigned char>> results_of(graph_view const& sized, array<values> const& inputs, std::int64_t const* known,
-                                            unsigned char fill, std::optional<status> expected = status::ok) {
-  std::size_t const bytes = E::is_static ? E::workspace_bytes : E::workspace_for(known);
-  if (E::is_static) CHECK(E::workspace_for(known) == bytes);
-  guarded workspace(bytes, 64, fill);
-  std::vector<unsigned char*> in; // of exactly their size, so that sanitizers see reads beyond the end
-  for (values const& v : inputs) {
-    std::size_t const each = v.size() == 0 ? 1 : size_of(v[0].type);
-    in.push_back(static_cast<unsigned char*>(std::malloc(each * static_cast<std::size_t>(v.size()) + (v.size() == 0 ? 1 : 0))));
-    for (int k = 0; k < v.size(); ++k) put(in.back() + each * static_cast<std::size_t>(k), v[k]);
-  }
-  std::vector<guarded> out;
-  std::vector<void*> results;
-  for (int k = 0; k < sized.output_count(); ++k) {
-    symbol const y = sized.output(k);
-    std::size_t const each = size_of(sized.tensors[y].type);
-    out.emplace_back(each * static_cast<std::size_t>(reference::count(sized.shape(y))), each, fill);
-  }
-  for (guarded& g : out) results.push_back(g.data());
-  std::vector<void const*> arguments(in.begin(), in.end());
-  arguments.push_back(nullptr);
-  results.push_back(nullptr);
-  status const s = E::run(workspace.data(), arguments.data(), results.data(), known);
-  if (expected) CHECK(s == *expected);
-  CHECK(workspace.intact());
-  std::vector<std::vector<unsigned char>> r;
-  for (guarded& g : out) {
-    CHECK(g.intact());
-    r.emplace_back(g.data(), g.data() + g.size());
-  }
-  for (int k = 0; k < inputs.size(); ++k) {
-    bool untouched = true;
-    for (int i = 0; i < inputs[k].size(); ++i)
-      untouched = untouched && close(get(in[static_cast<std::size_t>(k)] + size_of(inputs[k][i].type) * static_cast<std::size_t>(i),
-                                         inputs[k][i].type), inputs[k][i], 0);
-    CHECK(untouched);
-    std::free(in[static_cast<std::size_t>(k)]);
-  }
-  return r;
+results results_of(graph_view const& sized, array<values> const& inputs, std::int64_t const* known, unsigned char fill,
+                   std::optional<status> expected = status::ok) {
+  return results_of(executable_of<E>(), sized, inputs, known, fill, expected);
 }
 
-/// Compares an execution with the plain evaluation of `sized`.
-template <class E>
-void compare_execution(graph const& sized, array<values> const& inputs, array<values> const& wanted, double tolerance,
-                       std::int64_t const* known, std::optional<status> expected) {
-  auto const first = results_of<E>(sized, inputs, known, 0xFF, expected);
-  auto const second = results_of<E>(sized, inputs, known, 0x5A, expected);
-  if (!math::is_fast) CHECK(first == second); // (values that are not finite need not be written then)
-  graph_view const g = sized;
-  for (auto const* results : {&first, &second})
-    for (int k = 0; k < wanted.size(); ++k) {
-      element const e = g.tensors[g.output(k)].type;
-      auto const is = [&](int i) {
-        return get((*results)[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e);
-      };
-      int wrong = 0;
-      while (wrong < wanted[k].size() && close(is(wrong), wanted[k][wrong], tolerance)) ++wrong;
-      if (wrong == wanted[k].size()) continue;
-      INFO("output " << k << " at " << wrong << " is " << is(wrong).real << " " << is(wrong).integer << ", should be "
-                     << wanted[k][wrong].real << " " << wanted[k][wrong].integer);
-      CHECK(wrong == wanted[k].size());
-    }
-}
-
-/// Compares the program of a graph with the reference evaluation of `original`: always as loop nests, and as straight-line
-/// code if it is small enough.
+/// Compares a program with the reference evaluation of `original`: as loop nests, and as straight-line code.
+void compare(executables const& programs, graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
+             std::int64_t const* known = nullptr, std::optional<status> expected = status::ok);
 template <class Stage>
 void compare(graph_view const& original, array<values> const& inputs, double tolerance = 1e-12,
              std::int64_t const* known = nullptr, std::optional<status> expected = status::ok) {
-  graph const sized = known == nullptr ? builder(original).get() : reference::concrete(original, known);
-  array<values> const wanted = reference::evaluate(sized, inputs);
-  {
-    INFO("as loop nests");
-    compare_execution<run::nests<Stage>>(sized, inputs, wanted, tolerance, known, expected);
-  }
-  if constexpr (run::executor<Stage>::is_straight) {
-    INFO("as straight code");
-    compare_execution<run::straight<Stage>>(sized, inputs, wanted, tolerance, known, expected);
-  }
+  compare(executables_of<Stage>(), original, inputs, tolerance, known, expected);
 }
+
+/// The same with random inputs between `low` and `high`.
+void compare_random(executables const& programs, graph_view const& original, double low, double high, double tolerance,
+                    std::optional<status> expected);
 
 /// The simplified graph of `Make`, compared with the original one.
 template <class Make> void check(double low = -2, double high = 3, double tolerance = 1e-12, std::optional<status> expected = status::ok) {
-  reference::dice d(7);
-  compare<simple<Make>>(plain<Make>::view, reference::inputs_of(plain<Make>::view, d, low, high), tolerance, nullptr, expected);
+  compare_random(executables_of<simple<Make>>(), plain<Make>::view, low, high, tolerance, expected);
 }
 /// The same without a rewrite.
 template <class Make> void check_plain(double low = -2, double high = 3, double tolerance = 1e-12, std::optional<status> expected = status::ok) {
-  reference::dice d(7);
-  compare<plain<Make>>(plain<Make>::view, reference::inputs_of(plain<Make>::view, d, low, high), tolerance, nullptr, expected);
+  compare_random(executables_of<plain<Make>>(), plain<Make>::view, low, high, tolerance, expected);
 }
 
 /// A graph from its inputs: `Of` is called with the builder and the inputs' terms, and returns its outputs.
@@ -229,45 +189,22 @@ template <int Seed, bool Gradients, dimension... Sizes> struct random_of {
     return {b.get(), b.failed()};
   }
 };
+void check_seed(int seed, executables const& programs, graph_view const& original);
 /// Graphs `Seed...`: every other one with gradients, half of them not simplified.
 template <dimension P, dimension Q, dimension R, dimension S, int... Seed> void check_random(std::integer_sequence<int, Seed...>) {
   static_cast<void>(std::initializer_list<int>{([] {
-    CAPTURE(Seed);
     using Make = random_of<Seed, Seed % 2 == 1, P, Q, R, S>;
-    reference::dice d(7);
-    array<values> const in = reference::inputs_of(plain<Make>::view, d, -2, 3);
     using Stage = std::conditional_t<Seed % 4 == 2, plain<Make>, simple<Make>>;
-    compare<Stage>(plain<Make>::view, in, 1e-11, nullptr, std::nullopt);
+    check_seed(Seed, executables_of<Stage>(), plain<Make>::view);
   }(), 0)...});
 }
 
 /// The values of all extents of a graph where "n" and "m" are given.
-inline std::vector<std::int64_t> known_of(graph_view const& g, std::int64_t n, std::int64_t m) {
-  std::vector<std::int64_t> known;
-  for (int k = 0; k < g.extent_count; ++k)
-    known.push_back(evaluate(g.extents[k], [&](char const* name, int) { return *name == 'n' ? n : m; }));
-  known.push_back(0);
-  return known;
-}
+std::vector<std::int64_t> known_of(graph_view const& g, std::int64_t n, std::int64_t m);
+void check_named(executable const& nests, graph_view const& original, graph_view const& simplified, std::int64_t n, std::int64_t m,
+                 double low, double high, double tolerance);
 template <class Make> void check_named(std::int64_t n, std::int64_t m, double low = -2, double high = 3, double tolerance = 1e-12) {
-  CAPTURE(n, m);
-  std::vector<std::int64_t> const known = known_of(plain<Make>::view, n, m), later = known_of(simple<Make>::view, n, m);
-  graph const sized = reference::concrete(plain<Make>::view, known.data());
-  reference::dice d(7);
-  array<values> const in = reference::inputs_of(sized, d, low, high);
-  auto const first = results_of<run::nests<simple<Make>>>(sized, in, later.data(), 0xFF, std::nullopt);
-  CHECK(first == results_of<run::nests<simple<Make>>>(sized, in, later.data(), 0x00, std::nullopt));
-  array<values> const wanted = reference::evaluate(sized, in);
-  for (int k = 0; k < wanted.size(); ++k)
-    for (int i = 0; i < wanted[k].size(); ++i) {
-      element const e = wanted[k][i].type;
-      scalar const is = get(first[static_cast<std::size_t>(k)].data() + size_of(e) * static_cast<std::size_t>(i), e);
-      if (close(is, wanted[k][i], tolerance)) continue;
-      INFO("output " << k << " at " << i << " is " << is.real << " " << is.integer << ", should be " << wanted[k][i].real << " "
-                     << wanted[k][i].integer);
-      FAIL_CHECK("a wrong value");
-      break;
-    }
+  check_named(executable_of<run::nests<simple<Make>>>(), plain<Make>::view, simple<Make>::view, n, m, low, high, tolerance);
 }
 
 } // namespace executing
