@@ -57,7 +57,7 @@ static_assert(agrees(fixed));
 
 inline constexpr auto power = [](auto v, auto n) { return ct::for_loop<ct::loop{.max_iterations = 8}>(n, [&](auto, auto s) { return s * v; }, v * 0 + 1); };
 inline constexpr ct::tensor<std::int64_t, 4> counts{3, 0, 5, 1};
-inline constexpr ct::tensor<double, 4> ones{1, 1, 1, 1}, two_to{2, 3, -1, 2};
+inline constexpr ct::tensor<double, 4> two_to{2, 3, -1, 2};
 static_assert(ct::vmap(power)(two_to, counts) == vector{8, 1, -1, 2});
 static_assert(ct::vmap(ct::grad(power))(two_to, counts) == vector{12, 0, 5, 1});
 static_assert(ct::grad([](auto v, auto n) { return ct::sum(ct::vmap(power)(v, n)); })(two_to, counts) == vector{12, 0, 5, 1});

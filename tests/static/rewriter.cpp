@@ -64,7 +64,7 @@ constexpr bool copied_regions_keep_flags() {
   for (int k = 0; k < loop.operand_count; ++k) x.push(b.get().ids[loop.first + k]);
   b.flags = marked;
   detail::region_copier copies(b);
-  (void)copies.control(loop, x);
+  (void)copies.again(loop, x);
   int found = 0;
   for (node const& n : b.get().nodes)
     if (n.op == info_of<op::exp>() || n.op == info_of<op::loop>()) found += n.flags == marked;
