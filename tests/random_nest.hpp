@@ -122,6 +122,7 @@ public:
 
   double margin = 1;       // how near a decision came to being another
   std::uint64_t marks = 0; // other than 0: statements of a graph stand in blocks that these dice draw
+  bool bounds = true; // false: no pass sees how many iterations the condition of a loop allows
 };
 
 /// A random choice of a loop's properties.
@@ -213,7 +214,8 @@ private:
       symbol const* in = l.open_condition();
       symbol const count = in[0];
       nest_state const inside = enter(in);
-      term goes_on = term{&b_, count} < p.trips;
+      term const seen{&b_, count};
+      term goes_on = bounds ? seen < p.trips : extend::convert(seen, element::float64) < static_cast<double>(p.trips);
       if (p.asks_value()) {
         term const low = decision(inside.slot[0].t) < p.threshold;
         goes_on = {&b_, b_.push(info_of<op::logical_and>(), {goes_on.id, low.id})};
@@ -339,7 +341,7 @@ template <class Maker> struct nest {
   double margin = 1;
 
   constexpr nest(std::uint64_t seed, int depth, int elements, element e, double const* at, int orders = 2,
-                 tape_options const& tape = {}, int codes = few_codes, std::uint64_t marks = 0) {
+                 tape_options const& tape = {}, int codes = few_codes, std::uint64_t marks = 0, bool bounds = true) {
     std::int32_t const shape = elements == 1 ? b.shape({}) : b.shape(dimensions{1, {elements}});
     nest_state v;
     for (int k = 0; k < nest_slots; ++k) {
@@ -350,6 +352,7 @@ template <class Maker> struct nest {
     b.set_inputs(x, nest_slots);
     Maker maker(b, elements, codes);
     maker.marks = marks;
+    maker.bounds = bounds;
     maker.block(seed, depth, v);
     margin = maker.margin;
     array<symbol> outputs;

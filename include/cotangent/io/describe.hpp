@@ -169,7 +169,8 @@ template <class P> std::string describe() {
   if (straight) text.append("straight-line code: ").append(detail::describe_steps(straighten(g, COTANGENT_ABI_BYTES)));
   else text.append("loops: ").append(w.counts());
   text.append("\nworkspace: ");
-  if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
+  if constexpr (P::grows) text.append("grows with the iterations of loops");
+  else if constexpr (requires { P::workspace_bytes; }) text.append(number(P::workspace_bytes)).append(" bytes");
   else text.append("depends on the sizes of a call");
   text.append("\nwork: ").append(number(P::flops)).append(" additions or equivalent");
   if (g.extent_count > 0) text.append(", were named sizes 1");

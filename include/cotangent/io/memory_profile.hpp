@@ -156,6 +156,7 @@ inline namespace COTANGENT_ABI {
 /// The workspace of a static program, step by step and buffer by buffer; with named extents, for a call with
 /// these arguments. A small program runs in registers: it has one step and no workspace.
 ///
+/// Refuses: programs that grow.
 /// Cost: plans again, at run time.
 /// Checked: tests/runtime/memory_profile.cpp
 template <class P, class... Args>

@@ -10,7 +10,7 @@
 
 // Loops and branches in static programs. The graph itself and each body become graphs of their own, which are planned and
 // executed like any other. In them, a loop or a branch is one node that a kernel runs, and a sequence is a tensor with the
-// entries along its first axis.
+// entries along its first axis. A sequence of unknown length is the address of a `tape_stack::sequence`, in an int64.
 
 namespace cotangent::detail {
 
@@ -48,11 +48,16 @@ public:
     return most == unknown && at.most() > 0 ? at.most() : most;
   }
 
-  /// The symbol of a sequence whose room is unknown, or none.
+  /// The first level of a sequence whose length is unknown; its depth if all are known.
+  constexpr int known_levels(symbol t) const {
+    int k = 0;
+    while (k < g_.tensors[t].depth && entries(t, k) != unknown) ++k;
+    return k;
+  }
+  /// The symbol of a sequence of unknown length, or none.
   constexpr symbol unbounded() const {
     for (symbol t = 0; t < g_.tensor_count; ++t)
-      for (int k = 0; k < g_.tensors[t].depth; ++k)
-        if (entries(t, k) == unknown) return t;
+      if (known_levels(t) < g_.tensors[t].depth) return t;
     return none;
   }
 
@@ -177,7 +182,7 @@ private:
   }
 };
 
-/// The reason why a graph with loops has no static program, if there is one.
+/// The line of the first loop that records values, and has no bound.
 constexpr failure unbounded_tape(graph_view const& g) {
   symbol const t = sequence_sizes(g).unbounded();
   if (t == none) return {};
@@ -186,15 +191,32 @@ constexpr failure unbounded_tape(graph_view const& g) {
   return f;
 }
 
-/// The shape of a sequence as a tensor: its entries along the first axis.
+/// The same for rows of a tensor whose sequence has no known length: no static program has them.
+constexpr failure unbounded_rows(graph_view const& g) {
+  sequence_sizes const sizes(g);
+  for (std::int32_t i = 0; i < g.node_count; ++i) {
+    node const& n = g.nodes[i];
+    symbol const t = n.op == info_of<op::rows_to_sequence>()   ? g.result(n)
+                     : n.op == info_of<op::sequence_to_rows>() ? g.operand(n, 0)
+                                                               : none;
+    if (t == none || sizes.known_levels(t) > 0) continue;
+    failure f{why<refusals::unbounded_tape>()};
+    f.where = n.where;
+    return f;
+  }
+  return {};
+}
+
+/// The shape of a sequence as a tensor: its entries along the first axis, up to the first level of unknown length.
 constexpr dimensions stacked_shape(graph_view const& g, sequence_sizes const& sizes, symbol t) {
   dimensions to;
+  int const levels = sizes.known_levels(t);
+  if (levels == 0) return to;
   to.rank = 2;
   to.size[0] = sizes.entries(t);
   to.size[1] = 1;
   bool numbers = true;
-  dimensions const& d = g.shape(t);
-  int const levels = g.tensors[t].depth;
+  dimensions const d = levels < g.tensors[t].depth ? dimensions{} : g.shape(t);
   auto const size = [&](int k) { return k < levels ? sizes.entries(t, k) : d.size[k - levels]; };
   for (int k = 1; k < levels + d.rank; ++k) {
     numbers = numbers && size(k) >= 0;
@@ -217,6 +239,7 @@ constexpr graph region_graph(graph_view const& g, std::int32_t r) {
   for (symbol t = 0; t < g.tensor_count; ++t)
     if (g.tensors[t].region == r && g.tensors[t].depth > 0) {
       symbol const y = copy(t);
+      if (sizes.known_levels(t) < g.tensors[t].depth) to.tensors[y].type = element::int64;
       to.tensors[y].depth = 0;
       to.tensors[y].shape = to.shapes.push(stacked_shape(g, sizes, t));
     }

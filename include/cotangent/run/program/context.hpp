@@ -5,13 +5,20 @@
 #include <cotangent/core/abi.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/graph.hpp>
+#include <cotangent/run/tape.hpp>
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
+/// The memory of sequences of unknown length, for programs that have some.
+template <bool Grows> struct context_tape {};
+template <> struct context_tape<true> {
+  tape_stack* tape = nullptr;
+};
+
 /// The state of a run besides its plan: the addresses of buffers, and the sizes that are not constants. Nests
 /// copy it, so that no store can alias it.
-template <int Buffers, int Sizes> struct context {
+template <int Buffers, int Sizes, bool Grows = false> struct context : context_tape<Grows> {
   char* buffer[Buffers > 0 ? Buffers : 1];
   std::int64_t size[Sizes > 0 ? Sizes : 1];
   char* scratch;

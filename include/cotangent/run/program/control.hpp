@@ -64,7 +64,8 @@ private:
     static_cast<void>(std::initializer_list<int>{
         0, (is_given<J, static_cast<int>(R)> ? (out[given++] = a.of[result_at(static_cast<int>(R))], 0)
                                              : (clear<static_cast<int>(R)>(x, a), 0))...});
-    return branch<J>::run(x.scratch, in, out, x.size);
+    if constexpr (branch<J>::grows) return branch<J>::run(x.scratch, in, out, x.size, x.tape);
+    else return branch<J>::run(x.scratch, in, out, x.size);
   }
   template <int R> COTANGENT_INLINE static void clear(Context const& x, typename base::addresses const& a) noexcept {
     __builtin_memset(a.of[result_at(R)], 0, static_cast<std::size_t>(base::template bytes_of<result_at(R)>(x)));
@@ -83,7 +84,7 @@ private:
 /// Operations on whole sequences: no entries, and sums.
 template <class Stage, int K, class Context> struct sequence_code : control_memory<Stage, K, Context> {
   using base = control_memory<Stage, K, Context>;
-  using base::g, base::n, base::result_at;
+  using base::all, base::g, base::n, base::original, base::result_at;
   static constexpr bool is_static = true;
   template <class Value> static constexpr std::int64_t scratch(Value, std::int64_t const*) { return 0; }
 
@@ -91,7 +92,10 @@ template <class Stage, int K, class Context> struct sequence_code : control_memo
     typename base::addresses const a = base::find(x);
     std::int64_t const bytes = base::template bytes_of<result_at(0)>(x);
     if constexpr (n.operand_count == 0) __builtin_memset(a.of[0], 0, static_cast<std::size_t>(bytes));
-    else {
+    else if constexpr (detail::stage_grows<Stage>) {
+      sequence_value<typename base::whole, all.result(original)>::add(x, a.of[0], a.of[1], a.of[2]);
+      if (x.tape->failed()) return status::out_of_memory;
+    } else {
       using T = element_t<g.tensors[base::value_of(0)].type>;
       T const *const p = reinterpret_cast<T const*>(a.of[0]), *const q = reinterpret_cast<T const*>(a.of[1]);
       T* const to = reinterpret_cast<T*>(a.of[2]);

@@ -20,9 +20,11 @@ template <class Stage> struct nests {
   static constexpr auto const& P = planned<Stage, simd::bytes>::value;
   static constexpr auto const& C = shared_code<Stage, simd::bytes>::value;
   static constexpr int sizes = P.known_sizes + P.size.derived;
-  using context_type = context<P.size.buffers, sizes>;
+  /// True if loops allocate their records on a tape, which `run` then gets.
+  static constexpr bool grows = detail::stage_grows<Stage>;
+  using context_type = context<P.size.buffers, sizes, grows>;
   /// The context of one nest: only its own buffers.
-  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes>;
+  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes, grows>;
 
   static constexpr bool matmul_of(int k) {
     nest const& n = P.nests.data[k];
@@ -158,8 +160,10 @@ template <class Stage> struct nests {
   }
 
   /// Runs with a 64-byte aligned `workspace` of the size given by the functions above.
-  static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known) noexcept {
+  static status run(void* workspace, void const* const* inputs, void* const* outputs, std::int64_t const* known,
+                    [[maybe_unused]] tape_stack* tape = nullptr) noexcept {
     context_type x;
+    if constexpr (grows) x.tape = tape;
     set_up<true>(x, static_cast<char*>(workspace), known);
     set_arguments(x, inputs, outputs);
     status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
@@ -284,6 +288,7 @@ private:
     if constexpr (sizes > 0)
       for (int k = 0; k < sizes; ++k) own.size[k] = x.size[k];
     own.scratch = x.scratch;
+    if constexpr (grows) own.tape = x.tape;
   }
   template <int From, class Own, std::size_t... J>
   COTANGENT_INLINE static void set_buffers(Own& own, context_type const& x, std::index_sequence<J...>) noexcept {

@@ -46,6 +46,15 @@ namespace detail {
 template <class Stage> inline constexpr bool is_region_stage = false;
 template <class Whole, std::int32_t R> inline constexpr bool is_region_stage<region_stage<Whole, R>> = true;
 
+/// True if a graph has sequences of unknown length.
+template <class Whole> inline constexpr bool has_growing_tape = [] {
+  graph_view g = Whole::view;
+  return g.region_count > 1 && sequence_sizes(g).unbounded() != none;
+}();
+/// True if a planned stage may allocate such sequences.
+template <class Stage> inline constexpr bool stage_grows = false;
+template <class Whole, std::int32_t R> inline constexpr bool stage_grows<region_stage<Whole, R>> = has_growing_tape<Whole>;
+
 consteval bool has_control(graph_view const& g) {
   bool found = g.region_count > 1;
   for (std::int32_t i = 0; i < g.node_count && !found; ++i) found = g.nodes[i].op->kind == operation_kind::control;

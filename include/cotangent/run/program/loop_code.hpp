@@ -2,10 +2,9 @@
 #ifndef COTANGENT_RUN_PROGRAM_LOOP_CODE_HPP
 #define COTANGENT_RUN_PROGRAM_LOOP_CODE_HPP
 
-#include <cotangent/ops/control.hpp>
 #include <cotangent/plan/in_place.hpp>
 #include <cotangent/plan/straight/straight.hpp>
-#include <cotangent/run/program/control_memory.hpp>
+#include <cotangent/run/program/loop_sequences.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,8 @@
 #include <utility>
 
 // Loops of static programs. A body is a static program too, whose arguments and results lie where the loop keeps its values:
-// carried values in the memory of the loop's results, entries of sequences in the sequences.
+// carried values in the memory of the loop's results, entries of sequences in the sequences. Sequences of unknown length are
+// chunks of the tape.
 
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
@@ -31,21 +31,13 @@ struct local_values<Stage, std::index_sequence<K...>>
 template <int K, class T, int Count> COTANGENT_INLINE T* local(local_value<K, T, Count>& v) noexcept { return v.of; }
 
 /// A loop. Its scratch memory: second buffers of carried values, then the workspace of the body or of the condition.
-template <class Stage, int K, class Context> struct loop_code : control_memory<Stage, K, Context> {
-  using base = control_memory<Stage, K, Context>;
-  using base::all, base::g, base::note, base::operand_at, base::original, base::result_at;
-  static constexpr loop_layout at = loop_layout::of(all, original);
+template <class Stage, int K, class Context> struct loop_code : loop_sequences<Stage, K, Context> {
+  using base = loop_sequences<Stage, K, Context>;
+  using base::all, base::g, base::note, base::operand_at, base::original, base::result_at, base::at, base::has_condition,
+      base::is_limited, base::known_limit, base::has_growing;
+  using typename base::body_stage, typename base::iterations, typename base::cursors, typename base::scans, typename base::stacks;
   using body = typename base::template program<at.body>;
-  using body_stage = region_stage<typename base::whole, at.body>;
-  static constexpr bool has_condition = at.condition != none;
   using condition = typename base::template program<has_condition ? at.condition : at.body>;
-  static constexpr bool is_limited = all.operand(original, loop_layout::limit()) != none;
-  /// The limit if it is a number, else -1.
-  static constexpr std::int64_t known_limit = [] {
-    if (!is_limited) return std::int64_t{-1};
-    std::int32_t const i = all.tensors[all.operand(original, loop_layout::limit())].producer;
-    return i != none && all.nodes[i].op == info_of<op::constant>() ? all.attribute(all.nodes[i]) : std::int64_t{-1};
-  }();
   static constexpr int carried = at.carried, inputs = at.input_count(), outputs = at.output_count();
 
   /// True if carried values and captured ones are small enough for registers.
@@ -82,72 +74,27 @@ template <class Stage, int K, class Context> struct loop_code : control_memory<S
     typename base::addresses const a = base::find(x);
     std::int64_t first = 0, limit = INT64_MAX;
     if constexpr (known_limit >= 0) limit = known_limit;
-    else if constexpr (is_limited) limit = integer(a.of[operand_at(loop_layout::limit())]);
-    if constexpr (at.has_start()) first = integer(a.of[operand_at(at.start())]);
+    else if constexpr (is_limited) limit = base::integer(a.of[operand_at(loop_layout::limit())]);
+    if constexpr (at.has_start()) first = base::integer(a.of[operand_at(at.start())]);
     std::int64_t const most = limit > first ? limit - first : 0;
     iterations i{first, limit, most, 0, status::ok};
-    if constexpr (is_small) run_small(x, a, i);
-    else run_large(x, a, i);
-    clear_rest(x, a, i, std::make_index_sequence<static_cast<std::size_t>(at.stacked)>{});
+    cursors c;
+    if constexpr (has_growing) {
+      if (x.tape->failed()) { // the number of iterations may be that of a loop that found no memory
+        i.most = 0;
+        i.found = status::out_of_memory;
+      }
+      base::make_sequences(x, i, c, stacks{});
+    }
+    if constexpr (is_small) run_small(x, a, i, c);
+    else run_large(x, a, i, c);
+    if constexpr (has_growing) base::put_sequences(a, i, c, stacks{});
+    base::clear_rest(x, a, i, stacks{});
     __builtin_memcpy(a.of[result_at(at.trips())], &i.done, sizeof i.done);
     return i.found;
   }
 
 private:
-  struct iterations {
-    std::int64_t first, limit, most, done;
-    status found;
-
-    COTANGENT_INLINE std::int64_t index() const noexcept { return at.is_reverse() ? limit - 1 - done : first + done; }
-  };
-  static std::int64_t integer(char const* p) noexcept {
-    std::int64_t v;
-    __builtin_memcpy(&v, p, sizeof v);
-    return v;
-  }
-  /// The entries that every sequence has room for: more iterations than that are an error.
-  COTANGENT_INLINE static std::int64_t room(Context const& x) noexcept {
-    std::int64_t least = INT64_MAX;
-    for (int k = 0; k < at.stacked; ++k)
-      if (std::int64_t const own = x.value(places.of[k]); own < least) least = own;
-    return least;
-  }
-  struct place_table {
-    dimension of[at.stacked + 1]{};
-    consteval place_table() {
-      for (int k = 0; k < at.stacked; ++k) of[k] = g.shape(base::value_of(result_at(at.stack(k)))).size[0];
-    }
-  };
-  static constexpr place_table places{};
-  /// True if the iteration finds room; else the loop ends with an error.
-  COTANGENT_INLINE static bool fits(iterations& i, std::int64_t most) noexcept {
-    if constexpr (at.stacked == 0 || known_limit >= 0) return true; // (sequences have room for a known limit)
-    else {
-      if (i.index() < most) return true;
-      i.found = status::too_many_iterations;
-      return false;
-    }
-  }
-
-  template <std::size_t... S>
-  COTANGENT_INLINE static void set_slices(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
-                                          [[maybe_unused]] void const** in, std::index_sequence<S...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{
-        0, (in[at.scan(static_cast<int>(S))] = a.of[operand_at(at.scan(static_cast<int>(S)))] +
-                                               index * base::template bytes_of<operand_at(at.scan(static_cast<int>(S))), 1>(x),
-            0)...});
-  }
-  template <std::size_t... S>
-  COTANGENT_INLINE static void set_entries(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
-                                           [[maybe_unused]] void** out, std::index_sequence<S...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{
-        0, (out[at.entry(static_cast<int>(S))] = a.of[result_at(at.stack(static_cast<int>(S)))] +
-                                                 index * base::template bytes_of<result_at(at.stack(static_cast<int>(S))), 1>(x),
-            0)...});
-  }
-  using scans = std::make_index_sequence<static_cast<std::size_t>(at.scanned)>;
-  using stacks = std::make_index_sequence<static_cast<std::size_t>(at.stacked)>;
-
   // ---- small bodies
 
   using locals = local_values<body_stage, std::make_index_sequence<static_cast<std::size_t>(at.scan(0))>>;
@@ -183,10 +130,10 @@ private:
     static_cast<void>(std::initializer_list<int>{0, (out[C] = local<at.init(static_cast<int>(C))>(v), 0)...});
   }
 
-  COTANGENT_INLINE static void run_small(Context const& x, typename base::addresses const& a, iterations& i) noexcept {
+  COTANGENT_INLINE static void run_small(Context const& x, typename base::addresses const& a, iterations& i, [[maybe_unused]] cursors& c) noexcept {
     locals v;
     load_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(at.scan(0) - 1)>{});
-    [[maybe_unused]] std::int64_t const most = room(x);
+    [[maybe_unused]] std::int64_t const most = base::room(x);
     for (; i.done < i.most; ++i.done) {
       std::int64_t const index = i.index();
       local<0>(v)[0] = index;
@@ -201,10 +148,12 @@ private:
           if (!goes_on) break;
         }
       }
-      if (!fits(i, most)) break;
-      set_slices(x, a, index, in, scans{});
+      if (!base::fits(i, most)) break;
+      if constexpr (has_growing)
+        if (!base::advance(x, a, i, c)) break;
+      base::set_slices(x, a, index, c, in, scans{});
       set_next(v, out, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
-      set_entries(x, a, index, out, stacks{});
+      base::set_entries(x, a, index, c, out, stacks{});
       note(i.found, body::run(nullptr, in, out, nullptr));
     }
     store_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
@@ -235,15 +184,15 @@ private:
     if (char* const to = a.of[result_at(C)]; c.now != to)
       __builtin_memcpy(to, c.now, static_cast<std::size_t>(base::template bytes_of<result_at(C)>(x)));
   }
-  static void run_large(Context const& x, typename base::addresses const& a, iterations& i) noexcept {
-    run_large(x, a, i, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
+  static void run_large(Context const& x, typename base::addresses const& a, iterations& i, cursors& c) noexcept {
+    run_large(x, a, i, c, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
   }
   template <std::size_t... C>
   COTANGENT_INLINE static void run_large(Context const& x, typename base::addresses const& a, iterations& i,
-                                         std::index_sequence<C...>) noexcept {
+                                         [[maybe_unused]] cursors& c, std::index_sequence<C...>) noexcept {
     char* scratch = x.scratch;
-    carry c[carried + 1]{begin<static_cast<int>(C)>(x, a, i.most, scratch)...};
-    [[maybe_unused]] std::int64_t const most = room(x);
+    carry v[carried + 1]{begin<static_cast<int>(C)>(x, a, i.most, scratch)...};
+    [[maybe_unused]] std::int64_t const most = base::room(x);
     std::int64_t index = 0;
     void const* in[inputs];
     void* out[outputs + 1];
@@ -251,27 +200,46 @@ private:
     for (int k = 0; k < at.captured; ++k) in[at.capture(k)] = a.of[operands.of[at.capture(k)]];
     for (; i.done < i.most; ++i.done) {
       index = i.index();
-      for (int k = 0; k < carried; ++k) in[at.init(k)] = c[k].now;
+      for (int k = 0; k < carried; ++k) in[at.init(k)] = v[k].now;
       if constexpr (has_condition) {
         if (i.done > 0 || (at.flags & loop_layout::runs_first) == 0) {
           bool goes_on;
           void* const to[]{&goes_on};
-          note(i.found, condition::run(scratch, in, to, x.size));
+          note(i.found, run_inner<condition, false>(x, scratch, in, to));
           if (!goes_on) break;
         }
       }
-      if (!fits(i, most)) break;
-      set_slices(x, a, index, in, scans{});
-      for (int k = 0; k < carried; ++k) out[k] = c[k].next;
-      set_entries(x, a, index, out, stacks{});
-      note(i.found, body::run(scratch, in, out, x.size));
+      if (!base::fits(i, most)) break;
+      if constexpr (has_growing)
+        if (!base::advance(x, a, i, c)) break;
+      base::set_slices(x, a, index, c, in, scans{});
+      for (int k = 0; k < carried; ++k) out[k] = v[k].next;
+      base::set_entries(x, a, index, c, out, stacks{});
+      note(i.found, run_inner<body, returns_sequences>(x, scratch, in, out));
       for (int k = 0; k < carried; ++k) {
-        char* const written = c[k].next;
-        c[k].next = c[k].spare;
-        c[k].now = c[k].spare = written;
+        char* const written = v[k].next;
+        v[k].next = v[k].spare;
+        v[k].now = v[k].spare = written;
       }
     }
-    static_cast<void>(std::initializer_list<int>{0, (end<static_cast<int>(C)>(x, a, c[C]), 0)...});
+    static_cast<void>(std::initializer_list<int>{0, (end<static_cast<int>(C)>(x, a, v[C]), 0)...});
+  }
+  static constexpr bool returns_sequences = [] {
+    for (int k = 0; k < outputs; ++k)
+      if (all.tensors[all.output(k, at.body)].depth > 0) return true;
+    return false;
+  }();
+  /// Runs the body or the condition. Its sequences on the tape are freed, unless it returns some.
+  template <class Body, bool Keeps>
+  COTANGENT_INLINE static status run_inner(Context const& x, char* scratch, void const* const* in, void* const* out) noexcept {
+    if constexpr (!Body::grows) return Body::run(scratch, in, out, x.size);
+    else if constexpr (Keeps || !Body::has_control) return Body::run(scratch, in, out, x.size, x.tape);
+    else {
+      tape_stack::mark const before = x.tape->here();
+      status const s = Body::run(scratch, in, out, x.size, x.tape);
+      x.tape->back_to(before);
+      return s;
+    }
   }
   struct operand_table {
     int of[inputs + 1]{};
@@ -280,25 +248,6 @@ private:
     }
   };
   static constexpr operand_table operands{};
-
-  /// Entries that no iteration has written are zero.
-  template <std::size_t... S>
-  COTANGENT_INLINE static void clear_rest(Context const& x, typename base::addresses const& a, iterations const& i,
-                                          std::index_sequence<S...>) noexcept {
-    static_cast<void>(std::initializer_list<int>{0, (clear_rest<static_cast<int>(S)>(x, a, i), 0)...});
-  }
-  template <int S> static void clear_rest(Context const& x, typename base::addresses const& a, iterations const& i) noexcept {
-    constexpr int j = result_at(at.stack(S));
-    std::int64_t const entry = base::template bytes_of<j, 1>(x), entries = x.value(places.of[S]);
-    std::int64_t const low = at.is_reverse() ? i.limit - i.done : i.first, high = low + i.done;
-    char* const p = a.of[j];
-    if (i.done <= 0) {
-      __builtin_memset(p, 0, static_cast<std::size_t>(entry * entries));
-      return;
-    }
-    if (low > 0) __builtin_memset(p, 0, static_cast<std::size_t>(entry * low));
-    if (high < entries) __builtin_memset(p + entry * high, 0, static_cast<std::size_t>(entry * (entries - high)));
-  }
 };
 
 } // inline namespace COTANGENT_ABI

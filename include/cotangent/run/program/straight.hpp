@@ -19,7 +19,7 @@ inline namespace COTANGENT_ABI {
 template <class Stage> struct straight {
   static constexpr auto const& S = straightened<Stage, simd::bytes>::value;
   using wide = element_t<S.widest>;
-  static constexpr bool is_static = true;
+  static constexpr bool is_static = true, grows = false;
   static constexpr std::size_t workspace_bytes = 0;
   static std::size_t workspace_for(std::int64_t const*) noexcept { return 0; }
 

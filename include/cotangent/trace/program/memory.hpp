@@ -2,12 +2,13 @@
 #ifndef COTANGENT_TRACE_PROGRAM_MEMORY_HPP
 #define COTANGENT_TRACE_PROGRAM_MEMORY_HPP
 
+#include <cotangent/core/error.hpp>
 #include <cotangent/core/memory.hpp>
+#include <cotangent/run/growing_workspace.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -38,32 +39,23 @@ template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept 
   else return {w.data(), static_cast<std::size_t>(w.size()) * sizeof(*w.data())};
 }
 
-/// Memory that grows to the largest call of a thread.
-class growing_memory {
-  void* first_ = nullptr;
-  std::size_t bytes_ = 0;
-
-public:
-  growing_memory() = default;
-  growing_memory(growing_memory const&) = delete;
-  growing_memory& operator=(growing_memory const&) = delete;
-  ~growing_memory() { ::operator delete(first_, std::align_val_t{64}); }
-
-  void* at_least(std::size_t bytes) {
-    if (bytes <= bytes_) return first_;
-    ::operator delete(first_, std::align_val_t{64});
-    first_ = nullptr;
-    bytes_ = 0;
-    first_ = elements_on_heap(bytes);
-    bytes_ = first_ == nullptr ? 0 : bytes;
-    return first_;
-  }
-};
-
 /// The workspace of the checked calls of a thread, which never nest.
-inline growing_memory& memory_of_thread() {
-  static thread_local growing_memory memory;
-  return memory;
+inline growing_workspace& workspace_of_thread() {
+  static thread_local growing_workspace workspace;
+  return workspace;
+}
+inline growing_memory& memory_of_thread() { return growing_access::memory(workspace_of_thread()); }
+
+/// Runs an executor; loops of unknown length record in `workspace`.
+template <class Executor>
+status run_on_tape(growing_workspace& workspace, void* memory, void const* const* inputs, void* const* outputs,
+                   std::int64_t const* sizes) noexcept {
+  tape_stack& tape = growing_access::tape(workspace);
+  tape.begin();
+  status const s = Executor::run(memory, inputs, outputs, sizes, &tape);
+  bool const failed = tape.failed();
+  tape.end();
+  return failed ? status::out_of_memory : s;
 }
 
 } // namespace cotangent::detail

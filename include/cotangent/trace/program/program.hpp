@@ -7,7 +7,7 @@
 #include <cotangent/trace/program/call.hpp>
 #include <cotangent/trace/program/call_memory.hpp>
 #include <cotangent/trace/program/quick_binding.hpp>
-#include <cotangent/trace/program/staging.hpp>
+#include <cotangent/trace/program/workspace.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,56 +17,6 @@
 namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
-
-template <class Simplified, class Executor, bool IsStatic, std::size_t Staged> struct workspace_of {
-private:
-  template <std::size_t Bytes> struct room {
-    alignas(64) unsigned char bytes[Bytes == 0 ? 1 : Bytes];
-  };
-
-public:
-  /// The bytes of workspace of a run, aligned to 64 bytes.
-  static constexpr std::size_t workspace_bytes = workspace_with(Executor::workspace_bytes, Staged);
-  /// The bytes of workspace if results may alias any arguments: with room for copies of arguments that must
-  /// not be overwritten.
-  static constexpr std::size_t workspace_bytes_in_place =
-      workspace_bytes + call_memory<Simplified, Executor>::bytes_of_copies(nullptr);
-  /// Workspaces of these sizes.
-  struct workspace : room<workspace_bytes> {};
-  struct workspace_in_place : room<workspace_bytes_in_place> {};
-};
-template <class Simplified, class Executor, std::size_t Staged>
-struct workspace_of<Simplified, Executor, false, Staged> {};
-
-template <class F, class Simplified, class... Args> struct program_of;
-
-// The program of a refused function: enough members that no further error appears.
-template <class F, class... Args> struct program_of<F, refused, Args...> {
-  static_assert(stages<F, Args...>::report());
-  static constexpr bool accepted = false;
-  static constexpr std::size_t workspace_bytes = 0, workspace_bytes_in_place = 0;
-  static constexpr double flops = 0;
-  static constexpr graph_view graph{};
-  struct workspace {};
-  struct workspace_in_place {};
-  using result = typename F::template refused_result<typename stages<F, Args...>::trace_of::returned, Args...>;
-  template <class... Any> static constexpr result call(Any const&...) { return result(); }
-  template <class... Any> static status run(Any&&...) noexcept { return status::ok; }
-  template <class... Any> static std::size_t workspace_for(Any const&...) noexcept { return 0; }
-  template <class... Any> static std::size_t workspace_in_place_for(Any const&...) noexcept { return 0; }
-};
-
-template <class F, class... Args> using result_of_program =
-    typename outermost<F>::template result<typename stages<F, Args...>::trace_of::returned, Args...>;
-
-/// True if the size of the workspace with all copies is a constant.
-template <class Executor, class F, class Simplified, class... Args> inline constexpr bool has_static_workspace =
-    Executor::is_static &&
-    (Simplified::view.extent_count == 0 || !has_strided<result_of_program<F, Args...>, Args...>);
-template <class Executor, class F, class Simplified, class... Args> consteval std::size_t staged_bytes_if_static() {
-  if constexpr (!has_static_workspace<Executor, F, Simplified, Args...>) return 0;
-  else return staged_bytes<Simplified, result_of_program<F, Args...>, Args...>(nullptr);
-}
 
 template <class F, class Simplified, class... Args>
 struct program_of
@@ -122,6 +72,8 @@ private:
 
 public:
   static constexpr bool accepted = true;
+  /// True if only `run_growing` and the checked call can run the program: its loops record values without a bound.
+  static constexpr bool grows = executor::grows;
   /// The result of the checked call.
   using result = result_of_program<F, Args...>;
   /// The executed graph.
@@ -146,12 +98,14 @@ public:
 
   /// The bytes of workspace of a run with these arguments.
   static std::size_t workspace_for(Args const&... args) noexcept {
+    if constexpr (executor::grows) (void)detail::refuse_workspace<unbounded_loop<Simplified>>();
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
     return workspace_with(own_workspace(sizes), staged_bytes<Simplified, result, Args...>(sizes));
   }
   /// The bytes of workspace if results may alias any arguments.
   static std::size_t workspace_in_place_for(Args const&... args) noexcept {
+    if constexpr (executor::grows) (void)detail::refuse_workspace<unbounded_loop<Simplified>>();
     std::int64_t sizes[g.extent_count + 1]{};
     (void)bind(sizes, args...);
     return workspace_with(own_workspace(sizes), staged_bytes<Simplified, result, Args...>(sizes)) +
@@ -167,8 +121,12 @@ public:
   /// `may_be_in_place_of` is true; otherwise they must not overlap.
   template <class Workspace, class Arguments, class Results>
   COTANGENT_INLINE static status run(Workspace&& workspace, Arguments const& arguments, Results&& results) noexcept {
-    if constexpr (!workspace_like<std::remove_reference_t<Workspace>>) {
-      refusals::workspace_of_kind::template report<std::remove_reference_t<Workspace>>();
+    using kind = std::remove_reference_t<Workspace>;
+    if constexpr (executor::grows && !std::is_same_v<kind, growing_workspace>) {
+      (void)detail::refuse_workspace<unbounded_loop<Simplified>>();
+      return status::ok;
+    } else if constexpr (!workspace_like<kind> && !std::is_same_v<kind, growing_workspace>) {
+      refusals::workspace_of_kind::template report<kind>();
       return status::ok;
     } else if constexpr (!matches<Arguments>(true)) {
       refusals::arguments_of_kind::template report<Arguments>();
@@ -182,18 +140,21 @@ public:
     } else {
       memory m;
       if (!collect(m, arguments, results)) return status::size_mismatch;
-      workspace_memory const w = memory_of_workspace(workspace);
-      std::size_t const needed = own_workspace(m.sizes);
-      if constexpr (has_strided<Arguments, std::remove_cvref_t<Results>>) {
-        if (needed != 0 && !w.holds(needed)) return status::workspace_too_small;
-        return run_staged(w, needed, m, arguments, results);
-      } else {
-        if (status const s = m.settle(w, needed); s != status::ok) return s;
-        if (needed != 0 && (w.first == nullptr || w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
-          return status::workspace_too_small;
-        return run_with(w.first, m.inputs, m.outputs, m.sizes);
-      }
+      if constexpr (std::is_same_v<kind, growing_workspace>) {
+        std::size_t const needed = workspace_with(own_workspace(m.sizes), staged_bytes<Simplified, result, Args...>(m.sizes)) +
+                                   memory::bytes_of_copies(m.sizes);
+        void* const first = growing_access::memory(workspace).at_least(needed);
+        if (first == nullptr && needed != 0) return status::out_of_memory;
+        return run_in({first, needed}, m, arguments, results, &workspace);
+      } else return run_in(memory_of_workspace(workspace), m, arguments, results, nullptr);
     }
+  }
+
+  /// `run` with a `ct::growing_workspace`, which allocates memory as loops need it: also for gradients of loops whose number of iterations no
+  /// bound limits. A run that needs no more than the previous one allocates nothing.
+  template <class Arguments, class Results>
+  static status run_growing(growing_workspace& workspace, Arguments const& arguments, Results&& results) noexcept {
+    return run(workspace, arguments, results);
   }
 
   /// The checked call, as in `ct::compiled(f)(x...)`: allocates its result, and throws.
@@ -288,17 +249,31 @@ private:
   static constexpr std::size_t own_workspace(std::int64_t const* sizes) noexcept {
     return executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes);
   }
+  template <class Arguments, class Results>
+  COTANGENT_INLINE static status run_in(workspace_memory w, memory& m, Arguments const& arguments, Results& results,
+                                        growing_workspace* tape) noexcept {
+    std::size_t const needed = own_workspace(m.sizes);
+    if constexpr (has_strided<Arguments, std::remove_cvref_t<Results>>) {
+      if (needed != 0 && !w.holds(needed)) return status::workspace_too_small;
+      return run_staged(w, needed, m, arguments, results, tape);
+    } else {
+      if (status const s = m.settle(w, needed); s != status::ok) return s;
+      if (needed != 0 && (w.first == nullptr || w.bytes < needed || reinterpret_cast<std::uintptr_t>(w.first) % 64 != 0))
+        return status::workspace_too_small;
+      return run_with(w.first, m.inputs, m.outputs, m.sizes, tape);
+    }
+  }
   /// Runs with memory that has strides; `needed` bytes of the workspace are the program's.
   template <class Arguments, class Results>
-  static status run_staged(workspace_memory w, std::size_t needed, memory& m, Arguments const& arguments,
-                           Results& results) noexcept {
+  static status run_staged(workspace_memory w, std::size_t needed, memory& m, Arguments const& arguments, Results& results,
+                           growing_workspace* tape) noexcept {
     staging<input_count, output_count> const copies(arguments, results);
     if (status const s = copies.check(); s != status::ok) return s;
     std::size_t const used = workspace_with(needed, copies.bytes());
     if (used != needed && !w.holds(used)) return status::workspace_too_small;
     copies.enter(static_cast<char*>(w.first) + (used - copies.bytes()), m.inputs, m.outputs);
     if (status const s = m.settle(w, used); s != status::ok) return s;
-    status const s = run_with(w.first, m.inputs, m.outputs, m.sizes);
+    status const s = run_with(w.first, m.inputs, m.outputs, m.sizes, tape);
     copies.leave(m.outputs);
     return s;
   }
@@ -333,9 +308,11 @@ private:
   }
   /// Labels are checked first: results may overwrite them.
   COTANGENT_INLINE static status run_with(void* workspace, void const* const* inputs, void* const* outputs,
-                                          std::int64_t const* sizes) noexcept {
+                                          std::int64_t const* sizes, [[maybe_unused]] growing_workspace* tape) noexcept {
     bool const good = labels_are_good(inputs, sizes, std::make_integer_sequence<int, label_count>{});
-    status const s = executor::run(workspace, inputs, outputs, sizes);
+    status s = status::ok;
+    if constexpr (executor::grows) s = detail::run_on_tape<executor>(*tape, workspace, inputs, outputs, sizes);
+    else s = executor::run(workspace, inputs, outputs, sizes);
     return s == status::ok && !good ? status::index_out_of_range : s;
   }
 
@@ -353,13 +330,15 @@ private:
       else return program_of::workspace_bytes <= 4096 ? program_of::workspace_bytes : 0;
     }();
     alignas(64) unsigned char small[on_stack + 1];
+    growing_workspace* tape = nullptr;
+    if constexpr (executor::grows) tape = &workspace_of_thread();
     void* const workspace =
         needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
     if constexpr (strided) {
       if (needed != 0 && workspace == nullptr) report(status::out_of_memory);
       for (int k = 0; k < g.extent_count; ++k) m.sizes[k] = sizes[k];
-      if (status const s = run_staged({workspace, needed}, own, m, std::tie(args...), r); s != status::ok) report(s);
-    } else if (status const s = run_with(workspace, m.inputs, m.outputs, sizes); s != status::ok) report(s);
+      if (status const s = run_staged({workspace, needed}, own, m, std::tie(args...), r, tape); s != status::ok) report(s);
+    } else if (status const s = run_with(workspace, m.inputs, m.outputs, sizes, tape); s != status::ok) report(s);
   }
 
   static void a_constant_evaluation_needs_memory_without_strides() {}

@@ -165,14 +165,21 @@ template <class Stage> struct failure_of {
   }();
 };
 
-/// The same of a graph with loops, `Of::graph`, that no workspace has room for. (`Of` has a short name: errors print it.)
+/// The same of a graph with loops, `Of::graph`, that cannot be planned. (`Of` has a short name: errors print it.)
 template <class Of> struct tape_failure {
   static constexpr failure value = [] {
     graph_view g = Of::graph::view;
+    return unbounded_rows(g);
+  }();
+};
+/// The loop that records values without a bound.
+template <class Graph> struct unbounded_loop {
+  static constexpr failure value = [] {
+    graph_view g = Graph::view;
     return unbounded_tape(g);
   }();
 };
-template <class Of> consteval bool has_bounded_tape() {
+template <class Of> consteval bool has_planned_rows() {
   if constexpr (Of::graph::view.region_count == 1) return true;
   else return tape_failure<Of>::value.why == nullptr;
 }
@@ -229,7 +236,7 @@ template <class F, class... Args> struct stages {
   static consteval auto find_simplified() {
     if constexpr (std::is_same_v<differentiated, refused>) return std::type_identity<refused>{};
     else if constexpr (failure_of<differentiated>::exists) return std::type_identity<refused>{};
-    else if constexpr (!has_bounded_tape<in_workspace>()) return std::type_identity<refused>{};
+    else if constexpr (!has_planned_rows<in_workspace>()) return std::type_identity<refused>{};
     else return std::type_identity<graph>{};
   }
   using simplified = typename decltype(find_simplified())::type;

@@ -181,7 +181,7 @@ private:
       if constexpr (!takes_derivatives<F, result, I...>(parts<Args...>{})) return nothing{};
       else if constexpr (failure_of<typename made::traced>::exists) return report<typename made::traced>(), nothing{};
       else if constexpr (failure_of<typename made::joint>::exists) return report<typename made::joint>(), nothing{};
-      else if constexpr (!has_bounded_tape<typename made::in_workspace>()) {
+      else if constexpr (!has_planned_rows<typename made::in_workspace>()) {
         using found = tape_failure<typename made::in_workspace>;
         return detail::line_of_your_source<found, found::value.where.line()>(), nothing{};
       } else {

@@ -86,7 +86,10 @@ template <class Before, std::int64_t Budget> struct budget_search {
 /// The graph of a program within a budget; the original graph after a refusal.
 template <class Before, std::int64_t Budget> struct budgeted_program_graph {
   static consteval auto find() {
-    if constexpr (!run::executor<Before>::is_static) {
+    if constexpr (run::executor<Before>::grows) {
+      (void)detail::refuse_workspace<unbounded_loop<Before>>();
+      return std::type_identity<Before>{};
+    } else if constexpr (!run::executor<Before>::is_static) {
       refusals::budget_extents::report<Before>();
       return std::type_identity<Before>{};
     } else {
@@ -99,7 +102,7 @@ template <class Before, std::int64_t Budget> struct budgeted_program_graph {
   }
   using type = typename decltype(find())::type;
   static constexpr run_prediction predicted = [] {
-    if constexpr (!run::executor<Before>::is_static) return run_prediction{};
+    if constexpr (!run::executor<Before>::is_static || run::executor<Before>::grows) return run_prediction{};
     else {
       double const again = budget_search<Before, Budget>::found.again;
       return run_prediction{static_cast<std::int64_t>(run::executor<type>::workspace_bytes),

@@ -67,7 +67,10 @@ private:
     }
   }
   static consteval auto find() {
-    if constexpr (!run::executor<Before>::is_static) {
+    if constexpr (run::executor<Before>::grows) {
+      (void)detail::refuse_workspace<unbounded_loop<Before>>();
+      return std::type_identity<Before>{};
+    } else if constexpr (!run::executor<Before>::is_static) {
       refusals::mirror_extents::report<Before>();
       return std::type_identity<Before>{};
     } else return better<rule>(better<reduced>(choice<Before, void>{}));
@@ -77,7 +80,7 @@ private:
 public:
   using type = typename found::type;
   static constexpr run_prediction predicted = [] {
-    if constexpr (!run::executor<Before>::is_static) return run_prediction{};
+    if constexpr (!run::executor<Before>::is_static || run::executor<Before>::grows) return run_prediction{};
     else return run_prediction{found::bytes, problem::value.seconds + found::again, found::again};
   }();
 };

@@ -332,6 +332,10 @@ private:
     } else return data_of_leaf(std::get<J>(kept_).of);
   }
 
+  status run_thread(void* workspace, void const* const* inputs, void* const* outputs) const noexcept {
+    if constexpr (executor::grows) return run_on_tape<executor>(workspace_of_thread(), workspace, inputs, outputs, sizes_.get());
+    else return executor::run(workspace, inputs, outputs, sizes_.get());
+  }
   void run_now(collected const& from, gradients& r) const {
     std::size_t const workspace =
         executor::is_static ? executor::workspace_bytes : executor::workspace_for(sizes_.get());
@@ -361,9 +365,9 @@ private:
     if constexpr (has_strided<gradients>) {
       staging<0, g.output_count()> const staged(std::tuple<>(), r);
       staged.enter(reinterpret_cast<char*>(free), nullptr, outputs);
-      if (status const s = executor::run(first, inputs, outputs, sizes_.get()); s != status::ok) report(s);
+      if (status const s = run_thread(first, inputs, outputs); s != status::ok) report(s);
       staged.leave(outputs);
-    } else if (status const s = executor::run(first, inputs, outputs, sizes_.get()); s != status::ok) report(s);
+    } else if (status const s = run_thread(first, inputs, outputs); s != status::ok) report(s);
   }
 };
 

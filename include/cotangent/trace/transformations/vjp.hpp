@@ -158,7 +158,7 @@ private:
     } else if constexpr (failure_of<typename made::joint>::exists) {
       using found = failure_of<typename made::joint>;
       return detail::line_of_your_source<found, found::value.where.line()>(), nothing{};
-    } else if constexpr (!has_bounded_tape<typename made::in_workspace>()) {
+    } else if constexpr (!has_planned_rows<typename made::in_workspace>()) {
       using found = tape_failure<typename made::in_workspace>;
       return detail::line_of_your_source<found, found::value.where.line()>(), nothing{};
     } else {
