@@ -70,11 +70,11 @@ constexpr int find_pattern(dependence const* groups, int group_count, dimensions
   for (int j = 0; j < group_count; ++j)
     visit_elements(groups[j], shape, [&](std::int64_t row, std::int64_t column) {
       std::int32_t const from = first[static_cast<int>(row)];
-      std::int32_t& end = filled[static_cast<int>(row)];
-      std::int32_t at = end;
+      std::int32_t& filled_to = filled[static_cast<int>(row)];
+      std::int32_t at = filled_to;
       while (at > from && found[at - 1] > column) --at;
       if (at > from && found[at - 1] == column) return; // (found in another group)
-      for (std::int32_t k = end++; k > at; --k) found[k] = found[k - 1];
+      for (std::int32_t k = filled_to++; k > at; --k) found[k] = found[k - 1];
       found[at] = static_cast<std::int32_t>(column);
     });
   int count = 0;
