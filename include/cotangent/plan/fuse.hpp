@@ -2,54 +2,38 @@
 #ifndef COTANGENT_PLAN_FUSE_HPP
 #define COTANGENT_PLAN_FUSE_HPP
 
-#include <cotangent/plan/classify.hpp>
+#include <cotangent/plan/placements.hpp>
 
 // Fuses nodes into nests of loops and their stages: the first half of planning.
 
 namespace cotangent::detail {
 
-class fuser : public classifier {
-public:
-  /// For a classified graph; `fused`: levels are known, too.
-  constexpr fuser(graph_view const& graph, classification&& c, bool fused) : classifier(graph, static_cast<classification&&>(c)) {
-    if (!fused) assign_levels();
-  }
+class fuser {
+  placements& s_;
+  static constexpr float cheap_lane = placements::cheap_lane, cheap_scalar = placements::cheap_scalar,
+                         dear = placements::dear;
 
-  /// True if the value is available without memory, in a nest over `d` at the value's level.
-  constexpr bool within(resolved const& r, std::int32_t d) const {
-    symbol_plan const& a = at[r.base];
-    return r.direct && (a.kind == place_kind::lane || a.kind == place_kind::row) && a.domain == d;
-  }
+public:
+  /// For classified symbols.
+  constexpr explicit fuser(placements& symbols) : s_(symbols) { assign_levels(); }
+
+private:
   /// The lowest level of a nest over `d` that reads `r`.
   constexpr std::int32_t level_for(resolved const& r, std::int32_t d) const {
-    symbol const root = stored_root(r.base);
+    symbol const root = s_.stored_root(r.base);
     if (root == none) return 0;
-    if (root == r.base && within(r, d)) return at[root].level;
-    return repeatable(r, d) ? at[root].ready : at[root].level + 1;
+    if (root == r.base && s_.within(r, d)) return s_.at[root].level;
+    return s_.repeatable(r, d) ? s_.at[root].ready : s_.at[root].level + 1;
   }
-  /// True if a nest over `d` may recompute the value instead of reading what another nest stored.
-  constexpr bool repeatable(resolved const& r, std::int32_t d) const {
-    symbol_plan const& b = at[r.base];
-    std::int32_t const own = nest_domain(r.base);
-    return r.direct && ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
-                         (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
-                        (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
-  }
-  /// In additions, from stored values. Shared work counts once for each read, which doubles with every
-  /// squaring: the count saturates at `dear`.
-  static constexpr float cheap_lane = 4, cheap_scalar = 30, dear = 1000;
-
-  // ---- levels
-
   constexpr void assign_levels() {
-    for (std::int32_t i = 0; i < g.node_count; ++i) {
-      node const& n = g.nodes[i];
-      symbol const y = g.result(n);
-      if (!is_computed(y)) {
-        if (n.operand_count > 0 && at[y].kind != place_kind::immediate) delay(n, y);
+    for (std::int32_t i = 0; i < s_.g.node_count; ++i) {
+      node const& n = s_.g.nodes[i];
+      symbol const y = s_.g.result(n);
+      if (!s_.is_computed(y)) {
+        if (n.operand_count > 0 && s_.at[y].kind != place_kind::immediate) delay(n, y);
         continue;
       }
-      if (at[y].kind == place_kind::kernel) assign_kernel(n, y);
+      if (s_.at[y].kind == place_kind::kernel) assign_kernel(n, y);
       else if (n.op->kind == operation_kind::reduction) assign_reduction(n, y);
       else assign_lane(n, y);
     }
@@ -57,45 +41,41 @@ public:
 
   /// An op::after delays its readers: its level is the lowest level at which they may run.
   constexpr void delay(node const& n, symbol y) {
-    at[y].level = not_before(g.operand(n, 0));
+    s_.at[y].level = s_.not_before(s_.g.operand(n, 0));
     for (int k = 1; k < n.operand_count; ++k) {
-      symbol const t = g.operand(n, k), root = stored_root(resolve(t).base);
-      at[y].level = larger(at[y].level, not_before(t));
+      symbol const t = s_.g.operand(n, k), root = s_.stored_root(s_.resolve(t).base);
+      s_.at[y].level = larger(s_.at[y].level, s_.not_before(t));
       if (root == none) continue;
-      bool const is_last = at[root].kind == place_kind::kernel || at[root].kind == place_kind::total;
-      at[y].level = larger(at[y].level, at[root].level + (is_last ? 1 : 0));
+      bool const is_last = s_.at[root].kind == place_kind::kernel || s_.at[root].kind == place_kind::total;
+      s_.at[y].level = larger(s_.at[y].level, s_.at[root].level + (is_last ? 1 : 0));
     }
   }
-  constexpr std::int32_t not_before(symbol t) const {
-    return at[t].kind == place_kind::repeated || at[t].kind == place_kind::alias ? at[t].level : 0;
-  }
-
   constexpr void assign_kernel(node const& n, symbol y) {
-    at[y].kind = place_kind::kernel;
-    at[y].must_store = true;
-    at[y].level = 0;
+    s_.at[y].kind = place_kind::kernel;
+    s_.at[y].must_store = true;
+    s_.at[y].level = 0;
     for (int k = 0; k < n.operand_count; ++k) {
-      symbol const root = stored_root(resolve(g.operand(n, k)).base);
-      if (root != none && at[root].level >= at[y].level) at[y].level = at[root].level + 1;
-      at[y].level = larger(at[y].level, not_before(g.operand(n, k)));
+      symbol const root = s_.stored_root(s_.resolve(s_.g.operand(n, k)).base);
+      if (root != none && s_.at[root].level >= s_.at[y].level) s_.at[y].level = s_.at[root].level + 1;
+      s_.at[y].level = larger(s_.at[y].level, s_.not_before(s_.g.operand(n, k)));
     }
     for (int k = 1; k < n.result_count; ++k) {
-      at[g.result(n, k)].must_store = true;
-      at[g.result(n, k)].level = at[y].level;
+      s_.at[s_.g.result(n, k)].must_store = true;
+      s_.at[s_.g.result(n, k)].level = s_.at[y].level;
     }
   }
 
   constexpr void assign_lane(node const& n, symbol y) {
-    symbol_plan& a = at[y];
-    std::int32_t const d = nest_domain(y);
+    symbol_plan& a = s_.at[y];
+    std::int32_t const d = s_.nest_domain(y);
     if (n.op->kind == operation_kind::pad) return assign_pad(n, a, d);
     // In a nest over its own shape, or with the row values that it reads.
     std::int32_t level = 0, stage = 0, ready = 0, rows = none, row_level = -1;
     float chain = n.op->cost;
     symbol loaded = none;
     for (int k = 0; k < n.operand_count; ++k) {
-      symbol const t = g.operand(n, k);
-      symbol_plan const& o = at[t];
+      symbol const t = s_.g.operand(n, k);
+      symbol_plan const& o = s_.at[t];
       std::int32_t l = 0, s = 0, again = 0;
       if (o.kind == place_kind::lane && o.domain == d) { // by far the most frequent case
         l = o.level;
@@ -103,14 +83,16 @@ public:
         again = o.chain <= cheap_lane ? o.ready : l + 1;
         chain += cost_again(o, t, loaded);
       } else if (o.kind != place_kind::argument && o.kind != place_kind::immediate) {
-        resolved const r = resolve(t);
-        symbol_plan const& b = at[r.base];
-        std::int32_t const wait = not_before(t);
+        resolved const r = s_.resolve(t);
+        symbol_plan const& b = s_.at[r.base];
+        std::int32_t const wait = s_.not_before(t);
         l = larger(level_for(r, d), wait);
-        s = within(r, d) && b.level == l ? b.stage : 0;
+        s = s_.within(r, d) && b.level == l ? b.stage : 0;
         again = larger(ready_for(r), wait);
-        chain += b.kind == place_kind::lane ? cost_again(b, r.base, loaded) : b.kind == place_kind::immediate ? 0.0f : 0.5f;
-        if (b.kind == place_kind::row && r.direct && nest_domain(r.base) == d && b.level > row_level) {
+        chain += b.kind == place_kind::lane        ? cost_again(b, r.base, loaded)
+                 : b.kind == place_kind::immediate ? 0.0f
+                                                   : 0.5f;
+        if (b.kind == place_kind::row && r.direct && s_.nest_domain(r.base) == d && b.level > row_level) {
           rows = b.domain;
           row_level = b.level;
         }
@@ -122,7 +104,7 @@ public:
     }
     a.chain = chain < dear ? chain : dear;
     a.loaded = loaded;
-    a.kind = domains[d].rank == 0 ? place_kind::row : place_kind::lane;
+    a.kind = s_.domains[d].rank == 0 ? place_kind::row : place_kind::lane;
     a.domain = d;
     a.level = level;
     a.ready = ready;
@@ -141,25 +123,22 @@ public:
   constexpr void assign_pad(node const& n, symbol_plan& a, std::int32_t d) {
     a.kind = place_kind::lane;
     a.domain = d;
-    if (shifts(n, d)) {
-      symbol_plan const& o = at[g.operand(n, 0)];
+    if (s_.shifts(n, d)) {
+      symbol_plan const& o = s_.at[s_.g.operand(n, 0)];
       a.level = a.ready = o.level;
       a.stage = o.stage;
       a.chain = dear; // it needs the previous position
       return;
     }
-    symbol const root = stored_root(resolve(g.operand(n, 0)).base); // read through a window
-    a.level = a.ready = larger(not_before(g.operand(n, 0)), root == none ? 0 : at[root].level + 1);
+    symbol const root = s_.stored_root(s_.resolve(s_.g.operand(n, 0)).base); // read through a window
+    a.level = a.ready = larger(s_.not_before(s_.g.operand(n, 0)), root == none ? 0 : s_.at[root].level + 1);
     a.chain = dear; // read through a window in its own nest only
-  }
-  /// True if a pad's operand is in its own nest over `d`.
-  constexpr bool shifts(node const& n, std::int32_t d) const {
-    symbol const x = g.operand(n, 0);
-    return at[x].kind == place_kind::lane && at[x].domain == d && domain_id(x) != d && shift_of(n) != none;
   }
   constexpr void try_beside(node const& n, symbol_plan& a, std::int32_t rows) {
     std::int32_t beside = 0;
-    for (int k = 0; k < n.operand_count; ++k) beside = larger(beside, larger(level_for(resolve(g.operand(n, k)), rows), not_before(g.operand(n, k))));
+    for (int k = 0; k < n.operand_count; ++k)
+      beside = larger(
+          beside, larger(level_for(s_.resolve(s_.g.operand(n, k)), rows), s_.not_before(s_.g.operand(n, k))));
     if (beside > a.level) return;
     a.kind = place_kind::row;
     a.domain = rows;
@@ -169,12 +148,13 @@ public:
 
   /// The lowest level of a nest that recomputes a reader of `r`.
   constexpr std::int32_t ready_for(resolved const& r) const {
-    symbol const root = stored_root(r.base);
+    symbol const root = s_.stored_root(r.base);
     if (root == none) return 0;
-    symbol_plan const& b = at[root];
-    bool const again = root == r.base && r.direct &&
-                       ((b.kind == place_kind::lane && b.chain <= cheap_lane) ||
-                        (b.kind == place_kind::row && domains[domain_id(root)].rank == 0 && b.chain <= cheap_scalar));
+    symbol_plan const& b = s_.at[root];
+    bool const again =
+        root == r.base && r.direct &&
+        ((b.kind == place_kind::lane && b.chain <= cheap_lane) ||
+         (b.kind == place_kind::row && s_.domains[s_.domain_id(root)].rank == 0 && b.chain <= cheap_scalar));
     return again ? b.ready : b.level + 1;
   }
 
@@ -182,34 +162,36 @@ public:
   constexpr std::int32_t stage_of(node const& n, symbol_plan const& a) {
     std::int32_t stage = 0;
     for (int k = 0; k < n.operand_count; ++k) {
-      resolved const r = resolve(g.operand(n, k));
-      symbol_plan const& b = at[r.base];
-      if (within(r, a.domain) && b.level == a.level && b.stage > stage) stage = b.stage;
+      resolved const r = s_.resolve(s_.g.operand(n, k));
+      symbol_plan const& b = s_.at[r.base];
+      if (s_.within(r, a.domain) && b.level == a.level && b.stage > stage) stage = b.stage;
     }
     return stage;
   }
 
   constexpr void assign_reduction(node const& n, symbol y) {
-    symbol_plan& a = at[y];
-    symbol const x = g.operand(n, 0);
-    resolved const r = resolve(x);
-    std::int32_t const dx = nest_domain(x);
-    domain const& d = domains[dx];
-    std::uint32_t const mask = squeezed(g.shape(x), static_cast<std::uint32_t>(g.attribute(n))), all = (1u << d.rank) - 1;
-    bool const of_rows = at[r.base].kind == place_kind::row && r.direct && nest_domain(r.base) == dx && at[r.base].domain != dx;
+    symbol_plan& a = s_.at[y];
+    symbol const x = s_.g.operand(n, 0);
+    resolved const r = s_.resolve(x);
+    std::int32_t const dx = s_.nest_domain(x);
+    domain const& d = s_.domains[dx];
+    std::uint32_t const mask = s_.squeezed(s_.g.shape(x), static_cast<std::uint32_t>(s_.g.attribute(n))),
+                        all = (1u << d.rank) - 1;
+    bool const of_rows = s_.at[r.base].kind == place_kind::row && r.direct && s_.nest_domain(r.base) == dx &&
+                         s_.at[r.base].domain != dx;
     a.chain = dear; // never recomputed
-    if (of_rows && mask == all && not_before(x) <= at[r.base].level) {
+    if (of_rows && mask == all && s_.not_before(x) <= s_.at[r.base].level) {
       a.kind = place_kind::total;
-      a.level = at[r.base].level;
-      a.domain = at[r.base].domain;
-      a.stage = at[r.base].stage;
+      a.level = s_.at[r.base].level;
+      a.domain = s_.at[r.base].domain;
+      a.stage = s_.at[r.base].stage;
       return;
     }
     std::uint32_t const trailing = d.split == none ? 0 : all & ~((1u << d.split) - 1);
     if (d.split == none || of_rows || (mask != all && mask != trailing && mask != (all & ~trailing)))
       return assign_kernel(n, y);
     a.domain = dx;
-    a.level = larger(level_for(r, dx), not_before(x));
+    a.level = larger(level_for(r, dx), s_.not_before(x));
     a.kind = mask == trailing ? place_kind::row : place_kind::total;
     a.stage = stage_of(n, a) + (mask == trailing ? 1 : 0);
   }

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_PLAN_LAYOUT_HPP
 #define COTANGENT_PLAN_LAYOUT_HPP
 
+#include <cotangent/plan/classify.hpp>
 #include <cotangent/plan/late_sums.hpp>
 #include <cotangent/plan/memory/workspace_layout.hpp>
 #include <cotangent/plan/schedule.hpp>
@@ -278,10 +279,16 @@ namespace cotangent {
 
 /// The values that each nest of a graph computes, loads and keeps; not ordered yet.
 constexpr plan make_schedule(graph_view const& g, detail::classification&& fused) {
-  return detail::scheduler(g, static_cast<detail::classification&&>(fused)).p;
+  detail::placements s(g, static_cast<detail::classification&&>(fused));
+  detail::scheduler{s};
+  return static_cast<plan&&>(s.p);
 }
 constexpr plan make_schedule(graph_view const& g) {
-  return make_schedule(g, detail::late_sums(g, detail::classifier(g).take()).take());
+  detail::placements s(g);
+  detail::classifier{s};
+  detail::fuse(s);
+  detail::scheduler{s};
+  return static_cast<plan&&>(s.p);
 }
 
 /// Plans the execution of a scheduled graph with vectors of this many bytes.

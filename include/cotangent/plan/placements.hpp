@@ -6,11 +6,12 @@
 #include <cotangent/plan/sizes.hpp>
 #include <cotangent/plan/symbol_plan.hpp>
 
-// Queries of the planner's passes about symbols: their domain, their memory, and the access of a nest to
-// operands.
+// What the planner knows of a graph and decides for it, and queries of its passes about symbols: their domain, their memory,
+// and the access of a nest to operands.
 
 namespace cotangent::detail {
 
+/// The passes of the planner read it and write it, in this order: classifier, fuser, late_sums, scheduler.
 class placements {
   array<symbol_plan> symbols_;
 
@@ -184,6 +185,47 @@ public:
     for (int k = 0, next = 0; k < g.shape(r.base).rank; ++k)
       if (std::int32_t const axis = axis_of(r, k, next); axis != none) stride[own[axis]] = v.stride[k];
     return v;
+  }
+
+  // ---- nests
+
+  /// True if the value is available without memory, in a nest over `d` at the value's level.
+  constexpr bool within(resolved const& r, std::int32_t d) const {
+    symbol_plan const& a = at[r.base];
+    return r.direct && (a.kind == place_kind::lane || a.kind == place_kind::row) && a.domain == d;
+  }
+  /// True if a nest over `d` may recompute the value instead of reading what another nest stored.
+  constexpr bool repeatable(resolved const& r, std::int32_t d) const {
+    symbol_plan const& b = at[r.base];
+    std::int32_t const own = nest_domain(r.base);
+    return r.direct && ((b.kind == place_kind::lane && b.chain <= cheap_lane &&
+                         (own == d || (domains[d].split > 0 && domains[own].rank == domains[d].split))) ||
+                        (b.kind == place_kind::row && domains[own].rank == 0 && b.chain <= cheap_scalar));
+  }
+  /// The largest costs of values that are recomputed, in additions, from stored values. Shared work counts once for each read, which doubles with every
+  /// squaring: the count saturates at `dear`.
+  static constexpr float cheap_lane = 4, cheap_scalar = 30, dear = 1000;
+  static constexpr dimension most_shift = 4; // of pads that are computed in the nest of their operand
+  /// A lower bound of the level of nests that read `t`: see op::after.
+  constexpr std::int32_t not_before(symbol t) const {
+    return at[t].kind == place_kind::repeated || at[t].kind == place_kind::alias ? at[t].level : 0;
+  }
+  /// The distance by which a pad shifts its operand along the only axis; none if it is not short.
+  constexpr std::int32_t shift_of(node const& n) const {
+    dimensions const& d = g.shape(g.result(n));
+    std::int32_t low = none;
+    for (int k = 0; k < d.rank; ++k) {
+      if (d.size[k] == 1) continue;
+      dimension const from = g.attribute(n, 2 * k);
+      if (low != none || from < 0 || from > most_shift) return none;
+      low = static_cast<std::int32_t>(from);
+    }
+    return low;
+  }
+  /// True if a pad's operand is in its own nest over `d`.
+  constexpr bool shifts(node const& n, std::int32_t d) const {
+    symbol const x = g.operand(n, 0);
+    return at[x].kind == place_kind::lane && at[x].domain == d && domain_id(x) != d && shift_of(n) != none;
   }
 };
 

@@ -66,7 +66,7 @@ template <class Stage, classes_capacity C> struct classes_with {
     f.hosted = c.hosted;
     return f;
   }
-  static constexpr frozen_classes<Stage, C> value = freeze(classifier(Stage::view).take());
+  static constexpr frozen_classes<Stage, C> value = freeze(detail::classified(Stage::view));
 };
 
 /// The classes of the symbols of the graph `Stage::view`, and their loop levels: one constant evaluation
@@ -98,7 +98,8 @@ private:
   static constexpr symbols levelled = [] {
     symbols s;
     graph_view g = Stage::view; // a variable: see frozen
-    late_sums const done(g, thawed(classified.at));
+    placements done(g, thawed(classified.at));
+    fuse(done);
     fill(s, done.at, Stage::view.tensor_count);
     return s;
   }();
