@@ -76,3 +76,49 @@ TEST_CASE("two external functions, and one that is called twice with other argum
   auto const wanted = [](auto x) { return ct::sum(written(x, 1.0) * written(2 * x, 3.0)) * x(0) * x(0) * x(0); };
   same(ct::grad(both)(point), ct::grad(wanted)(point));
 }
+
+// A call inside an external function takes no memory of the call that it interrupts.
+namespace {
+
+using line = ct::tensor<double, 2000>;
+inline constexpr auto running = [](auto x) { return ct::sum(ct::cumsum(ct::exp(ct::cumsum(x)))); };
+inline constexpr auto large_inside = ct::external(
+    [](double a) {
+      ct::tensor<double, 9000> x{};
+      for (int k = 0; k < 9000; ++k) x(k) = 1e-8 * k;
+      return 0 * a * ct::grad(running)(x)(0);
+    },
+    [](double, double, double) { return 0.0; });
+inline constexpr auto unbounded = [](auto a) {
+  return ct::while_loop([](auto, auto y) { return y < 1e3; }, [=](auto, auto y) { return y * 1.1 + 0.05 * ct::sin(y) + a; }, a);
+};
+inline constexpr auto unbounded_inside =
+    ct::external([](double a) { return 0 * ct::grad(unbounded)(a); }, [](double, double, double) { return 0.0; });
+
+} // namespace
+
+TEST_CASE("an external function may differentiate") {
+  auto const rows = [](auto inside) {
+    return [](auto x) {
+      auto const c = ct::cumsum(x), d = ct::cumsum(ct::exp(c * 0.01));
+      auto const s = ct::sum(d * c);
+      return ct::sum(ct::cumsum(d * c) * (s + decltype(inside){}(s)));
+    };
+  };
+  line x{};
+  for (int k = 0; k < 2000; ++k) x(k) = 1e-3 * k;
+  for (int run = 0; run < 2; ++run) {
+    auto const with = ct::grad(rows(large_inside))(x), without = ct::grad(rows([](auto s) { return 0.0 * s; }))(x);
+    for (int k = 0; k < 2000; ++k) CHECK(with(k) == Approx(without(k)));
+  }
+  auto const loop = [](auto inside) {
+    return [](auto a) {
+      return ct::while_loop([](auto, auto y) { return y < 50.0; },
+                            [=](auto, auto y) { return y * 1.1 + 0.1 * ct::sin(y) + decltype(inside){}(y * 0.01 + 1.0) + a; }, a);
+    };
+  };
+  CHECK(ct::grad(loop(unbounded_inside))(0.7) == Approx(ct::grad(loop([](auto y) { return 0.0 * y; }))(0.7)));
+  auto const [y, back] = ct::vjp(loop(unbounded_inside))(0.7); // and in what a pullback recomputes
+  CHECK(back(1.0) == Approx(ct::grad(loop([](auto s) { return 0.0 * s; }))(0.7)));
+  CHECK(y > 50);
+}

@@ -6,7 +6,7 @@
 #include <cotangent/plan/sizes.hpp>
 #include <cotangent/plan/symbol_plan.hpp>
 
-// What the planner knows of a graph and decides for it, and queries of its passes about symbols: their domain, their memory,
+// The planner's knowledge of a graph, its decisions, and queries of its passes about symbols: their domain, their memory,
 // and the access of a nest to operands.
 
 namespace cotangent::detail {

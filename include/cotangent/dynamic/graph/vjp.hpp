@@ -50,7 +50,7 @@ public:
   /// Computes the outputs. Throws the same exceptions as `program::run`.
   pullback run(std::source_location where = std::source_location::current()) {
     pullback p(code_.get(), back_);
-    detail::wide_memory wide(*code_), again = wide;
+    detail::wide_memory wide(*code_);
     for (std::size_t k = 0; k < code_->saved.size(); ++k) { // straight into the memory of the pullback
       p.kept_[k].at_least(static_cast<std::size_t>(code_->held_bytes(k)) + 1);
       void* const at = code_->is_narrow(k) ? wide.take(k) : p.kept_[k].data();
@@ -58,12 +58,13 @@ public:
     }
     if (code_->has_records) detail::program_access::record(forward_).keep(recorded_bytes());
     forward_.run(where);
+    wide.rewind();
     if (code_->has_records)
       p.record_ = std::make_shared<tape>(std::move(detail::program_access::record(forward_)));
     for (std::size_t k = 0; k < code_->saved.size(); ++k)
       if (code_->is_narrow(k))
         detail::with_narrow_type(code_->saved[k].type, [&]<class T>(T*) {
-          cotangent::detail::put_narrow(static_cast<T const*>(again.take(k)), code_->elements(k),
+          cotangent::detail::put_narrow(static_cast<T const*>(wide.take(k)), code_->elements(k),
                                         code_->saved[k].bits, static_cast<unsigned char*>(p.kept_[k].data()));
         });
     return p;

@@ -81,15 +81,16 @@ template <class Visit> void with_narrow_type(element e, Visit visit) {
   else if (e == element::int32) visit(static_cast<std::int32_t*>(nullptr));
   else visit(static_cast<std::int64_t*>(nullptr));
 }
-/// A thread's memory for unpacked narrow values.
+/// Memory for unpacked narrow values.
 class wide_memory {
   vjp_code const& c_;
-  unsigned char* next_;
+  cotangent::detail::call_workspace of_call_;
+  unsigned char *first_, *next_;
 
 public:
   explicit wide_memory(vjp_code const& c)
-      : c_(c), next_(static_cast<unsigned char*>(cotangent::detail::memory_of_thread().at_least(
-                   static_cast<std::size_t>(c.wide_bytes) + 64))) {}
+      : c_(c), first_(static_cast<unsigned char*>(of_call_.at_least(static_cast<std::size_t>(c.wide_bytes) + 64))), next_(first_) {}
+  void rewind() noexcept { next_ = first_; }
   void* take(std::size_t k) {
     unsigned char* const at = next_;
     next_ += c_.wide(k);

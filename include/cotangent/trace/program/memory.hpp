@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -28,8 +29,9 @@ struct workspace_memory {
 };
 
 template <class W>
-concept workspace_like = requires(W& w) { w.bytes; } || std::is_same_v<std::remove_cv_t<W>, void*> ||
-                         std::is_same_v<std::remove_cv_t<W>, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
+concept workspace_like =
+    requires(W& w) { w.bytes; } || std::is_same_v<std::remove_cv_t<W>, void*> ||
+    std::is_same_v<std::remove_cv_t<W>, std::nullptr_t> || contiguous<W> || std::is_array_v<W>;
 
 /// A bare pointer has unknown size, and is trusted.
 template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept {
@@ -39,17 +41,45 @@ template <workspace_like W> workspace_memory memory_of_workspace(W& w) noexcept 
   else return {w.data(), static_cast<std::size_t>(w.size()) * sizeof(*w.data())};
 }
 
-/// The workspace of the checked calls of a thread, which never nest.
-inline growing_workspace& workspace_of_thread() {
-  static thread_local growing_workspace workspace;
-  return workspace;
-}
-inline growing_memory& memory_of_thread() { return growing_access::memory(workspace_of_thread()); }
+/// The workspace of one checked call: that of its thread. A call inside an external function or an operation of a user, which
+/// runs while another call has that, has one of its own.
+///
+/// Checked: tests/runtime/external.cpp
+class call_workspace {
+  struct kept {
+    growing_workspace workspace;
+    bool taken = false;
+  };
+  static kept& of_thread() {
+    static thread_local kept k;
+    return k;
+  }
+  bool takes_ = false; // the thread's
+  std::optional<growing_workspace> own_;
+
+public:
+  call_workspace() = default;
+  call_workspace(call_workspace const&) = delete;
+  call_workspace& operator=(call_workspace const&) = delete;
+  ~call_workspace() {
+    if (takes_) of_thread().taken = false;
+  }
+
+  growing_workspace& get() {
+    kept& k = of_thread();
+    if (own_.has_value()) return *own_;
+    if (k.taken && !takes_) return own_.emplace();
+    takes_ = k.taken = true;
+    return k.workspace;
+  }
+  /// Null if there is not enough memory.
+  void* at_least(std::size_t bytes) { return growing_access::memory(get()).at_least(bytes); }
+};
 
 /// Runs an executor; loops of unknown length record in `workspace`.
 template <class Executor>
-status run_on_tape(growing_workspace& workspace, void* memory, void const* const* inputs, void* const* outputs,
-                   std::int64_t const* sizes) noexcept {
+status run_on_tape(growing_workspace& workspace, void* memory, void const* const* inputs,
+                   void* const* outputs, std::int64_t const* sizes) noexcept {
   tape_stack& tape = growing_access::tape(workspace);
   tape.begin();
   status const s = Executor::run(memory, inputs, outputs, sizes, &tape);

@@ -331,9 +331,9 @@ private:
     }();
     alignas(64) unsigned char small[on_stack + 1];
     growing_workspace* tape = nullptr;
-    if constexpr (executor::grows) tape = &workspace_of_thread();
-    void* const workspace =
-        needed <= on_stack ? static_cast<void*>(small) : memory_of_thread().at_least(needed);
+    call_workspace of_call;
+    if constexpr (executor::grows) tape = &of_call.get();
+    void* const workspace = needed <= on_stack ? static_cast<void*>(small) : of_call.at_least(needed);
     if constexpr (strided) {
       if (needed != 0 && workspace == nullptr) report(status::out_of_memory);
       for (int k = 0; k < g.extent_count; ++k) m.sizes[k] = sizes[k];

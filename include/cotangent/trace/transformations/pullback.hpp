@@ -230,7 +230,7 @@ private:
   template <class Cotangent> gradients pull_strided(Cotangent const& dy) const {
     strided_bytes bytes;
     visit_leaves(dy, bytes);
-    growing_memory copies; // not the thread's memory, which the pullback uses itself
+    growing_memory copies; // (the pullback takes the thread's)
     collected from(*this);
     from.room = static_cast<char*>(copies.at_least(bytes.sum));
     if (from.room == nullptr && bytes.sum != 0) report(status::out_of_memory);
@@ -332,8 +332,8 @@ private:
     } else return data_of_leaf(std::get<J>(kept_).of);
   }
 
-  status run_thread(void* workspace, void const* const* inputs, void* const* outputs) const noexcept {
-    if constexpr (executor::grows) return run_on_tape<executor>(workspace_of_thread(), workspace, inputs, outputs, sizes_.get());
+  status run_with([[maybe_unused]] call_workspace& of_call, void* workspace, void const* const* inputs, void* const* outputs) const {
+    if constexpr (executor::grows) return run_on_tape<executor>(of_call.get(), workspace, inputs, outputs, sizes_.get());
     else return executor::run(workspace, inputs, outputs, sizes_.get());
   }
   void run_now(collected const& from, gradients& r) const {
@@ -351,8 +351,8 @@ private:
         lines(static_cast<std::int64_t>(workspace)) + zeros + (copies.sum + ... + wide_bytes<K>());
     constexpr std::size_t on_stack = 4096;
     alignas(64) unsigned char small[on_stack];
-    auto* const first =
-        needed <= on_stack ? small : static_cast<unsigned char*>(memory_of_thread().at_least(needed));
+    call_workspace of_call;
+    auto* const first = needed <= on_stack ? small : static_cast<unsigned char*>(of_call.at_least(needed));
     unsigned char* free = first + lines(static_cast<std::int64_t>(workspace));
     unsigned char* const zero = free;
     for (std::size_t k = 0; k < zeros; ++k) zero[k] = 0;
@@ -365,9 +365,9 @@ private:
     if constexpr (has_strided<gradients>) {
       staging<0, g.output_count()> const staged(std::tuple<>(), r);
       staged.enter(reinterpret_cast<char*>(free), nullptr, outputs);
-      if (status const s = run_thread(first, inputs, outputs); s != status::ok) report(s);
+      if (status const s = run_with(of_call, first, inputs, outputs); s != status::ok) report(s);
       staged.leave(outputs);
-    } else if (status const s = run_thread(first, inputs, outputs); s != status::ok) report(s);
+    } else if (status const s = run_with(of_call, first, inputs, outputs); s != status::ok) report(s);
   }
 };
 
