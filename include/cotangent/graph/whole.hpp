@@ -67,7 +67,8 @@ template <class F> constexpr void by_element(element e, F f) {
 
 /// The arguments of such a function, from its node.
 struct whole_call {
-  whole_tensor operand[3];
+  static constexpr int max_operands = 4;
+  whole_tensor operand[max_operands];
   whole_tensor result;
   std::int64_t const* attribute = nullptr;
   char* scratch = nullptr; // of a kernel: the requested bytes, aligned to 64

@@ -202,7 +202,7 @@ struct row_step {
 struct whole_step {
   void (*run)(whole_call const&) = nullptr;
   whole_call call; // without its pointers
-  address operand[3], to;
+  address operand[whole_call::max_operands], to;
   std::int32_t operands = 0, first_attribute = 0; // in `attributes`
 };
 

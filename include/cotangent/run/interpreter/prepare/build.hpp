@@ -59,7 +59,7 @@ private:
         return refuse<refusals::interpreter_results>(k);
       if (n.op->kind == operation_kind::elementwise && n.op != kernels.convert && n.op->evaluate == nullptr)
         return refuse<refusals::interpreter_operation>(k);
-      if (n.op->kind == operation_kind::whole && (n.op->whole == nullptr || n.operand_count > 3))
+      if (n.op->kind == operation_kind::whole && (n.op->whole == nullptr || n.operand_count > whole_call::max_operands))
         return refuse<refusals::interpreter_operation>(k);
       if (n.op->kind == operation_kind::elementwise && n.operand_count > 8)
         return refuse<refusals::interpreter_operation>(k);

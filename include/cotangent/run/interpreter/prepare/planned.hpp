@@ -81,7 +81,7 @@ private:
       bool const elementwise = n.op->kind == operation_kind::elementwise;
       if (elementwise && n.op != kernels_.convert && n.op->evaluate == nullptr) return false;
       if (elementwise && n.operand_count > 8) return false;
-      if (n.op->kind == operation_kind::whole && (n.op->whole == nullptr || n.operand_count > 3)) return false;
+      if (n.op->kind == operation_kind::whole && (n.op->whole == nullptr || n.operand_count > whole_call::max_operands)) return false;
       reduces = reduces || (n.op->kind == operation_kind::reduction && reduces_rows(n));
     }
     for (int k = 0; k < g_.output_count(); ++k)
