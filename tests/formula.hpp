@@ -58,6 +58,17 @@ inline double polygamma(int n, double x) {
   }
   return static_cast<double>((n % 2 == 0 ? -1 : 1) * (tail + sum));
 }
+/// The regularized lower incomplete gamma function, as the series of x^(a + n) e^-x / Gamma(a + n + 1).
+inline dual lower_gamma(dual a, dual x) {
+  dual sum;
+  for (int n = 0; n < 200; ++n) {
+    double const b = a.v + n, term = std::exp(b * std::log(x.v) - x.v - std::lgamma(b + 1));
+    sum.v += term;
+    sum.d += term * (std::log(x.v) - polygamma(0, b + 1)) * a.d;
+  }
+  sum.d += std::exp((a.v - 1) * std::log(x.v) - x.v - std::lgamma(a.v)) * x.d;
+  return sum;
+}
 inline dual abs(dual x) { return x.v < 0 ? -x : x; }
 inline dual without_derivative(double x) { return {x, 0}; }
 inline dual truth(bool b) { return {b ? 1. : 0., 0}; }

@@ -10,8 +10,10 @@
 #include <cotangent/linalg.hpp>
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
+#include <cotangent/numeric.hpp>
 #include <cotangent/random.hpp>
 #include <cotangent/sparse.hpp>
+#include <cotangent/special.hpp>
 #include <cotangent/tables.hpp>
 
 #include <algorithm>
@@ -192,6 +194,35 @@ inline constexpr std::tuple special_functions{
              [](dual x, dual, dual p) { return x * log(p); }},
 };
 
+inline constexpr std::tuple gamma_functions{
+    function{"gammainc", [](auto, auto y, auto p) { return ct::gammainc(p + 0.25, y * y + 0.125); },
+             [](dual, dual y, dual p) { return lower_gamma(p + 0.25, y * y + 0.125); }},
+    function{"gammaincc", [](auto, auto y, auto p) { return ct::gammaincc(p, 2 * y * y + 1.25) + ct::gammaincc(p * 0.125, y * y * 0.25 + 0.01); },
+             [](dual, dual y, dual p) { return 2. - lower_gamma(p, 2. * y * y + 1.25) - lower_gamma(0.125 * p, 0.25 * y * y + 0.01); }},
+    function{"gammainc of large shapes", [](auto x, auto, auto p) { return ct::gammainc(20 * p + 25, 21 * p + 25 + 2 * x); },
+             [](dual x, dual, dual p) { return lower_gamma(20. * p + 25., 21. * p + 25. + 2. * x); }},
+    function{"gammaincinv", [](auto x, auto y, auto p) {
+               auto const a = p + 0.5, q = ct::sigmoid(x), of = y * y + 0.5;
+               return ct::gammaincinv(a, ct::gammainc(a, of)) + ct::gammainc(a, ct::gammaincinv(a, q));
+             },
+             [](dual x, dual y, dual) { return y * y + 0.5 + 1. / (1. + exp(-x)); }},
+    function{"normal_quantile", [](auto x, auto, auto) { return ct::normal_quantile(ct::normal_cdf(x)); },
+             [](dual x, dual, dual) { return x; }},
+    function{"betaln, beta", [](auto, auto y, auto p) { return ct::betaln(p, y * y + 0.5) + ct::beta(p + 0.5, 1); },
+             [](dual, dual y, dual p) {
+               auto const log_gamma = [](dual a) { return dual(std::lgamma(a.v), a.d * polygamma(0, a.v)); };
+               dual const b = y * y + 0.5;
+               return log_gamma(p) + log_gamma(b) - log_gamma(p + b) + 1. / (p + 0.5);
+             }},
+    function{"multigammaln", [](auto, auto, auto p) { return ct::multigammaln<3>(p + 1.5) + ct::multigammaln<1>(p); },
+             [](dual, dual, dual p) {
+               auto const log_gamma = [](dual a) { return dual(std::lgamma(a.v), a.d * polygamma(0, a.v)); };
+               return 1.5 * std::log(3.14159265358979323846) + log_gamma(p + 1.5) + log_gamma(p + 1.) + log_gamma(p + 0.5) + log_gamma(p);
+             }},
+    function{"entr, xlog1py, log1mexp", [](auto x, auto, auto p) { return ct::entr(p) + ct::xlog1py(x, p) + ct::xlog1py(x, -0.25 * ct::sigmoid(x)) + ct::log1mexp(p); },
+             [](dual x, dual, dual p) { return x * log(1. + p) - p * log(p) + x * log(1. - 0.25 / (1. + exp(-x))) + log(1. - exp(-p)); }},
+};
+
 inline constexpr std::tuple composed_functions{
     function{"ceil", [](auto x, auto, auto) { return ct::ceil(x); },
              [](dual x, dual, dual) { return without_derivative(std::ceil(x.v)); }},
@@ -219,6 +250,32 @@ inline constexpr std::tuple composed_functions{
              [](dual x, dual, dual) { return x.v < 0 ? 0.26 * x : 2. * x; }},
     function{"elu", [](auto x, auto, auto) { return ct::elu(x) + ct::elu(x, 0.5); },
              [](dual x, dual, dual) { return x.v > 0 ? 2. * x : 1.5 * expm1(x); }},
+    function{"selu, celu", [](auto x, auto, auto) { return ct::selu(x) + ct::celu(x) + ct::celu(x, 0.5); },
+             [](dual x, dual, dual) {
+               dual const selu = 1.05070098735548049342 * (x.v > 0 ? x : 1.67326324235437728482 * expm1(x));
+               return selu + (x.v > 0 ? 2. * x : expm1(x) + 0.5 * expm1(2. * x));
+             }},
+    function{"relu6, hard_tanh, hard_sigmoid, hard_silu, sparse_sigmoid",
+             [](auto x, auto, auto) { return ct::relu6(5.9 * x) + ct::hard_tanh(1.07 * x) + ct::hard_sigmoid(2.9 * x) + ct::hard_silu(2.9 * x) + ct::sparse_sigmoid(1.07 * x); },
+             [](dual x, dual, dual) {
+               auto const between = [](dual a, double low, double high) { return a.v < low ? dual(low) : a.v > high ? dual(high) : a; };
+               dual const gate = between(2.9 * x + 3., 0, 6) / 6.;
+               return between(5.9 * x, 0, 6) + between(1.07 * x, -1, 1) + gate + 2.9 * x * gate + 0.5 * between(1.07 * x + 1., 0, 2);
+             }},
+    function{"mish, squareplus", [](auto x, auto, auto p) { return ct::mish(x) + ct::squareplus(x) + ct::squareplus(x, p); },
+             [](dual x, dual, dual p) {
+               return x * tanh(log(1. + exp(x))) + 0.5 * (x + sqrt(x * x + 4.)) + 0.5 * (x + sqrt(x * x + p));
+             }},
+    function{"sparse_plus", [](auto x, auto, auto) { return ct::sparse_plus(1.07 * x); },
+             [](dual x, dual, dual) { return 1.07 * x.v <= -1 ? dual() : 1.07 * x.v >= 1 ? 1.07 * x : 0.25 * (1.07 * x + 1.) * (1.07 * x + 1.); }},
+    function{"degrees, radians, nan_to_num",
+             [](auto x, auto, auto) { return ct::radians(x * x) * ct::degrees(x) + ct::nan_to_num(x * x); },
+             [](dual x, dual, dual) { return x * x * x + x * x; }},
+    function{"mod", [](auto x, auto, auto p) { return ct::mod(x, p) + ct::mod(x, -p); },
+             [](dual x, dual, dual p) {
+               return dual(2 * x.v - std::floor(x.v / p.v) * p.v + std::floor(-x.v / p.v) * p.v,
+                           2 * x.d - std::floor(x.v / p.v) * p.d + std::floor(-x.v / p.v) * p.d);
+             }},
     function{"copysign", [](auto x, auto y, auto) { return ct::copysign(x, y); },
              [](dual x, dual y, dual) { return x.v * y.v < 0 ? -x : x; }},
     function{"logaddexp", [](auto x, auto y, auto) { return ct::logaddexp(x, y); },
@@ -414,6 +471,13 @@ inline constexpr std::tuple control{
                }, p);
              },
              [](dual x, dual y, dual p) { return p * x - y; }},
+    function{"block_attention, block_causal_attention", // (tests/static/layers.cpp has their derivatives)
+             [](auto x, auto y, auto p) {
+               auto const q = ct::stack<0>(ct::stack<0>(x, y), ct::stack<0>(y, p), ct::stack<0>(p, x));
+               return ct::sum(ct::block_attention<2>(q, q, q) - ct::attention(q, q, q)) + ct::sum(ct::block_causal_attention<2>(q, q, q)) -
+                      ct::sum(ct::causal_attention(q, q, q)) + x;
+             },
+             [](dual x, dual, dual) { return x; }},
 };
 
 // ---- along axes: x is an array of three axes; formulas are of arrays from here on
@@ -882,6 +946,13 @@ inline constexpr std::tuple layers{
                return ct::attention(x, x * 0.5, x, ct::tril(0 * ct::matmul(x, ct::transpose(x)) + 1) > 0);
              },
              causal},
+    function{"glu", [](auto x, auto, auto, auto) { return ct::glu(x) + ct::transpose(ct::glu<0>(ct::transpose(x * x))); },
+             [](grid const& x, grid const&, grid const&, grid const&) {
+               return made({x.size[0], 2}, [&](place const& p) {
+                 dual const gate = x({p[0], p[1] + 2});
+                 return x(p) * logistic(gate) + x(p) * x(p) * logistic(gate * gate);
+               });
+             }},
     function{"embedding", [](auto x, auto, auto z, auto) { return ct::embedding(x, ct::convert<std::int64_t>(0 * z(ct::all, 0))); },
              [](grid const& x, grid const&, grid const& z, grid const&) {
                return made({z.size[0], 4}, [&](place const& p) { return x({0, p[1]}); });
@@ -968,6 +1039,14 @@ inline constexpr std::tuple random_numbers{
                  return y(p) * ((u < 0.25 ? 1. : 2.) * -std::log1p(-u));
                });
              }},
+    function{"random_gamma", // of shape 1 they are exponential
+             [](auto, auto y) { return ct::random_gamma<"m">(functions::key_five(y), 1 + y - ct::stop_gradient(y)); },
+             [](grid const&, grid const& y) {
+               return made(y.size, [&](place const& p) {
+                 double const x = -std::log1p(-random_at(5, p[0]).u);
+                 return dual(x, -lower_gamma(dual(1, y(p).d), x).d * std::exp(x));
+               });
+             }, false},
     function{"random_split, random_fold_in",
              [](auto, auto y) {
                using T = typename decltype(y)::value_type;
@@ -1390,6 +1469,24 @@ inline grid jacobian_of(vector3 const& r) {
   dual const w = dot_of(r, r), h = sqrt(w);
   return series_of(r, 1, (1. - cos(h)) / w, (h - sin(h)) / (h * w));
 }
+inline grid inverse_jacobian_of(vector3 const& r) {
+  dual const w = dot_of(r, r), h = 0.5 * sqrt(w);
+  return series_of(r, 1, -0.5, (1. - h * cos(h) / sin(h)) / w);
+}
+/// The Jacobian of a translation and a rotation vector, as the series of the powers of their adjoint matrix.
+inline grid pose_jacobian_of(vector3 const& t, vector3 const& r) {
+  grid const of_r = hat_of(r), of_t = hat_of(t);
+  grid const m = made({6, 6}, [&](place const& p) {
+    place const at{p[0] % 3, p[1] % 3};
+    return p[0] / 3 == p[1] / 3 ? of_r(at) : p[0] < 3 ? of_t(at) : dual();
+  });
+  grid power = made({6, 6}, [](place const& p) { return dual(p[0] == p[1] ? 1. : 0.); }), all = power;
+  for (int k = 2; k < 60; ++k) {
+    power = product(power, m);
+    for (std::size_t j = 0; j < 36; ++j) power.at[j] = power.at[j] / k, all.at[j] = all.at[j] + power.at[j];
+  }
+  return all;
+}
 inline vector3 acted(grid const& m, vector3 const& x) {
   return vector_at(product(m, {{3, 1}, {x[0], x[1], x[2]}}));
 }
@@ -1540,6 +1637,10 @@ inline constexpr std::tuple rotations{
              [](grid const& r, grid const&, grid const&, grid const&) { return jacobian_of(scaled_by(-0.4, vector_at(r))); }},
 };
 inline constexpr std::tuple poses{
+    function{"so3_left_jacobian_inverse", [](auto r, auto, auto, auto) { return ct::so3_left_jacobian_inverse(r); },
+             [](grid const& r, grid const&, grid const&, grid const&) { return inverse_jacobian_of(vector_at(r)); }},
+    function{"so3_right_jacobian_inverse of rows", [](auto, auto, auto, auto p) { return ct::so3_right_jacobian_inverse(0.4 * p)(0); },
+             [](grid const&, grid const&, grid const&, grid const& p) { return inverse_jacobian_of(scaled_by(-0.4, vector_at(p))); }},
     function{"se3_pose", [](auto r, auto x, auto, auto) { return ct::se3_pose(ct::outer(x, r), r); },
              [](grid const& r, grid const& x, grid const&, grid const&) {
                return pose_of(made({3, 3}, [&](place const& p) { return x({p[0]}) * r({p[1]}); }), vector_at(r));
@@ -1550,6 +1651,21 @@ inline constexpr std::tuple poses{
              [](grid const& r, grid const& x, grid const&, grid const&) {
                vector3 const a = scaled_by(0.9, vector_at(r));
                return grid_of(numbers{x.at[0], x.at[1], x.at[2], a[0], a[1], a[2]});
+             }},
+    function{"se3_left_jacobian", [](auto r, auto x, auto, auto) { return ct::se3_left_jacobian(ct::concatenate<0>(r, x)); },
+             [](grid const& r, grid const& x, grid const&, grid const&) { return pose_jacobian_of(vector_at(r), vector_at(x)); }},
+    function{"se3_right_jacobian", [](auto r, auto x, auto, auto) { return ct::se3_right_jacobian(ct::concatenate<0>(x, 0.3 * r)); },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               return pose_jacobian_of(scaled_by(-1., vector_at(x)), scaled_by(-0.3, vector_at(r)));
+             }},
+    function{"se3_left_jacobian_inverse, se3_right_jacobian_inverse", // their products with vectors, solved by the Jacobians
+             [](auto r, auto x, auto, auto) {
+               auto const at = ct::concatenate<0>(r, x), v = ct::concatenate<0>(x * x, r + 1);
+               return ct::matmul(ct::se3_left_jacobian_inverse(at), ct::matmul(ct::se3_left_jacobian(at), v)) +
+                      ct::matmul(ct::se3_right_jacobian_inverse(0.3 * at), ct::matmul(ct::se3_right_jacobian(0.3 * at), 2 * v));
+             },
+             [](grid const& r, grid const& x, grid const&, grid const&) {
+               return made({6}, [&](place const& p) { return 3. * (p[0] < 3 ? x.at[static_cast<std::size_t>(p[0])] * x.at[static_cast<std::size_t>(p[0])] : r.at[static_cast<std::size_t>(p[0] - 3)] + 1.); });
              }},
     function{"se3_compose, se3_inverse",
              [](auto r, auto x, auto, auto) {
@@ -1680,6 +1796,24 @@ inline dual on_grid(ct::table how, std::vector<dual> const& at, std::vector<numb
            [](grid const& x, grid const& y, grid const&) {                                                             \
              return at_each(x, [&](dual a) { return interpolated(HOW, 2. * a + 2.3, counted(6), y.at); });             \
            }}
+/// The natural spline by its second derivatives.
+inline dual natural_at(numbers const& xs, numbers const& ys, dual x, bool extrapolates) {
+  std::size_t const n = xs.size();
+  if (!extrapolates) x = x < xs[0] ? xs[0] : xs[n - 1] < x ? xs[n - 1] : x;
+  numbers diagonal(n, dual(1)), right(n), curve(n);
+  for (std::size_t i = 1; i + 1 < n; ++i) {
+    diagonal[i] = 2. * (xs[i + 1] - xs[i - 1]);
+    right[i] = 6. * ((ys[i + 1] - ys[i]) / (xs[i + 1] - xs[i]) - (ys[i] - ys[i - 1]) / (xs[i] - xs[i - 1]));
+    if (i == 1) continue;
+    dual const beside = xs[i] - xs[i - 1], factor = beside / diagonal[i - 1];
+    diagonal[i] = diagonal[i] - factor * beside, right[i] = right[i] - factor * right[i - 1];
+  }
+  for (std::size_t i = n - 1; i-- > 1;) curve[i] = (right[i] - (xs[i + 1] - xs[i]) * curve[i + 1]) / diagonal[i];
+  std::size_t k = 0;
+  while (k + 2 < n && !(x < xs[k + 1])) ++k;
+  dual const h = xs[k + 1] - xs[k], a = xs[k + 1] - x, b = x - xs[k];
+  return (curve[k] * a * a * a + curve[k + 1] * b * b * b) / (6. * h) + (ys[k] / h - curve[k] * h / 6.) * a + (ys[k + 1] / h - curve[k + 1] * h / 6.) * b;
+}
 inline constexpr std::tuple tables{
     function{"interp", [](auto x, auto y, auto p) { return ct::interp(1.7 * x, positions_of(p), y); },
              [](grid const& x, grid const& y, grid const& p) {
@@ -1708,7 +1842,45 @@ inline constexpr std::tuple tables{
                  return interpolated(monotone, 1.7 * a, part(xs, 0, 2), part(y.at, 0, 2)) +
                         2. * interpolated(monotone, 1.7 * a, part(xs, 1, 3), part(y.at, 1, 3));
                });
-             }}};
+             }},
+    function{"tridiagonal_solve", [](auto, auto y, auto p) {
+               return ct::tridiagonal_solve(y, p + 5, 0.5 * y, p) + ct::sum(ct::tridiagonal_solve(y, p + 5, y, ct::stack<1>(y, p)), ct::axes<1>);
+             },
+             [](grid const&, grid const& y, grid const& p) {
+               auto const solved = [&](double above, numbers b) { // by elimination from below
+                 numbers d = p.at;
+                 for (std::size_t i = 6; i-- > 0;) {
+                   d[i] = d[i] + 5.;
+                   if (i == 5) continue;
+                   dual const factor = above * y.at[i] / d[i + 1];
+                   d[i] = d[i] - factor * y.at[i + 1];
+                   b[i] = b[i] - factor * b[i + 1];
+                 }
+                 for (std::size_t i = 0; i < 6; ++i) b[i] = (i > 0 ? b[i] - y.at[i] * b[i - 1] : b[i]) / d[i];
+                 return b;
+               };
+               numbers const a = solved(0.5, p.at), u = solved(1, y.at), v = solved(1, p.at);
+               return made({6}, [&](place const& at) {
+                 auto const i = static_cast<std::size_t>(at[0]);
+                 return a[i] + u[i] + v[i];
+               });
+             }},
+    function{"natural_spline",
+             [](auto x, auto y, auto p) {
+               auto const s = positions_of(p);
+               return ct::natural_spline(1.7 * x, s, y) + ct::natural_spline<ct::outside::extrapolate>(1.3 * x, s, ct::outer(y, y))(ct::all, 1) +
+                      ct::natural_spline(x, s(ct::range<0, 2>), y(ct::range<0, 2>)) + ct::natural_spline(x, s(ct::range<0, 1>), y(ct::range<0, 1>));
+             },
+             [](grid const& x, grid const& y, grid const& p) {
+               numbers const s = positions_of_numbers(p);
+               numbers scaled = y.at;
+               for (dual& a : scaled) a = a * y.at[1];
+               auto const two = [&](dual a) { return a < s[0] ? y.at[0] : s[1] < a ? y.at[1] : y.at[0] + (a - s[0]) / (s[1] - s[0]) * (y.at[1] - y.at[0]); };
+               return at_each(x, [&](dual a) {
+                 return natural_at(s, y.at, 1.7 * a, false) + natural_at(s, scaled, 1.3 * a, true) + two(a) + y.at[0];
+               });
+             }},
+};
 inline constexpr auto squared_neighbors = [](auto u) { return ct::square(u(ct::range<1>)) * u(ct::range<0, -1>); };
 inline constexpr auto sum_of_neighbors = [](auto u) { return ct::sum(ct::square(u(ct::range<0, -1>)) * u(ct::range<1>)); };
 inline constexpr std::tuple grids{
@@ -1842,6 +2014,80 @@ inline constexpr std::tuple fields{
 };
 #undef COTANGENT_INTERPOLATION
 
+// ---- numerical functions: x is [n, 4], y is [4], p is [4] and positive
+
+inline constexpr std::tuple numerics{
+    function{"diff", [](auto x, auto, auto) { return ct::diff(x * x)(ct::all, 0) + ct::sum(ct::diff<0>(x)); },
+             [](grid const& x, grid const&, grid const&) {
+               std::int64_t const n = x.size[0];
+               dual s;
+               for (std::int64_t k = 0; k < 4 && n > 0; ++k) s = s + x({n - 1, k}) - x({0, k});
+               return made({n}, [&](place const& p) { return x({p[0], 1}) * x({p[0], 1}) - x({p[0], 0}) * x({p[0], 0}) + s; });
+             }},
+    function{"trapezoid", [](auto x, auto y, auto) { return ct::trapezoid(x) + ct::trapezoid(x, y) * ct::trapezoid(y, x(ct::all, ct::range<0, 4>)); },
+             [](grid const& x, grid const& y, grid const&) {
+               return reduced(x, {1}, false, [&](numbers const& v) {
+                 dual a, b, c;
+                 for (std::size_t k = 0; k < 3; ++k) {
+                   a = a + 0.5 * (v[k] + v[k + 1]);
+                   b = b + 0.5 * (v[k] + v[k + 1]) * (y.at[k + 1] - y.at[k]);
+                   c = c + 0.5 * (y.at[k] + y.at[k + 1]) * (v[k + 1] - v[k]);
+                 }
+                 return a + b * c;
+               });
+             }},
+    function{"cov", [](auto, auto y, auto p) { return ct::cov(ct::stack<0>(y, p)) * ct::cov(y); },
+             [](grid const&, grid const& y, grid const& p) {
+               auto const covariance = [](numbers a, numbers b) {
+                 dual const of_a = mean(a), of_b = mean(b);
+                 dual s;
+                 for (std::size_t k = 0; k < 4; ++k) s = s + (a[k] - of_a) * (b[k] - of_b);
+                 return s / 3.;
+               };
+               dual const a = covariance(y.at, y.at), b = covariance(y.at, p.at);
+               return grid{{2, 2}, {a * a, a * b, a * b, a * covariance(p.at, p.at)}};
+             }},
+    function{"corrcoef", [](auto, auto y, auto p) { return ct::corrcoef(ct::stack<0>(y, 2 * p + 1)); },
+             [](grid const&, grid const& y, grid const& p) {
+               dual const of_y = mean(y.at), of_p = mean(p.at);
+               dual yy, yp, pp;
+               for (std::size_t k = 0; k < 4; ++k) {
+                 dual const a = y.at[k] - of_y, b = p.at[k] - of_p;
+                 yy = yy + a * a, yp = yp + a * b, pp = pp + b * b;
+               }
+               dual const r = yp / sqrt(yy * pp);
+               return grid{{2, 2}, {1., r, r, 1.}};
+             }},
+    function{"kron", [](auto x, auto y, auto p) { return ct::kron(x, ct::stack<1>(y, p)) * 2 + ct::sum(ct::kron(y, p)); },
+             [](grid const& x, grid const& y, grid const& p) {
+               dual a, b;
+               for (std::size_t k = 0; k < 4; ++k) a = a + y.at[k], b = b + p.at[k];
+               return made({4 * x.size[0], 8}, [&](place const& q) {
+                 return 2. * x({q[0] / 4, q[1] / 2}) * (q[1] % 2 == 0 ? y : p)({q[0] % 4}) + a * b;
+               });
+             }},
+    function{"average", [](auto x, auto, auto p) { return ct::average<1>(x, p) + ct::average<-1>(x, p) * ct::average(p, p); },
+             [](grid const& x, grid const&, grid const& p) {
+               dual w, square;
+               for (dual const a : p.at) w = w + a, square = square + a * a;
+               return reduced(x, {1}, false, [&](numbers const& v) {
+                 dual s;
+                 for (std::size_t k = 0; k < 4; ++k) s = s + v[k] * p.at[k];
+                 return s / w + s / w * (square / w);
+               });
+             }},
+    function{"geomspace, logspace", [](auto, auto y, auto p) {
+               return ct::geomspace<5>(p(0), p(1)) + ct::geomspace<5>(-p(0), -p(2)) + ct::logspace<5>(y(0), p(3)) + ct::geomspace<1>(p(0), p(1))(0);
+             },
+             [](grid const&, grid const& y, grid const& p) {
+               return made({5}, [&](place const& q) {
+                 double const t = static_cast<double>(q[0]) / 4;
+                 auto const geometric = [&](dual a, dual b) { return exp((1 - t) * log(a) + t * log(b)); };
+                 return geometric(p.at[0], p.at[1]) - geometric(p.at[0], p.at[2]) + exp(std::log(10.) * ((1 - t) * y.at[0] + t * p.at[3])) + p.at[0];
+               });
+             }},
+};
+
 // ---- integers choose: t is [5, m], z is [n, 5], r is [n, m], i is [n] in 0, 1, ... 4
 
 inline std::int64_t chosen(grid const& i, std::int64_t k) { return static_cast<std::int64_t>(i({k}).v); }
@@ -1882,6 +2128,22 @@ inline constexpr std::tuple choices{
                    any = true;
                  }
                  return s + 2. * high + low;
+               });
+             }, false},
+    function{"scatter_max, scatter_min, scatter_set", [](auto t, auto, auto r, auto i) {
+               return ct::scatter_max(t, i, 0.93 * r) + 2 * ct::scatter_min(t, i, 0.9 * r) + 4 * ct::scatter_set(t, i, r * r);
+             },
+             [](grid const& t, grid const&, grid const& r, grid const& i) {
+               return made(t.size, [&](place const& p) {
+                 dual high = t(p), low = t(p), last = t(p);
+                 for (std::int64_t k = 0; k < i.size[0]; ++k) {
+                   if (chosen(i, k) != p[0]) continue;
+                   dual const v = r({k, p[1]});
+                   high = high < 0.93 * v ? 0.93 * v : high;
+                   low = 0.9 * v < low ? 0.9 * v : low;
+                   last = v * v;
+                 }
+                 return high + 2. * low + 4. * last;
                });
              }, false},
     function{"one_hot",

@@ -5,7 +5,9 @@
 // [a function]]
 #include <cotangent/core/math/elementary.hpp>
 #include <cotangent/core/math/gamma.hpp>
+#include <cotangent/core/math/incomplete_gamma.hpp>
 #include <cotangent/core/math/normal.hpp>
+#include <cotangent/core/math/normal_quantile.hpp>
 #include <cotangent/core/math/roots.hpp>
 #include <cotangent/kernels/simd.hpp>
 
@@ -130,6 +132,22 @@ long double erfinv_reference(long double x) {
   }
   return x < 0 ? -y : y;
 }
+long double normal_quantile_reference(long double p) {
+  bool const above = p > 0.5L;
+  long double const rest = 2 * (above ? 1 - p : p), a = 1 - rest, half_root_of_pi = 0.886226925452758013649083741670572591L;
+  long double y = a < 0.5L ? a * half_root_of_pi : sqrtl(-logl(rest));
+  for (int k = 0; k < 60; ++k) {
+    long double const step = (a < 0.5L ? erfl(y) - a : rest - erfcl(y)) * expl(y * y) * half_root_of_pi;
+    y -= step / (1 + y * step);
+  }
+  return (above ? y : -y) * 1.41421356237309504880168872420969808L;
+}
+long double shape; // of the incomplete gamma function
+long double gammainc_reference(long double x) {
+  long double sum = 1, term = 1;
+  for (long double n = shape + 1; term > sum * 1e-20L; n += 1) term *= x / n, sum += term;
+  return expl(shape * logl(x) - x - lgammal(shape + 1)) * sum;
+}
 /// The derivative N of digamma, by recurrence to 40 and its asymptotic series; below 1/2 by reflection for N < 2.
 template <int N> long double polygamma_reference(long double x) {
   long double const pi = 3.14159265358979323846264338327950288L;
@@ -229,6 +247,14 @@ void all() {
   measure<T>("erfinv", COTANGENT_FUNCTION(erfinv), erfinv_reference, -1, 1);
   measure<T>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, d ? -100 : -15, d ? 38 : 13);
   measure<T>("normal_log_cdf", COTANGENT_FUNCTION(normal_log_cdf), normal_log_reference, -3, 3);
+  measure<T>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, tiny, 1);
+  measure<T>("normal_quantile", COTANGENT_FUNCTION(normal_quantile), normal_quantile_reference, 0.4, 0.6);
+  for (double const wanted : {0.25, 3.5, 24.0, 60.0, 2000.0}) {
+    T const a = static_cast<T>(wanted);
+    shape = a;
+    auto const of_shape = [a](auto const& x) { return math::gammainc<0>(math::broadcast<std::remove_cvref_t<decltype(x)>>(a), x); };
+    measure<T>("gammainc", of_shape, gammainc_reference, wanted / 2, wanted * 2);
+  }
   measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, tiny, 20);
   measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, 0.5, 3);
   measure<T>("lgamma", COTANGENT_FUNCTION(lgamma), lgammal, 8, d ? 1e300 : 1e30);

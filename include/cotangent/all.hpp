@@ -18,8 +18,10 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/linalg.hpp>
 #include <cotangent/memory_budget.hpp>
 #include <cotangent/nn.hpp>
+#include <cotangent/numeric.hpp>
 #include <cotangent/random.hpp>
 #include <cotangent/sparse.hpp>
+#include <cotangent/special.hpp>
 #include <cotangent/tables.hpp>
 
 #if __has_include(<nlohmann/json.hpp>)

@@ -10,6 +10,7 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/geometry/cameras.hpp>
+#include <cotangent/ops/geometry/jacobians.hpp>
 #include <cotangent/ops/geometry/poses.hpp>
 #include <cotangent/ops/geometry/rotations.hpp>
 #include <cotangent/trace/expressions/lift.hpp>

@@ -11,6 +11,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <cotangent/trace/expressions/layers.hpp>
 #include <cotangent/trace/expressions/network.hpp>
+#include <cotangent/trace/transformations/attention.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP
 #  include <cotangent/dynamic/expressions/network.hpp>

@@ -11,6 +11,8 @@ template <class T> using block = group<functions::statistics, false, drawn<ct::e
 template <class T> using small = group<functions::statistics, false, drawn<ct::expr<T, 2, 3, 1>>>;
 template <class T> using moved =
     group<functions::layouts, false, drawn<ct::expr<T, "n", 4, "m">>, drawn<ct::expr<T, "m">>, drawn<ct::expr<T, "n", 4>>>;
+template <class T>
+using numeric = group<functions::numerics, false, drawn<ct::expr<T, "n", 4>>, drawn<ct::expr<T, 4>>, drawn<ct::expr<T, 4>, domain::positive>>;
 } // namespace
 
 TEST_CASE("statistics and norms over axes agree with their witnesses") {
@@ -32,6 +34,14 @@ TEST_CASE("functions that arrange elements agree with their witnesses") {
       check_program<moved<double>>(n, m);
     }
   check_rows(moved<double>::view(), 2, 3);
+}
+TEST_CASE("numerical functions agree with their witnesses") {
+  for (std::int64_t const n : {1, 2, 7}) {
+    check_functions(numeric<double>::view(), n);
+    check_functions(numeric<float>::view(), n);
+    check_program<numeric<double>>(n);
+  }
+  check_rows(numeric<double>::view(), 2);
 }
 TEST_CASE("every operation that sorts is in a function or its derivatives") {
   check_covered(ct::sorting_operations{}, {moved<double>::view()});

@@ -24,3 +24,11 @@ template <auto const& Table> void check_shapes() {
 
 TEST_CASE("special functions agree with their witnesses") { check_shapes<functions::special_functions>(); }
 TEST_CASE("formulas over other functions agree with their witnesses") { check_shapes<functions::composed_functions>(); }
+TEST_CASE("gamma functions agree with their witnesses") {
+  using group = line<double, functions::gamma_functions>;
+  check_functions(group::view(), 7);
+  check_functions(line<float, functions::gamma_functions>::view(), 7);
+  check_program<one_number<double, functions::gamma_functions>>(0);
+  check_rows(one_number<double, functions::gamma_functions>::view(), 0);
+  check_covered(ct::gamma_operations{}, {group::view()});
+}

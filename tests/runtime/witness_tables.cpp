@@ -28,4 +28,5 @@ TEST_CASE("every operation of tables is in a function or its derivatives") {
   group_view const groups[]{lookups<functions::grids, double>::view()};
   check_covered(ct::table_operations{}, groups);
   check_covered(ct::position_operations{}, groups);
+  check_covered(ct::tridiagonal_operations{}, {lookups<functions::tables, double>::view()});
 }

@@ -86,12 +86,24 @@ constexpr auto by_definition = ct::compiled([](auto r) {
 static_assert(near(by_definition(three{0.1, -0.2, 0.3}), left(three{0.1, -0.2, 0.3})) && near(by_definition(three{1, -2, 1}), left(three{1, -2, 1})));
 static_assert(near(ct::compiled([](auto r) { return ct::so3_right_jacobian(r); })(three{1, -2, 1}), left(three{-1, 2, -1})));
 
+constexpr auto undone = ct::compiled([](auto r) { return ct::matmul(ct::so3_left_jacobian_inverse(r), ct::so3_left_jacobian(r)); });
+static_assert(ct::compiled([](auto r) { return ct::so3_right_jacobian_inverse(r); })(three{0, 0, 0}) == unit<double, 3>());
+static_assert(near(undone(three{0.1, -0.2, 0.3}), unit<double, 3>()) && near(undone(three{0, pi, 0}), unit<double, 3>()));
+static_assert(near(undone(three{1, -2, 5}), unit<double, 3>(), 1e-12)); // 0.87 of a turn
+static_assert(near(ct::compiled([](auto r) { return ct::so3_right_jacobian_inverse(r); })(three{1, -2, 1}), ct::compiled([](auto r) { return ct::so3_left_jacobian_inverse(r); })(three{-1, 2, -1})));
+
 // poses
 constexpr auto pose = ct::compiled([](auto x) { return ct::se3_exp(x); });
 static_assert(pose(six{1, 2, 3, 0, 0, 0}) == ct::tensor<double, 4, 4>{{1, 0, 0, 1}, {0, 1, 0, 2}, {0, 0, 1, 3}, {0, 0, 0, 1}});
 static_assert(near(pose(six{1, 0, 0, 0, 0, pi}), ct::tensor<double, 4, 4>{{-1, 0, 0, 0}, {0, -1, 0, 2 / pi}, {0, 0, 1, 0}, {0, 0, 0, 1}}));
 constexpr auto nothing = ct::compiled([](auto x) { return ct::se3_compose(ct::se3_inverse(ct::se3_exp(x)), ct::se3_exp(x)); });
 static_assert(near(nothing(six{1, 2, 3, 4, 5, 6}), unit<double, 4>()));
+
+// (g++ 12 does not return 36 numbers from a constant evaluation)
+constexpr auto from_unit = [](auto m) { return ct::max(ct::abs(m - ct::eye<6>())); };
+static_assert(ct::compiled([](auto x) { return from_unit(ct::se3_left_jacobian(x)); })(six{0, 0, 0, 0, 0, 0}) < 2e-15);
+constexpr auto undone_of_pose = [](auto x) { return from_unit(ct::matmul(ct::se3_right_jacobian_inverse(x), ct::se3_right_jacobian(x))); };
+static_assert(ct::compiled(undone_of_pose)(six{1, 2, 3, 0, pi, 0}) < 2e-14);
 
 // cameras
 constexpr auto pixels = ct::compiled([](auto p, auto k) { return ct::pinhole_project(p, k); });

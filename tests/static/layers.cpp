@@ -45,6 +45,24 @@ static_assert(all_near(ct::compiled([](auto q, auto k, auto v) { return ct::caus
 constexpr auto scaled = ct::compiled([](auto q, auto k, auto v) { return ct::attention(q, k, v); });
 static_assert(near(scaled(ct::tensor<double, 1, 4>{{2, 0, 0, 0}}, ct::tensor<double, 2, 4>{{1, 0, 0, 0}, {0, 0, 0, 0}}, ct::tensor<double, 2, 1>{{1}, {0}})(0, 0), 0.7310585786300049));
 
+// in blocks: values and gradients of two and one of three queries
+using rows = ct::tensor<double, 3, 2>;
+constexpr rows q{{1, 2}, {-1, 0.5}, {0.25, 3}}, k{{0.5, 1}, {2, -1}, {0, 1}}, v{{1, 0}, {2, 5}, {-1, 1}};
+constexpr auto whole = [](auto a, auto b, auto c) { return ct::sum(ct::square(ct::attention(a, b, c))) + ct::sum(ct::causal_attention(a, b, c) * c); };
+constexpr auto blocks = [](auto a, auto b, auto c) {
+  return ct::sum(ct::square(ct::block_attention<2>(a, b, c))) + ct::sum(ct::block_causal_attention<2>(a, b, c) * c);
+};
+constexpr auto by_whole = ct::value_and_grad<0, 1, 2>(whole)(q, k, v), by_blocks = ct::value_and_grad<0, 1, 2>(blocks)(q, k, v);
+static_assert(near(by_whole.first, by_blocks.first) && all_near(std::get<0>(by_whole.second), std::get<0>(by_blocks.second)));
+static_assert(all_near(std::get<1>(by_whole.second), std::get<1>(by_blocks.second)) && all_near(std::get<2>(by_whole.second), std::get<2>(by_blocks.second)));
+constexpr auto masked = ct::compiled([](auto a, auto m) { return ct::block_attention<2>(a, a, a, m > 0) - ct::attention(a, a, a, m > 0); });
+static_assert(all_near(masked(q, ct::tensor<double, 3, 3>{{1, 0, 1}, {0, 0, 1}, {1, 1, 0}}), rows{{0, 0}, {0, 0}, {0, 0}}));
+
+// edges of activations, as in JAX
+constexpr auto slope_of = [](auto f, double x) { return ct::grad(f)(x); };
+static_assert(slope_of([](auto x) { return ct::relu6(x); }, 0.0) == 0.5 && slope_of([](auto x) { return ct::hard_tanh(x); }, 1.0) == 1);
+static_assert(slope_of([](auto x) { return ct::sparse_plus(x); }, -1.0) == 0 && slope_of([](auto x) { return ct::celu(x, 2); }, 0.0) == 1);
+
 // one unit: the formulas on numbers
 constexpr auto lstm = [](auto x, auto h, auto c) {
   return ct::lstm_cell(x, h, c, 0 * ct::reshape<1, 4>(ct::tile<4>(ct::flatten(x))) + 1, 0 * ct::reshape<1, 4>(ct::tile<4>(ct::flatten(x))) + 0.5, 0);

@@ -45,6 +45,16 @@ struct random_bernoulli_of_sizes_fn {
     return key.b->failed().why != nullptr ? key : extend::random_bernoulli(key, p, s);
   }
 };
+template <element To> struct random_gamma_of_sizes_fn {
+  static constexpr char const* name = "random_gamma";
+  static constexpr element gives = To;
+  using uses = gamma_operations;
+  sizes const& of;
+  term operator()(term key, term a) const {
+    std::int32_t const s = detail::shape_for(*key.b, of);
+    return key.b->failed().why != nullptr ? key : cotangent::detail::gamma_numbers(key, a, s);
+  }
+};
 struct random_split_of_fn {
   static constexpr char const* name = "random_split";
   static constexpr element gives = element::int64;
@@ -78,6 +88,10 @@ template <detail::open_expr K, detail::operand P>
 auto random_bernoulli(K const& key, P const& p, dynamic::sizes const& of,
                       std::source_location where = std::source_location::current()) {
   return K::lift(where, dynamic::detail::random_bernoulli_of_sizes_fn{of}, key, detail::as_operand<double>(p));
+}
+template <detail::open_expr K, detail::operand A>
+auto random_gamma(K const& key, A const& a, dynamic::sizes const& of, std::source_location where = std::source_location::current()) {
+  return K::lift(where, dynamic::detail::random_gamma_of_sizes_fn<detail::element_of_operand<A>>{of}, key, detail::as_operand<double>(a));
 }
 template <detail::open_expr K>
 auto random_split(K const& key, std::int64_t count, std::source_location where = std::source_location::current()) {

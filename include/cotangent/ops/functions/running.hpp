@@ -130,25 +130,27 @@ constexpr bool has_segments(term x, term segments) {
   if (n != given) return b.refuse<refusals::segment_numbers>(n, given, b.place), false;
   return true;
 }
+/// The largest or the smallest rows of `count` segments.
+template <bool Least> constexpr term segment_extremum(auto x, auto segments, dimension count) {
+  if (!has_segments(x, segments)) return x;
+  builder& b = *x.b;
+  dimensions const from = x.dims();
+  dimensions flat, to = from;
+  flat.rank = 2, flat.size[0] = from.size[0], flat.size[1] = 1;
+  for (int k = 1; k < from.rank; ++k) flat.size[1] = b.product(flat.size[1], from.size[k]);
+  to.size[0] = count;
+  auto const rows = op::reshape::of(x, b.shape(flat));
+  std::int64_t const attribute = count;
+  auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? -rows : rows, extend::convert(segments, element::int64)}, {attribute});
+  if (b.failed().why != nullptr) return x;
+  flat.size[0] = 1; // what empty segments have
+  auto const nothing = extend::constant(b, x.type(), b.shape(flat), Least ? largest_bound(x.type()) : -largest_bound(x.type()));
+  auto const taken = taken_along(extend::transpose(joined_along(0, rows, nothing)), extend::transpose(at));
+  return op::reshape::of(extend::transpose(taken), b.shape(to));
+}
 template <bool Least, extent Count> struct segment_extremum_fn {
   static constexpr char const* name = Least ? "segment_min" : "segment_max";
-  constexpr term operator()(auto x, auto segments) const {
-    if (!has_segments(x, segments)) return x;
-    builder& b = *x.b;
-    dimensions const from = x.dims();
-    dimensions flat, to = from;
-    flat.rank = 2, flat.size[0] = from.size[0], flat.size[1] = 1;
-    for (int k = 1; k < from.rank; ++k) flat.size[1] = b.product(flat.size[1], from.size[k]);
-    to.size[0] = b.size(Count);
-    auto const rows = op::reshape::of(x, b.shape(flat));
-    std::int64_t const count = to.size[0];
-    auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? -rows : rows, extend::convert(segments, element::int64)}, {count});
-    if (b.failed().why != nullptr) return x;
-    flat.size[0] = 1; // what empty segments have
-    auto const nothing = extend::constant(b, x.type(), b.shape(flat), Least ? largest_bound(x.type()) : -largest_bound(x.type()));
-    auto const taken = taken_along(extend::transpose(joined_along(0, rows, nothing)), extend::transpose(at));
-    return op::reshape::of(extend::transpose(taken), b.shape(to));
-  }
+  constexpr term operator()(auto x, auto segments) const { return segment_extremum<Least>(x, segments, x.b->size(Count)); }
 };
 
 } // namespace detail

@@ -200,20 +200,6 @@ struct so3_act_fn {
     return extend::has_sides(m, 3) && extend::has_components(x, 3) ? extend::transformed(m, x) : m;
   }
 };
-template <bool Left> struct so3_jacobian_fn {
-  static constexpr char const* name = Left ? "so3_left_jacobian" : "so3_right_jacobian";
-  using uses = geometry_operations;
-  constexpr term operator()(term x) const {
-    if (!extend::has_components(x, 3)) return x;
-    extend::triple const r(x);
-    extend::jacobian_of_rotation const j(extend::dot(r, r));
-    extend::triple const odd = r.times(Left ? j.b : -j.b), scaled = r.times(j.c);
-    term const xy = scaled.x * r.y, xz = scaled.x * r.z, yz = scaled.y * r.z;
-    term const rows[]{j.a + scaled.x * r.x, xy - odd.z, xz + odd.y, xy + odd.z, j.a + scaled.y * r.y,
-                      yz - odd.x, xz - odd.y, yz + odd.x, j.a + scaled.z * r.z};
-    return extend::joined(rows, extend::matrix_of(3));
-  }
-};
 
 } // namespace detail
 
@@ -291,16 +277,6 @@ constexpr auto so3_compose(A const& a, B const& b, std::source_location where = 
 template <detail::operand M, detail::operand X>
 constexpr auto so3_act(M const& m, X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::so3_act_fn{}, m, x);
-}
-/// The left Jacobian of a rotation vector: exp(r + d) = exp(J d) exp(r), to first order in d.
-template <detail::operand R>
-constexpr auto so3_left_jacobian(R const& r, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::so3_jacobian_fn<true>{}, r);
-}
-/// The right Jacobian of a rotation vector: exp(r + d) = exp(r) exp(J d), to first order in d.
-template <detail::operand R>
-constexpr auto so3_right_jacobian(R const& r, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::so3_jacobian_fn<false>{}, r);
 }
 
 } // namespace cotangent

@@ -114,9 +114,9 @@ inline constexpr auto of_cotangent = [](int k) -> long double { return -1.L / ((
 constexpr term arctangent_of_square(term x) {
   return x.type() == element::float32 ? continued_fraction<of_arctangent, 12>::of(x) : continued_fraction<of_arctangent, 24>::of(x);
 }
-/// (1 - h cot(h)) / (h h) of the square x = h h, from 0 to (pi / 2)^2, by the continued fraction of Lambert.
-constexpr term cotangent_rest(term x) {
-  return (1. / 3) * (x.type() == element::float32 ? continued_fraction<of_cotangent, 6>::of(x) : continued_fraction<of_cotangent, 10>::of(x));
+/// (1 - h cot(h)) / (h h) of the square x = h h, by the continued fraction of Lambert: from 0 to (pi / 2)^2, or to pi^2 with further levels.
+template <int Single = 6, int Double = 10> constexpr term cotangent_rest(term x) {
+  return (1. / 3) * (x.type() == element::float32 ? continued_fraction<of_cotangent, Single>::of(x) : continued_fraction<of_cotangent, Double>::of(x));
 }
 
 } // namespace cotangent::extend

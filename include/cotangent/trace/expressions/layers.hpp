@@ -6,6 +6,7 @@
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/ops/functions/activations.hpp>
 #include <cotangent/ops/functions/composed.hpp>
 #include <cotangent/ops/functions/initializers.hpp>
 #include <cotangent/trace/expressions/functions.hpp>

@@ -6,6 +6,7 @@
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/ops/functions/gamma.hpp>
 #include <cotangent/ops/random.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 
@@ -15,6 +16,11 @@ COTANGENT_HEADER_BEGIN
 // Random numbers from keys. (Not part of cotangent.hpp.)
 
 namespace cotangent {
+
+namespace refusals {
+COTANGENT_REFUSAL(random_shape, at_most, axes_of_parameter, axes_of_result, "cotangent: random_gamma: the shape parameter must broadcast to the shape of the result")
+} // namespace refusals
+
 namespace detail {
 
 template <element To, extent... E> struct random_uniform_fn {
@@ -45,6 +51,28 @@ template <extent... E> struct random_bernoulli_fn {
     return extend::random_bernoulli(key, p, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}));
   }
 };
+/// Numbers of the gamma distributions of these shape parameters, by the inverse of the distribution function of a uniform number.
+constexpr term gamma_numbers(term key, term a, std::int32_t shape) {
+  if (extend::broadcast_shape(*a.b, shape, a.shape_id()) != shape) {
+    if (a.b->failed().why == nullptr) a.b->refuse<refusals::random_shape>(a.rank(), a.b->get().shapes[shape].rank, a.b->place);
+    return key;
+  }
+  term const u = extend::random_uniform(key, shape, a.type());
+  return a.b->failed().why != nullptr ? key : extend::apply<op::gammaincinv>(extend::broadcast_to(a, shape), u);
+}
+template <element To, extent... E> struct random_gamma_fn {
+  static constexpr char const* name = "random_gamma";
+  static constexpr element gives = To;
+  using uses = gamma_operations;
+  constexpr term operator()(term key, term a) const {
+    return gamma_numbers(key, a, key.b->shape(dimensions{sizeof...(E), {key.b->size(E)...}}));
+  }
+};
+/// The element type of an operand; a literal counts as double.
+template <class X> inline constexpr element element_of_operand = element::float64;
+template <class X>
+  requires requires { typename X::value_type; }
+inline constexpr element element_of_operand<X> = element_of<typename X::value_type>;
 struct random_categorical_fn {
   static constexpr char const* name = "random_categorical";
   static constexpr element gives = element::int64;
@@ -97,6 +125,12 @@ constexpr auto random_exponential(K const& key, std::source_location where = std
 template <extent... E, detail::operand K, detail::operand P>
 constexpr auto random_bernoulli(K const& key, P const& p, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::random_bernoulli_fn<E...>{}, detail::as_key(key), detail::as_operand<double>(p));
+}
+/// Numbers of the gamma distribution of the shape parameter a > 0 and scale 1, with a a number or a tensor that broadcasts:
+/// `ct::random_gamma<64>(key, 2.5)`. Adjoint of a: by implicit reparameterization, as if the probability of each number were kept.
+template <extent... E, detail::operand K, detail::operand A>
+constexpr auto random_gamma(K const& key, A const& a, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::random_gamma_fn<detail::element_of_operand<A>, E...>{}, detail::as_key(key), detail::as_operand<double>(a));
 }
 /// An index (int64) for each row of the last axis, with the probabilities softmax(logits). Adjoint: 0.
 template <detail::operand K, detail::operand X>

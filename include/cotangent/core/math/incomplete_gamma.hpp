@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_CORE_MATH_INCOMPLETE_GAMMA_HPP
+#define COTANGENT_CORE_MATH_INCOMPLETE_GAMMA_HPP
+
+#include <cotangent/core/math/gamma.hpp>
+#include <cotangent/core/math/normal.hpp>
+
+// The incomplete gamma functions and their first two derivatives in the shape a. All methods give the smaller of both functions to a
+// relative error, with derivatives carried along: a series for x below a, a continued fraction above, and a quadrature near a
+// where both would take many terms.
+
+namespace cotangent::math {
+inline namespace COTANGENT_ABI {
+namespace detail {
+
+/// A function of a with its first N derivatives.
+template <int N, class V>
+struct jet {
+  V c[N + 1]{};
+  constexpr jet operator*(jet const& g) const {
+    jet r;
+    r.c[0] = c[0] * g.c[0];
+    if constexpr (N > 0) r.c[1] = c[1] * g.c[0] + c[0] * g.c[1];
+    if constexpr (N > 1) r.c[2] = c[2] * g.c[0] + (c[1] + c[1]) * g.c[1] + c[0] * g.c[2];
+    return r;
+  }
+  constexpr jet operator+(jet const& g) const {
+    jet r;
+    for (int k = 0; k <= N; ++k) r.c[k] = c[k] + g.c[k];
+    return r;
+  }
+  constexpr jet times(V const& s) const {
+    jet r;
+    for (int k = 0; k <= N; ++k) r.c[k] = c[k] * s;
+    return r;
+  }
+  constexpr jet where(mask_t<V> const& m, jet const& other) const {
+    jet r;
+    for (int k = 0; k <= N; ++k) r.c[k] = select(m, c[k], other.c[k]);
+    return r;
+  }
+};
+
+/// log(1 + y) - y for y > -1.
+template <class V>
+constexpr V log1p_minus(V const& y) {
+  auto const near = abs(y) < constant<V>(0.5);
+  // log(1 + y) is 2 (s + s^3 / 3 + ...), and y - 2 s is s y
+  V const u = select(near, y, V{}), s = u / (constant<V>(2) + u), w = s * s;
+  V series{};
+  for (int k = single<V> ? 8 : 17; k >= 0; --k) series = fma(series, w, constant<V>(1. / (2 * k + 3)));
+  V const inner = (s * w) * (series + series) - s * u;
+  return select(near, inner, V(math::log1p(select(near, V{}, y)) - y));
+}
+
+/// x^a e^-x / Gamma(a + 1), with derivatives; and log(x) - digamma(a + 1), trigamma(a + 1).
+template <int N, class V>
+struct gamma_prefactor {
+  jet<N, V> d;
+  V slope{}, curve{};
+
+  constexpr gamma_prefactor(V const& a, V const& x) {
+    V const one = constant<V>(1), ten = constant<V>(10);
+    auto const small = a < ten;
+    V const low = select(small, a, one), high = select(small, ten, a);
+    V const of_low = select(small, at_most(x, constant<V>(single<V> ? 110 : 800)), one);
+    // (powers below the smallest number and above are those of these limits)
+    V const of_high = at_most(at_least(select(small, ten, x), V(high * constant<V>(single<V> ? 1e-5 : 1e-35))), V(high * constant<V>(1e3)));
+    V const y = (of_high - high) / high, quotient = of_high / high;
+    auto const near = abs(y) < constant<V>(0.5);
+    V const excess = log1p_minus(y), inverse = one / high, w = inverse * inverse;
+    V stirling{};
+    if constexpr (single<V>) stirling = horner(w, 1. / 1260, -1. / 360, 1. / 12);
+    else stirling = horner(w, 1. / 156, -691. / 360360, 1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12);
+    V const root = math::sqrt(V(constant<V>(6.283185307179586476925286766559) * high));
+    V const exponent = at_least(V(high * excess), constant<V>(-1e4)) - stirling * inverse;
+    V const far_value = math::exp(exponent) / root;
+    V const near_value = math::pow(of_low, low) * math::exp(V(-of_low)) * math::exp(V(-math::lgamma(V(low + one))));
+    d.c[0] = select(small, near_value, far_value);
+    if constexpr (N > 0) {
+      V psi{}; // digamma(a + 1) - log(a)
+      if constexpr (single<V>) psi = horner(w, -1. / 252, 1. / 120, -1. / 12);
+      else psi = horner(w, -691. / 32760, 1. / 132, -1. / 240, 1. / 252, -1. / 120, 1. / 12) * -one;
+      psi = fma(psi, w, V(constant<V>(0.5) * inverse));
+      V const logarithm = select(near, V(excess + y), math::log(select(near, one, quotient)));
+      V const low_slope = math::log(select(small, x, one)) - math::polygamma<0>(V(low + one));
+      slope = select(small, low_slope, V(logarithm - psi));
+      curve = math::polygamma<1>(V(a + one));
+      d.c[1] = d.c[0] * slope;
+      if constexpr (N > 1) d.c[2] = d.c[0] * (slope * slope - curve);
+    }
+  }
+};
+
+template <class V>
+inline constexpr double least_term = single<V> ? 0x1p-26 : 0x1p-55;
+
+/// The sum of x^n / ((a + 1) ... (a + n)).
+template <int N, class V>
+constexpr jet<N, V> incomplete_gamma_series(V const& a, V const& x, mask_t<V> active) {
+  V const one = constant<V>(1), least = constant<V>(least_term<V>);
+  jet<N, V> term{{one}}, sum = term;
+  V n = a;
+  for (int k = 0; k < 200 && any(active); ++k) {
+    n = n + one;
+    V const inverse = one / n;
+    jet<N, V> r;
+    r.c[0] = x * inverse;
+    if constexpr (N > 0) r.c[1] = -(r.c[0] * inverse);
+    if constexpr (N > 1) r.c[2] = constant<V>(-2) * (r.c[1] * inverse);
+    term = term * r;
+    sum = (sum + term).where(active, sum);
+    for (int j = 0; j <= N; j += N > 0 ? N : 1) {
+      auto const more = abs(term.c[j]) > least * abs(sum.c[j]);
+      active = j == 0 ? logical_and<mask_t<V>>(active, more) : logical_or<mask_t<V>>(active, logical_and<mask_t<V>>(more, abs(term.c[0]) > least * least * sum.c[0]));
+    }
+  }
+  return sum;
+}
+
+/// The continued fraction 1 / (x + 1 - a + 1 (a - 1) / (x + 3 - a + 2 (a - 2) / (x + 5 - a + ...))).
+template <int N, class V>
+constexpr jet<N, V> incomplete_gamma_fraction(V const& a, V const& x, mask_t<V> active) {
+  V const one = constant<V>(1), least = constant<V>(least_term<V> * 2);
+  jet<N, V> b{{V(x + one - a)}}, above{{one}}, above_before, below, below_before{{one}};
+  if constexpr (N > 0) b.c[1] = -one;
+  below = b;
+  jet<N, V> value;
+  V n{};
+  for (int k = 0; k < 300 && any(active); ++k) {
+    V const scale = one / below.c[0]; // so that the denominator is 1
+    above = above.times(scale), below = below.times(scale);
+    above_before = above_before.times(scale), below_before = below_before.times(scale);
+    jet<N, V> now;
+    now.c[0] = above.c[0];
+    if constexpr (N > 0) now.c[1] = above.c[1] - now.c[0] * below.c[1];
+    if constexpr (N > 1) now.c[2] = above.c[2] - (now.c[1] + now.c[1]) * below.c[1] - now.c[0] * below.c[2];
+    auto changes = abs(now.c[0] - value.c[0]) > least * abs(now.c[0]);
+    if constexpr (N > 0) changes = logical_or<mask_t<V>>(changes, abs(now.c[N] - value.c[N]) > least * abs(now.c[N]) + least * least * abs(now.c[0]));
+    value = now.where(active, value);
+    active = logical_and<mask_t<V>>(active, changes);
+    n = n + one;
+    jet<N, V> factor{{V(n * (a - n))}};
+    if constexpr (N > 0) factor.c[1] = n;
+    b.c[0] = b.c[0] + constant<V>(2);
+    jet<N, V> const next_above = b * above + factor * above_before, next_below = b * below + factor * below_before;
+    above_before = above, below_before = below, above = next_above, below = next_below;
+  }
+  return value;
+}
+
+/// Nodes in (0, 1) and weights of Gauss-Legendre quadrature on [-1, 1], of 16 and of 32 nodes: computed to 40 digits.
+template <bool Single>
+struct gauss_legendre {
+  static constexpr int count = 16;
+  static constexpr double node[]{
+      0x1.fe995e70409b6p-1, 0x1.f8a212714bcdcp-1, 0x1.edf5518053baap-1, 0x1.deac0259f7f42p-1,
+      0x1.caea9b4574cb9p-1, 0x1.b2e04fd686a13p-1, 0x1.96c69481c4bc5p-1, 0x1.76e0931d693bap-1,
+      0x1.537a89c487f8ap-1, 0x1.2ce9146962ca4p-1, 0x1.038862866b29dp-1, 0x1.af76b57c6f8f1p-2,
+      0x1.53d55ce57bdf6p-2, 0x1.ea0f7e19c094bp-3, 0x1.27e0ea717f237p-3, 0x1.8bbc8488cc499p-5};
+  static constexpr double weight[]{
+      0x1.cbf8bc743cc5cp-8, 0x1.0aa3c248696c9p-6, 0x1.a0060a8531ffap-6, 0x1.18c5800a355d9p-5,
+      0x1.5ee963a335495p-5, 0x1.a1c6ae961fbfap-5, 0x1.e0bd76c924981p-5, 0x1.0d9b9a62cac10p-4,
+      0x1.2854103b35e0cp-4, 0x1.40483e126fd14p-4, 0x1.553ee25ebebc6p-4, 0x1.6705e18e13ed1p-4,
+      0x1.7572bdb3f6e51p-4, 0x1.8062fc0f6fef9p-4, 0x1.87bc776f8c6d7p-4, 0x1.8b6d9eaec77adp-4};
+};
+template <>
+struct gauss_legendre<true> {
+  static constexpr int count = 8;
+  static constexpr double node[]{
+      0x1.fa92c264d787ep-1, 0x1.e39f56616f9b0p-1, 0x1.bb3403514e483p-1, 0x1.82c45dda4726bp-1,
+      0x1.3c5a466d5e8b8p-1, 0x1.d50259a43a772p-2, 0x1.205cae642337cp-2, 0x1.852bd6676a9f9p-4};
+  static constexpr double weight[]{
+      0x1.bcddab4b7c211p-6, 0x1.fdfb1a2c1265dp-5, 0x1.85c4ee79cc258p-4, 0x1.fe7af2bad386ap-4,
+      0x1.325f61bca3cbfp-3, 0x1.5a6ebbb5a75fcp-3, 0x1.75f8c77e0c00fp-3, 0x1.83feae80e4dfcp-3};
+};
+
+/// The integral of t^(a - 1) e^-t x^(1 - a) e^x from x on, or to x where x < a, for x near a >= 25. Its derivatives are those of the
+/// integral divided by Gamma(a), times Gamma(a).
+template <int N, class V>
+constexpr jet<N, V> incomplete_gamma_quadrature(V const& a, V const& x, V const& log_slope, V const& log_curve) {
+  using rule = gauss_legendre<single<V>>;
+  constexpr double end = single<V> ? 18 : 38; // of the exponent
+  V const one = constant<V>(1), power = a - one;
+  auto const upper = x > a;
+  // a parabola reaches the end of the exponent at s; the tail above is longer
+  V const tilt = power - x, delta = abs(tilt) / x, kappa = power / (x * x);
+  V const s = constant<V>(2 * end) / (delta + math::sqrt(V(delta * delta + constant<V>(2 * end) * kappa))) / x;
+  V const whole = select(upper, V(s * (one + constant<V>(0.37) * s)), at_most(s, constant<V>(0.9999))), half = constant<V>(0.5) * whole;
+  V const side = select(upper, one, V(-one));
+  jet<N, V> sum;
+  for (int k = 0; k < 2 * rule::count; ++k) {
+    int const at = k < rule::count ? k : k - rule::count;
+    V const z = constant<V>(k < rule::count ? rule::node[at] : -rule::node[at]);
+    V const y = side * (half + half * z), excess = log1p_minus(y);
+    V const g = math::exp(at_least(V(power * excess + tilt * y), constant<V>(-80))) * constant<V>(rule::weight[at]);
+    sum.c[0] = sum.c[0] + g;
+    if constexpr (N > 0) {
+      V const slope = log_slope + (excess + y);
+      sum.c[1] = sum.c[1] + g * slope;
+      if constexpr (N > 1) sum.c[2] = sum.c[2] + g * (slope * slope - log_curve);
+    }
+  }
+  return sum.times(V(half * x));
+}
+
+/// The lower function P where `is_upper` is false, else the upper function Q = 1 - P, with derivatives in a; for a > 0 and x > 0.
+template <int N, class V>
+struct incomplete_gamma {
+  jet<N, V> y;
+  mask_t<V> is_upper;
+
+  constexpr incomplete_gamma(V const& a, V const& x)
+      : is_upper(x > a) {
+    using mask = mask_t<V>;
+    V const one = constant<V>(1);
+    gamma_prefactor<N, V> const pre(a, x);
+    auto const near = logical_and<mask>(a >= constant<V>(25), abs(x - a) < constant<V>(0.35) * a);
+    auto const beyond = logical_or<mask>(x >= a + one, logical_and<mask>(x >= one, a < one));
+    auto const by_fraction = logical_and<mask>(beyond, logical_not(near)), by_series = logical_not(logical_or<mask>(beyond, near));
+    is_upper = logical_or<mask>(logical_and<mask>(near, x > a), by_fraction);
+    jet<N, V> value;
+    if (any(by_series)) {
+      V const safe = select(by_series, x, V{}), shape = select(by_series, a, one);
+      value = (pre.d * incomplete_gamma_series<N, V>(shape, safe, by_series)).where(by_series, value);
+    }
+    if (any(logical_or<mask>(by_fraction, near))) {
+      jet<N, V> shape{{a}}; // x^a e^-x / Gamma(a) is a times the prefactor
+      if constexpr (N > 0) shape.c[1] = one;
+      if (any(by_fraction)) {
+        V const safe = select(by_fraction, x, constant<V>(3)), of = select(by_fraction, a, one);
+        value = (pre.d * shape * incomplete_gamma_fraction<N, V>(of, safe, by_fraction)).where(by_fraction, value);
+      }
+      if (any(near)) {
+        V const safe = select(near, x, constant<V>(30)), of = select(near, a, constant<V>(30)), inverse = one / of;
+        jet<N, V> const area = incomplete_gamma_quadrature<N, V>(of, safe, V(pre.slope + inverse), V(pre.curve + inverse * inverse));
+        value = area.times(V(pre.d.c[0] * of / safe)).where(near, value);
+      }
+    }
+    y = value;
+  }
+};
+
+/// Q for x < 1 and a < 1, where P is near 1 for small a.
+template <class V>
+constexpr V upper_gamma_of_small(V const& a, V const& x) {
+  V const one = constant<V>(1);
+  V const logarithm = a * math::log(x) - math::lgamma(V(a + one)), power = math::exp(logarithm);
+  V sum{}, term = one, n{};
+  for (int k = 0; k < (single<V> ? 10 : 18); ++k) {
+    n = n + one;
+    term = -(term * x) / n;
+    sum = sum + term / (a + n);
+  }
+  return -math::expm1(logarithm) - power * a * sum;
+}
+
+/// True where a > 0 and x > 0 are finite numbers.
+template <class V>
+constexpr mask_t<V> gamma_arguments(V const& a, V const& x) {
+  V const top = broadcast<V>(largest<V>);
+  auto const positive = logical_and<mask_t<V>>(a > V{}, x > V{});
+  return logical_and<mask_t<V>>(positive, logical_and<mask_t<V>>(a <= top, x <= top));
+}
+/// P, or Q, for other arguments.
+template <bool Upper, class V>
+constexpr V gamma_limit(V const& a, V const& x) {
+  using mask = mask_t<V>;
+  V const top = broadcast<V>(largest<V>), one = constant<V>(1), zero{};
+  V const none = Upper ? one : zero, whole = Upper ? zero : one;
+  auto const empty = logical_or<mask>(logical_and<mask>(x == zero, a > zero), logical_and<mask>(a > top, logical_and<mask>(x >= zero, x <= top)));
+  auto const full = logical_or<mask>(logical_and<mask>(x > top, logical_and<mask>(a >= zero, a <= top)), logical_and<mask>(a == zero, x > zero));
+  return select(empty, none, select(full, whole, broadcast_bits<V>(nan<V>)));
+}
+
+} // namespace detail
+
+/// The regularized lower incomplete gamma function P(a, x), and its derivatives of order N in a.
+///
+/// Value: to a relative error of 40 ulp where it is at least 1e-9, of 1e-13 in the tails (`float`: 1e-5); NaN for a < 0 or x < 0.
+template <int N, class V>
+constexpr V gammainc(V const& a, V const& x) {
+  using namespace detail;
+  auto const ordinary = gamma_arguments(a, x);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !ordinary)
+      return N == 0 ? gamma_limit<false>(a, x) : a > 0 && x >= 0 ? V{} : nan<V>;
+  V const one = constant<V>(1), shape = select(ordinary, a, one), at = select(ordinary, x, one);
+  incomplete_gamma<N, V> const g(shape, at);
+  V const upper = N == 0 ? V(one - g.y.c[N]) : V(-g.y.c[N]), result = select(g.is_upper, upper, g.y.c[N]);
+  if constexpr (N == 0) return select(ordinary, result, gamma_limit<false>(a, x));
+  else {
+    auto const flat = logical_and<mask_t<V>>(a > V{}, x >= V{});
+    return select(ordinary, result, select(flat, V{}, broadcast_bits<V>(nan<V>)));
+  }
+}
+/// 1 - P(a, x), without the cancellation.
+template <class V>
+constexpr V gammaincc(V const& a, V const& x) {
+  using namespace detail;
+  auto const ordinary = gamma_arguments(a, x);
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !ordinary) return gamma_limit<true>(a, x);
+  V const one = constant<V>(1), shape = select(ordinary, a, one), at = select(ordinary, x, one);
+  auto const small = logical_and<mask_t<V>>(shape < one, at < one);
+  incomplete_gamma<0, V> const g(shape, at);
+  V result = select(g.is_upper, g.y.c[0], V(one - g.y.c[0]));
+  if (any(small)) {
+    V const half = constant<V>(0.5);
+    result = select(small, upper_gamma_of_small(select(small, shape, half), select(small, at, half)), result);
+  }
+  return select(ordinary, result, gamma_limit<true>(a, x));
+}
+/// x^(a - 1) e^-x / Gamma(a), the density of the gamma distribution, for a > 0 and x >= 0.
+template <class V>
+constexpr V gamma_density(V const& a, V const& x) {
+  using namespace detail;
+  auto const ordinary = gamma_arguments(a, x);
+  V const one = constant<V>(1), zero{};
+  V const inf = broadcast_bits<V>(infinity<V>), none = broadcast_bits<V>(nan<V>);
+  auto const at_0 = logical_and<mask_t<V>>(x == zero, a > zero);
+  V const edge = select(at_0, select(a > one, zero, select(a < one, inf, one)), select(logical_and<mask_t<V>>(x > zero, a > zero), zero, none));
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !ordinary) return edge;
+  V const shape = select(ordinary, a, one), at = select(ordinary, x, one);
+  return select(ordinary, V(gamma_prefactor<0, V>(shape, at).d.c[0] * (shape / at)), edge);
+}
+
+/// The number x with P(a, x) = p.
+///
+/// Value: to the error of P. 0 for p = 0, infinity for p = 1; NaN for a <= 0 and outside of [0, 1].
+template <class V>
+constexpr V gammaincinv(V const& a, V const& p) {
+  using namespace detail;
+  using mask = mask_t<V>;
+  V const one = constant<V>(1), zero{}, top = broadcast<V>(largest<V>), half = constant<V>(0.5);
+  auto const ordinary = logical_and<mask>(logical_and<mask>(a > zero, a <= top), logical_and<mask>(p > zero, p < one));
+  auto const positive = logical_and<mask>(a > zero, a <= top);
+  V const edge = select(logical_and<mask>(positive, p == zero), zero,
+                        select(logical_and<mask>(positive, p == one), broadcast_bits<V>(infinity<V>), broadcast_bits<V>(nan<V>)));
+  if constexpr (!is_vector<V>)
+    if (std::is_constant_evaluated() && !ordinary) return edge;
+  V const shape = select(ordinary, a, one), target = select(ordinary, p, half);
+  auto const above = target > half;
+  V const rest = select(above, V(one - target), target), goal = math::log(rest); // of the smaller side
+  // The first term of the series, and for larger a the approximation of Wilson and Hilferty.
+  constexpr double least = single<V> ? -80 : -690; // of log(x)
+  V const first = (math::log(target) + math::lgamma(V(shape + one))) / shape;
+  V const l = goal + math::log(V(constant<V>(4) * (one - rest))), t = fma(l, half, constant<V>(4.330746750799873));
+  V const normal = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(V(t * t - l * constant<V>(1 / 0.147))) + t)));
+  V const ninth = constant<V>(1. / 9) / shape, cube = one - ninth + select(above, normal, V(-normal)) * math::sqrt(ninth);
+  V const start = math::exp(at_least(at_most(first, one), constant<V>(least)));
+  auto const by_cube = logical_and<mask>(cube > constant<V>(0.1), logical_or<mask>(shape > half, above));
+  V x = select(by_cube, V(shape * cube * cube * cube), start);
+  // Newton's method for the logarithms of both, which are concave in log(x): it converges from every start.
+  auto active = logical_and<mask>(ordinary, first > constant<V>(least));
+  for (int k = 0; k < 40 && any(active); ++k) {
+    incomplete_gamma<0, V> const g(shape, x);
+    V const lower = select(g.is_upper, V(one - g.y.c[0]), g.y.c[0]), upper = select(g.is_upper, g.y.c[0], V(one - g.y.c[0]));
+    V const side = at_least(select(above, upper, lower), broadcast<V>(std::numeric_limits<lane_t<V>>::min()));
+    V const slope = gamma_prefactor<0, V>(shape, x).d.c[0] * shape / side; // of the logarithm, in log(x)
+    V const apart = goal - math::log(side);
+    V const safe = at_least(slope, broadcast<V>(std::numeric_limits<lane_t<V>>::min() * 16));
+    V const step = at_least(at_most(V(select(above, V(-apart), apart) / safe), constant<V>(3)), constant<V>(-3) * at_least(V(one / shape), one));
+    x = select(active, at_least(V(x * math::exp(step)), broadcast<V>(std::numeric_limits<lane_t<V>>::min())), x);
+    active = logical_and<mask>(active, abs(step) > constant<V>(single<V> ? 2e-4 : 1e-8));
+  }
+  V const result = select(first > constant<V>(least), x, math::exp(at_least(first, constant<V>(single<V> ? -104 : -750))));
+  return select(ordinary, result, edge);
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::math
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_FUNCTIONS_NUMERIC_HPP
+#define COTANGENT_OPS_FUNCTIONS_NUMERIC_HPP
+
+#include <cotangent/ops/along.hpp>
+#include <cotangent/ops/functions/composed.hpp>
+#include <cotangent/ops/functions/scattering.hpp>
+#include <cotangent/ops/matmul.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+// Functions of numerical programs, as formulas over other operations: differences and integrals of samples, covariances, spaced
+// numbers, units of angles. (Not part of cotangent.hpp.)
+
+namespace cotangent {
+
+namespace refusals {
+// clang-format off: one line each, since compilers show the lines
+COTANGENT_REFUSAL(samples_needed, at_least, axes_needed, axes_of_operand, "cotangent: diff, trapezoid, kron: the operands must have an axis, and equal numbers of axes")
+COTANGENT_REFUSAL(covariance_rank, equal, axes_needed, axes_of_operand, "cotangent: cov, corrcoef: the operand must be a matrix whose rows are variables; cov also takes a vector")
+// clang-format on
+} // namespace refusals
+
+namespace detail {
+
+struct degrees_fn {
+  static constexpr char const* name = "degrees";
+  constexpr term operator()(auto x) const { return 57.295779513082320876798154814105 * x; }
+};
+struct radians_fn {
+  static constexpr char const* name = "radians";
+  constexpr term operator()(auto x) const { return 0.017453292519943295769236907684886 * x; }
+};
+struct mod_fn {
+  static constexpr char const* name = "mod";
+  constexpr term operator()(auto x, auto y) const {
+    auto const rest = extend::apply<op::fmod>(x, y);
+    return extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), rest + y, rest);
+  }
+};
+struct nan_to_num_fn {
+  static constexpr char const* name = "nan_to_num";
+  constexpr term operator()(auto x) const {
+    auto const top = largest_of(x), zero = extend::constant_like(x, 0);
+    auto const bounded = extend::select(x > top, top, extend::select(x < -top, -top, x));
+    return extend::select(x != x, zero, bounded);
+  }
+};
+/// Count numbers from first to last at equal distances; exact at both ends.
+template <extent Count> constexpr term spaced(term first, term last) {
+  builder& b = *first.b;
+  dimension const n = b.size(Count);
+  term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
+  if (n <= 1) return first + 0 * i;
+  term const part = i * (1. / static_cast<double>(n - 1));
+  return (1 - part) * first + part * last;
+}
+template <extent Count> struct geomspace_fn {
+  static constexpr char const* name = "geomspace";
+  constexpr term operator()(auto first, auto last) const { // (quotients of negative numbers are positive, too)
+    term const exponents = spaced<Count>(extend::constant_like(first, 0), extend::apply<op::log>(last / first));
+    return first * extend::apply<op::exp>(exponents);
+  }
+};
+template <extent Count> struct logspace_fn {
+  static constexpr char const* name = "logspace";
+  constexpr term operator()(auto first, auto last) const {
+    term const exponents = spaced<Count>(first, last);
+    return extend::apply<op::pow>(extend::constant_like(exponents, 10), exponents);
+  }
+};
+
+/// All positions of an axis but the first, and all but the last.
+struct neighbors {
+  term behind, before;
+  constexpr neighbors(auto x, int axis) : behind(x), before(x) {
+    builder& b = *x.b;
+    dimension const n = x.dims().size[axis];
+    dimension const count = n > 0 ? n - 1 : n == 0 ? 0 : b.size(b.extent_of(n) - extent::of(1));
+    behind = extend::slice(x, axis, n == 0 ? 0 : 1, count), before = extend::slice(x, axis, 0, count);
+  }
+};
+template <int Axis> struct diff_fn {
+  static constexpr char const* name = "diff";
+  constexpr term operator()(auto x) const {
+    if (x.rank() == 0) return x.b->template refuse<refusals::samples_needed>(1, 0, x.b->place), x;
+    int const axis = axis_of(x, Axis);
+    if (x.b->failed().why != nullptr) return x;
+    neighbors const two(x, axis);
+    return two.behind - two.before;
+  }
+};
+struct trapezoid_fn {
+  static constexpr char const* name = "trapezoid";
+  /// Samples at distances of 1, or at positions x along the last axis.
+  constexpr term operator()(auto y, auto... x) const {
+    if (y.rank() == 0) return y.b->template refuse<refusals::samples_needed>(1, 0, y.b->place), y;
+    int const last = y.rank() - 1;
+    neighbors const two(y, last);
+    term area = 0.5 * (two.behind + two.before);
+    ((area = area * diff_fn<-1>{}(x)), ...);
+    return area.b->failed().why != nullptr ? y : extend::sum(area, 1u << (area.rank() - 1));
+  }
+};
+/// Rows of variables without their means, as a matrix.
+struct cov_fn {
+  static constexpr char const* name = "cov";
+  constexpr term operator()(auto x) const {
+    builder& b = *x.b;
+    if (x.rank() != 1 && x.rank() != 2) return b.template refuse<refusals::covariance_rank>(2, x.rank(), b.place), x;
+    std::uint32_t const last = 1u << (x.rank() - 1);
+    auto const apart = x - extend::mean(x, last, true), number = extend::count_of(x, last, b.shape(dimensions{})) - 1;
+    return (x.rank() == 1 ? extend::sum(apart * apart, 1u) : extend::matmul(apart, extend::transpose(apart))) / number;
+  }
+};
+struct corrcoef_fn {
+  static constexpr char const* name = "corrcoef";
+  constexpr term operator()(auto x) const {
+    if (x.rank() != 2) return x.b->template refuse<refusals::covariance_rank>(2, x.rank(), x.b->place), x;
+    auto const apart = x - extend::mean(x, 2u, true);
+    auto const rows = apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(extend::sum(apart * apart, 2u, true)));
+    return extend::matmul(rows, extend::transpose(rows));
+  }
+};
+struct kron_fn {
+  static constexpr char const* name = "kron";
+  constexpr term operator()(auto a, auto b) const {
+    builder& g = *a.b;
+    int const rank = a.rank();
+    if (rank == 0 || b.rank() != rank) return g.template refuse<refusals::samples_needed>(rank, b.rank(), g.place), a;
+    if (2 * rank > max_rank) return g.template refuse<refusals::rank_too_large>(2 * rank, max_rank, g.place), a;
+    dimensions of_a, of_b, all;
+    of_a.rank = of_b.rank = 2 * rank, all.rank = rank;
+    for (int k = 0; k < rank; ++k) {
+      of_a.size[2 * k] = a.dims().size[k], of_b.size[2 * k + 1] = b.dims().size[k];
+      of_a.size[2 * k + 1] = of_b.size[2 * k] = 1;
+      all.size[k] = g.product(a.dims().size[k], b.dims().size[k]);
+    }
+    return op::reshape::of(op::reshape::of(a, g.shape(of_a)) * op::reshape::of(b, g.shape(of_b)), g.shape(all));
+  }
+};
+template <bool All, int Axis> struct average_fn {
+  static constexpr char const* name = "average";
+  constexpr term operator()(auto x, auto weights) const {
+    std::uint32_t const mask = All ? (1u << x.rank()) - 1 : 1u << axis_of(x, Axis);
+    if (x.b->failed().why != nullptr) return x;
+    auto const w = extend::broadcast_to(weights, x.shape_id());
+    return x.b->failed().why != nullptr ? x : extend::sum(x * w, mask) / extend::sum(w, mask);
+  }
+};
+
+} // namespace detail
+
+/// Radians in degrees.
+template <detail::operand X> constexpr auto degrees(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::degrees_fn{}, x);
+}
+/// Degrees in radians.
+template <detail::operand X> constexpr auto radians(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::radians_fn{}, x);
+}
+/// The remainder of x / y with the sign of y, as Python's %; with the limits of fmod. Adjoints: dy, -dy floor(x / y).
+template <detail::operand X, detail::operand Y>
+constexpr auto mod(X const& x, Y const& y, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::mod_fn{}, x, y);
+}
+/// x; but 0 for NaN, and the largest finite numbers for infinities. Adjoint: 0 there.
+template <detail::operand X> constexpr auto nan_to_num(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::nan_to_num_fn{}, x);
+}
+/// Count numbers from first to last with equal quotients. Both are positive, or both negative.
+template <extent Count, detail::operand A, detail::operand B>
+constexpr auto geomspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::geomspace_fn<Count>{}, first, last);
+}
+/// Count powers of 10, whose exponents are equally spaced from first to last.
+template <extent Count, detail::operand A, detail::operand B>
+constexpr auto logspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::logspace_fn<Count>{}, first, last);
+}
+/// The differences of neighbors along the last axis, or another one. Of no elements: none.
+template <int Axis = -1, detail::operand X>
+constexpr auto diff(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::diff_fn<Axis>{}, x);
+}
+/// The integral of samples along the last axis, by the trapezoidal rule, at distances of 1.
+template <detail::operand Y> constexpr auto trapezoid(Y const& y, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::trapezoid_fn{}, y);
+}
+/// The integral of samples y at positions x, which broadcast, along the last axis.
+template <detail::operand Y, detail::operand X>
+constexpr auto trapezoid(Y const& y, X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::trapezoid_fn{}, y, x);
+}
+/// The covariance matrix of variables, the rows, with the divisor n - 1; of a vector, its variance.
+template <detail::operand X> constexpr auto cov(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::cov_fn{}, x);
+}
+/// The correlation matrix of variables, the rows. Edges: NaN for a constant row.
+template <detail::operand X> constexpr auto corrcoef(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::corrcoef_fn{}, x);
+}
+/// The Kronecker product of operands of equal rank.
+template <detail::operand A, detail::operand B>
+constexpr auto kron(A const& a, B const& b, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::kron_fn{}, a, b);
+}
+/// The weighted mean over all axes, or along one: `average(x, w)`, `average<0>(x, w)`; the weights broadcast to x.
+template <detail::operand X, detail::operand W>
+constexpr auto average(X const& x, W const& weights, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::average_fn<true, 0>{}, x, weights);
+}
+template <int Axis, detail::operand X, detail::operand W>
+constexpr auto average(X const& x, W const& weights, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::average_fn<false, Axis>{}, x, weights);
+}
+
+} // namespace cotangent
+
+#endif
