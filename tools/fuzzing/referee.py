@@ -127,9 +127,11 @@ def table(operations):
         "iota": lambda of, has: of[0] * (0.5 + 0.25 * jnp.arange(has["to"][0])),
     })
     for name in UNARY:
-        t.setdefault(name, lambda of, has, f=found(name): f(of[0]))
+        if name not in t:
+            t[name] = lambda of, has, f=found(name): f(of[0])
     for name in ALONG:
-        t.setdefault(name, lambda of, has, f=found(name): f(of[0], axis=has["axis"]))
+        if name not in t:
+            t[name] = lambda of, has, f=found(name): f(of[0], axis=has["axis"])
     for name, f in (("sum", jnp.sum), ("mean", jnp.mean), ("max", jnp.max), ("min", jnp.min), ("logsumexp", logsumexp)):
         t["all_" + name], t[name + "_of"] = reduction(f)
     return t
