@@ -29,7 +29,6 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/movement.hpp>
 #include <cotangent/ops/matmul.hpp>
 #include <cotangent/ops/indexing.hpp>
-#include <cotangent/ops/random.hpp>
 #include <cotangent/ops/scan.hpp>
 #include <cotangent/ops/control_builder.hpp>
 

@@ -9,6 +9,8 @@
 
 COTANGENT_HEADER_BEGIN
 
+#include <cotangent/ops/random.hpp> // first: compilers print with every error the chain of includes of its line
+
 #include <cotangent/trace/expressions/random.hpp>
 
 #ifdef COTANGENT_DYNAMIC_HPP

@@ -159,7 +159,7 @@ constexpr term one_hot(term labels, dimension classes, element type) {
 
 /// The loss of each row of logits against its label: logsumexp(z) - z[label], over the last axis. A label out
 /// of range selects nothing; the run reports it if it comes from an argument.
-constexpr term cross_entropy(term logits, term labels) {
+constexpr term cross_entropy(auto logits, auto labels) {
   dimensions const z = logits.dims(), l = labels.dims();
   builder& b = *logits.b;
   if (!detail::is_index(labels.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), logits;

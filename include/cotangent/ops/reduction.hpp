@@ -113,25 +113,27 @@ constexpr term mean(term x, std::uint32_t mask, bool keep = false) {
 }
 constexpr term argmax(term x, int axis) { return detail::push(info_of<op::arg_max>(), {x}, {axis}); }
 
+// (Templates, so that a file pays for those that it calls.)
+
 /// log(sum(exp(x))) over axes, without overflow.
-constexpr term logsumexp(term x, std::uint32_t mask, bool keep = false) {
-  term const top = stop_gradient(max(x, mask));
+constexpr term logsumexp(auto x, std::uint32_t mask, bool keep = false) {
+  auto const top = stop_gradient(max(x, mask));
   // If all elements are -infinity, or one is infinity, the shift is 0: the exponentials give the right
   // result.
-  term const finite = top - top == 0;
-  term const m = select(finite, top, constant_like(top, 0));
-  term const s = sum(apply<op::exp>(x - op::sum::repeat(m, x.shape_id(), mask)), mask);
-  term const y = apply<op::log>(s) + m;
+  auto const finite = top - top == 0;
+  auto const m = select(finite, top, constant_like(top, 0));
+  auto const s = sum(apply<op::exp>(x - op::sum::repeat(m, x.shape_id(), mask)), mask);
+  auto const y = apply<op::log>(s) + m;
   return keep ? op::reshape::of(y, kept_shape(x, mask)) : y;
 }
-constexpr term log_softmax(term x, int axis) {
+constexpr term log_softmax(auto x, int axis) {
   std::uint32_t const mask = 1u << axis;
   return x - op::sum::repeat(logsumexp(x, mask), x.shape_id(), mask);
 }
-constexpr term softmax(term x, int axis) {
+constexpr term softmax(auto x, int axis) {
   std::uint32_t const mask = 1u << axis;
-  term const m = op::sum::repeat(stop_gradient(max(x, mask)), x.shape_id(), mask);
-  term const e = apply<op::exp>(x - m);
+  auto const m = op::sum::repeat(stop_gradient(max(x, mask)), x.shape_id(), mask);
+  auto const e = apply<op::exp>(x - m);
   return e / op::sum::repeat(sum(e, mask), x.shape_id(), mask);
 }
 

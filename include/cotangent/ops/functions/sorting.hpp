@@ -113,8 +113,8 @@ struct sort_fn {
   static constexpr char const* name = "sort";
   static constexpr term of(auto x, int axis) {
     int const last = x.rank() - 1;
-    term const line = extend::move_axis(x, axis, last);
-    term const order = extend::apply<op::argsort>(line);
+    auto const line = extend::move_axis(x, axis, last);
+    auto const order = extend::apply<op::argsort>(line);
     return x.b->failed().why != nullptr ? x : extend::move_axis(taken_along(line, order), last, axis);
   }
 };
@@ -129,7 +129,7 @@ template <std::int64_t K> struct top_positions_fn {
 template <std::int64_t K> struct top_values_fn {
   static constexpr char const* name = "top_k";
   constexpr term operator()(auto x) const {
-    term const order = top_positions_fn<K>{}(x);
+    auto const order = top_positions_fn<K>{}(x);
     return x.b->failed().why != nullptr ? x : taken_along(x, order);
   }
 };

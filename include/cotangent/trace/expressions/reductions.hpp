@@ -53,7 +53,7 @@ struct min_fn {
 };
 struct logsumexp_fn {
   static constexpr char const* name = "logsumexp";
-  static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
+  static constexpr term of(auto x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
 };
 template <class Kind> struct along_all : element_given<Kind> {
   static constexpr char const* name = Kind::name;
@@ -69,11 +69,11 @@ template <class Kind, bool Keep, int... Axis> struct along_axes : element_given<
 
 struct softmax_fn {
   static constexpr char const* name = "softmax";
-  static constexpr term of(term x, int axis) { return extend::softmax(x, axis); }
+  static constexpr term of(auto x, int axis) { return extend::softmax(x, axis); }
 };
 struct log_softmax_fn {
   static constexpr char const* name = "log_softmax";
-  static constexpr term of(term x, int axis) { return extend::log_softmax(x, axis); }
+  static constexpr term of(auto x, int axis) { return extend::log_softmax(x, axis); }
 };
 struct argmax_fn {
   static constexpr char const* name = "argmax";
@@ -88,7 +88,7 @@ struct axis_values {
 
 struct cross_entropy_fn {
   static constexpr char const* name = "cross_entropy";
-  constexpr term operator()(term logits, term labels) const { return extend::cross_entropy(logits, labels); }
+  constexpr term operator()(auto logits, auto labels) const { return extend::cross_entropy(logits, labels); }
 };
 
 } // namespace detail
