@@ -74,6 +74,11 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/check/gradient.hpp>
 // clang-format on
 
+// Transformations of functions of run-time graphs, if the header of these was included before.
+#if defined(COTANGENT_DYNAMIC_HPP) && COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/transformations.hpp>
+#endif
+
 COTANGENT_HEADER_END
 
 #endif

@@ -13,13 +13,16 @@ COTANGENT_HEADER_BEGIN
 #if COTANGENT_EXCEPTIONS
 #  include <cotangent/dynamic/state/refusals.hpp>
 
-#  include <cotangent/dynamic/expressions/control.hpp>
+#  include <cotangent/dynamic/expressions/branches.hpp>
 #  include <cotangent/dynamic/graph/graph.hpp>
 #  include <cotangent/dynamic/graph/training.hpp>
 #  include <cotangent/dynamic/graph/vjp.hpp>
 #endif
 
 // The part for run-time graphs of headers that were included before this one.
+#if defined(COTANGENT_COTANGENT_HPP) && COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/transformations.hpp>
+#endif
 #ifdef COTANGENT_NN_HPP
 #  include <cotangent/dynamic/expressions/network.hpp>
 #endif

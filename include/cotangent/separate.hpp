@@ -8,6 +8,7 @@
 // differs: code for one processor never runs in place of code for another.)
 
 #include <cotangent/dynamic.hpp>
+#include <cotangent/dynamic/graph/transformations.hpp>
 #include <cotangent/eager.hpp>
 #include <cotangent/run/interpreter/interpreter.hpp>
 
@@ -32,6 +33,11 @@ template program compiled_as<program>(graph_state const&, lowering const&, std::
                                       compile_options const&, request const&);
 template vjp_program vjp_graph(graph_state&, std::vector<symbol> const&, std::vector<symbol> const&, vjp_options const&,
                                    request const&);
+template void append_gradient_to(graph_state&, gradient_request, symbol*);
+template void append_tangents_to(graph_state&, symbol const*, symbol const*, int, symbol const*, int,
+                                 symbol*);
+template void append_jacobian_to(graph_state&, jacobian_request const&, bool, symbol*);
+template void append_batch_to(graph_state&, batch_request const&, symbol*);
 template failure prepare(eager_code&, interpret::kernel_list const&);
 template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, interpret::kernel_list const&);
 } // namespace dynamic::detail

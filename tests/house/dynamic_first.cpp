@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/dynamic.hpp>
 
+#include <cotangent/cotangent.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/inspect.hpp>
 #include <cotangent/nn.hpp>

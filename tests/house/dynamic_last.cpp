@@ -2,6 +2,7 @@
 #if __has_include(<nlohmann/json.hpp>)
 #  include <cotangent/archive.hpp>
 #endif
+#include <cotangent/cotangent.hpp>
 #include <cotangent/images.hpp>
 #include <cotangent/inspect.hpp>
 #include <cotangent/nn.hpp>

@@ -12,7 +12,8 @@ static bool extended_to_graphs() {
   auto const halves = ct::split(ct::gelu(x), 2, 0);
   auto const noise = ct::dropout(ct::random_normal<double>(key, {2}), 0.5, key);
   auto const pooled = ct::max_pool2d(ct::reshape(x, {2, 2, 1}), {.window = 2});
-  auto const y = ct::sum(halves[0] * halves[1] + noise) + ct::sum(pooled);
+  auto const lengths = ct::vmap([](auto r) { return ct::sum(r * r); })(ct::reshape(x, {2, 2}));
+  auto const y = ct::sum(halves[0] * halves[1] + noise) + ct::sum(pooled) + ct::sum(lengths);
   std::ostringstream picture;
   ct::dot(picture, g, {{"y", y}});
 #if __has_include(<nlohmann/json.hpp>)

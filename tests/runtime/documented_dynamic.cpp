@@ -9,6 +9,7 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -128,6 +129,30 @@ TEST_CASE("branches compute one of several", "[documented][dynamic]") {
     CHECK(double(p.value(y)) == Approx(k == 0 ? std::exp(2) : k == 1 ? std::log(2) : 2));
     CHECK(double(p.value(dx)) == Approx((k == 0 ? std::exp(2) : k == 1 ? .5 : 1) + 4));
   }
+}
+
+TEST_CASE("functions of expressions are transformed, scanned and mapped", "[documented][dynamic]") {
+  // [transformations]
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {3}), w = g.input<double>("w", {3}), rows = g.input<double>("rows", {2, 3});
+  auto energy = [&](auto y) { return ct::sum(ct::exp(y) * w); };          // closes over w
+  auto [value, dy] = ct::jvp(energy)(x, w);                               // forward mode
+  auto hessian = ct::hessian(energy)(x);                                  // 3 x 3
+  auto gradients = ct::vmap(ct::grad(energy))(rows);                      // of each row
+  auto lengths = ct::map([](auto r) { return ct::sum(r * r); }, rows);    // 2 numbers
+  auto [last, sums] = ct::scan([](auto s, auto r) { return std::pair(s + r, ct::sum(s)); }, x, rows);
+  auto p = g.compile({dy, hessian, gradients, lengths, last, sums});
+  // [/transformations]
+  p.bind(x, {0.0, 0.0, 0.0});
+  p.bind(w, {1.0, 2.0, 3.0});
+  p.bind(rows, std::vector<double>{0, 1, 2, 0, 0, 0});
+  p.run();
+  CHECK(double(p.value(dy)) == 14);
+  CHECK(p.value(hessian)(2, 2) == 3);
+  CHECK(p.value(gradients)(0, 1) == Approx(2 * std::exp(1)));
+  CHECK(p.value(lengths)(0) == 5);
+  CHECK(p.value(last)(2) == 2);
+  CHECK(p.value(sums)(1) == 3);
 }
 
 } // namespace

@@ -57,6 +57,7 @@ public:
   node_flags flags;             // their flags
   std::source_location place{}; // the line of the user's source behind them
   detail::open_region* open = nullptr; // the innermost body of a loop or branch under construction
+  void* owner = nullptr; // of a graph at run time: its state, which identifies nodes by position
 
   constexpr builder() : builder(INT32_MAX) {}
   constexpr explicit builder(std::int32_t most_nodes) : most_nodes_(most_nodes) { (void)shape(dimensions{}); }

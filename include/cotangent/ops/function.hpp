@@ -26,6 +26,10 @@ template <class T, extent... E> inline constexpr bool is_expr<expr<T, E...>> = t
 template <class A>
 concept open_expr = requires { typename A::open_expression; };
 
+/// An expression of a run-time graph, of whose functions there are transformations.
+template <class A>
+concept graph_expr = open_expr<A> && requires { typename A::front_end; };
+
 template <class A>
 concept literal = std::is_arithmetic_v<A>;
 

@@ -79,6 +79,7 @@ public:
     if (g.extents.size() > 0) archived::refuse_graph("its sizes are not all numbers");
     count_ = g.tensors.size();
     s.b = builder(g);
+    s.b.owner = &s;
     s.inputs = symbols("inputs");
     s.parameters = symbols("parameters");
     s.states = symbols("states");

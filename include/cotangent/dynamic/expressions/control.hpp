@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/expressions/expr.hpp>
 
 #include <cotangent/ops/control_builder.hpp>
+#include <cotangent/trace/functions/loop_options.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -136,7 +137,7 @@ template <class Tuple> Tuple expressions(graph_state& s, symbol const* at) {
 }
 
 /// Builds a loop from its parts. `Condition` may be `std::nullptr_t`; then there is a limit.
-template <class Inits, class Condition, class Body, class Limit>
+template <loop Options, class Inits, class Condition, class Body, class Limit>
 auto make_loop(std::source_location where, char const* name, Condition const& condition, Body const& body,
                Limit const& limit, Inits const& inits) {
   using carried = typename returned<Inits>::type;
@@ -165,7 +166,12 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   symbol last = none;
   if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
   s.b.place = where;
-  loop_builder loop(s.b, {first.data(), count, last, 0, nullptr, 0});
+  if constexpr (Options.max_iterations > 0) {
+    term const most{&s.b, scalar_symbol(s, element::int64, Options.max_iterations, where)};
+    last = last == none ? most.id : extend::apply<op::min>(term{&s.b, last}, most).id;
+  }
+  loop_builder loop(
+      s.b, {first.data(), count, last, Options.reverse ? std::int64_t{loop_layout::reverse} : 0, nullptr, 0});
   back.check(r);
   std::int32_t const before = s.b.get().nodes.size();
   auto const each = [&](auto const& f, symbol const* in) {
@@ -205,63 +211,9 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   return one_or_several(expressions<carried>(s, results));
 }
 
-/// True if the call is for expressions of a run-time graph.
+/// True if the call is for expressions of a run-time graph. (Loops of trees are in trace/functions/loops.hpp.)
 template <class... A>
-concept for_open = (open_expr<A> || ...);
-
-template <class Index, class... Branch> struct branches {
-  Index index;
-  std::tuple<Branch...> all_of_them;
-  bool passes;
-  char const* name;
-  std::source_location where;
-
-  template <class... A> auto operator()(A const&... args) const {
-    return call(std::index_sequence_for<Branch...>{}, args...);
-  }
-
-private:
-  template <std::size_t... K, class... A> auto call(std::index_sequence<K...>, A const&... args) const {
-    using values = std::tuple<typename expression_of<A>::type...>;
-    using result = decltype(std::apply(std::get<0>(all_of_them), std::declval<values>()));
-    using out = typename returned<std::remove_cvref_t<result>>::type;
-    constexpr int count = static_cast<int>(std::tuple_size_v<out>);
-    request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
-    graph_state& s = *index.where_it_stands().s;
-    same_region const region{s};
-    undo back(s);
-    std::vector<symbol> in;
-    (in.push_back(symbol_of<typename element_taken<A>::type>(s, args, r)), ...);
-    symbol const at = symbol_of<typename Index::value_type>(s, index, r);
-    s.b.place = where;
-    case_builder choice(s.b, at, in.data(), static_cast<int>(in.size()));
-    back.check(r);
-    std::int32_t const before = s.b.get().nodes.size();
-    auto const one = [&](auto const& branch) {
-      symbol const* const given = choice.open_branch();
-      open_body const here(s, choice, region.region);
-      auto const made = std::apply(branch, expressions<values>(s, given));
-      using likes = elements_in_tuple<out>;
-      s.b.place = r.where = place_among(s, before, where);
-      std::vector<symbol> const results = results_of<likes>(s, made, r);
-      fill_unwritten(s, r.where);
-      choice.close_branch(results.data(), static_cast<int>(results.size()));
-      return 0;
-    };
-    int const done[]{(one(std::get<K>(all_of_them)), back.check(r), 0)...};
-    (void)done;
-    s.b.region = region.region;
-    int bypass[count + 1]{};
-    for (int k = 0; k < count; ++k) bypass[k] = passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
-    (void)choice.finish(bypass, r.where);
-    back.check(r);
-    symbol results[count + 1]{};
-    for (int k = 0; k < count; ++k) results[k] = choice.result(k);
-    back.keep();
-    tell_made(s);
-    return one_or_several(expressions<out>(s, results));
-  }
-};
+concept for_open = (open_expr<A> || ...) && ((open_expr<A> || is_expr<A> || literal<A>) && ...);
 
 } // namespace dynamic::detail
 
@@ -270,125 +222,81 @@ private:
 /// each iteration, so there may be none.
 ///
 ///     auto y = ct::while_loop([](auto i, auto x) { return i < 5; }, [&](auto i, auto x) { return ct::log(x * w); }, x0);
-template <class Condition, class Body, class... X>
+template <loop Options = loop{}, class Condition, class Body, class... X>
   requires dynamic::detail::for_open<X...>
 auto while_loop(Condition const& condition, Body const& body, X const&... init) {
-  return dynamic::detail::make_loop(std::source_location{}, "while_loop", condition, body, nullptr,
-                                    std::tuple<X...>(init...));
+  return dynamic::detail::make_loop<Options>(std::source_location{}, "while_loop", condition, body, nullptr,
+                                             std::tuple<X...>(init...));
 }
 // Default arguments cannot follow a pack: the first overloads are written out, for the user's source
 // location.
-template <class Condition, class Body, class X0>
+template <loop Options = loop{}, class Condition, class Body, class X0>
   requires dynamic::detail::for_open<X0>
 auto while_loop(Condition const& condition, Body const& body, X0 const& x0,
                 std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr, std::tuple<X0>(x0));
+  return dynamic::detail::make_loop<Options>(where, "while_loop", condition, body, nullptr,
+                                             std::tuple<X0>(x0));
 }
-template <class Condition, class Body, class X0, class X1>
+template <loop Options = loop{}, class Condition, class Body, class X0, class X1>
   requires dynamic::detail::for_open<X0, X1>
 auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1,
                 std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
-                                    std::tuple<X0, X1>(x0, x1));
+  return dynamic::detail::make_loop<Options>(where, "while_loop", condition, body, nullptr,
+                                             std::tuple<X0, X1>(x0, x1));
 }
-template <class Condition, class Body, class X0, class X1, class X2>
+template <loop Options = loop{}, class Condition, class Body, class X0, class X1, class X2>
   requires dynamic::detail::for_open<X0, X1, X2>
 auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
                 std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
-                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+  return dynamic::detail::make_loop<Options>(where, "while_loop", condition, body, nullptr,
+                                             std::tuple<X0, X1, X2>(x0, x1, x2));
 }
-template <class Condition, class Body, class X0, class X1, class X2, class X3>
+template <loop Options = loop{}, class Condition, class Body, class X0, class X1, class X2, class X3>
   requires dynamic::detail::for_open<X0, X1, X2, X3>
 auto while_loop(Condition const& condition, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
                 X3 const& x3, std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "while_loop", condition, body, nullptr,
-                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
+  return dynamic::detail::make_loop<Options>(where, "while_loop", condition, body, nullptr,
+                                             std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
 }
 
 /// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`.
-template <class Count, class Body, class... X>
+template <loop Options = loop{}, class Count, class Body, class... X>
   requires(dynamic::detail::for_open<Count, X...> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X const&... init) {
-  return dynamic::detail::make_loop(std::source_location{}, "for_loop", nullptr, body, count,
-                                    std::tuple<X...>(init...));
+  return dynamic::detail::make_loop<Options>(std::source_location{}, "for_loop", nullptr, body, count,
+                                             std::tuple<X...>(init...));
 }
-template <class Count, class Body, class X0>
+template <loop Options = loop{}, class Count, class Body, class X0>
   requires(dynamic::detail::for_open<Count, X0> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X0 const& x0,
               std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0>(x0));
+  return dynamic::detail::make_loop<Options>(where, "for_loop", nullptr, body, count, std::tuple<X0>(x0));
 }
-template <class Count, class Body, class X0, class X1>
+template <loop Options = loop{}, class Count, class Body, class X0, class X1>
   requires(dynamic::detail::for_open<Count, X0, X1> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1,
               std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count, std::tuple<X0, X1>(x0, x1));
+  return dynamic::detail::make_loop<Options>(where, "for_loop", nullptr, body, count,
+                                             std::tuple<X0, X1>(x0, x1));
 }
-template <class Count, class Body, class X0, class X1, class X2>
+template <loop Options = loop{}, class Count, class Body, class X0, class X1, class X2>
   requires(dynamic::detail::for_open<Count, X0, X1, X2> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2,
               std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
-                                    std::tuple<X0, X1, X2>(x0, x1, x2));
+  return dynamic::detail::make_loop<Options>(where, "for_loop", nullptr, body, count,
+                                             std::tuple<X0, X1, X2>(x0, x1, x2));
 }
-template <class Count, class Body, class X0, class X1, class X2, class X3>
+template <loop Options = loop{}, class Count, class Body, class X0, class X1, class X2, class X3>
   requires(dynamic::detail::for_open<Count, X0, X1, X2, X3> &&
            (dynamic::detail::open_expr<Count> || std::is_integral_v<Count>))
 auto for_loop(Count const& count, Body const& body, X0 const& x0, X1 const& x1, X2 const& x2, X3 const& x3,
               std::source_location where = std::source_location::current()) {
-  return dynamic::detail::make_loop(where, "for_loop", nullptr, body, count,
-                                    std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
-}
-
-/// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index
-/// (-1) it is x... itself. Only the selected branch is computed. The index is not differentiated.
-template <class I, class... Branch>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
-           sizeof...(Branch) != 0)
-auto case_of(I const& index, Branch const&... branch) {
-  return dynamic::detail::branches<I, Branch...>{
-      index, std::tuple<Branch...>(branch...), true, "case_of", {}};
-}
-template <class I, class F0>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
-auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
-}
-template <class I, class F0, class F1>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
-auto case_of(I const& index, F0 const& f0, F1 const& f1,
-             std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
-}
-template <class I, class F0, class F1, class F2>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
-auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
-             std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
-                                                  where};
-}
-template <class I, class F0, class F1, class F2, class F3>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
-auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
-             std::source_location where = std::source_location::current()) {
-  return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
-                                                      "case_of", where};
-}
-
-/// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
-template <class P, class Then, class Otherwise>
-  requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
-auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
-          std::source_location where = std::source_location::current()) {
-  auto const index =
-      cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
-  return dynamic::detail::branches<dynamic::expr<std::int32_t>, Then, Otherwise>{
-      index, std::tuple<Then, Otherwise>(then, otherwise), false, "cond", where};
+  return dynamic::detail::make_loop<Options>(where, "for_loop", nullptr, body, count,
+                                             std::tuple<X0, X1, X2, X3>(x0, x1, x2, x3));
 }
 
 } // namespace cotangent

@@ -10,9 +10,19 @@
 #include <source_location>
 #include <type_traits>
 
+namespace cotangent {
+
+/// The functions of this namespace are found by arguments of run-time graphs, as by those of traced functions.
+struct run_time_expression {};
+
+} // namespace cotangent
+
 namespace cotangent::dynamic {
 
 class any_expr;
+namespace detail {
+struct front_end; // dynamic/graph/transformations.hpp
+}
 
 /// A value of a `ct::dynamic::graph`: the argument and result type of the library's functions and operators.
 /// Its element is in its type, its extents are known at run time only.
@@ -24,13 +34,15 @@ class any_expr;
 /// Throws: `shape_error` for operands that do not fit; `graph_error` for expressions of two graphs, or of a
 /// loop body that has ended. After an error the graph is unchanged.
 template <class T> class expr : public cotangent::detail::operators<expr<T>>,
-                                public detail::indexed<expr<T>> {
+                                public detail::indexed<expr<T>>,
+                                public run_time_expression {
   static_assert(element_type<T>);
   detail::standing at_;
 
 public:
   using value_type = T;
   using open_expression = void;
+  using front_end = detail::front_end;
   static constexpr element type = element_of<T>;
 
   expr() = default;
@@ -69,6 +81,13 @@ public:
 
   // ---- called by the library's functions
 
+  expr(builder& b, symbol id) : at_(*static_cast<detail::graph_state*>(b.owner), id) {}
+  /// The symbol in the region under construction of the graph that `b` builds.
+  symbol attach(builder& b) const {
+    return detail::symbol_of<T>(*static_cast<detail::graph_state*>(b.owner), *this,
+                                {nullptr, 0, nullptr, 0, b.place});
+  }
+
   template <class Op, class... A> static auto apply(std::source_location where, A const&... a) {
     return detail::apply<Op>(where, a...);
   }
@@ -78,7 +97,8 @@ public:
   void* graph_held() const noexcept { return at_.s; }
   using undo = detail::undo;
   cotangent::detail::standing standing() const noexcept {
-    return {at_.s == nullptr ? nullptr : &at_.s->b, at_.id, at_.payload, 0};
+    return {at_.s == nullptr ? nullptr : &at_.s->b,
+            at_.is_number ? cotangent::detail::standing::uniform : at_.id, at_.payload, 0};
   }
 };
 

@@ -142,7 +142,10 @@ struct graph_state {
   interpret::kernel_list kernels; // of the users' operations in it
   symbolic_record symbolic;
 
-  graph_state() { identity->state = this; }
+  graph_state() {
+    identity->state = this;
+    b.owner = this;
+  }
   graph_state(graph_state const&) = default; // the same graph, for a pass
   graph_state& operator=(graph_state const&) = delete;
   ~graph_state() {
@@ -153,6 +156,7 @@ struct graph_state {
     auto copy = std::make_unique<graph_state>(*this);
     copy->identity = std::make_shared<graph_identity>();
     copy->identity->state = copy.get();
+    copy->b.owner = copy.get();
     return copy;
   }
 

@@ -49,7 +49,7 @@ struct symbols_of_leaves {
   builder& b;
   array<symbol> ids{};
   template <class X> constexpr void operator()(X const& x) {
-    if constexpr (is_expr<X>) ids.push(x.attach(b));
+    if constexpr (is_expr<X> || graph_expr<X>) ids.push(x.attach(b));
     else ids.push(expr<X>(x).attach(b));
   }
 };
@@ -59,7 +59,7 @@ template <class R, int> struct leaf_as_result {
   using type = R;
 };
 template <class R, int K>
-  requires(!is_expr<R>)
+  requires(!is_expr<R> && !graph_expr<R>)
 struct leaf_as_result<R, K> : made_of<expr, R, shape_of<>, std::index_sequence<>> {};
 template <class R> using result_tree = typename mapped_tree<R, leaf_as_result, expr, 0>::type;
 
@@ -68,7 +68,7 @@ template <class R> consteval bool is_result() {
     return []<class... Part>(parts<Part...>) {
       return (true && ... && is_result<Part>());
     }(typename parts_of<R>::type{});
-  else return is_expr<R> || element_type<R>;
+  else return is_expr<R> || graph_expr<R> || element_type<R>;
 }
 
 // A struct with members that are not tensors of its parameter has no counterpart with expressions.

@@ -22,11 +22,22 @@ inline namespace COTANGENT_ABI {
 /// True if a loop or branch of these is not one of a run-time graph.
 template <class... A>
 concept for_traced = (!open_expr<A> && ...);
+/// True for trees of expressions of run-time graphs, too.
+template <class... A>
+concept for_trees = for_traced<A...> || (((!open_expr<A> || graph_expr<A>) && ...) && (is_inner<A> || ...));
+/// True if they are not variables of eager mode.
+template <class... A>
+concept for_transformations = ((!open_expr<A> || graph_expr<A>) && ...);
 
 // ---- trees of values, compared with those of results
 
 template <class X> inline constexpr bool is_scalar_expr = false;
 template <class T> inline constexpr bool is_scalar_expr<expr<T>> = true;
+
+/// Values without a graph, as `ct::zeros<3>()`; shapes are compared when the graph is built.
+template <class Like, class R> inline constexpr bool is_detached_like = false;
+template <class Like, class T, extent... E>
+inline constexpr bool is_detached_like<Like, expr<T, E...>> = std::is_same_v<typename Like::value_type, T>;
 
 template <class Like, class Given> struct misfit {
   using like = Like;
@@ -50,6 +61,8 @@ template <class... Like, class... R> consteval bool as_many(parts<Like...>, part
 }
 template <class Like, class R> consteval auto find_misfit() {
   if constexpr (std::is_same_v<Like, R> || (is_scalar_expr<Like> && literal<R>)) return std::type_identity<void>{};
+  else if constexpr (graph_expr<Like> && (literal<R> || is_detached_like<Like, R>))
+    return std::type_identity<void>{};
   else if constexpr (is_inner<Like> && tree_kind_of<Like> == tree_kind_of<R> &&
                      as_many(typename parts_of<Like>::type{}, typename parts_of<R>::type{}))
     return detail::first_misfit(typename parts_of<Like>::type{}, typename parts_of<R>::type{});
@@ -60,7 +73,7 @@ template <class Like, class R> inline constexpr bool is_like = std::is_void_v<mi
 
 /// Adds the symbols of the leaves of a tree that is like `Like`, in order; literals take the elements there.
 template <class Like, class R> constexpr void attach_leaves(builder& b, R const& r, array<symbol>& to) {
-  if constexpr (is_expr<Like>) to.push(as_expr<typename Like::value_type>(r).attach(b));
+  if constexpr (is_expr<Like> || graph_expr<Like>) to.push(as_expr<typename Like::value_type>(r).attach(b));
   else
     [&]<class... Part>(parts<Part...>) {
       if constexpr (tree_kind_of<R> == tree_kind::structure)
@@ -129,6 +142,17 @@ constexpr array<symbol> run_body(builder& b, symbol const* inputs, F const& f, B
   return ids;
 }
 
+/// While it lives, the body `made` of a loop over X... is under construction.
+struct traced_body {
+  template <class Maker> constexpr traced_body(builder&, Maker&) {}
+  constexpr void finish() const {}
+};
+template <class... X> consteval auto find_body_scope() {
+  if constexpr (in_graph<X...>) return std::type_identity<typename front_end_of<X...>::body>{};
+  else return std::type_identity<traced_body>{};
+}
+template <class... X> using body_scope = typename decltype(find_body_scope<X...>())::type;
+
 /// The graph of some trees. Where they have none, as in `for_loop(n, body, 0.0)`, it is that of the expressions that a
 /// body uses: `search` calls it on trial, with values that no operation refuses.
 struct graph_search : found_builder {
@@ -166,15 +190,20 @@ template <class Refusal> struct located_integer {
   std::source_location where{};
 
   template <class N> static constexpr bool is_number = std::is_integral_v<N> && !std::is_same_v<N, bool>;
-  template <class N> static constexpr bool is_expression =
-      std::is_same_v<N, expr<std::int64_t>> || std::is_same_v<N, expr<std::int32_t>>;
+  template <class N> static consteval bool find_expression() {
+    if constexpr (graph_expr<N>)
+      return std::is_integral_v<typename N::value_type> && !std::is_same_v<typename N::value_type, bool>;
+    else return std::is_same_v<N, expr<std::int64_t>> || std::is_same_v<N, expr<std::int32_t>>;
+  }
+  template <class N> static constexpr bool is_expression = find_expression<N>();
   template <class N> static constexpr bool fits() {
     if constexpr (!is_number<N> && !is_expression<N> && !std::is_same_v<N, refused>) Refusal::template report<N>();
     return true;
   }
   template <class N>
-    requires(!open_expr<N>)
-  constexpr located_integer(N const& n, std::source_location w = std::source_location::current()) noexcept(fits<N>())
+    requires(!open_expr<N> || graph_expr<N>)
+  constexpr located_integer(N const& n,
+                            std::source_location w = std::source_location::current()) noexcept(fits<N>())
       : where(w) {
     if constexpr (is_number<N>) at = standing_of<std::int64_t>(n);
     else if constexpr (is_expression<N>) {

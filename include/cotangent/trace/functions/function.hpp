@@ -3,7 +3,7 @@
 #define COTANGENT_TRACE_FUNCTIONS_FUNCTION_HPP
 
 #include <cotangent/graph/builder_scope.hpp>
-#include <cotangent/trace/functions/arguments.hpp>
+#include <cotangent/trace/functions/graph_calls.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -31,18 +31,6 @@ template <class A> constexpr auto as_traced(A const& a) {
 }
 template <class A> using traced_argument = decltype(as_traced(std::declval<A const&>()));
 template <class A> inline constexpr bool is_traceable = holds_expressions<A> || element_type<A>;
-
-/// The graph of the expressions found.
-struct found_builder {
-  builder* b = nullptr;
-  symbol without = standing::broken; // the symbol of results if there is no graph
-  template <class X> constexpr void operator()(X const& x) {
-    if constexpr (is_expr<X>) {
-      if (b == nullptr) b = x.standing().b;
-      if (x.standing().id == standing::refused) without = standing::refused;
-    }
-  }
-};
 
 // Without exceptions there is no checked call at run time; in a constant evaluation every failure is a
 // compile error.
@@ -104,7 +92,7 @@ public:
     }
   }
   template <class... Args>
-    requires(detail::holds_expressions<Args> || ...)
+    requires((detail::holds_expressions<Args> || ...) && !in_graph<Args...>)
   constexpr auto operator()(Args const&... args) const {
     using F = typename Self::function;
     if constexpr (!(is_traceable<Args> && ...)) {
@@ -129,6 +117,29 @@ public:
       } else return static_cast<Self const&>(*this).template trace<result>(as_traced(args)...);
     }
   }
+  template <class... Args>
+    requires in_graph<Args...>
+  auto operator()(Args const&... args) const {
+    if constexpr (Self::template is_open<Args...>) return static_cast<Self const&>(*this).call_open(args...);
+    else
+      return front_end_of<Args...>::transformed(
+          [&](auto const&... x) { return this->in_run_time_graph(x...); }, args...);
+  }
+
+private:
+  template <class... X> auto in_run_time_graph(X const&... x) const {
+    using F = typename Self::function;
+    if constexpr (std::is_same_v<F, Self>) return static_cast<Self const&>(*this).trace(x...);
+    else if constexpr (!is_function<F>) return detail::report_unfit<unfit::no_function, F, X...>(), refused{};
+    else {
+      using result = result_of_call<F, X...>;
+      constexpr unfit why = unfit_result<F, result, sizeof...(X)>();
+      if constexpr (why != unfit::none) return detail::report_unfit<why, F, X...>(), refused{};
+      else if constexpr (Self::template refuses<result, X...>())
+        return (void)Self::template report<result, X...>(), refused{};
+      else return static_cast<Self const&>(*this).template trace<result>(x...);
+    }
+  }
 };
 
 /// The base of transformations with the same arguments, results and refusals as their function.
@@ -139,7 +150,9 @@ template <class Self, class F> struct like_function : transformation<Self> {
   constexpr like_function() : f(remade<F>()) {}
   constexpr explicit like_function(F const& g) : f(g) {}
 
-  template <class Result, class... X> constexpr Result trace(X const&... x) const { return f(x...); }
+  template <class Result, class... X> constexpr Result trace(X const&... x) const {
+    return detail::called(f, x...);
+  }
   template <class Result, class... Args> static consteval bool refuses() { return false; }
   template <class Result, class... Args> static constexpr void report() {}
   template <class Result, class...> using refused_result = refused_tree<Result, tensor>;

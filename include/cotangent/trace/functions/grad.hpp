@@ -38,6 +38,9 @@ struct integer_in<A> : integer_among<typename parts_of<A>::type> {};
 template <class T, extent... E> struct integer_in<expr<T, E...>> {
   using type = unless_floating<T>;
 };
+template <graph_expr A> struct integer_in<A> {
+  using type = unless_floating<typename A::value_type>;
+};
 template <class A>
   requires(tree_kind_of<A> == tree_kind::memory)
 struct integer_in<A> {
@@ -65,18 +68,13 @@ struct renamed_leaves {
   builder& b;
   array<symbol> ids{};
   template <class X> constexpr void operator()(X& x) {
-    if constexpr (is_expr<X>) {
+    if constexpr (is_expr<X> || graph_expr<X>) {
       symbol const from = x.attach(b);
       std::int64_t const unique = b.get().nodes.size(); // never merges with another renaming
       x = X(b, b.push(info_of<op::identity>(), &from, 1, &unique, 1, b.place));
       ids.push(x.standing().id);
     }
   }
-};
-struct leaf_from_symbols {
-  builder& b;
-  symbol const* next;
-  template <class X> constexpr X leaf() { return X(b, *next++); }
 };
 struct broken_leaf {
   symbol id = standing::broken;
@@ -94,6 +92,12 @@ struct trial_leaf {
     else return X();
   }
 };
+
+/// Appends the gradient of a function of X....
+template <class... X> constexpr void append_gradient(builder& b, gradient_request const& r, symbol* result) {
+  if constexpr (in_graph<X...>) front_end_of<X...>::gradient(b, r, result);
+  else gradient(b, r, result);
+}
 
 /// The result of a transformation of which no argument has a graph. In a trial call (see `graph_search`) the graph is
 /// that of the expressions that the function uses: `call` calls it.
@@ -122,6 +126,8 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
     if constexpr (((I < 0 || I >= static_cast<int>(sizeof...(Args))) || ...)) return true;
     else if constexpr (!std::is_void_v<typename integer_among<argument_at<I, Args...>...>::type>) return true;
     else if constexpr (is_inner<Result>) return true;
+    else if constexpr (in_graph<Result>)
+      return !is_floating(Result::type); // the shape is known at run time only
     else return result_tree<Result>::rank != 0 || !is_floating(result_tree<Result>::type);
   }
   template <class Result, class... Args> static constexpr auto report() {
@@ -132,6 +138,8 @@ struct gradient_function : transformation<gradient_function<F, WithValue, I...>>
       refusals::integer_wrt::report<typename integer_among<argument_at<I, Args...>...>::type,
                                     refusals::wanted>();
     else if constexpr (is_inner<Result>) refusals::output_of_kind::report<Result>();
+    else if constexpr (in_graph<Result>)
+      refusals::output_not_floating::report<typename Result::value_type, refusals::wanted>();
     else if constexpr (result_tree<Result>::rank != 0)
       refusals::output_not_scalar::report<result_tree<Result>::extents, shape_of<>>();
     else refusals::output_not_floating::report<typename result_tree<Result>::value_type, refusals::wanted>();
@@ -172,12 +180,16 @@ private:
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};
     (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-    result_tree<Result> const y = f(static_cast<held<K, X> const&>(own).value...);
+    result_tree<Result> const y = detail::called(f, static_cast<held<K, X> const&>(own).value...);
     symbol const out = y.attach(b);
     array<symbol> results(wrt.ids.size() + 1, b.refused());
     results[0] = out;
+    if constexpr (in_graph<X...>)
+      if (int const rank = b.dims(out).rank; rank != 0)
+        b.refuse<refusals::output_not_scalar>(rank, 0, b.place);
     if (b.failed().why == nullptr)
-      gradient(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()}, results.data() + 1);
+      detail::append_gradient<X...>(b, {&out, nullptr, 1, wrt.ids.data(), wrt.ids.size()},
+                                    results.data() + 1);
     leaf_from_symbols make{b, results.data() + (WithValue ? 0 : 1)};
     return build_tree<all>(make);
   }

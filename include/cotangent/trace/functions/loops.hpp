@@ -3,6 +3,7 @@
 #define COTANGENT_TRACE_FUNCTIONS_LOOPS_HPP
 
 #include <cotangent/trace/functions/control.hpp>
+#include <cotangent/trace/functions/loop_options.hpp>
 
 #include <cstdint>
 #include <source_location>
@@ -13,19 +14,6 @@
 // surrounding function that it uses are captured.
 
 namespace cotangent {
-inline namespace COTANGENT_ABI {
-
-/// Options of a loop: `ct::while_loop<ct::loop{.max_iterations = 100}>(condition, body, x...)`.
-struct loop {
-  /// The loop ends after this number of iterations at the latest; 0: no such limit. A bound is needed for gradients, which
-  /// record values of each iteration; a constant count and a condition such as `i < 100` are bounds, too.
-  std::int64_t max_iterations = 0;
-  /// The iterations run from the last to the first: of `ct::scan` and `ct::for_loop`.
-  bool reverse = false;
-};
-
-} // namespace COTANGENT_ABI
-
 namespace detail {
 inline namespace COTANGENT_ABI {
 
@@ -33,6 +21,15 @@ using loop_count = located_integer<refusals::count_of_kind>;
 
 template <class Like, class Given> inline constexpr bool needs_zeros = false;
 template <class T, extent First, extent... E> inline constexpr bool needs_zeros<expr<T>, expr<T, First, E...>> = true;
+
+/// Expressions like those of X....
+template <class T, class... X> consteval auto find_number_like() {
+  if constexpr (in_graph<X...>)
+    return std::type_identity<typename front_end_of<X...>::template expression<T>>{};
+  else return std::type_identity<expr<T>>{};
+}
+template <class... X> using count_like = typename decltype(find_number_like<std::int64_t, X...>())::type;
+template <class... X> using bool_like = typename decltype(find_number_like<bool, X...>())::type;
 
 /// The reason why a loop cannot be built. `said`: it was reported before.
 enum class unfit_loop : unsigned char { none, said, first_value, condition, condition_type, body, number_of_values, value };
@@ -42,8 +39,8 @@ template <class Condition, class Body, class... X> struct loop_types {
   using carried = values_passed<X...>;
   using values = typename carried::type;
   using result = typename carried::returned;
-  using asked = body_result<Condition, values, expr<std::int64_t>>;
-  using next = body_result<Body, values, expr<std::int64_t>>;
+  using asked = body_result<Condition, values, count_like<X...>>;
+  using next = body_result<Body, values, count_like<X...>>;
 
   /// The number of next values: one that is a tuple counts as its parts where several are carried.
   static consteval int count_given() {
@@ -57,7 +54,7 @@ template <class Condition, class Body, class... X> struct loop_types {
     else {
       if constexpr (!std::is_void_v<Condition>) {
         if constexpr (asked::why != unfit::none) return unfit_loop::condition;
-        else if constexpr (!is_like<expr<bool>, typename asked::type>) return unfit_loop::condition_type;
+        else if constexpr (!is_like<bool_like<X...>, typename asked::type>) return unfit_loop::condition_type;
       }
       if constexpr (next::why != unfit::none) return unfit_loop::body;
       else if constexpr (count_given() != sizeof...(X)) return unfit_loop::number_of_values;
@@ -84,11 +81,15 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   using result = typename Types::result;
   graph_search graph(init...);
   if (count != nullptr) count->tell(graph);
-  expr<std::int64_t> const first(standing{nullptr, standing::refused});
-  if constexpr (!std::is_void_v<Condition>) graph.template search<values>(*condition, first);
-  graph.template search<values>(body, first);
+  if constexpr (!in_graph<X...>) {
+    expr<std::int64_t> const first(standing{nullptr, standing::refused});
+    if constexpr (!std::is_void_v<Condition>) graph.template search<values>(*condition, first);
+    graph.template search<values>(body, first);
+  }
   if (!graph.found()) return graph.template result<result>();
   builder& b = *graph.b;
+  if constexpr (in_graph<X...>)
+    if (count != nullptr) front_end_of<X...>::same_graph(b, count->at);
   if (count != nullptr) b.place = count->where;
   std::source_location const where = b.place;
   array<symbol> inits;
@@ -96,11 +97,19 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   loop_builder made(b, {inits.data(), inits.size(), limit_of(b, count, Options), Options.reverse ? std::int64_t{loop_layout::reverse} : 0});
   if constexpr (!std::is_void_v<Condition>) {
     symbol const* const in = made.open_condition();
-    made.close_condition(detail::run_body<expr<bool>, values>(b, in + 1, *condition, expr<std::int64_t>(b, in[0]))[0]);
+    body_scope<X...> const here(b, made);
+    symbol const goes_on =
+        detail::run_body<bool_like<X...>, values>(b, in + 1, *condition, count_like<X...>(b, in[0]))[0];
+    here.finish();
+    made.close_condition(goes_on);
   }
-  symbol const* const in = made.open_body_of_rows();
-  array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, expr<std::int64_t>(b, in[0]));
-  made.close_body(next.data(), next.size());
+  {
+    symbol const* const in = made.open_body_of_rows();
+    body_scope<X...> const here(b, made);
+    array<symbol> const next = detail::run_body<result, values>(b, in + 1, body, count_like<X...>(b, in[0]));
+    here.finish();
+    made.close_body(next.data(), next.size());
+  }
   if (count != nullptr) b.place = where;
   (void)made.finish(b.place);
   array<symbol> last;
@@ -150,17 +159,25 @@ inline namespace COTANGENT_ABI {
 /// Refuses: a condition that is not one bool; a body that returns other types.
 /// Checked: tests/static/loops.cpp.
 template <loop Options = loop{}, class Condition, class Body, class... X>
-  requires(detail::for_traced<X...> && sizeof...(X) != 0)
+  requires(detail::for_trees<X...> && sizeof...(X) != 0)
 constexpr auto while_loop(Condition const& condition, Body const& body, X const&... init) {
-  return detail::traced_loop<Options>(nullptr, &condition, body, init...);
+  if constexpr (detail::in_graph<X...>)
+    return detail::front_end_of<X...>::transformed(
+        [&](auto const&... x) { return detail::traced_loop<Options>(nullptr, &condition, body, x...); },
+        init...);
+  else return detail::traced_loop<Options>(nullptr, &condition, body, init...);
 }
 
 /// Calls `body(i, x...)` for i = 0, 1, ..., count - 1; otherwise like `while_loop`. The count is an integer or an integer
 /// expression. `ct::for_loop<ct::loop{.reverse = true}>` counts from count - 1 down to 0.
 template <loop Options = loop{}, class Body, class... X>
-  requires(detail::for_traced<X...> && sizeof...(X) != 0)
+  requires(detail::for_trees<X...> && sizeof...(X) != 0)
 constexpr auto for_loop(detail::loop_count count, Body const& body, X const&... init) {
-  return detail::traced_loop<Options, void>(&count, nullptr, body, init...);
+  if constexpr (detail::in_graph<X...>)
+    return detail::front_end_of<X...>::transformed(
+        [&](auto const&... x) { return detail::traced_loop<Options, void>(&count, nullptr, body, x...); },
+        init...);
+  else return detail::traced_loop<Options, void>(&count, nullptr, body, init...);
 }
 
 } // namespace COTANGENT_ABI

@@ -32,7 +32,7 @@ template <class A> consteval bool is_plain_row() {
 }
 
 template <class A> consteval tree_kind kind_of_tree() {
-  if constexpr (is_expr<A>) return tree_kind::expression;
+  if constexpr (is_expr<A> || graph_expr<A>) return tree_kind::expression;
   else if constexpr (std::is_same_v<A, refused>) return tree_kind::refusal;
   else if constexpr (element_type<A>) return tree_kind::memory;
   else if constexpr (tuple_sized<A>) return is_plain_row<A>() ? tree_kind::memory : tree_kind::product;
@@ -103,6 +103,36 @@ template <class Tree> inline constexpr bool has_anonymous = find_anonymous<Tree>
 /// True if leaves of a tree are expressions: a function of it is traced, not run.
 template <class Tree> inline constexpr bool holds_expressions =
     tree_has<Tree, tree_kind::expression> || tree_has<Tree, tree_kind::refusal>;
+
+/// The first leaf of trees that is an expression of a run-time graph, or void.
+template <class... A> struct graph_leaf_among {
+  using type = void;
+};
+template <class First, class... Rest>
+  requires(!is_inner<First>)
+struct graph_leaf_among<First, Rest...> {
+  static consteval auto find() {
+    if constexpr (graph_expr<First>) return std::type_identity<First>{};
+    else return graph_leaf_among<Rest...>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <class... Part, class... Rest> struct graph_leaf_among<parts<Part...>, Rest...>
+    : graph_leaf_among<Part..., Rest...> {};
+template <class First, class... Rest>
+  requires is_inner<First>
+struct graph_leaf_among<First, Rest...> : graph_leaf_among<typename parts_of<First>::type, Rest...> {};
+template <class... A> using graph_leaf = typename graph_leaf_among<A...>::type;
+template <class... A>
+concept in_graph = !std::is_void_v<graph_leaf<A...>>;
+/// True for trees of such expressions only.
+template <class A> consteval bool is_all_in_graph() {
+  if constexpr (is_inner<A>)
+    return []<class... Part>(parts<Part...>) {
+      return (true && ... && is_all_in_graph<Part>());
+    }(typename parts_of<A>::type{});
+  else return graph_expr<A>;
+}
 
 // ---- traversal
 
@@ -203,6 +233,14 @@ template <template <template <class, extent...> class> class S, template <class,
   requires(!has_plain_members<From>())
 struct mapped_tree<S<From>, Leaf, To, First, tree_kind::structure> {
   using type = S<mapped_members<From, Leaf, To>::template of>;
+};
+
+// The results of functions of run-time graphs are expressions of them already.
+template <template <template <class, extent...> class> class S, template <class, extent...> class From,
+          template <class, int> class Leaf, template <class, extent...> class To, int First>
+  requires(graph_expr<From<float>>)
+struct mapped_tree<S<From>, Leaf, To, First, tree_kind::structure> {
+  using type = S<From>;
 };
 
 template <class Tree, std::size_t I> consteval int leaves_before() {

@@ -94,6 +94,7 @@ struct leaf_kind {
 template <class A> struct note_leaves {
   static constexpr leaf_kind* into(leaf_kind* next) {
     if constexpr (is_expr<A>) *next = {A::type, A::extents};
+    else if constexpr (graph_expr<A>) *next = {A::type, {}};
     else *next = {element_of<typename memory_traits<A>::element>, memory_traits<A>::extents};
     return next + 1;
   }

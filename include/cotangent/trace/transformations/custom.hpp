@@ -129,7 +129,7 @@ private:
     builder& b = *found.b;
     symbols_of_leaves in{b}, out{b};
     (visit_leaves(x, in), ...);
-    auto const y = f(x...);
+    auto const y = detail::called(f, x...);
     visit_leaves(y, out);
     array<symbol> results = out.ids;
     if (b.failed().why == nullptr) {
@@ -170,6 +170,7 @@ private:
       }
       using taken = std::conditional_t<reverse, std::tuple<X..., Y, X...>, std::tuple<X..., X...>>;
       array<symbol> const dy = detail::run_body<Y, taken>(b, given.data(), tangent);
+      if (in_graph<X...>) (void)are_like<refusals::custom_tangents>(b, dy, out);
       if (b.failed().why != nullptr) return out;
       all.push(values.joined(dy));
     }
@@ -181,6 +182,7 @@ private:
       for (symbol const t : values.parts(all.back(), nullptr)) given.push(t);
       using taken = std::tuple<X..., Y, Y>;
       array<symbol> const dx = detail::run_body<typename one_or_tuple<X...>::type, taken>(b, given.data(), backward);
+      if (in_graph<X...>) (void)are_like<refusals::custom_cotangents>(b, dx, in);
       if (b.failed().why != nullptr) return out;
       for (int k = 0; k < in.size(); ++k)
         if (arguments.floating(k)) all.push(dx[k]);

@@ -35,33 +35,45 @@ template <class T, solver Options> inline constexpr T least_change = static_cast
                                                                                    : 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
 
 /// Repeats `next` from `start` until the value no longer changes.
-template <solver Options, class Next, class T, extent... E>
-constexpr expr<T, E...> iterated(Next const& next, expr<T, E...> const& start) {
+template <solver Options, class Next, class X> constexpr X iterated(Next const& next, X const& start) {
+  using T = typename X::value_type;
   auto const moves = [](auto, auto, auto change) { return change > least_change<T, Options>; };
   auto const step = [&](auto, auto x, auto) {
     auto const y = next(x);
     return std::tuple(y, cotangent::max(cotangent::abs(y - x)) / (1 + cotangent::max(cotangent::abs(y))));
   };
-  return std::get<0>(cotangent::while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1)));
+  // (found by its arguments: expressions of run-time graphs have their own)
+  return std::get<0>(while_loop<loop{.max_iterations = Options.max_iterations}>(moves, step, start, T(1)));
 }
 
 template <class X> inline constexpr bool is_floating_expr = false;
 template <class T, extent... E> inline constexpr bool is_floating_expr<expr<T, E...>> = std::is_floating_point_v<T>;
+template <graph_expr X> inline constexpr bool is_floating_expr<X> =
+    std::is_floating_point_v<typename X::value_type>;
+
+/// A number as an expression like those of X....
+template <class... X, class A> constexpr auto as_argument(A const& a) {
+  if constexpr (in_graph<X...> && element_type<A>)
+    return typename front_end_of<X...>::template expression<A>(a);
+  else return detail::as_traced(a);
+}
 
 /// A solution that depends on arguments through a function. `Rules` has the solution, its tangent and the cotangent of the
 /// arguments from `f(x, all)`, where `all` is the tuple of the arguments; and the refusals of a wrong start or function.
 template <class Rules, class F, class X, class... Args>
 constexpr auto implicit_solution(F const& f, X const& start, Args const&... args) {
-  if constexpr (!is_floating_expr<result_tree<X>>) {
+  using value = result_tree<result_among<X, X, Args...>>;
+  if constexpr (!is_floating_expr<value>) {
     Rules::start_refusal::template report<X>();
     return refused{};
   } else {
-    using value = result_tree<X>;
-    value const from = start;
+    value from = start;
+    if constexpr (in_graph<value>)
+      from = value::front_end::attached(from, args...); // a number joins the graph of the arguments
     auto const call = [&f](auto const& x, auto const& all) {
       return std::apply([&](auto const&... a) { return f(x, a...); }, all);
     };
-    using found = decltype(call(from, std::tuple(detail::as_traced(args)...)));
+    using found = decltype(call(from, std::tuple(detail::as_argument<X, Args...>(args)...)));
     if constexpr (std::is_same_v<found, refused>) return refused{}; // reported where the function was refused
     else if constexpr (!is_like<value, found>) {
       Rules::value_refusal::template report<value, found>();
@@ -74,7 +86,7 @@ constexpr auto implicit_solution(F const& f, X const& start, Args const&... args
         return cotangent::vjp([&](auto const& a) { return call(y, a); })(all, w).second;
       };
       using solved = custom_function<decltype(solve), decltype(tangent), decltype(backward)>;
-      return solved(solve, tangent, backward)(std::tuple(detail::as_traced(args)...));
+      return solved(solve, tangent, backward)(std::tuple(detail::as_argument<X, Args...>(args)...));
     }
   }
 }

@@ -20,6 +20,9 @@ template <extent... Front> struct in_front {
   template <class T, extent... E> struct made<expr<T, E...>> {
     using type = expr<T, Front..., E...>;
   };
+  template <graph_expr X> struct made<X> {
+    using type = X;
+  };
   template <class X> using of = typename made<X>::type;
 };
 /// The derivative of an output with respect to the arguments: trees like these, with the axes of the output in front.
@@ -27,6 +30,9 @@ template <class... Wrt> struct derivative_of {
   template <class Y> struct made;
   template <class T, extent... E> struct made<expr<T, E...>> {
     using type = typename packed<replace_leaves<Wrt, in_front<E...>>...>::type;
+  };
+  template <graph_expr Y> struct made<Y> {
+    using type = typename packed<Wrt...>::type;
   };
   template <class Y> using of = typename made<Y>::type;
 };
@@ -39,7 +45,14 @@ template <class Tree> consteval int largest_rank() {
       ((most = largest_rank<Part>() > most ? largest_rank<Part>() : most), ...);
       return most;
     }(typename parts_of<Tree>::type{});
+  else if constexpr (graph_expr<Tree>) return 0; // known at run time only
   else return Tree::rank;
+}
+
+constexpr int largest_rank(builder const& b, array<symbol> const& all) {
+  int most = 0;
+  for (symbol const t : all) most = b.dims(t).rank > most ? b.dims(t).rank : most;
+  return most;
 }
 
 template <int... I> struct refused_derivative {
@@ -96,12 +109,16 @@ private:
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};
     (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-    auto const y = f(static_cast<held<K, X> const&>(own).value...);
+    auto const y = detail::called(f, static_cast<held<K, X> const&>(own).value...);
     symbols_of_leaves out{b};
     visit_leaves(y, out);
     array<symbol> results(leaf_count<all> + 1, b.refused());
-    if (b.failed().why == nullptr)
-      jacobian(b, {out.ids.data(), out.ids.size(), wrt.ids.data(), wrt.ids.size(), Mode}, results.data());
+    jacobian_request const request{out.ids.data(), out.ids.size(), wrt.ids.data(), wrt.ids.size(), Mode};
+    if constexpr (in_graph<X...>) {
+      if (int const axes = largest_rank(b, out.ids) + largest_rank(b, wrt.ids); axes > max_rank)
+        b.refuse<refusals::jacobian_rank>(axes, max_rank, b.place);
+      if (b.failed().why == nullptr) front_end_of<X...>::jacobian(b, request, results.data());
+    } else if (b.failed().why == nullptr) jacobian(b, request, results.data());
     leaf_from_symbols make{b, results.data()};
     return build_tree<all>(make);
   }
@@ -140,12 +157,15 @@ private:
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{b};
     (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-    auto const y = f(static_cast<held<K, X> const&>(own).value...);
+    auto const y = detail::called(f, static_cast<held<K, X> const&>(own).value...);
     symbols_of_leaves out{b};
     visit_leaves(y, out);
     array<symbol> results(wrt.ids.size() + 1, b.refused());
-    if (b.failed().why == nullptr)
-      jacobian_diagonal(b, {out.ids.data(), out.ids.size(), wrt.ids.data(), wrt.ids.size()}, results.data());
+    jacobian_request const request{out.ids.data(), out.ids.size(), wrt.ids.data(), wrt.ids.size()};
+    if (b.failed().why == nullptr) {
+      if constexpr (in_graph<X...>) front_end_of<X...>::jacobian_diagonal(b, request, results.data());
+      else jacobian_diagonal(b, request, results.data());
+    }
     leaf_from_symbols make{b, results.data()};
     return build_tree<Result>(make);
   }

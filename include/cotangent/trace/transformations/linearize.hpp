@@ -126,22 +126,29 @@ template <class Wrt, class Result> struct traced_linear_map {
       return broken();
     } else {
       if (b == nullptr) return broken();
-      seed_leaves seeds{*b};
-      (visit_leaves(d, seeds), ...);
-      array<symbol> results(outputs.size() + 1, none);
-      if (b->failed().why == nullptr)
-        tangents(*b, wrt.data(), seeds.ids.data(), wrt.size(), outputs.data(), outputs.size(), results.data());
-      for (int k = 0; k < outputs.size(); ++k)
-        if (results[k] == none) {
-          tensor_symbol const t = b->tensor(outputs[k]);
-          results[k] = extend::constant(*b, t.type, t.shape, 0).id;
-        }
-      leaf_from_symbols make{*b, results.data()};
-      return build_tree<Result>(make);
+      auto const mapped = [&] {
+        seed_leaves seeds{*b};
+        (visit_leaves(d, seeds), ...);
+        return map(seeds.ids);
+      };
+      if constexpr (in_graph<Result>) return front_end_of<Result>::changed(b->owner, mapped);
+      else return mapped();
     }
   }
 
 private:
+  constexpr Result map(array<symbol> const& seeds) const {
+    array<symbol> results(outputs.size() + 1, none);
+    if (in_graph<Result> && !are_like<refusals::linear_tangents>(*b, seeds, wrt)) return broken();
+    if (b->failed().why == nullptr) detail::append_tangents<Result>(*b, wrt, seeds, outputs, results.data());
+    for (int k = 0; k < outputs.size(); ++k)
+      if (results[k] == none) {
+        tensor_symbol const t = b->tensor(outputs[k]);
+        results[k] = extend::constant(*b, t.type, t.shape, 0).id;
+      }
+    leaf_from_symbols make{*b, results.data()};
+    return build_tree<Result>(make);
+  }
   constexpr Result broken() const {
     if (tried != nullptr) {
       trial_leaf constants{*tried};
@@ -161,12 +168,18 @@ template <class F, int... I> struct linearize_function {
     return run(std::index_sequence_for<Args...>{}, args...);
   }
   template <class... Args>
-    requires(detail::holds_expressions<Args> || ...)
+    requires((detail::holds_expressions<Args> || ...) && !in_graph<Args...>)
   constexpr auto operator()(Args const&... args) const {
     if constexpr (!(is_traceable<Args> && ...)) {
       static_assert(refusals::tensor_meets_expression::report<Args...>());
       return std::pair<refused, refused_pullback<I...>>();
     } else return trace(std::index_sequence_for<Args...>{}, as_traced(args)...);
+  }
+  template <class... Args>
+    requires in_graph<Args...>
+  auto operator()(Args const&... args) const {
+    return front_end_of<Args...>::transformed(
+        [&](auto const&... x) { return this->trace(std::index_sequence_for<Args...>{}, x...); }, args...);
   }
 
 private:
@@ -199,7 +212,7 @@ private:
   }
 
   template <std::size_t... K, class... X> constexpr auto trace(std::index_sequence<K...>, X const&... x) const {
-    using result = decltype(std::declval<callable<F> const&>()(std::declval<X const&>()...));
+    using result = result_of_call<F, X...>;
     if constexpr (!takes_derivatives<F, result, I...>(parts<X...>{})) return std::pair<refused_tree<result, expr>, refused_pullback<I...>>();
     else {
       using expressions = result_tree<result>;
@@ -213,7 +226,7 @@ private:
       argument_list<std::index_sequence<K...>, X...> own{{x}...};
       renamed_leaves wrt{*found.b};
       (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-      result const y = this->f(static_cast<held<K, X> const&>(own).value...);
+      result const y = detail::called(this->f, static_cast<held<K, X> const&>(own).value...);
       symbols_of_leaves out{*found.b};
       visit_leaves(y, out);
       leaf_from_symbols make{*found.b, out.ids.data()};

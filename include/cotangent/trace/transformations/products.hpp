@@ -16,11 +16,22 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
+/// Appends tangents of a function of X....
+template <class... X>
+constexpr void append_tangents(builder& b, array<symbol> const& wrt, array<symbol> const& seeds,
+                               array<symbol> const& outputs, symbol* result) {
+  if constexpr (in_graph<X...>)
+    front_end_of<X...>::tangents(b, wrt.data(), seeds.data(), wrt.size(), outputs.data(), outputs.size(),
+                                 result);
+  else tangents(b, wrt.data(), seeds.data(), wrt.size(), outputs.data(), outputs.size(), result);
+}
+
 /// The result type of the function with the first K arguments, among expressions.
 template <class F, class Indices, class... X> struct called_with;
 template <class F, std::size_t... K, class... X> struct called_with<F, std::index_sequence<K...>, X...> {
-  using type = decltype(std::declval<callable<F> const&>()(
-      std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...));
+  using type = result_among<decltype(std::declval<callable<F> const&>()(
+                                std::declval<std::tuple_element_t<K, std::tuple<X...>> const&>()...)),
+                            X...>;
 };
 
 /// Reports a function or arguments that cannot be differentiated; false if anything was reported.
@@ -91,7 +102,10 @@ private:
       found_builder found;
       (visit_leaves(x, found), ...);
       argument_list<std::index_sequence_for<X...>, X...> own{{x}...};
-      auto const call = [&] { return f(static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...); };
+      auto const call = [&] {
+        return detail::called(
+            f, static_cast<held<K, argument_at<static_cast<int>(K), X...>> const&>(own).value...);
+      };
       if (found.b == nullptr) return detail::without_graph<pair>(found, call);
       builder& b = *found.b;
       renamed_leaves wrt{b};
@@ -107,7 +121,7 @@ private:
       symbols_of_leaves out{b};
       visit_leaves(y, out);
       array<symbol> all = out.ids;
-      if (b.failed().why == nullptr) Self::append(b, wrt.ids, out.ids, directions.ids, all);
+      if (b.failed().why == nullptr) Self::template append<X...>(b, wrt.ids, out.ids, directions.ids, all);
       while (all.size() < leaf_count<pair>) all.push(b.refused());
       leaf_from_symbols make{b, all.data()};
       return build_tree<pair>(make);
@@ -127,10 +141,13 @@ template <class F, int... I> struct jvp_function : product_function<jvp_function
       std::is_same_v<Wrt, Directions>;
   template <class... X> static constexpr void report_directions() { refusals::tangents_of_kind::report<F>(); }
 
+  template <class... X>
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
                                array<symbol> const& seeds, array<symbol>& all) {
     array<symbol> results(out.size() + 1, none);
-    tangents(b, wrt.data(), seeds.data(), wrt.size(), out.data(), out.size(), results.data());
+    if (in_graph<X...> && !are_like<refusals::tangents_of_kind>(b, seeds, wrt)) return;
+    detail::append_tangents<X...>(b, wrt, seeds, out, results.data());
+    if (b.failed().why != nullptr) return;
     for (int k = 0; k < out.size(); ++k)
       all.push(results[k] != none ? results[k]
                                   : extend::constant(b, b.tensor(out[k]).type, b.tensor(out[k]).shape, 0).id);

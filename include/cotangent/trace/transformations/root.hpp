@@ -12,21 +12,29 @@ namespace cotangent {
 namespace detail {
 inline namespace COTANGENT_ABI {
 
+/// True if systems of the Jacobian can be solved: ct::solve is found by its arguments, if its header is included.
+template <class X> inline constexpr bool has_solver = true;
+template <class T, extent N> inline constexpr bool has_solver<expr<T, N>> =
+    requires(expr<T, N, N> j, expr<T, N> v) { solve(j, v); };
+template <graph_expr X> inline constexpr bool has_solver<X> = requires(X j, X v) { solve(j, v); };
+
 /// The solution of J u = v or J' u = v, where J is the Jacobian of the residual with respect to x: a division for a number, and
 /// ct::solve of linalg.hpp for a vector.
 template <bool Transposed> constexpr auto solved_by_jacobian(auto const& residual, auto const& all, auto x, auto v) {
+  using X = decltype(x);
   auto const f = [&](auto z) { return residual(z, all); };
-  if constexpr (decltype(x)::rank() == 0) return v / cotangent::jvp(f)(x, 0 * x + 1).second;
-  else {
-    auto const jacobian = cotangent::jacobian(f)(x);
+  auto const of_number = [&] { return v / cotangent::jvp(f)(x, 0 * x + 1).second; };
+  auto const of_vector = [&](auto const& jacobian) {
     if constexpr (Transposed) return solve(cotangent::transpose(jacobian), v);
     else return solve(jacobian, v);
-  }
+  };
+  if constexpr (graph_expr<X>) { // the rank is known when the graph is built
+    if (x.rank() == 0) return X(of_number());
+    if constexpr (has_solver<X>) return X(of_vector(cotangent::jacobian(f)(x)));
+    else return X::front_end::template refuse<refusals::header_of_linalg>(x);
+  } else if constexpr (X::rank() == 0) return of_number();
+  else return of_vector(cotangent::jacobian(f)(x));
 }
-
-/// True if systems of the Jacobian can be solved: ct::solve is found by its arguments, if its header is included.
-template <class X> inline constexpr bool has_solver = true;
-template <class T, extent N> inline constexpr bool has_solver<expr<T, N>> = requires(expr<T, N, N> j, expr<T, N> v) { solve(j, v); };
 template <class X> inline constexpr int axes_of_start = 0;
 template <class T, extent... E> inline constexpr int axes_of_start<expr<T, E...>> = sizeof...(E);
 
@@ -60,10 +68,16 @@ inline namespace COTANGENT_ABI {
 /// Checked: tests/static/root.cpp.
 template <solver Options = solver{}, class Residual, class X, class First, class... Args>
 constexpr auto root(Residual const& residual, X const& start, First const& first, Args const&... args) {
-  using value = detail::result_tree<X>;
+  using value = detail::result_tree<detail::result_among<X, X, First, Args...>>;
   if constexpr (detail::axes_of_start<value> > 1) {
     refusals::root_rank::report<value>();
     return refused{};
+  } else if constexpr (detail::graph_expr<value>) {
+    value const from = start;
+    if (from.rank() > 1)
+      return decltype(detail::implicit_solution<detail::root_rules<Options>>(residual, from, first, args...))(
+          value::front_end::template refuse<refusals::root_rank>(from));
+    return detail::implicit_solution<detail::root_rules<Options>>(residual, from, first, args...);
   } else if constexpr (!detail::has_solver<value>) {
     refusals::header_of_linalg::report<value>();
     return refused{};

@@ -56,7 +56,7 @@ template <class Body, class Carry, class... X> struct scan_types {
   }
   using next = typename decltype(find_part<0>())::type;
   using row = typename decltype(find_part<1>())::type;
-  using entry = result_tree<row>;
+  using entry = result_tree<result_among<row, Carry, X...>>;
   using stacked = replace_leaves<entry, in_front<rows.first>>;
   using result = std::pair<carry, stacked>;
 
@@ -81,7 +81,11 @@ struct sequences_of_rows {
   dimension count = 0;
   template <class X> constexpr void operator()(X const& x) {
     term const rows{&b, x.attach(b)};
-    count = rows.dims().size[0];
+    if (rows.rank() == 0)
+      return b.refuse<refusals::scan_axis>(0, 1, b.place); // (types say so in traced functions)
+    dimension const own = rows.dims().size[0];
+    if (all.size() != 0 && own != count) return b.refuse<refusals::scan_extents>(count, own, b.place);
+    count = own;
     all.push(extend::rows_to_sequence(rows).id);
   }
 };
@@ -98,15 +102,20 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
   attach_leaves<typename Types::carry>(b, carry, inits);
   sequences_of_rows rows{b};
   (visit_leaves(xs, rows), ...);
+  if constexpr (in_graph<Carry, X...>) front_end_of<Carry, X...>::check(b);
   term const limit = extend::count_of(extend::iota(b, element::int64, rows.count), 1u, b.shape(dimensions{}));
   loop_builder made(b, {inits.data(), inits.size(), limit.id, Options.reverse ? std::int64_t{loop_layout::reverse} : 0, rows.all.data(),
                         rows.all.size()});
   leaf_from_symbols inputs{b, made.open_body_of_rows() + 1};
-  auto const given = call_with(body, build_tree<values>(inputs));
-  using std::get;
-  attach_leaves<typename Types::carry>(b, get<0>(given), next);
-  attach_leaves<typename Types::entry>(b, get<1>(given), entries);
-  made.close_body(next.data(), next.size(), entries.data(), entries.size());
+  {
+    body_scope<Carry, X...> const here(b, made);
+    auto const given = call_with(body, build_tree<values>(inputs));
+    using std::get;
+    attach_leaves<typename Types::carry>(b, get<0>(given), next);
+    attach_leaves<typename Types::entry>(b, get<1>(given), entries);
+    here.finish();
+    made.close_body(next.data(), next.size(), entries.data(), entries.size());
+  }
   (void)made.finish(b.place);
   for (int k = 0; k < next.size(); ++k) results.push(made.last(k));
   for (int k = 0; k < entries.size() && b.failed().why == nullptr; ++k) {
@@ -168,10 +177,13 @@ inline namespace COTANGENT_ABI {
 /// Refuses: xs whose first extents differ; a body that returns anything but two parts, or another type of carry.
 /// Checked: tests/static/scan_rows.cpp, tests/runtime/scan_rows.cpp.
 template <loop Options = loop{}, class Body, class Carry, class... X>
-  requires detail::for_traced<Carry, X...>
+  requires detail::for_transformations<Carry, X...>
 constexpr auto scan(Body const& body, Carry const& carry, X const&... xs) {
   static_assert(Options.max_iterations == 0, "cotangent: scan: the rows are the iterations; max_iterations has no meaning");
-  return detail::traced_scan<Options>(body, carry, xs...);
+  if constexpr (detail::in_graph<Carry, X...>)
+    return detail::front_end_of<Carry, X...>::transformed(
+        [&](auto const&... x) { return detail::traced_scan<Options>(body, x...); }, carry, xs...);
+  else return detail::traced_scan<Options>(body, carry, xs...);
 }
 
 } // namespace COTANGENT_ABI

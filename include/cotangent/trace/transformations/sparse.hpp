@@ -161,6 +161,10 @@ inline namespace COTANGENT_ABI {
 template <class X> struct sparse_leaf {
   static constexpr bool single = false;
 };
+template <graph_expr X> struct sparse_leaf<X> {
+  static constexpr bool single = true;
+  static constexpr extent named = extent::anonymous(0); // known at run time only
+};
 template <class T, extent... E> struct sparse_leaf<expr<T, E...>> {
   static constexpr bool single = true;
   static constexpr extent named = [] {

@@ -26,7 +26,7 @@ struct seed_leaves {
   builder& b;
   array<symbol> ids{};
   template <class X> constexpr void operator()(X const& x) {
-    if constexpr (is_expr<X>) ids.push(x.attach(b));
+    if constexpr (is_expr<X> || graph_expr<X>) ids.push(x.attach(b));
     else if constexpr (std::is_same_v<X, absent_t>) ids.push(none);
     else ids.push(expr<X>(x).attach(b));
   }
@@ -46,9 +46,13 @@ template <class Expressions, class Gradients> struct traced_pullback {
       return broken();
     } else {
       if (b == nullptr) return broken();
-      seed_leaves seeds{*b};
-      visit_leaves(dy, seeds);
-      return pull(seeds.ids);
+      auto const pulled = [&] {
+        seed_leaves seeds{*b};
+        visit_leaves(dy, seeds);
+        return pull(seeds.ids);
+      };
+      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, pulled);
+      else return pulled();
     }
   }
   constexpr Gradients operator()() const {
@@ -57,12 +61,18 @@ template <class Expressions, class Gradients> struct traced_pullback {
       return broken();
     } else {
       if (b == nullptr) return broken();
-      array<symbol> ones;
-      for (symbol const y : outputs)
-        ones.push(is_floating(b->tensor(y).type)
-                      ? extend::constant(*b, b->tensor(y).type, b->tensor(y).shape, 1).id
-                      : none);
-      return pull(ones);
+      auto const pulled = [&] {
+        array<symbol> ones;
+        for (symbol const y : outputs) {
+          tensor_symbol const t = b->tensor(y);
+          if (is_floating(t.type) && b->dims(y).rank != 0)
+            b->refuse<refusals::pulled_of_kind>(0, 0, b->place);
+          ones.push(is_floating(t.type) ? extend::constant(*b, t.type, t.shape, 1).id : none);
+        }
+        return pull(ones);
+      };
+      if constexpr (in_graph<Expressions>) return front_end_of<Expressions>::changed(b->owner, pulled);
+      else return pulled();
     }
   }
 
@@ -82,8 +92,10 @@ private:
         from.push(outputs[k]);
         cotangents.push(seeds[k]);
       }
+    if (in_graph<Expressions> && !are_like<refusals::pulled_of_kind>(*b, cotangents, from)) return broken();
     if (b->failed().why == nullptr)
-      gradient(*b, {from.data(), cotangents.data(), from.size(), wrt.data(), wrt.size()}, results.data());
+      detail::append_gradient<Expressions>(
+          *b, {from.data(), cotangents.data(), from.size(), wrt.data(), wrt.size()}, results.data());
     for (symbol& s : results)
       if (s == none) s = b->refused();
     leaf_from_symbols make{*b, results.data()};
@@ -180,10 +192,13 @@ public:
     refusals::cotangent_of_kind::report<F>();
   }
 
+  template <class... X>
   static constexpr void append(builder& b, array<symbol> const& wrt, array<symbol> const& out,
                                array<symbol> const& seeds, array<symbol>& all) {
     array<symbol> results(wrt.size() + 1, none);
-    gradient(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()}, results.data());
+    if (in_graph<X...> && !are_like<refusals::cotangent_of_kind>(b, seeds, out)) return;
+    detail::append_gradient<X...>(b, {out.data(), seeds.data(), out.size(), wrt.data(), wrt.size()},
+                                  results.data());
     for (int k = 0; k < wrt.size(); ++k) all.push(results[k] == none ? b.refused() : results[k]);
   }
 
@@ -197,17 +212,28 @@ public:
     else return one_shot::operator()(args...);
   }
   template <class... Args>
-    requires(detail::holds_expressions<Args> || ...)
+    requires((detail::holds_expressions<Args> || ...) && !in_graph<Args...>)
   constexpr auto operator()(Args const&... args) const {
     if constexpr (!(is_traceable<Args> && ...)) return one_shot::operator()(args...);
     else if constexpr (detail::takes<F>(parts<traced_argument<Args>...>{}))
       return trace_pair(as_traced(args)...);
     else return one_shot::operator()(args...);
   }
+  template <class... Args>
+    requires in_graph<Args...>
+  auto operator()(Args const&... args) const {
+    return front_end_of<Args...>::transformed(
+        [&](auto const&... x) {
+          if constexpr (detail::takes<F>(parts<std::remove_cvref_t<decltype(x)>...>{}))
+            return trace_pair(x...);
+          else return this->trace(x...);
+        },
+        args...);
+  }
 
 private:
   template <class... X> constexpr auto trace_pair(X const&... x) const {
-    using result = decltype(std::declval<callable<F> const&>()(std::declval<X const&>()...));
+    using result = result_of_call<F, X...>;
     if constexpr (!is_differentiable<result, X...>()) return std::pair<refused_tree<result, expr>, refused_pullback<I...>>();
     else return trace_on<result>(std::index_sequence_for<X...>{}, x...);
   }
@@ -224,7 +250,7 @@ private:
     argument_list<std::index_sequence<K...>, X...> own{{x}...};
     renamed_leaves wrt{*found.b};
     (visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt), ...);
-    Result const y = this->f(static_cast<held<K, X> const&>(own).value...);
+    Result const y = detail::called(this->f, static_cast<held<K, X> const&>(own).value...);
     symbols_of_leaves out{*found.b};
     visit_leaves(y, out);
     leaf_from_symbols make{*found.b, out.ids.data()};

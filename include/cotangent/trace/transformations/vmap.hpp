@@ -39,6 +39,9 @@ template <int Axis> struct row_along {
     static constexpr shape extents = without_axis(X::extents, mapped_axis(Axis, X::rank));
     using type = typename made_of<expr, typename X::value_type, extents, std::make_index_sequence<extents.rank>>::type;
   };
+  template <graph_expr X> struct made<X> {
+    using type = X;
+  };
   template <class X> using of = typename made<X>::type;
 };
 template <class X, int Axis> struct row_type {
@@ -70,6 +73,7 @@ template <int Axis, class X> constexpr void find_mapped(mapped_extents& found) {
     []<class... Part>(parts<Part...>, mapped_extents& to) {
       (find_mapped<Axis, Part>(to), ...);
     }(typename parts_of<X>::type{}, found);
+  else if constexpr (graph_expr<X>) ++found.count; // extents are known at run time only
   else found.add(Axis, X::extents);
 }
 
@@ -81,7 +85,11 @@ struct leaves_of_row {
   int next = 0;
   template <class X> constexpr void operator()(X const& x) {
     term all{&b, x.attach(b)};
-    all = extend::move_axis(all, mapped_axis(axis, X::rank), 0);
+    if (!fits(all)) {
+      rows.push(all.id);
+      return from.push(b.refused()), void();
+    }
+    all = extend::move_axis(all, mapped_axis(axis, all.rank()), 0);
     dimensions row = all.dims();
     for (int k = 1; k < row.rank; ++k) row.size[k - 1] = row.size[k];
     --row.rank;
@@ -89,6 +97,16 @@ struct leaves_of_row {
     from.push(row_like(b, X::type, b.shape(row)));
   }
   template <class X> constexpr X leaf() { return X(b, from[next++]); }
+
+private:
+  /// Checks what the types of traced expressions say.
+  constexpr bool fits(term x) {
+    int const at = mapped_axis(axis, x.rank());
+    if (at < 0) return b.refuse<refusals::vmap_axis>(axis < 0 ? -axis - 1 : axis, x.rank(), b.place), false;
+    dimension const first = rows.size() == 0 ? x.dims().size[at] : b.dims(rows[0]).size[0];
+    if (x.dims().size[at] == first) return true;
+    return b.refuse<refusals::vmap_extents>(first, x.dims().size[at], b.place), false;
+  }
 };
 
 /// `Otherwise::rows(f, x...)` has the rows of a function that cannot be batched; void: it is refused.
@@ -162,16 +180,20 @@ private:
       builder& b = *found.b;
       leaves_of_row row{b};
       argument_list<std::index_sequence<K...>, Row...> const own{{row_of<axis_of_argument<K>(), Row>(row, x)}...};
+      if constexpr (in_graph<X...>) front_end_of<X...>::check(b);
       int const before = b.get().nodes.size();
-      result const y = f(static_cast<held<K, Row> const&>(own).value...);
+      result const y = detail::called(f, static_cast<held<K, Row> const&>(own).value...);
       if constexpr (!std::is_void_v<Otherwise>)
         if (b.failed().why == nullptr && !can_batch(b.get(), before)) return all(Otherwise::rows(f, x...));
       symbols_of_leaves out{b};
       visit_leaves(y, out);
       array<symbol> results(out.ids.size() + 1, b.refused());
       if (b.failed().why == nullptr) {
-        dimension const size = b.size(Size);
-        batch(b, {row.from.data(), row.rows.data(), row.from.size(), size, out.ids.data(), out.ids.size()}, results.data());
+        dimension const size = b.dims(row.rows[0]).size[0];
+        batch_request const request{row.from.data(), row.rows.data(), row.from.size(), size,
+                                    out.ids.data(),  out.ids.size()};
+        if constexpr (in_graph<X...>) front_end_of<X...>::batch(b, request, results.data());
+        else batch(b, request, results.data());
         for (int k = 0; k < out.ids.size() && b.failed().why == nullptr; ++k) {
           if (results[k] != none) continue;
           batch_rule const same{{b, {}}, size, nullptr};

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_BATCH_BATCH_HPP
 #define COTANGENT_TRANSFORM_BATCH_BATCH_HPP
 
+#include <cotangent/graph/order.hpp>
 #include <cotangent/transform/batch/batch_control.hpp>
 #include <cotangent/transform/batch/batch_sweep.hpp>
 
@@ -22,12 +23,14 @@ struct batch_request {
 
 namespace detail {
 
-/// True if every node from `first` on that has operands can be batched, and is no loop or branch.
+/// True if every node from `first` on that has operands can be batched, and is no loop or branch, and uses no views.
 constexpr bool can_batch(graph const& g, int first) {
   for (int i = first; i < g.nodes.size(); ++i) {
     node const& n = g.nodes[i];
     bool const is_each = n.op->kind == operation_kind::elementwise || n.op->kind == operation_kind::identity;
     if (n.op->batch == nullptr && !is_each && n.operand_count != 0) return false;
+    for (int k = 0; k < n.operand_count + n.result_count; ++k)
+      if (symbol const t = g.ids[n.first + k]; t != none && g.tensors[t].base != none) return false;
   }
   return true;
 }
@@ -38,18 +41,23 @@ constexpr bool can_batch(graph const& g, int first) {
 /// are equal. Values that do not depend on a `from` are shared by all rows. Failures are recorded in the builder.
 ///
 /// A loop runs as long as the condition of any row holds; rows that have ended keep their values. Where rows select different
-/// branches, all are computed. Precondition: nodes are in a valid order.
+/// branches, all are computed. Precondition: nodes are in a valid order, or the graph is built at run time.
 ///
 /// Refuses: an operation without a batching rule on the way from a `from` to an output.
 /// Cost: linear in the nodes after the first `from`; each becomes one node, and a few more for indices and products.
 /// Checked: tests/static/jacobians.cpp, tests/static/batched_loops.cpp, tests/runtime/batched_nests.cpp.
 constexpr void batch(builder& b, batch_request const& r, symbol* result) {
   for (int k = 0; k < r.output_count; ++k) result[k] = none;
-  detail::region_index const index(b.get());
+  bool const stands = b.owner == nullptr || in_order(b.get()); // (traced functions are in order)
+  ordering const order = stands ? ordering{} : order_of(b.get());
+  if (!order)
+    return b.fail({why<refusals::order_cycle>(), {}, {}, order.cycle, b.get().nodes[order.cycle].where});
+  detail::region_index const index(b.get(), stands ? nullptr : order.nodes.data());
   detail::region_copier copier(b);
   detail::batch_scope const scope{b, index, copier, r.size, detail::control_batch};
   detail::batch_sweep sweep(scope, b.region, false);
-  std::int32_t begin = b.get().nodes.size();
+  std::int32_t begin =
+      stands ? b.get().nodes.size() : 0; // a loop may read a `from` that was appended after it
   for (int k = 0; k < r.count; ++k) {
     symbol const x = r.from[k];
     sweep.set(x, x, r.rows[k]);

@@ -56,7 +56,11 @@ public:
         plain_(s.index.high(region) - low_, none), rows_(plain_.size(), none), bound_(plain_.size(), none) {}
 
   /// True if `t` varies by row; also as a list of marks of the region, to be completed.
-  constexpr bool varies(symbol t) { return t != none && varies_[t]; }
+  constexpr bool varies(symbol t) {
+    if (t == none || varies_[t]) return t != none;
+    symbol const root = b_.tensor(t).base;
+    return root != none && varies_[root];
+  }
   constexpr region_marks& varying() noexcept { return varies_; }
   constexpr builder& graph() const noexcept { return b_; }
 
@@ -174,9 +178,14 @@ private:
     if (rule.given == none) return refuse(i, n.where);
     rows_[old - low_] = rule.given;
   }
-  constexpr bool has_views(node const& n) const {
-    for (int k = 0; k < n.operand_count + n.result_count; ++k)
-      if (id(n.first + k) != none && b_.tensor(id(n.first + k)).base != none) return true;
+  constexpr bool has_views(node const& n) {
+    for (int k = 0; k < n.operand_count + n.result_count; ++k) {
+      symbol const t = id(n.first + k);
+      if (t == none) continue;
+      bool const in_pieces =
+          k < n.operand_count && b_.tensor(t).producer == none && varies(t) && rows(t) == none;
+      if (in_pieces || b_.tensor(t).base != none) return true;
+    }
     return false;
   }
   /// The copy of a node.

@@ -24,12 +24,20 @@ constexpr void tangents(builder& b, symbol const* wrt, symbol const* seeds, int 
   for (int k = 0; k < wrt_count; ++k)
     if (seeds[k] != none && b.tensor(seeds[k]).shape != b.tensor(wrt[k]).shape)
       return b.refuse<refusals::seed_shape>(b.count(b.dims(seeds[k])), b.count(b.dims(wrt[k])), b.place);
-  detail::region_index const index(b.get());
+  for (int k = 0; k < wrt_count; ++k)
+    if (b.tensor(wrt[k]).region != b.region)
+      return b.refuse<refusals::region_leak>(wrt[k], b.region, b.place);
+  bool const stands = b.owner == nullptr || in_order(b.get()); // (traced functions are in order)
+  ordering const order = stands ? ordering{} : order_of(b.get());
+  if (!order)
+    return b.fail({why<refusals::order_cycle>(), {}, {}, order.cycle, b.get().nodes[order.cycle].where});
+  detail::region_index const index(b.get(), stands ? nullptr : order.nodes.data());
   tangent_request const r{wrt, seeds, wrt_count, outputs, output_count};
   detail::forward_scope const scope{b, index, b.region, detail::control_tangent};
   if (!detail::forward_sweep(scope).run(r, result)) return;
-  // a loop may read tangents that were appended after it
-  if (b.get().regions.size() > 1 && !in_order(b.get())) b.reorder(order_of(b.get()).nodes);
+  // a loop may read tangents that were appended after it (graphs at run time are ordered when they are compiled)
+  if (b.owner == nullptr && b.get().regions.size() > 1 && !in_order(b.get()))
+    b.reorder(order_of(b.get()).nodes);
 }
 
 } // namespace cotangent

@@ -56,7 +56,7 @@ public:
   /// The tangents, none if always zero; false after a failure.
   constexpr bool run(tangent_request const& r, symbol* result) {
     for (int k = 0; k < r.output_count; ++k) result[k] = none;
-    std::int32_t begin = b_.get().nodes.size();
+    std::int32_t begin = index_.reordered ? 0 : b_.get().nodes.size();
     for (int k = 0; k < r.wrt_count; ++k) {
       symbol const x = r.wrt[k];
       if (r.seeds[k] == none) continue;

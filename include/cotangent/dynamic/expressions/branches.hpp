@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_EXPRESSIONS_BRANCHES_HPP
+#define COTANGENT_DYNAMIC_EXPRESSIONS_BRANCHES_HPP
+
+#include <cotangent/dynamic/expressions/control.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Branches of dynamic expressions. Each is called once; outer expressions that it uses are captured automatically.
+
+namespace cotangent {
+namespace dynamic::detail {
+
+template <class Index, class... Branch> struct branches {
+  Index index;
+  std::tuple<Branch...> all_of_them;
+  bool passes;
+  char const* name;
+  std::source_location where;
+
+  template <class... A> auto operator()(A const&... args) const {
+    return call(std::index_sequence_for<Branch...>{}, args...);
+  }
+
+private:
+  template <std::size_t... K, class... A> auto call(std::index_sequence<K...>, A const&... args) const {
+    using values = std::tuple<typename expression_of<A>::type...>;
+    using result = decltype(std::apply(std::get<0>(all_of_them), std::declval<values>()));
+    using out = typename returned<std::remove_cvref_t<result>>::type;
+    constexpr int count = static_cast<int>(std::tuple_size_v<out>);
+    request r{name, static_cast<int>(std::string_view(name).size()), nullptr, 0, where};
+    graph_state& s = *index.where_it_stands().s;
+    same_region const region{s};
+    undo back(s);
+    std::vector<symbol> in;
+    (in.push_back(symbol_of<typename element_taken<A>::type>(s, args, r)), ...);
+    symbol const at = symbol_of<typename Index::value_type>(s, index, r);
+    s.b.place = where;
+    case_builder choice(s.b, at, in.data(), static_cast<int>(in.size()));
+    back.check(r);
+    std::int32_t const before = s.b.get().nodes.size();
+    auto const one = [&](auto const& branch) {
+      symbol const* const given = choice.open_branch();
+      open_body const here(s, choice, region.region);
+      auto const made = std::apply(branch, expressions<values>(s, given));
+      using likes = elements_in_tuple<out>;
+      s.b.place = r.where = place_among(s, before, where);
+      std::vector<symbol> const results = results_of<likes>(s, made, r);
+      fill_unwritten(s, r.where);
+      choice.close_branch(results.data(), static_cast<int>(results.size()));
+      return 0;
+    };
+    int const done[]{(one(std::get<K>(all_of_them)), back.check(r), 0)...};
+    (void)done;
+    s.b.region = region.region;
+    int bypass[count + 1]{};
+    for (int k = 0; k < count; ++k) bypass[k] = passes && k < static_cast<int>(sizeof...(A)) ? k : -1;
+    (void)choice.finish(bypass, r.where);
+    back.check(r);
+    symbol results[count + 1]{};
+    for (int k = 0; k < count; ++k) results[k] = choice.result(k);
+    back.keep();
+    tell_made(s);
+    return one_or_several(expressions<out>(s, results));
+  }
+};
+
+} // namespace dynamic::detail
+
+/// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index
+/// (-1) it is x... itself. Only the selected branch is computed. The index is not differentiated.
+template <class I, class... Branch>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
+           sizeof...(Branch) != 0)
+auto case_of(I const& index, Branch const&... branch) {
+  return dynamic::detail::branches<I, Branch...>{
+      index, std::tuple<Branch...>(branch...), true, "case_of", {}};
+}
+template <class I, class F0>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
+}
+template <class I, class F0, class F1>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
+}
+template <class I, class F0, class F1, class F2>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
+                                                  where};
+}
+template <class I, class F0, class F1, class F2, class F3>
+  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
+             std::source_location where = std::source_location::current()) {
+  return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
+                                                      "case_of", where};
+}
+
+/// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
+template <class P, class Then, class Otherwise>
+  requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
+auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
+          std::source_location where = std::source_location::current()) {
+  auto const index =
+      cotangent::select(predicate, dynamic::expr<std::int32_t>(0), dynamic::expr<std::int32_t>(1), where);
+  return dynamic::detail::branches<dynamic::expr<std::int32_t>, Then, Otherwise>{
+      index, std::tuple<Then, Otherwise>(then, otherwise), false, "cond", where};
+}
+
+} // namespace cotangent
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_DYNAMIC_GRAPH_TRANSFORMATIONS_HPP
+#define COTANGENT_DYNAMIC_GRAPH_TRANSFORMATIONS_HPP
+
+#include <cotangent/dynamic/expressions/control.hpp>
+#include <cotangent/dynamic/symbolic/backward.hpp>
+
+#include <cotangent/trace/functions/tree.hpp>
+#include <cotangent/transform/batch/jacobian.hpp>
+#include <cotangent/transform/differentiate/forward.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// Transformations of functions of expressions: ct::grad, ct::vmap and the like are those of traced functions (see
+// trace/functions/graph_calls.hpp), and append to the graph of their arguments.
+
+namespace cotangent::dynamic::detail {
+
+/// Appends to the graph what `pass` computes from `from`, in `result`; after a failure the graph is as before.
+template <class Pass>
+void append(graph_state& s, symbol const* from, int from_count, symbol* result, int result_count,
+            Pass const& pass) {
+  builder& b = s.b;
+  request const r{nullptr, 0, nullptr, 0, b.place};
+  std::unique_ptr<whole_undo> all;
+  std::unique_ptr<builder> before;
+  if (s.symbolic.used) {
+    all = std::make_unique<whole_undo>(s);
+    std::vector<symbol> wanted(from, from + from_count);
+    if (!s.frames.empty())
+      s.frames.front().maker->each_known([&](symbol outer, symbol) { wanted.push_back(outer); });
+    sealing(s, r).run(&wanted);
+    keep_in_step(s);
+  } else if (b.get().regions.size() > 1) before = std::make_unique<builder>(b);
+  undo back(s, before.get()); // loops and branches get further results
+  symbol const first = b.get().tensors.size();
+  pass();
+  back.check(r);
+  std::vector<symbol> own;
+  for (int k = 0; k < result_count; ++k)
+    if (result[k] != none) own.push_back(result[k]);
+  give_own_symbols(b, own, first);
+  for (int k = result_count, n = static_cast<int>(own.size()); k-- > 0;)
+    if (result[k] != none) result[k] = own[static_cast<std::size_t>(--n)];
+  back.keep();
+  for (symbol t = first; t < b.get().tensors.size(); ++t)
+    if (b.tensor(t).base != none && b.tensor(t).producer != none) s.written[b.tensor(t).base].push_back(t);
+  if (s.symbolic.used) keep_in_step(s);
+  if (all != nullptr) all->keep();
+}
+
+template <class = void> void append_gradient_to(graph_state& s, gradient_request r, symbol* result) {
+  array<symbol> inputs;
+  if (s.frames.empty()) r.inputs = s.inputs.data(), r.input_count = static_cast<int>(s.inputs.size());
+  else if (s.frames.back().maker != nullptr) {
+    inputs = s.frames.back().maker->inputs();
+    r.inputs = inputs.data(), r.input_count = inputs.size();
+  }
+  append(s, r.outputs, r.output_count, result, r.wrt_count, [&] { cotangent::gradient(s.b, r, result); });
+}
+template <class = void>
+void append_tangents_to(graph_state& s, symbol const* wrt, symbol const* seeds, int wrt_count,
+                        symbol const* outputs, int output_count, symbol* result) {
+  append(s, outputs, output_count, result, output_count,
+         [&] { cotangent::tangents(s.b, wrt, seeds, wrt_count, outputs, output_count, result); });
+}
+template <class = void>
+void append_jacobian_to(graph_state& s, jacobian_request const& r, bool diagonal, symbol* result) {
+  append(s, r.outputs, r.output_count, result, diagonal ? r.wrt_count : r.output_count * r.wrt_count, [&] {
+    if (diagonal) cotangent::jacobian_diagonal(s.b, r, result);
+    else cotangent::jacobian(s.b, r, result);
+  });
+}
+template <class = void> void append_batch_to(graph_state& s, batch_request const& r, symbol* result) {
+  append(s, r.outputs, r.output_count, result, r.output_count, [&] { cotangent::batch(s.b, r, result); });
+}
+
+/// The parts of transformations that differ from those of traced functions.
+struct front_end {
+  template <class T> using expression = expr<T>;
+
+  static graph_state& state_of(builder& b) { return *static_cast<graph_state*>(b.owner); }
+
+  /// The result of `call`, which appends to the graph; after an exception the graph is as before.
+  template <class Call> static auto changed(void* graph, Call const& call) {
+    graph_state& s = *static_cast<graph_state*>(graph);
+    std::unique_ptr<whole_undo> all;
+    if (s.symbolic.used) all = std::make_unique<whole_undo>(s);
+    same_region const region{s};
+    undo back(s);
+    auto y = call();
+    back.check({nullptr, 0, nullptr, 0, s.b.place});
+    back.keep();
+    if (all != nullptr) all->keep();
+    tell_made(s);
+    return y;
+  }
+  template <class F, class... X> static auto transformed(F const& f, X const&... x) {
+    found_graph found;
+    (cotangent::detail::visit_leaves(x, found), ...);
+    if (found.s == nullptr) {
+      static builder const nothing;
+      raise<refusals::dynamic_detached>(nothing, {});
+    }
+    return changed(found.s, [&] { return f(argument(*found.s, x)...); });
+  }
+  /// `x` in the graph of the first expression that has one.
+  template <class T, class... X> static expr<T> attached(expr<T> const& x, X const&... others) {
+    found_graph found;
+    found(x);
+    (cotangent::detail::visit_leaves(others, found), ...);
+    return found.s == nullptr ? x : expr<T>(found.s->b, x.attach(found.s->b));
+  }
+  /// Refuses an operand of another graph.
+  static void same_graph(builder& b, cotangent::detail::standing const& at) {
+    if (at.b != nullptr && at.b != &b)
+      raise<refusals::dynamic_other_graph>(b, {nullptr, 0, nullptr, 0, b.place});
+  }
+  static void check(builder& b) {
+    if (failure const f = b.failed(); f.why != nullptr) raise(b, f, {nullptr, 0, nullptr, 0, b.place});
+  }
+  template <class Refusal, class T> [[noreturn]] static expr<T> refuse(expr<T> const& x) {
+    static builder const nothing;
+    graph_state const* const s = x.where_it_stands().s;
+    raise<Refusal>(s == nullptr ? nothing : s->b,
+                   {nullptr, 0, nullptr, 0, s == nullptr ? std::source_location{} : s->b.place});
+  }
+
+  static void gradient(builder& b, gradient_request const& r, symbol* result) {
+    append_gradient_to(state_of(b), r, result);
+  }
+  static void tangents(builder& b, symbol const* wrt, symbol const* seeds, int wrt_count,
+                       symbol const* outputs, int output_count, symbol* result) {
+    append_tangents_to(state_of(b), wrt, seeds, wrt_count, outputs, output_count, result);
+  }
+  static void jacobian(builder& b, jacobian_request const& r, symbol* result) {
+    append_jacobian_to(state_of(b), r, false, result);
+  }
+  static void jacobian_diagonal(builder& b, jacobian_request const& r, symbol* result) {
+    append_jacobian_to(state_of(b), r, true, result);
+  }
+  static void batch(builder& b, batch_request const& r, symbol* result) {
+    append_batch_to(state_of(b), r, result);
+  }
+
+  /// While it lives, the body that `maker` has opened is under construction.
+  class body {
+    builder& b_;
+    open_body here_;
+
+  public:
+    template <class Maker>
+    body(builder& b, Maker& maker) : b_(b), here_(state_of(b), maker, b.get().regions[b.region].parent) {}
+    void finish() const { fill_unwritten(state_of(b_), b_.place); }
+  };
+
+private:
+  struct found_graph {
+    graph_state* s = nullptr;
+    template <class X> void operator()(X const& x) {
+      if constexpr (cotangent::detail::graph_expr<X>)
+        if (s == nullptr) s = x.where_it_stands().s;
+    }
+  };
+  /// Leaves become symbols of the region under construction.
+  struct attached_leaves {
+    builder& b;
+    template <class X> void operator()(X& x) {
+      if constexpr (cotangent::detail::graph_expr<X>) x = X(b, x.attach(b));
+    }
+  };
+  template <class A> static auto argument(graph_state& s, A const& a) {
+    if constexpr (element_type<A>) return expr<A>(s.b, expr<A>(a).attach(s.b));
+    else if constexpr (cotangent::detail::is_expr<A>)
+      return expr<typename A::value_type>(
+          s.b, symbol_of<typename A::value_type>(s, a, {nullptr, 0, nullptr, 0, s.b.place}));
+    else {
+      A x = a;
+      attached_leaves attach{s.b};
+      cotangent::detail::visit_leaves(x, attach);
+      return x;
+    }
+  }
+};
+
+} // namespace cotangent::dynamic::detail
+
+#ifdef COTANGENT_SEPARATE
+namespace cotangent::dynamic::detail {
+extern template void append_gradient_to(graph_state&, gradient_request, symbol*);
+extern template void append_tangents_to(graph_state&, symbol const*, symbol const*, int, symbol const*, int,
+                                        symbol*);
+extern template void append_jacobian_to(graph_state&, jacobian_request const&, bool, symbol*);
+extern template void append_batch_to(graph_state&, batch_request const&, symbol*);
+} // namespace cotangent::dynamic::detail
+#endif
+
+#endif

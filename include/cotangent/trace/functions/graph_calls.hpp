@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTIONS_GRAPH_CALLS_HPP
+#define COTANGENT_TRACE_FUNCTIONS_GRAPH_CALLS_HPP
+
+#include <cotangent/trace/functions/arguments.hpp>
+
+#include <type_traits>
+#include <utility>
+
+// Transformations of functions of expressions of run-time graphs. They are those of traced functions; extents are compared when
+// the graph is built. `X::front_end` of an expression has the parts that differ:
+//   expression<T>           the expressions of element T
+//   transformed(f, x...)    f(y...), where y... are the arguments as expressions; a failure is an exception, after which the
+//                           graph is as before
+//   changed(owner, call)    call(), likewise
+//   attached, same_graph    expressions of one graph
+//   check, refuse           exceptions for failures that the builder has recorded, and for others
+//   gradient, tangents, jacobian, jacobian_diagonal, batch   the passes; the graph records their symbols
+//   body                    while it lives, the body of a loop is under construction
+
+namespace cotangent::detail {
+inline namespace COTANGENT_ABI {
+
+/// The graph of the expressions found.
+struct found_builder {
+  builder* b = nullptr;
+  symbol without = standing::broken; // the symbol of results if there is no graph
+  template <class X> constexpr void operator()(X const& x) {
+    if constexpr (is_expr<X> || graph_expr<X>) {
+      if (b == nullptr) b = x.standing().b;
+      if (x.standing().id == standing::refused) without = standing::refused;
+    }
+  }
+};
+struct leaf_from_symbols {
+  builder& b;
+  symbol const* next;
+  template <class X> constexpr X leaf() { return X(b, *next++); }
+};
+
+template <class... X> using front_end_of = typename graph_leaf<X...>::front_end;
+
+/// Maps every leaf to an expression of the front end.
+template <class Front> struct leaf_in_graph {
+  template <class T, extent...> using expression = typename Front::template expression<T>;
+  template <class R> static consteval auto find() {
+    if constexpr (graph_expr<R>) return std::type_identity<R>{};
+    else if constexpr (is_expr<R>) return std::type_identity<expression<typename R::value_type>>{};
+    else if constexpr (element_type<R>) return std::type_identity<expression<R>>{};
+    else return std::type_identity<refused>{};
+  }
+  template <class R, int> struct made {
+    using type = typename decltype(find<R>())::type;
+  };
+};
+
+/// The type of the result R of a function of X...: in a run-time graph, all leaves are expressions of it.
+template <class R, class... X> consteval auto find_result_among() {
+  if constexpr (!in_graph<X...>) return std::type_identity<R>{};
+  else if constexpr (std::is_void_v<R>) return std::type_identity<R>{};
+  else if constexpr (is_all_in_graph<R>() || !is_result<R>()) return std::type_identity<R>{};
+  else {
+    using leaves = leaf_in_graph<front_end_of<X...>>;
+    return mapped_tree<R, leaves::template made, leaves::template expression, 0>{};
+  }
+}
+template <class R, class... X> using result_among = typename decltype(find_result_among<R, X...>())::type;
+
+/// The result type of the function F with these expressions; `no_such_call` if there is no such call.
+template <class F, class... X>
+using result_of_call =
+    result_among<decltype(std::declval<callable<F> const&>()(std::declval<X const&>()...)), X...>;
+
+/// In run-time graphs: false, with a failure, if a value is not like the one that is wanted; `none` is like all.
+template <class Refusal> constexpr bool are_like(builder& b, array<symbol> const& given,
+                                                 array<symbol> const& wanted) {
+  for (int k = 0; k < given.size() && k < wanted.size(); ++k) {
+    if (given[k] == none || b.tensor(given[k]).shape == b.tensor(wanted[k]).shape) continue;
+    b.refuse<Refusal>(b.count(b.dims(wanted[k])), b.count(b.dims(given[k])), b.place);
+    return false;
+  }
+  return true;
+}
+
+/// f(x...), with a result of that type.
+template <class F, class... X> constexpr auto called(F const& f, X const&... x) {
+  if constexpr (!in_graph<X...>) return f(x...);
+  else {
+    using given = std::remove_cvref_t<decltype(f(x...))>;
+    using result = result_among<given, X...>;
+    if constexpr (std::is_same_v<given, result>) return f(x...);
+    else {
+      given const y = f(x...);
+      found_builder found;
+      (visit_leaves(x, found), ...);
+      symbols_of_leaves all{*found.b};
+      visit_leaves(y, all);
+      leaf_from_symbols make{*found.b, all.ids.data()};
+      return build_tree<result>(make);
+    }
+  }
+}
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::detail
+
+#endif
