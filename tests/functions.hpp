@@ -250,32 +250,6 @@ inline constexpr std::tuple composed_functions{
              [](dual x, dual, dual) { return x.v < 0 ? 0.26 * x : 2. * x; }},
     function{"elu", [](auto x, auto, auto) { return ct::elu(x) + ct::elu(x, 0.5); },
              [](dual x, dual, dual) { return x.v > 0 ? 2. * x : 1.5 * expm1(x); }},
-    function{"selu, celu", [](auto x, auto, auto) { return ct::selu(x) + ct::celu(x) + ct::celu(x, 0.5); },
-             [](dual x, dual, dual) {
-               dual const selu = 1.05070098735548049342 * (x.v > 0 ? x : 1.67326324235437728482 * expm1(x));
-               return selu + (x.v > 0 ? 2. * x : expm1(x) + 0.5 * expm1(2. * x));
-             }},
-    function{"relu6, hard_tanh, hard_sigmoid, hard_silu, sparse_sigmoid",
-             [](auto x, auto, auto) { return ct::relu6(5.9 * x) + ct::hard_tanh(1.07 * x) + ct::hard_sigmoid(2.9 * x) + ct::hard_silu(2.9 * x) + ct::sparse_sigmoid(1.07 * x); },
-             [](dual x, dual, dual) {
-               auto const between = [](dual a, double low, double high) { return a.v < low ? dual(low) : a.v > high ? dual(high) : a; };
-               dual const gate = between(2.9 * x + 3., 0, 6) / 6.;
-               return between(5.9 * x, 0, 6) + between(1.07 * x, -1, 1) + gate + 2.9 * x * gate + 0.5 * between(1.07 * x + 1., 0, 2);
-             }},
-    function{"mish, squareplus", [](auto x, auto, auto p) { return ct::mish(x) + ct::squareplus(x) + ct::squareplus(x, p); },
-             [](dual x, dual, dual p) {
-               return x * tanh(log(1. + exp(x))) + 0.5 * (x + sqrt(x * x + 4.)) + 0.5 * (x + sqrt(x * x + p));
-             }},
-    function{"sparse_plus", [](auto x, auto, auto) { return ct::sparse_plus(1.07 * x); },
-             [](dual x, dual, dual) { return 1.07 * x.v <= -1 ? dual() : 1.07 * x.v >= 1 ? 1.07 * x : 0.25 * (1.07 * x + 1.) * (1.07 * x + 1.); }},
-    function{"degrees, radians, nan_to_num",
-             [](auto x, auto, auto) { return ct::radians(x * x) * ct::degrees(x) + ct::nan_to_num(x * x); },
-             [](dual x, dual, dual) { return x * x * x + x * x; }},
-    function{"mod", [](auto x, auto, auto p) { return ct::mod(x, p) + ct::mod(x, -p); },
-             [](dual x, dual, dual p) {
-               return dual(2 * x.v - std::floor(x.v / p.v) * p.v + std::floor(-x.v / p.v) * p.v,
-                           2 * x.d - std::floor(x.v / p.v) * p.d + std::floor(-x.v / p.v) * p.d);
-             }},
     function{"copysign", [](auto x, auto y, auto) { return ct::copysign(x, y); },
              [](dual x, dual y, dual) { return x.v * y.v < 0 ? -x : x; }},
     function{"logaddexp", [](auto x, auto y, auto) { return ct::logaddexp(x, y); },
@@ -290,6 +264,41 @@ inline constexpr std::tuple composed_functions{
              [](dual x, dual y, dual p) { return x + p * (y - x); }},
     function{"fma", [](auto x, auto y, auto p) { return ct::fma(x, y, p); },
              [](dual x, dual y, dual p) { return x * y + p; }},
+};
+// (Tables of their own: g++ 12 fails inside itself, with SSE2, in one nest of all of these.)
+inline constexpr std::tuple smooth_activations{
+    function{"selu, celu", [](auto x, auto, auto) { return ct::selu(x) + ct::celu(x) + ct::celu(x, 0.5); },
+             [](dual x, dual, dual) {
+               dual const selu = 1.05070098735548049342 * (x.v > 0 ? x : 1.67326324235437728482 * expm1(x));
+               return selu + (x.v > 0 ? 2. * x : expm1(x) + 0.5 * expm1(2. * x));
+             }},
+    function{"mish, squareplus", [](auto x, auto, auto p) { return ct::mish(x) + ct::squareplus(x) + ct::squareplus(x, p); },
+             [](dual x, dual, dual p) {
+               return x * tanh(log(1. + exp(x))) + 0.5 * (x + sqrt(x * x + 4.)) + 0.5 * (x + sqrt(x * x + p));
+             }},
+};
+inline constexpr std::tuple bounded_activations{
+    function{"relu6, hard_tanh, hard_sigmoid, hard_silu, sparse_sigmoid",
+             [](auto x, auto, auto) { return ct::relu6(5.9 * x) + ct::hard_tanh(1.07 * x) + ct::hard_sigmoid(2.9 * x) + ct::hard_silu(2.9 * x) + ct::sparse_sigmoid(1.07 * x); },
+             [](dual x, dual, dual) {
+               auto const between = [](dual a, double low, double high) { return a.v < low ? dual(low) : a.v > high ? dual(high) : a; };
+               dual const gate = between(2.9 * x + 3., 0, 6) / 6.;
+               return between(5.9 * x, 0, 6) + between(1.07 * x, -1, 1) + gate + 2.9 * x * gate + 0.5 * between(1.07 * x + 1., 0, 2);
+             }},
+};
+inline constexpr std::tuple sparse_activations{
+    function{"sparse_plus", [](auto x, auto, auto) { return ct::sparse_plus(1.07 * x); },
+             [](dual x, dual, dual) { return 1.07 * x.v <= -1 ? dual() : 1.07 * x.v >= 1 ? 1.07 * x : 0.25 * (1.07 * x + 1.) * (1.07 * x + 1.); }},
+};
+inline constexpr std::tuple remainders{
+    function{"degrees, radians, nan_to_num",
+             [](auto x, auto, auto) { return ct::radians(x * x) * ct::degrees(x) + ct::nan_to_num(x * x); },
+             [](dual x, dual, dual) { return x * x * x + x * x; }},
+    function{"mod", [](auto x, auto, auto p) { return ct::mod(x, p) + ct::mod(x, -p); },
+             [](dual x, dual, dual p) {
+               return dual(2 * x.v - std::floor(x.v / p.v) * p.v + std::floor(-x.v / p.v) * p.v,
+                           2 * x.d - std::floor(x.v / p.v) * p.d + std::floor(-x.v / p.v) * p.d);
+             }},
 };
 
 // ---- transformations, of a scalar function and within one

@@ -24,6 +24,12 @@ template <auto const& Table> void check_shapes() {
 
 TEST_CASE("special functions agree with their witnesses") { check_shapes<functions::special_functions>(); }
 TEST_CASE("formulas over other functions agree with their witnesses") { check_shapes<functions::composed_functions>(); }
+TEST_CASE("activations agree with their witnesses") {
+  check_shapes<functions::smooth_activations>();
+  check_shapes<functions::bounded_activations>();
+  check_shapes<functions::sparse_activations>();
+}
+TEST_CASE("remainders and replaced NaN agree with their witnesses") { check_shapes<functions::remainders>(); }
 TEST_CASE("gamma functions agree with their witnesses") {
   using group = line<double, functions::gamma_functions>;
   check_functions(group::view(), 7);

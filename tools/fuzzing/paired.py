@@ -8,7 +8,7 @@ import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
-LISTS = ("one_operand", "two_operands", "special_functions", "gamma_functions", "composed_functions")
+LISTS = ("one_operand", "two_operands", "special_functions", "gamma_functions", "composed_functions", "smooth_activations", "bounded_activations", "sparse_activations", "remainders")
 ENTRY = re.compile(r'^    function\{"([^"]*)",\s*\[\]\(auto(?: x)?, auto(?: y)?, auto(?: p)?\) \{ return ([^;{}]*); \}', re.M)
 # JAX's function where its name differs from the one here.
 NAMES = {
