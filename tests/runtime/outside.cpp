@@ -18,8 +18,8 @@ namespace {
 namespace ct = cotangent;
 
 /// x / (1 + |x|).
-struct softsign_operation : ct::extend::elementwise<1> {
-  static constexpr char const* name = "softsign";
+struct squash_operation : ct::extend::elementwise<1> {
+  static constexpr char const* name = "squash";
   static constexpr float cost = 6;
   template <class V> static constexpr V apply(V const& x) {
     return static_cast<V>(x / (ct::math::broadcast<V>(1) + ct::math::abs(x)));
@@ -30,11 +30,11 @@ struct softsign_operation : ct::extend::elementwise<1> {
   }
 };
 template <class X>
-constexpr auto softsign(X const& x, std::source_location where = std::source_location::current()) {
-  return ct::extend::apply<softsign_operation>(where, x);
+constexpr auto squash(X const& x, std::source_location where = std::source_location::current()) {
+  return ct::extend::apply<squash_operation>(where, x);
 }
 
-inline constexpr auto loss = [](auto x) { return ct::sum(ct::square(softsign(x) * x)); };
+inline constexpr auto loss = [](auto x) { return ct::sum(ct::square(squash(x) * x)); };
 
 std::vector<double> points() {
   std::vector<double> v(67);
@@ -54,7 +54,7 @@ template <class V> void check_slopes(V const& found) {
 
 } // namespace
 
-static_assert(ct::grad([](auto x) { return softsign(x); })(1.0) == 0.25);
+static_assert(ct::grad([](auto x) { return squash(x); })(1.0) == 0.25);
 
 TEST_CASE("an operation from outside runs in traced functions") {
   std::vector<double> const x = points();
@@ -66,7 +66,7 @@ TEST_CASE("an operation from outside runs in graphs at run time, with its kernel
   auto const x = g.input<double>("x", {67});
   auto const dx = g.gradient({loss(x)}, {x}).front();
   auto const& kernels = ct::dynamic::detail::graph_access::state(g).kernels;
-  auto const* const found = kernels.find(ct::info_of<softsign_operation>());
+  auto const* const found = kernels.find(ct::info_of<squash_operation>());
   REQUIRE(found != nullptr);
   CHECK(found->elementwise[static_cast<int>(ct::element::float64)] != nullptr);
   CHECK(kernels.find(ct::info_of<ct::op::square>()) == nullptr); // every interpreter has those of the library
@@ -81,7 +81,7 @@ TEST_CASE("an operation from outside runs by the symbolic API") {
   ct::dynamic::graph g;
   auto const s = g.symbolic();
   auto const a = s.tensor<double>({67}, "a"), b = s.tensor<double>({67}, "b");
-  s.exec(command::of<softsign_operation>(), {a}, {b}, "softsign");
+  s.exec(command::of<squash_operation>(), {a}, {b}, "squash");
   auto p = s.compile({.outputs = {b}});
   p.bind(a, points());
   p.run();

@@ -140,7 +140,8 @@ constexpr auto traced_loop(loop_count const* count, Condition const* condition, 
         refusals::carried_rank::report<typename differs::like, typename differs::given>();
       else refusals::carried_type::report<typename differs::like, typename differs::given>();
     }
-    return refused_tree<typename types::result, expr>();
+    if constexpr (types::why == unfit_loop::first_value) return refused();
+    else return refused_tree<typename types::result, expr>();
   }
 }
 

@@ -7,6 +7,7 @@
 COTANGENT_HEADER_BEGIN
 
 #include <cotangent/trace/expressions/layers.hpp>
+#include <cotangent/trace/expressions/sources.hpp>
 #include <cotangent/trace/transformations/checkpoint.hpp>
 #include <cotangent/trace/transformations/scan.hpp>
 

@@ -178,15 +178,17 @@ private:
     if (rule.given == none) return refuse(i, n.where);
     rows_[old - low_] = rule.given;
   }
+  /// True if the node reads or writes views, or memory that others write by views.
   constexpr bool has_views(node const& n) {
-    for (int k = 0; k < n.operand_count + n.result_count; ++k) {
-      symbol const t = id(n.first + k);
-      if (t == none) continue;
-      bool const in_pieces =
-          k < n.operand_count && b_.tensor(t).producer == none && varies(t) && rows(t) == none;
-      if (in_pieces || b_.tensor(t).base != none) return true;
-    }
+    for (int k = 0; k < n.operand_count + n.result_count; ++k)
+      if (symbol const t = id(n.first + k);
+          t != none && (b_.tensor(t).base != none || (k < n.operand_count && is_in_pieces(t))))
+        return true;
     return false;
+  }
+  /// True if `t` varies by row, and neither a node nor `set` gives it: views of it do.
+  constexpr bool is_in_pieces(symbol t) {
+    return b_.tensor(t).producer == none && varies(t) && rows(t) == none && plain_[t - low_] == none;
   }
   /// The copy of a node.
   constexpr node copied(node const& n) {
