@@ -16,6 +16,16 @@ namespace cotangent {
 
 template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
                                   interpreter_memory const&);
+template interpreter::interpreter(detail::interpret::kernel_list const&, graph_view const&, interpreter_memory const&);
+
+namespace detail::interpret {
+inline namespace COTANGENT_ABI {
+[[gnu::weak]] kernel_sets separate_kernels() noexcept {
+  using all = kernels_of_list<named_operations>;
+  return {all::sets.at, all::count};
+}
+} // namespace COTANGENT_ABI
+} // namespace detail::interpret
 
 #if COTANGENT_EXCEPTIONS
 namespace dynamic::detail {

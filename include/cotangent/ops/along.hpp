@@ -22,11 +22,17 @@ constexpr int axis_of(term x, int axis) {
   return 0;
 }
 
-/// The element type of the result, if it is not that of x.
-template <class Kind> struct element_given {};
+template <class Kind> struct emitted_by {};
+template <class Kind>
+  requires requires { typename Kind::emits; }
+struct emitted_by<Kind> {
+  using emits = typename Kind::emits;
+};
+/// The element type of the result, if it is not that of x, and what the function emits.
+template <class Kind> struct element_given : emitted_by<Kind> {};
 template <class Kind>
   requires requires { Kind::gives; }
-struct element_given<Kind> {
+struct element_given<Kind> : emitted_by<Kind> {
   static constexpr element gives = Kind::gives;
 };
 

@@ -105,6 +105,7 @@ struct floor : extend::elementwise<1> {
 /// Edges: NaN for infinite angles
 struct sin : extend::elementwise<1> {
   static constexpr char const* name = "sin";
+  using emits = operations<struct cos>;
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sin(x); }
   static constexpr term partial(auto const& r, int);
@@ -114,6 +115,7 @@ struct sin : extend::elementwise<1> {
 /// Edges: NaN for infinite angles
 struct cos : extend::elementwise<1> {
   static constexpr char const* name = "cos";
+  using emits = operations<sin>;
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cos(x); }
   static constexpr term partial(auto const& r, int) { return -extend::apply<sin>(r.x()); }
@@ -135,6 +137,7 @@ struct atan : extend::elementwise<1> {
 /// Edges: overflows to infinity
 struct sinh : extend::elementwise<1> {
   static constexpr char const* name = "sinh";
+  using emits = operations<struct cosh>;
   static constexpr float cost = 24;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sinh(x); }
   static constexpr term partial(auto const& r, int);
@@ -144,6 +147,7 @@ struct sinh : extend::elementwise<1> {
 /// Edges: overflows to infinity
 struct cosh : extend::elementwise<1> {
   static constexpr char const* name = "cosh";
+  using emits = operations<sinh>;
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::cosh(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<sinh>(r.x()); }
@@ -174,6 +178,7 @@ struct tanh : extend::elementwise<1> {
 /// Adjoint: dy y (1 - y)
 struct sigmoid : extend::elementwise<1> {
   static constexpr char const* name = "sigmoid";
+  using emits = operations<struct softplus>;
   static constexpr float cost = 18;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::sigmoid(x); }
   static constexpr term partial(auto const& r, int) { return r.y() * (1 - r.y()); }
@@ -183,6 +188,7 @@ struct sigmoid : extend::elementwise<1> {
 /// Adjoint: dy sigmoid(x)
 struct softplus : extend::elementwise<1> {
   static constexpr char const* name = "softplus";
+  using emits = operations<sigmoid>;
   static constexpr float cost = 26;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::softplus(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<sigmoid>(r.x()); }

@@ -118,6 +118,7 @@ struct recurrence : detail::scan<recurrence, 2> {
 /// Cost: one addition per element.
 struct cumsum : detail::scan<cumsum, 1> {
   static constexpr char const* name = "cumsum";
+  using emits = operations<>;
   template <class T>
   static constexpr T step(T const* y, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
     return before < 0 ? x[0][at] : math::add(y[before], x[0][at]);
@@ -133,6 +134,7 @@ struct cumsum : detail::scan<cumsum, 1> {
 /// Cost: one multiplication per element.
 struct cumprod : detail::scan<cumprod, 1> {
   static constexpr char const* name = "cumprod";
+  using emits = operations<>;
   template <class T>
   static constexpr T step(T const* y, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
     return before < 0 ? x[0][at] : math::mul(y[before], x[0][at]);

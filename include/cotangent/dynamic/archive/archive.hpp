@@ -308,6 +308,7 @@ template <class... UserOps> contents load_bytes(std::string_view bytes, operatio
   contents c = dynamic::detail::archive_access::read(bytes, known);
   auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
   kernels.add(own);
+  kernels.template add_named<operations<UserOps...>>();
   kernels.add(geometry_operations{}); // which not every interpreter has
   return c;
 }

@@ -133,7 +133,7 @@ template <class = void> failure prepare(eager_code& c, interpret::kernel_list co
   for (std::size_t k = 0; k < c.results.size(); ++k)
     if (is_floating(c.results[k].type)) c.floating.add(static_cast<int>(k));
   c.single = single_kernel_of(view, users);
-  c.run = interpreter(simple, nullptr, users, {true, {}, {}});
+  c.run = interpreter(users, simple, {true, {}, {}});
   return c.run.failed();
 }
 

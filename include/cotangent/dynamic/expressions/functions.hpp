@@ -67,6 +67,7 @@ inline std::int32_t shape_for(builder& b, sizes const& s) {
 
 struct reshape_to_fn {
   static constexpr char const* name = "reshape";
+  using emits = operations<>;
   sizes const& to;
   term operator()(term x) const {
     std::int32_t const s = shape_for(*x.b, to);
@@ -80,6 +81,7 @@ struct reshape_to_fn {
 
 struct broadcast_to_sizes_fn {
   static constexpr char const* name = "broadcast_to";
+  using emits = operations<>;
   sizes const& to;
   term operator()(term x) const {
     std::int32_t const s = shape_for(*x.b, to);
@@ -96,6 +98,7 @@ struct broadcast_to_sizes_fn {
 
 struct permute_by_fn {
   static constexpr char const* name = "permute";
+  using emits = operations<>;
   std::vector<int> const& axes;
   term operator()(term x) const {
     if (static_cast<int>(axes.size()) != x.rank())

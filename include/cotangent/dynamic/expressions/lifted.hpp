@@ -62,20 +62,18 @@ template <class Fn> constexpr std::string_view name_of_fn() {
   else return "this operation";
 }
 
-/// The users' operations that a function emits, whose kernels the graph needs: those of `apply`, and those that they or the
-/// function list as `using uses = ct::operations<...>`.
-template <class F> struct listed_operations {
-  using type = operations<>;
+/// Adds the kernels of all operations that a function and its derivatives may emit. A function of the library names those of
+/// `named_operations` as `emits`, any other function may emit them all; those of users are listed as `using uses = ct::operations<...>`.
+template <class Fn> struct kernels_needed {
+  static void add_to(interpret::kernel_list& k) {
+    if constexpr (requires { typename Fn::uses; }) k.add(typename Fn::uses{});
+    if constexpr (interpret::emits_others<Fn>) k.add(typename Fn::emits{});
+    else k.template add_named<Fn>();
+  }
 };
-template <class F>
-  requires requires { typename F::uses; }
-struct listed_operations<F> {
-  using type = typename F::uses;
+template <class Op> struct kernels_needed<apply_fn<Op>> {
+  static void add_to(interpret::kernel_list& k) { k.template add_applied<Op>(); }
 };
-template <class Op> struct listed_operations<apply_fn<Op>> {
-  using type = typename cotangent::detail::joined_operations<operations<Op>, typename listed_operations<Op>::type>::type;
-};
-template <class Fn> using operations_of = typename listed_operations<Fn>::type;
 
 /// The element type of the result, for operands of these element types.
 template <class Fn, class First, class... Rest> struct result_element {
@@ -182,7 +180,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     request r = request_of<Fn>(where);
     undo back(*s);
     s->b.place = where;
-    s->kernels.add(operations_of<Fn>{});
+    kernels_needed<Fn>::add_to(s->kernels);
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
     r.operands = ids;
     r.operand_count = sizeof...(A);
@@ -222,6 +220,7 @@ template <class Index> place_on_axis place_of_index(Index const& i) {
 }
 struct take_some_fn {
   static constexpr char const* name = "x(i, j, ...)";
+  using emits = operations<>;
   place_on_axis const* places;
   std::int64_t const* at;
   int count;

@@ -23,6 +23,7 @@ namespace dynamic::detail {
 
 struct einsum_of_text_fn {
   static constexpr char const* name = "einsum";
+  using emits = operations<>;
   std::string_view text;
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     term const x[]{first, rest...};

@@ -25,6 +25,7 @@ namespace dynamic::detail {
 
 struct parts_fn {
   static constexpr char const* name = "split";
+  using emits = operations<>;
   int axis;
   std::int64_t parts, k;
   term operator()(term x) const {
@@ -34,6 +35,7 @@ struct parts_fn {
 };
 struct parts_of_sizes_fn {
   static constexpr char const* name = "split";
+  using emits = operations<>;
   int axis;
   std::vector<std::int64_t> const& sizes;
   int k;

@@ -175,7 +175,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
 
   auto const made = [&](cotangent::graph const& part, std::vector<port>&& in, std::vector<port>&& out) {
     auto code = std::make_shared<compiled_code>();
-    code->code = interpreter(part, nullptr, s.kernels, {true, {}, {}});
+    code->code = interpreter(s.kernels, part, {true, {}, {}});
     if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);
     code->predicted.bytes = code->code.workspace_bytes();
     for (int k = 0; k < code->code.input_count(); ++k)

@@ -17,6 +17,14 @@
 namespace cotangent::dynamic {
 
 struct noop_t {};
+namespace detail {
+/// The function of a command whose results are its inputs.
+struct gives_back {
+  using emits = operations<>;
+  std::vector<term> operator()(std::vector<term> const& x) const { return x; }
+};
+} // namespace detail
+
 /// The command that computes nothing: readers of its outputs run after it, and it runs after the writers of
 /// its inputs.
 inline constexpr noop_t noop{};
@@ -45,7 +53,7 @@ private:
   scalar value_{};
   int arity_ = -1; // of a function: the number of terms it takes
   form form_ = form::nothing;
-  cotangent::detail::interpret::kernel_list kernels_; // of a user's operation
+  cotangent::detail::interpret::kernel_list kernels_; // of all that it may emit
 
   template <class F, std::size_t... K>
   static auto called(F const& f, std::vector<term> const& x, std::index_sequence<K...>) {
@@ -66,6 +74,8 @@ public:
   /// A named function of terms.
   template <class F> command(std::string name, F f)
       : name_(std::move(name)), arity_(terms_of<F>()), form_(form::function) {
+    if constexpr (cotangent::detail::interpret::emits_others<F>) kernels_.add(typename F::emits{});
+    else kernels_.template add_named<F>();
     constexpr int count = terms_of<F>();
     static_assert(count != 0,
                   "cotangent: command: a function must take one to four terms, or a vector of terms");
@@ -82,11 +92,19 @@ public:
         });
   }
   template <class Op> static command of(std::vector<std::int64_t> attributes = {}) {
-    command c = of(info_of<Op>(), std::move(attributes));
-    c.kernels_.add(operations<Op>{});
+    command c = emitted(info_of<Op>(), std::move(attributes));
+    c.kernels_.template add_applied<Op>();
     return c;
   }
-  static command of(operation const* op, std::vector<std::int64_t> attributes = {}) {
+  template <class Op>
+    requires std::is_same_v<Op, operation>
+  static command of(Op const* op, std::vector<std::int64_t> attributes = {}) {
+    command c = emitted(op, std::move(attributes));
+    c.kernels_.template add_named<Op>();
+    return c;
+  }
+  /// An operation of which a graph has nodes, and the kernels, already.
+  static command emitted(operation const* op, std::vector<std::int64_t> attributes) {
     command c;
     c.op_ = op;
     c.attributes_ = std::move(attributes);
@@ -109,6 +127,11 @@ public:
   /// Null unless it is one operation.
   operation const* op() const noexcept { return op_; }
   std::vector<std::int64_t> const& attributes() const noexcept { return attributes_; }
+  command with_attributes(std::vector<std::int64_t> attributes) const {
+    command c = *this;
+    c.attributes_ = std::move(attributes);
+    return c;
+  }
   cotangent::detail::interpret::kernel_list const& kernels() const noexcept { return kernels_; }
   /// The value of `set`.
   scalar const& value() const noexcept { return value_; }

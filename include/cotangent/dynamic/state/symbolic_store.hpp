@@ -94,7 +94,7 @@ template <class = void> void keep_in_step(graph_state& s) {
     if (n.op == info_of<op::constant>()) {
       scalar const v = cotangent::detail::scalar_of(g.tensors[e.out.front()].type, a[0]);
       e.what = is_floating(v.type) ? command::set(v.real) : command::set(v.integer);
-    } else e.what = command::of(n.op, std::vector<std::int64_t>(a, a + n.attribute_count));
+    } else e.what = command::emitted(n.op, std::vector<std::int64_t>(a, a + n.attribute_count));
     if (n.op == info_of<op::loop>()) {
       loop_layout const at = loop_layout::of(g, n);
       e.kind = exec_kind::loop;

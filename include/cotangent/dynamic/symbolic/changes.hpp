@@ -50,7 +50,7 @@ public:
     if (now.kind() != command::form::operation)
       detail::raise_graph<refusals::symbolic_attributes>(
           s_->b, r, extent::of(static_cast<std::int64_t>(attributes.size())), extent::of(0));
-    command const what = command::of(now.op(), std::move(attributes));
+    command const what = now.with_attributes(std::move(attributes));
     change(id, [&](detail::exec_record& x) { x.what = what; }, r);
   }
   void set_flags(symbolic_exec const& e, exec_flags const& flags,

@@ -167,7 +167,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   if (options.own_memory) own_memory(*code, binds, memory);
   for (port const& y : code->outputs) memory.updates.push(y.partner);
   auto const bytes_of = [&](graph_view const& g) {
-    return interpreter(g, nullptr, s.kernels, memory).workspace_bytes();
+    return interpreter(s.kernels, g, memory).workspace_bytes();
   };
   std::int64_t recorded = -1;
   auto const limited = [&](graph_view const& g) -> cotangent::built {
@@ -194,7 +194,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
   cotangent::built const simple = run_passes(ready, passes, pipeline{});
   if (simple.failed.why != nullptr) raise(s.b, simple.failed, simple.failed.node == none ? r : request{});
   if (recorded < 0) recorded = record_bytes(simple.g).bytes;
-  code->code = interpreter(simple.g, nullptr, s.kernels, memory);
+  code->code = interpreter(s.kernels, simple.g, memory);
   code->predicted.bytes = code->code.workspace_bytes();
   code->predicted.tape = recorded;
   if (code->code.failed().why != nullptr) raise(s.b, code->code.failed(), r);

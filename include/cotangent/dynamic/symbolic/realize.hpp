@@ -300,6 +300,7 @@ template <class = void> void realize(graph_state& s, std::int32_t e, bool wait =
     if (x.what.arity() >= 0 && static_cast<int>(x.in.size()) != x.what.arity())
       raise_graph<refusals::symbolic_inputs>(s.b, r, extent::of(static_cast<std::int64_t>(x.in.size())),
                                              extent::of(x.what.arity()));
+    s.kernels.add(x.what.kernels());
     realize_function(s, [&](std::vector<term> const& terms) { return x.what(terms); }, x.in, x.out, r);
     break;
   }

@@ -363,7 +363,7 @@ private:
   }
   std::int32_t run(detail::exec_record&& e, char const* what, std::string_view name,
                    std::source_location where) const {
-    e.what = command(what, [](std::vector<term> const& x) { return x; });
+    e.what = command(what, detail::gives_back{});
     e.name = name;
     e.where = where;
     e.graph = region_;

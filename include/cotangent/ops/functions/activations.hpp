@@ -21,12 +21,14 @@ namespace detail {
 
 struct selu_fn {
   static constexpr char const* name = "selu";
+  using emits = operations<op::expm1>;
   constexpr term operator()(auto x) const {
     return 1.0507009873554804934193349852946 * elu_fn{}(x, extend::constant_like(x, 1.6732632423543772848170429916717));
   }
 };
 struct celu_fn {
   static constexpr char const* name = "celu";
+  using emits = operations<op::expm1>;
   constexpr term operator()(auto x, auto a) const {
     auto const above = x > 0;
     return extend::select(above, x, a * extend::apply<op::expm1>(extend::select(above, extend::constant_like(x, 0), x) / a));
@@ -34,6 +36,7 @@ struct celu_fn {
 };
 struct relu6_fn {
   static constexpr char const* name = "relu6";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return between(x, 0, 6); }
   static constexpr term between(auto x, double low, double high) {
     return clamp_fn{}(x, extend::constant_like(x, low), extend::constant_like(x, high));
@@ -41,6 +44,7 @@ struct relu6_fn {
 };
 struct hard_tanh_fn {
   static constexpr char const* name = "hard_tanh";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     auto const one = extend::constant_like(x, 1);
     return extend::select(x > 1, one, extend::select(x < -1, -one, x));
@@ -48,22 +52,27 @@ struct hard_tanh_fn {
 };
 struct hard_sigmoid_fn {
   static constexpr char const* name = "hard_sigmoid";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return relu6_fn{}(x + 3) / 6; }
 };
 struct hard_silu_fn {
   static constexpr char const* name = "hard_silu";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return x * hard_sigmoid_fn{}(x); }
 };
 struct mish_fn {
   static constexpr char const* name = "mish";
+  using emits = operations<op::tanh, op::softplus>;
   constexpr term operator()(auto x) const { return x * extend::apply<op::tanh>(extend::apply<op::softplus>(x)); }
 };
 struct squareplus_fn {
   static constexpr char const* name = "squareplus";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto b) const { return 0.5 * (x + extend::apply<op::sqrt>(x * x + b)); }
 };
 struct sparse_plus_fn {
   static constexpr char const* name = "sparse_plus";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     auto const zero = extend::constant_like(x, 0), inside = x + 1;
     return extend::select(x <= -1, zero, extend::select(x >= 1, x, 0.25 * (inside * inside)));
@@ -71,10 +80,12 @@ struct sparse_plus_fn {
 };
 struct sparse_sigmoid_fn {
   static constexpr char const* name = "sparse_sigmoid";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return 0.5 * relu6_fn::between(x + 1, 0, 2); }
 };
 template <int Axis> struct glu_fn {
   static constexpr char const* name = "glu";
+  using emits = operations<op::sigmoid>;
   constexpr term operator()(auto x) const {
     int const axis = axis_of(x, Axis);
     if (x.b->failed().why != nullptr) return x;

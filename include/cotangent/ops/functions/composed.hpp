@@ -21,18 +21,21 @@ constexpr term largest_of(auto const& x) {
 
 struct ceil_fn {
   static constexpr char const* name = "ceil";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     return -extend::apply<op::floor>(-x);
   }
 };
 struct trunc_fn {
   static constexpr char const* name = "trunc";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     return extend::select(x < 0, -extend::apply<op::floor>(-x), extend::apply<op::floor>(x));
   }
 };
 struct round_fn {
   static constexpr char const* name = "round";
+  using emits = operations<op::copysign>;
   constexpr term operator()(auto x) const {
     auto const below = extend::apply<op::floor>(x), rest = x - below, half = 0.5 * below;
     auto const odd = extend::apply<op::floor>(half) != half;
@@ -42,6 +45,7 @@ struct round_fn {
 };
 struct isnan_fn {
   static constexpr char const* name = "isnan";
+  using emits = operations<>;
   static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return x != x;
@@ -49,6 +53,7 @@ struct isnan_fn {
 };
 struct isfinite_fn {
   static constexpr char const* name = "isfinite";
+  using emits = operations<>;
   static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return extend::apply<op::abs>(x) <= detail::largest_of(x);
@@ -56,6 +61,7 @@ struct isfinite_fn {
 };
 struct isinf_fn {
   static constexpr char const* name = "isinf";
+  using emits = operations<>;
   static constexpr element gives = element::boolean;
   constexpr term operator()(auto x) const {
     return extend::apply<op::abs>(x) > detail::largest_of(x);
@@ -63,36 +69,42 @@ struct isinf_fn {
 };
 struct rsqrt_fn {
   static constexpr char const* name = "rsqrt";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     return extend::apply<op::reciprocal>(extend::apply<op::sqrt>(x));
   }
 };
 struct silu_fn {
   static constexpr char const* name = "silu";
+  using emits = operations<op::sigmoid>;
   constexpr term operator()(auto x) const {
     return x * extend::apply<op::sigmoid>(x);
   }
 };
 struct gelu_tanh_fn {
   static constexpr char const* name = "gelu_tanh";
+  using emits = operations<op::sigmoid>;
   constexpr term operator()(auto x) const {
     return x * extend::apply<op::sigmoid>(x * (1.5957691216057307117597842397375 + 0.071354816272600354872 * (x * x)));
   }
 };
 struct softsign_fn {
   static constexpr char const* name = "softsign";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     return x / (1 + extend::apply<op::abs>(x));
   }
 };
 struct log_sigmoid_fn {
   static constexpr char const* name = "log_sigmoid";
+  using emits = operations<op::softplus>;
   constexpr term operator()(auto x) const {
     return -extend::apply<op::softplus>(-x);
   }
 };
 struct logit_fn {
   static constexpr char const* name = "logit";
+  using emits = operations<op::log1p, op::atanh>;
   constexpr term operator()(auto x) const {
     // 2 x - 1 is exact from 1/4 on. (Both logarithms would cancel near 1/2.)
     auto const low = x < 0.25;
@@ -102,6 +114,7 @@ struct logit_fn {
 };
 struct sinc_fn {
   static constexpr char const* name = "sinc";
+  using emits = operations<op::sin, op::copysign>;
   constexpr term operator()(auto x) const {
     auto const z = 3.1415926535897932384626433832795 * x, w = z * z;
     auto const near = w < 1;
@@ -119,18 +132,21 @@ struct sinc_fn {
 };
 struct leaky_relu_fn {
   static constexpr char const* name = "leaky_relu";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto a) const {
     return extend::select(x < 0, a * x, x);
   }
 };
 struct elu_fn {
   static constexpr char const* name = "elu";
+  using emits = operations<op::expm1>;
   constexpr term operator()(auto x, auto a) const {
     return extend::select(x > 0, x, a * extend::apply<op::expm1>(extend::select(x > 0, extend::constant_like(x, 0), x)));
   }
 };
 struct logaddexp_fn {
   static constexpr char const* name = "logaddexp";
+  using emits = operations<op::softplus>;
   constexpr term operator()(auto x, auto y) const {
     // Smooth at x = y, where max and abs are not: selects keep all derivatives.
     auto const left = x >= y;
@@ -141,6 +157,7 @@ struct logaddexp_fn {
 };
 struct floor_div_fn {
   static constexpr char const* name = "floor_div";
+  using emits = operations<op::fmod>;
   constexpr term operator()(auto x, auto y) const {
     auto const rest = extend::apply<op::fmod>(x, y), quotient = (x - rest) / y;
     auto const below = extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), quotient - 1, quotient);
@@ -150,18 +167,21 @@ struct floor_div_fn {
 };
 struct clamp_fn {
   static constexpr char const* name = "clamp";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto low, auto high) const {
     return extend::apply<op::min>(extend::apply<op::max>(x, low), high);
   }
 };
 struct lerp_fn {
   static constexpr char const* name = "lerp";
+  using emits = operations<>;
   constexpr term operator()(auto a, auto b, auto t) const {
     return (1 - t) * a + t * b;
   }
 };
 struct fma_fn {
   static constexpr char const* name = "fma";
+  using emits = operations<>;
   constexpr term operator()(auto a, auto b, auto c) const {
     return extend::apply<op::multiply_add>(a, b, c);
   }

@@ -26,14 +26,17 @@ namespace detail {
 
 struct degrees_fn {
   static constexpr char const* name = "degrees";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return 57.295779513082320876798154814105 * x; }
 };
 struct radians_fn {
   static constexpr char const* name = "radians";
+  using emits = operations<>;
   constexpr term operator()(auto x) const { return 0.017453292519943295769236907684886 * x; }
 };
 struct mod_fn {
   static constexpr char const* name = "mod";
+  using emits = operations<op::fmod>;
   constexpr term operator()(auto x, auto y) const {
     auto const rest = extend::apply<op::fmod>(x, y);
     return extend::select((rest < 0 && y > 0) || (rest > 0 && y < 0), rest + y, rest);
@@ -41,6 +44,7 @@ struct mod_fn {
 };
 struct nan_to_num_fn {
   static constexpr char const* name = "nan_to_num";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     auto const top = largest_of(x), zero = extend::constant_like(x, 0);
     auto const bounded = extend::select(x > top, top, extend::select(x < -top, -top, x));
@@ -58,6 +62,7 @@ template <extent Count> constexpr term spaced(term first, term last) {
 }
 template <extent Count> struct geomspace_fn {
   static constexpr char const* name = "geomspace";
+  using emits = operations<op::pow>;
   constexpr term operator()(auto first, auto last) const { // (quotients of negative numbers are positive, too)
     term const exponents = spaced<Count>(extend::constant_like(first, 0), extend::apply<op::log>(last / first));
     return first * extend::apply<op::exp>(exponents);
@@ -65,6 +70,7 @@ template <extent Count> struct geomspace_fn {
 };
 template <extent Count> struct logspace_fn {
   static constexpr char const* name = "logspace";
+  using emits = operations<op::pow>;
   constexpr term operator()(auto first, auto last) const {
     term const exponents = spaced<Count>(first, last);
     return extend::apply<op::pow>(extend::constant_like(exponents, 10), exponents);
@@ -83,6 +89,7 @@ struct neighbors {
 };
 template <int Axis> struct diff_fn {
   static constexpr char const* name = "diff";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     if (x.rank() == 0) return x.b->template refuse<refusals::samples_needed>(1, 0, x.b->place), x;
     int const axis = axis_of(x, Axis);
@@ -93,6 +100,7 @@ template <int Axis> struct diff_fn {
 };
 struct trapezoid_fn {
   static constexpr char const* name = "trapezoid";
+  using emits = operations<>;
   /// Samples at distances of 1, or at positions x along the last axis.
   constexpr term operator()(auto y, auto... x) const {
     if (y.rank() == 0) return y.b->template refuse<refusals::samples_needed>(1, 0, y.b->place), y;
@@ -106,6 +114,7 @@ struct trapezoid_fn {
 /// Rows of variables without their means, as a matrix.
 struct cov_fn {
   static constexpr char const* name = "cov";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     builder& b = *x.b;
     if (x.rank() != 1 && x.rank() != 2) return b.template refuse<refusals::covariance_rank>(2, x.rank(), b.place), x;
@@ -116,6 +125,7 @@ struct cov_fn {
 };
 struct corrcoef_fn {
   static constexpr char const* name = "corrcoef";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     if (x.rank() != 2) return x.b->template refuse<refusals::covariance_rank>(2, x.rank(), x.b->place), x;
     auto const apart = x - extend::mean(x, 2u, true);
@@ -125,6 +135,7 @@ struct corrcoef_fn {
 };
 struct kron_fn {
   static constexpr char const* name = "kron";
+  using emits = operations<>;
   constexpr term operator()(auto a, auto b) const {
     builder& g = *a.b;
     int const rank = a.rank();
@@ -142,6 +153,7 @@ struct kron_fn {
 };
 template <bool All, int Axis> struct average_fn {
   static constexpr char const* name = "average";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto weights) const {
     std::uint32_t const mask = All ? (1u << x.rank()) - 1 : 1u << axis_of(x, Axis);
     if (x.b->failed().why != nullptr) return x;

@@ -94,6 +94,7 @@ namespace detail {
 
 template <bool Least> struct running_extremum {
   static constexpr char const* name = Least ? "cummin" : "cummax";
+  using emits = operations<>;
   static constexpr term of(auto x, int axis) {
     int const last = x.rank() - 1;
     auto const line = extend::move_axis(x, axis, last), from = Least ? -line : line;
@@ -103,6 +104,7 @@ template <bool Least> struct running_extremum {
 };
 struct logcumsumexp_kind {
   static constexpr char const* name = "logcumsumexp";
+  using emits = operations<>;
   /// The sums relative to the largest element so far: s[k] = s[k - 1] exp(m[k - 1] - m[k]) + exp(x[k] - m[k]).
   static constexpr term of(auto x, int axis) {
     auto const highest = extend::stop_gradient(running_extremum<false>::of(x, axis));
@@ -150,6 +152,7 @@ template <bool Least> constexpr term segment_extremum(auto x, auto segments, dim
 }
 template <bool Least, extent Count> struct segment_extremum_fn {
   static constexpr char const* name = Least ? "segment_min" : "segment_max";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto segments) const { return segment_extremum<Least>(x, segments, x.b->size(Count)); }
 };
 

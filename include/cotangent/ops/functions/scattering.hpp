@@ -21,6 +21,7 @@ namespace detail {
 enum class scatter_kind { max, min, set };
 template <scatter_kind How> struct scatter_fn {
   static constexpr char const* name = How == scatter_kind::max ? "scatter_max" : How == scatter_kind::min ? "scatter_min" : "scatter_set";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto indices, auto rows) const {
     if (!fits(x, indices, rows)) return x;
     builder& b = *x.b;

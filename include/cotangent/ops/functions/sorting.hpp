@@ -86,6 +86,7 @@ namespace detail {
 
 struct argsort_fn {
   static constexpr char const* name = "argsort";
+  using emits = operations<>;
   static constexpr element gives = element::int64;
   static constexpr term of(auto x, int axis) {
     int const last = x.rank() - 1;
@@ -111,6 +112,7 @@ constexpr term taken_along(auto x, auto positions) {
 }
 struct sort_fn {
   static constexpr char const* name = "sort";
+  using emits = operations<>;
   static constexpr term of(auto x, int axis) {
     int const last = x.rank() - 1;
     auto const line = extend::move_axis(x, axis, last);
@@ -120,6 +122,7 @@ struct sort_fn {
 };
 template <std::int64_t K> struct top_positions_fn {
   static constexpr char const* name = "top_k";
+  using emits = operations<>;
   static constexpr element gives = element::int64;
   constexpr term operator()(auto x) const {
     if (x.rank() == 0) return axis_of(x, 0), x;
@@ -128,6 +131,7 @@ template <std::int64_t K> struct top_positions_fn {
 };
 template <std::int64_t K> struct top_values_fn {
   static constexpr char const* name = "top_k";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     auto const order = top_positions_fn<K>{}(x);
     return x.b->failed().why != nullptr ? x : taken_along(x, order);

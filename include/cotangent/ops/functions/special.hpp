@@ -175,6 +175,7 @@ struct pentagamma : extend::elementwise<1> {
 /// The second derivative of digamma; 4 ulp for x > 0. Adjoint: dy pentagamma(x).
 struct tetragamma : extend::elementwise<1> {
   static constexpr char const* name = "tetragamma";
+  using emits = operations<pentagamma>;
   static constexpr float cost = 120;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<2>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<pentagamma>(r.x()); }
@@ -184,6 +185,7 @@ struct tetragamma : extend::elementwise<1> {
 /// Edges: NaN at 0 and the negative integers
 struct trigamma : extend::elementwise<1> {
   static constexpr char const* name = "trigamma";
+  using emits = operations<tetragamma>;
   static constexpr float cost = 110;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<1>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<tetragamma>(r.x()); }
@@ -193,6 +195,7 @@ struct trigamma : extend::elementwise<1> {
 /// Edges: NaN at 0 and the negative integers
 struct digamma : extend::elementwise<1> {
   static constexpr char const* name = "digamma";
+  using emits = operations<trigamma>;
   static constexpr float cost = 110;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::polygamma<0>(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<trigamma>(r.x()); }
@@ -202,6 +205,7 @@ struct digamma : extend::elementwise<1> {
 /// Edges: infinite at 0 and the negative integers
 struct lgamma : extend::elementwise<1> {
   static constexpr char const* name = "lgamma";
+  using emits = operations<digamma>;
   static constexpr float cost = 90;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return math::lgamma(x); }
   static constexpr term partial(auto const& r, int) { return extend::apply<digamma>(r.x()); }
@@ -211,6 +215,7 @@ struct lgamma : extend::elementwise<1> {
 /// without overflow of the squares; NaN at (0, 0).
 struct atan2 : extend::elementwise<2> {
   static constexpr char const* name = "atan2";
+  using emits = operations<struct hypot>;
   static constexpr float cost = 30;
   template <class V> COTANGENT_INLINE static constexpr V apply(V const& y, V const& x) { return math::atan2(y, x); }
   static constexpr term partial(auto const& r, int k);

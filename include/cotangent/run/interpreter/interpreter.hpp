@@ -29,13 +29,14 @@ public:
   template <class Later = void>
   explicit interpreter(graph_view const& g, std::int64_t const* sizes = nullptr,
                        detail::interpret::kernel_list const& users = {}, interpreter_memory const& memory = {}) {
-    if (in_order(g)) {
-      prepare<Later>(g, sizes, users, memory);
-      return;
-    }
-    ordering const order = order_of(g);
-    if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
-    else prepare<Later>(reordered(g, order), sizes, users, memory);
+    detail::interpret::kernel_list all = users;
+    all.add_named<Later>();
+    in_some_order<Later>(g, sizes, all, memory);
+  }
+  /// For a graph whose functions have listed their kernels. Operations without kernels run element by element.
+  template <class Later = void>
+  explicit interpreter(detail::interpret::kernel_list const& listed, graph_view const& g, interpreter_memory const& memory) {
+    in_some_order<Later>(g, nullptr, listed, memory);
   }
 
   failure const& failed() const noexcept { return failed_; }
@@ -129,6 +130,17 @@ private:
     return c.state;
   }
 
+  template <class Later>
+  void in_some_order(graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_list const& users,
+                     interpreter_memory const& memory) {
+    if (in_order(g)) {
+      prepare<Later>(g, sizes, users, memory);
+      return;
+    }
+    ordering const order = order_of(g);
+    if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
+    else prepare<Later>(reordered(g, order), sizes, users, memory);
+  }
   template <class Later> void prepare(graph_view const& g, std::int64_t const* sizes,
                                       detail::interpret::kernel_list const& users,
                                       interpreter_memory const& memory) {
@@ -159,6 +171,7 @@ private:
 namespace cotangent {
 extern template interpreter::interpreter(graph_view const&, std::int64_t const*, detail::interpret::kernel_list const&,
                                          interpreter_memory const&);
+extern template interpreter::interpreter(detail::interpret::kernel_list const&, graph_view const&, interpreter_memory const&);
 } // namespace cotangent
 #endif
 

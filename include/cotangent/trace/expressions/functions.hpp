@@ -14,14 +14,17 @@ namespace cotangent {
 namespace detail {
 struct select_fn {
   static constexpr char const* name = "select";
+  using emits = operations<>;
   constexpr term operator()(term c, term a, term b) const { return extend::select(c, a, b); }
 };
 struct stop_fn {
   static constexpr char const* name = "stop_gradient";
+  using emits = operations<>;
   constexpr term operator()(term x) const { return extend::stop_gradient(x); }
 };
 template <element To> struct convert_fn {
   static constexpr char const* name = "convert";
+  using emits = operations<>;
   constexpr term operator()(term x) const { return extend::convert(x, To); }
 };
 } // namespace detail

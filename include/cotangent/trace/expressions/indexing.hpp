@@ -58,6 +58,7 @@ template <class... Index> inline constexpr place_on_axis places_of[]{place_trait
 /// by type.
 template <class... Index> struct take_fn {
   static constexpr char const* name = "x(i, j, ...)";
+  using emits = operations<>;
   std::int64_t at[sizeof...(Index)]{};
   bool on_trial = true;
 
@@ -83,6 +84,7 @@ template <class Index> constexpr auto without_computed(Index const& i) {
 /// The row that a computed index selects along an axis, which the result lacks.
 template <int Axis> struct row_at_fn {
   static constexpr char const* name = "x(i, j, ...)";
+  using emits = operations<>;
   constexpr term operator()(term x, term index) const { return extend::row_at(extend::move_axis(x, Axis, 0), index); }
 };
 

@@ -41,6 +41,7 @@ constexpr term standardized(auto x, std::uint32_t mask, double epsilon) {
 }
 struct smooth_labels_fn {
   static constexpr char const* name = "smooth_labels";
+  using emits = operations<>;
   double weight = 0;
   constexpr term operator()(auto p) const {
     if (p.rank() == 0) return p.b->template refuse<refusals::rows_needed>(1, 0, p.b->place), p;
@@ -49,6 +50,7 @@ struct smooth_labels_fn {
 };
 struct layer_norm_fn {
   static constexpr char const* name = "layer_norm";
+  using emits = operations<>;
   double epsilon = 1e-5;
   constexpr term operator()(auto x, auto scale, auto shift) const {
     if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
@@ -57,6 +59,7 @@ struct layer_norm_fn {
 };
 struct batch_norm_fn {
   static constexpr char const* name = "batch_norm";
+  using emits = operations<>;
   double epsilon = 1e-5;
   constexpr term operator()(auto x, auto scale, auto shift) const {
     if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
@@ -65,6 +68,7 @@ struct batch_norm_fn {
 };
 struct rms_norm_fn {
   static constexpr char const* name = "rms_norm";
+  using emits = operations<>;
   double epsilon = 1e-5;
   constexpr term operator()(auto x, auto scale) const {
     if (x.rank() == 0) return x.b->template refuse<refusals::rows_needed>(1, 0, x.b->place), x;
@@ -74,6 +78,7 @@ struct rms_norm_fn {
 };
 template <std::int64_t Groups> struct group_norm_fn {
   static constexpr char const* name = "group_norm";
+  using emits = operations<>;
   double epsilon = 1e-5;
   constexpr term operator()(auto x, auto scale, auto shift) const {
     dimensions const from = x.dims();
@@ -92,6 +97,7 @@ template <std::int64_t Groups> struct group_norm_fn {
 };
 template <bool Causal> struct attention_fn {
   static constexpr char const* name = Causal ? "causal_attention" : "attention";
+  using emits = operations<>;
   constexpr term operator()(auto q, auto k, auto v, auto... mask) const {
     for (term const& x : {q, k, v})
       if (x.rank() != 2) return x.b->template refuse<refusals::attention_rank>(2, x.rank(), x.b->place), x;

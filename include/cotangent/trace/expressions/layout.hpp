@@ -39,6 +39,7 @@ constexpr term without_axes(auto x, std::uint32_t mask) {
 }
 template <int... Axis> struct squeeze_fn {
   static constexpr char const* name = "squeeze";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     std::uint32_t mask = 0;
     if constexpr (sizeof...(Axis) > 0) mask = mask_of<Axis...>(x);
@@ -91,6 +92,7 @@ struct reverse_fn {
 };
 template <std::int64_t Times, int Axis> struct repeat_fn {
   static constexpr char const* name = "repeat";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     int const axis = axis_of(x, Axis);
     if (x.b->failed().why != nullptr) return x;
@@ -146,6 +148,7 @@ template <bool Lower, int Offset> struct triangle_fn {
 };
 struct diagonal_fn {
   static constexpr char const* name = "diagonal";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     int const rank = x.rank();
     if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
@@ -210,6 +213,7 @@ template <bool Reflect, std::int64_t... Sides> struct pad_with_elements_fn {
 };
 template <std::int64_t... Sides> struct pad_fn {
   static constexpr char const* name = "pad";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto value) const {
     builder& b = *x.b;
     constexpr std::int64_t sides[]{Sides..., 0};

@@ -36,6 +36,7 @@ template <std::size_t N> struct subscripts {
 };
 template <subscripts S> struct einsum_fn {
   static constexpr char const* name = "einsum";
+  using emits = operations<>;
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     term const x[]{first, rest...};
     return extend::einsum(std::string_view(S.text, sizeof(S.text) - 1), x, sizeof...(Term) + 1);

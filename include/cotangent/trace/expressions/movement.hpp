@@ -26,6 +26,7 @@ template <extent... E> constexpr std::int32_t shape_in(builder& b) {
 
 template <extent... E> struct broadcast_to_fn {
   static constexpr char const* name = "broadcast_to";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
     if (to == none) return x;
@@ -43,6 +44,7 @@ template <extent... E> struct broadcast_to_fn {
 };
 template <extent... E> struct reshape_fn {
   static constexpr char const* name = "reshape";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
     if (to == none) return x;
@@ -54,6 +56,7 @@ template <extent... E> struct reshape_fn {
 };
 struct flatten_fn {
   static constexpr char const* name = "flatten";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     dimensions d;
     d.rank = 1;
@@ -63,10 +66,12 @@ struct flatten_fn {
 };
 struct transpose_fn {
   static constexpr char const* name = "transpose";
+  using emits = operations<>;
   constexpr term operator()(term x) const { return extend::transpose(x); }
 };
 template <int... Axis> struct permute_fn {
   static constexpr char const* name = "permute";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     std::int64_t axes[sizeof...(Axis) + 1]{axis_of(x, Axis)...};
     if (x.b->failed().why != nullptr) return x;
@@ -77,6 +82,7 @@ template <int... Axis> struct permute_fn {
 };
 template <int Axis> struct concatenate_fn {
   static constexpr char const* name = "concatenate";
+  using emits = operations<>;
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     symbol const ids[]{first.id, rest.id...};
     std::int64_t const axis = axis_of(first, Axis);
@@ -87,6 +93,7 @@ template <int Axis> struct concatenate_fn {
 };
 template <int Axis> struct stack_fn {
   static constexpr char const* name = "stack";
+  using emits = operations<>;
   template <class... Term> constexpr term operator()(term first, Term... rest) const {
     builder& b = *first.b;
     int const rank = first.rank() + 1, axis = Axis < 0 ? Axis + rank : Axis;
@@ -112,10 +119,12 @@ template <int Axis> struct stack_fn {
 };
 struct gather_fn {
   static constexpr char const* name = "gather";
+  using emits = operations<>;
   constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
 };
 template <extent Rows> struct scatter_add_fn {
   static constexpr char const* name = "scatter_add";
+  using emits = operations<>;
   constexpr term operator()(term rows, term indices) const {
     builder& b = *rows.b;
     dimensions const from = rows.dims(), places = indices.dims();
@@ -132,16 +141,19 @@ template <extent Rows> struct scatter_add_fn {
 };
 template <extent Classes, element To> struct one_hot_fn {
   static constexpr char const* name = "one_hot";
+  using emits = operations<>;
   constexpr term operator()(term labels) const {
     return extend::one_hot(labels, labels.b->size(Classes), To);
   }
 };
 struct matmul_fn {
   static constexpr char const* name = "matmul";
+  using emits = operations<>;
   constexpr term operator()(term a, term b) const { return extend::matmul(a, b); }
 };
 struct dot_fn {
   static constexpr char const* name = "dot";
+  using emits = operations<>;
   constexpr term operator()(term a, term b) const {
     for (term const& x : {a, b})
       if (x.rank() != 1) return x.b->refuse<refusals::dot_ranks>(1, x.rank(), x.b->place), x;

@@ -22,10 +22,12 @@ namespace detail {
 
 struct gelu_fn {
   static constexpr char const* name = "gelu";
+  using emits = operations<op::normal_cdf>;
   constexpr term operator()(term x) const { return extend::gelu(x); }
 };
 struct binary_cross_entropy_with_logits_fn {
   static constexpr char const* name = "binary_cross_entropy_with_logits";
+  using emits = operations<op::softplus>;
   constexpr term operator()(term z, term t) const {
     if (z.type() != t.type()) return z.b->refuse<refusals::elements_differ>(0, 0, z.b->place), z;
     return extend::binary_cross_entropy_with_logits(z, t);
@@ -33,10 +35,12 @@ struct binary_cross_entropy_with_logits_fn {
 };
 struct batch_take_fn {
   static constexpr char const* name = "batch_take";
+  using emits = operations<>;
   constexpr term operator()(term x, term indices) const { return extend::batch_take(x, indices); }
 };
 template <int Axis, int Parts, int K> struct equal_split_fn {
   static constexpr char const* name = "split";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     int const axis = axis_of(x, Axis);
     return x.b->failed().why != nullptr ? x : extend::split(x, axis, Parts, K);
@@ -44,6 +48,7 @@ template <int Axis, int Parts, int K> struct equal_split_fn {
 };
 template <int Axis, int K, std::int64_t... Size> struct split_fn {
   static constexpr char const* name = "split";
+  using emits = operations<>;
   constexpr term operator()(term x) const {
     constexpr std::int64_t sizes[]{Size...};
     int const axis = axis_of(x, Axis);

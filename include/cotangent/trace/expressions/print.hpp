@@ -106,6 +106,7 @@ namespace detail {
 
 struct print_fn {
   static constexpr char const* name = "print";
+  using emits = operations<>;
   using uses = operations<op::print>;
   char const* label = "";
   constexpr term operator()(term x) const { return op::print::of(x, label); }

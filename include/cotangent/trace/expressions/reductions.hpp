@@ -37,22 +37,27 @@ template <int... Axis> constexpr std::uint32_t mask_of(term x) {
 
 struct sum_fn {
   static constexpr char const* name = "sum";
+  using emits = operations<>;
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::sum(x, mask, keep); }
 };
 struct mean_fn {
   static constexpr char const* name = "mean";
+  using emits = operations<>;
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::mean(x, mask, keep); }
 };
 struct max_fn {
   static constexpr char const* name = "max";
+  using emits = operations<>;
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::max(x, mask, keep); }
 };
 struct min_fn {
   static constexpr char const* name = "min";
+  using emits = operations<>;
   static constexpr term of(term x, std::uint32_t mask, bool keep) { return extend::min(x, mask, keep); }
 };
 struct logsumexp_fn {
   static constexpr char const* name = "logsumexp";
+  using emits = operations<>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) { return extend::logsumexp(x, mask, keep); }
 };
 template <class Kind> struct along_all : element_given<Kind> {
@@ -69,14 +74,17 @@ template <class Kind, bool Keep, int... Axis> struct along_axes : element_given<
 
 struct softmax_fn {
   static constexpr char const* name = "softmax";
+  using emits = operations<>;
   static constexpr term of(auto x, int axis) { return extend::softmax(x, axis); }
 };
 struct log_softmax_fn {
   static constexpr char const* name = "log_softmax";
+  using emits = operations<>;
   static constexpr term of(auto x, int axis) { return extend::log_softmax(x, axis); }
 };
 struct argmax_fn {
   static constexpr char const* name = "argmax";
+  using emits = operations<>;
   static constexpr element gives = element::int64;
   static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
 };
@@ -88,6 +96,7 @@ struct axis_values {
 
 struct cross_entropy_fn {
   static constexpr char const* name = "cross_entropy";
+  using emits = operations<>;
   constexpr term operator()(auto logits, auto labels) const { return extend::cross_entropy(logits, labels); }
 };
 

@@ -48,6 +48,7 @@ constexpr term root_from_zero(auto x) {
 
 struct prod_fn {
   static constexpr char const* name = "prod";
+  using emits = operations<>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     if (mask == 0) return x;
     // The last of the running products, whose derivative is right at zeros, too; of no elements 1.
@@ -61,6 +62,7 @@ struct prod_fn {
 };
 struct any_fn {
   static constexpr char const* name = "any";
+  using emits = operations<>;
   static constexpr element gives = element::boolean;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
@@ -69,6 +71,7 @@ struct any_fn {
 };
 struct all_fn {
   static constexpr char const* name = "all";
+  using emits = operations<>;
   static constexpr element gives = element::boolean;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
@@ -77,6 +80,7 @@ struct all_fn {
 };
 struct count_fn {
   static constexpr char const* name = "count";
+  using emits = operations<>;
   static constexpr element gives = element::int64;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     if (x.type() != element::boolean) return x.b->template refuse<refusals::element_not_boolean>(0, 0, x.b->place), x;
@@ -85,6 +89,7 @@ struct count_fn {
 };
 struct var_fn {
   static constexpr char const* name = "var";
+  using emits = operations<>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     auto const apart = x - extend::mean(x, mask, true);
     return extend::mean(apart * apart, mask, keep);
@@ -92,6 +97,7 @@ struct var_fn {
 };
 struct std_fn {
   static constexpr char const* name = "std";
+  using emits = operations<>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     return detail::root_from_zero(var_fn::of(x, mask, keep));
   }
@@ -117,12 +123,14 @@ constexpr term quantile_of(auto x, auto q, std::uint32_t mask, bool keep) {
 }
 struct median_fn {
   static constexpr char const* name = "median";
+  using emits = operations<>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     return quantile_of(x, extend::constant(*x.b, element::float64, x.b->shape(dimensions{}), 0.5), mask, keep);
   }
 };
 template <bool All, bool Keep, int... Axis> struct quantile_fn {
   static constexpr char const* name = "quantile";
+  using emits = operations<>;
   constexpr term operator()(auto x, auto q) const {
     std::uint32_t const mask = All ? (1u << x.rank()) - 1 : mask_of<Axis...>(x);
     return x.b->failed().why != nullptr ? x : quantile_of(x, q, mask, Keep);
@@ -130,11 +138,13 @@ template <bool All, bool Keep, int... Axis> struct quantile_fn {
 };
 struct argmin_fn {
   static constexpr char const* name = "argmin";
+  using emits = operations<>;
   static constexpr element gives = element::int64;
   static constexpr term of(auto x, int axis) { return extend::argmax(-x, axis); }
 };
 template <int P> struct norm_fn {
   static constexpr char const* name = "norm";
+  using emits = operations<op::pow>;
   static constexpr term of(auto x, std::uint32_t mask, bool keep) {
     auto const size = extend::apply<op::abs>(x);
     if constexpr (P == 1) return extend::sum(size, mask, keep);
