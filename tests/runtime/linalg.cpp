@@ -201,16 +201,8 @@ TEST_CASE("Decompositions of NaN and infinity end, with NaN") {
   }
 }
 
-TEST_CASE("Singular and indefinite matrices give NaN") {
-  ct::tensor<double, 2, 2> const singular{{1, 2}, {2, 4}}, indefinite{{1, 2}, {2, 1}};
-  ct::tensor<double, 2> const b{1, 3};
-  auto const x = ct::compiled([](auto m, auto y) { return ct::solve(m, y); })(singular, b);
-  CHECK(std::isnan(x(0)));
-  CHECK(std::isnan(x(1)));
-  auto const l = ct::compiled([](auto m) { return ct::cholesky(m); })(indefinite);
-  CHECK(std::isnan(l(0, 0)));
-  CHECK(std::isnan(l(1, 1)));
-  CHECK(l(0, 1) == 0);
+TEST_CASE("A determinant of 0 has a gradient") {
+  ct::tensor<double, 2, 2> const singular{{1, 2}, {2, 4}};
   CHECK(ct::compiled([](auto m) { return ct::determinant(m); })(singular) == 0);
   CHECK(ct::grad([](auto m) { return ct::determinant(m); })(singular)(0, 0) == 4);
 }

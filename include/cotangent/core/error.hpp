@@ -50,7 +50,7 @@ struct not_differentiable_error : error {
   using error::error;
 };
 
-/// A value that is not finite, found by a requested check.
+/// A matrix that is singular or not positive definite; or a value that is not finite, found by a requested check.
 struct numeric_error : error {
   using error::error;
 };
@@ -76,6 +76,7 @@ enum class status : unsigned char {
   out_of_memory,
   too_many_iterations, // of a loop whose values are recorded
   not_finite, // found by a requested check
+  singular_matrix, // a pivot was 0, or below 0 in a Cholesky decomposition; the result is NaN
 };
 
 constexpr char const* text_of(status s) noexcept {
@@ -90,6 +91,7 @@ constexpr char const* text_of(status s) noexcept {
   case status::out_of_memory: return "there is not enough memory";
   case status::too_many_iterations: return "a loop must not run more iterations than the bound that it was given";
   case status::not_finite: return "a value is not finite";
+  case status::singular_matrix: return "a matrix is singular, or not positive definite";
   }
   return "unknown";
 }
@@ -114,6 +116,7 @@ inline void raise_if_offered([[maybe_unused]] message const& text) {
 /// Reports the status that ended a run.
 inline void raise_status(status s, message const& text) {
   if (s == status::out_of_memory) raise_if_offered<memory_error>(text);
+  else if (s == status::singular_matrix) raise_if_offered<numeric_error>(text);
   else raise_if_offered<shape_error>(text);
 }
 

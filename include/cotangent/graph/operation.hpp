@@ -93,6 +93,10 @@ struct operation {
   double (*flops)(graph_view const&, node const&) = nullptr;
   /// Control: the defect of a node, in words, or null; indices are within their pools already.
   char const* (*check)(graph_view const&, node const&) = nullptr;
+  /// The user's function, if a node of it reports `status::singular_matrix`. Whole: it sets `whole_call::found`.
+  char const* reports = nullptr;
+  /// Elementwise operations that report: the same as a function of whole tensors, which interpreters run instead.
+  operation const* reporting = nullptr;
 };
 
 namespace detail {

@@ -3,6 +3,7 @@
 #define COTANGENT_GRAPH_WHOLE_HPP
 
 #include <cotangent/core/element.hpp>
+#include <cotangent/core/error.hpp>
 #include <cotangent/core/shape.hpp>
 
 #include <cstdint>
@@ -72,6 +73,11 @@ struct whole_call {
   whole_tensor result;
   std::int64_t const* attribute = nullptr;
   char* scratch = nullptr; // of a kernel: the requested bytes, aligned to 64
+  status* found = nullptr; // may be null: receives a reported status
+
+  constexpr void report(status s) const noexcept {
+    if (found != nullptr) *found = s;
+  }
 };
 
 } // namespace cotangent

@@ -159,6 +159,10 @@ template <int Arity> struct elementwise {
       if constexpr (partial || detail::gives_adjoint<Op>) o.adjoint = &detail::adjoint_elementwise<Op>;
       if constexpr (partial || detail::gives_tangent<Op>) o.tangent = &detail::tangent_elementwise<Op>;
     }
+    if constexpr (requires { typename Op::reporting; }) {
+      o.reports = Op::reports;
+      o.reporting = info_of<typename Op::reporting>();
+    }
     return o;
   }
 };

@@ -89,7 +89,7 @@ template <class = void> single_kernel single_kernel_of(graph_view const& g, inte
   symbol const y = g.output(0);
   node const* const n = g.producer(y);
   if (n == nullptr || n->op->kind != operation_kind::elementwise || n->operand_count > single_kernel::most ||
-      g.tensors[y].base != none)
+      n->op->reporting != nullptr || g.tensors[y].base != none)
     return k;
   auto const count = [&](symbol t) {
     std::int64_t all = 1;

@@ -40,7 +40,7 @@ inline void run_code(eager_state& s, eager_code const& c, void const* const* in,
   s.workspace.at_least(static_cast<std::size_t>(c.run.workspace_bytes()) + 1);
   if (status const is = c.run.run(in, out, s.workspace.data(), &s.own_tape); is != status::ok) {
     message text("cotangent: run: ");
-    cotangent::detail::raise_status(is, text.put(text_of(is)).put(", at ").put(where.file_name()).put(":").put(where.line()));
+    cotangent::detail::raise_status(is, c.run.put(text, is).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 }
 

@@ -130,7 +130,7 @@ public:
   }
 
   /// Computes the results. Throws: `graph_error` if an input has no memory, or results share memory;
-  /// `shape_error` if an index was out of range (it was clamped).
+  /// `shape_error` if an index was out of range (it was clamped); `numeric_error` if a matrix was singular.
   void run(std::source_location where = std::source_location::current()) {
     if (!ready_.now) prepare(where);
     for (std::size_t k = 0; k < in_.size(); ++k)
@@ -144,7 +144,7 @@ public:
         std::memcpy(out_[k].to, in_arena(out_[k].arena), static_cast<std::size_t>(code_->outputs[k].bytes));
     if (s == status::ok) return;
     message text("cotangent: run: ");
-    cotangent::detail::raise_status(s, text.put(text_of(s)).put(", at ").put(where.file_name()).put(":").put(where.line()));
+    cotangent::detail::raise_status(s, code_->code.put(text, s).put(", at ").put(where.file_name()).put(":").put(where.line()));
   }
 
   /// The elements of a result, or of the memory bound to an input. Throws: `graph_error` for a symbol that

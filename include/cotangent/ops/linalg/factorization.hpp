@@ -57,14 +57,17 @@ template <class T> COTANGENT_INLINE constexpr void subtract_row(T* y, T c, T con
 }
 
 /// One matrix: U with U'U = A is computed by rows in `u`, from the lower triangle of A; its transpose replaces it. NaN if A is
-/// not positive definite.
-template <class T> constexpr void cholesky_of(T const* a, T* u, std::int64_t n) {
-  bool definite = true;
+/// not positive definite. True if a pivot is 0 or below; false if the first pivot that is not above 0 is NaN.
+template <class T> constexpr bool cholesky_of(T const* a, T* u, std::int64_t n) {
+  bool definite = true, refused = false;
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = i; j < n; ++j) u[i * n + j] = a[j * n + i];
   for (std::int64_t i = 0; i < n; ++i) {
     T* const row = u + i * n;
-    definite = definite && row[i] > T{};
+    if (definite) {
+      definite = row[i] > T{};
+      refused = row[i] <= T{};
+    }
     T const root = math::sqrt(row[i]), inverse = T{1} / root;
     row[i] = root;
     for (std::int64_t j = i + 1; j < n; ++j) row[j] = row[j] * inverse;
@@ -76,6 +79,7 @@ template <class T> constexpr void cholesky_of(T const* a, T* u, std::int64_t n) 
       u[j * n + i] = x;
       if (j != i) u[i * n + j] = T{};
     }
+  return refused;
 }
 
 /// Solves op(A) X = B in place of B, for a triangle of A.
@@ -128,23 +132,23 @@ template <class T> constexpr void lu_of(T const* a, T* y, std::int64_t n) {
     for (std::int64_t k = 0; k < n; ++k) order[k] = -order[k];
 }
 
-/// Solves A X = B, or A' X = B, from the result of `lu_of`. NaN if A is singular.
+/// Solves A X = B, or A' X = B, from the result of `lu_of`. NaN if A is singular: a pivot is 0. Then the result is true.
 template <class T>
-constexpr void lu_solve_of(T const* lu, T const* b, T* x, std::int64_t n, std::int64_t m, bool transposed) {
+constexpr bool lu_solve_of(T const* lu, T const* b, T* x, std::int64_t n, std::int64_t m, bool transposed) {
   T const* const order = lu + n * n;
   auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(order[i])) - 1; };
   bool singular = false;
   for (std::int64_t i = 0; i < n; ++i) singular = singular || lu[i * n + i] == T{};
   if (singular) {
     for (std::int64_t k = 0; k < n * m; ++k) x[k] = std::numeric_limits<T>::quiet_NaN();
-    return;
+    return true;
   }
   if (!transposed) {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t c = 0; c < m; ++c) x[i * m + c] = b[from(i) * m + c];
     detail::triangular_solve_of(lu, x, n, m, true, false, true);
     detail::triangular_solve_of(lu, x, n, m, false, false, false);
-    return;
+    return false;
   }
   // A' = U' L' P. Each column of P x is solved in one of the rows of `x`, then moved: cycles of P by repeated exchange.
   for (std::int64_t k = 0; k < n * m; ++k) x[k] = b[k];
@@ -166,6 +170,7 @@ constexpr void lu_solve_of(T const* lu, T const* b, T* x, std::int64_t n, std::i
         x[k * m + c] = kept;
       }
   }
+  return false;
 }
 
 } // namespace detail

@@ -8,7 +8,53 @@
 
 // Matrices of a few rows as formulas over their entries: straight-line code over registers, or lanes over a stack.
 
-namespace cotangent::extend {
+namespace cotangent {
+namespace detail {
+
+/// The base of operations that are the identity, and report an element of 0 or below: a pivot. A NaN is not reported.
+struct pivot : extend::elementwise<1> {
+  template <class V> COTANGENT_INLINE static constexpr V apply(V const& x) { return x; }
+  static constexpr void adjoint(auto& r) { r.give(0, r.dy()); }
+  static constexpr void tangent(auto& r) { r.give(r.dx()); }
+};
+/// The same as a function of whole tensors.
+template <class Pivot> struct reporting_pivot : extend::primitive<operation_kind::whole, 1> {
+  static constexpr char const *name = Pivot::name, *reports = Pivot::reports;
+  static constexpr void infer(inference& r) { r.like(0); }
+  template <class T> static constexpr void all(whole_call const& c) {
+    T const* const x = c.operand[0].data<T>();
+    T* const y = c.result.data<T>();
+    bool good = true;
+    for (std::int64_t k = 0, n = c.result.count(); k < n; ++k) {
+      good = good && !(x[k] <= T{});
+      y[k] = x[k];
+    }
+    if (!good) c.report(status::singular_matrix);
+  }
+  static constexpr void whole(whole_call const& c) {
+    if (c.result.type == element::float32) all<float>(c);
+    else all<double>(c);
+  }
+};
+
+} // namespace detail
+
+namespace op {
+
+/// The first pivot of a small Cholesky decomposition that is not above 0, or the last pivot.
+struct cholesky_pivot : detail::pivot {
+  static constexpr char const *name = "cholesky_pivot", *reports = "cholesky";
+  using reporting = detail::reporting_pivot<cholesky_pivot>;
+};
+/// The magnitude of the determinant, by which the adjugate of a small matrix is divided.
+struct inverse_pivot : detail::pivot {
+  static constexpr char const *name = "inverse_pivot", *reports = "inverse";
+  using reporting = detail::reporting_pivot<inverse_pivot>;
+};
+
+} // namespace op
+
+namespace extend {
 
 /// Entry (i, j) of the last two axes.
 constexpr term entry(term a, dimension i, dimension j) { return at(at(a, a.rank() - 2, i), a.rank() - 2, j); }
@@ -59,11 +105,11 @@ constexpr term small_determinant(term a) {
   return y;
 }
 
-/// Of 1 to 4 rows: the adjugate over the determinant; NaN if that is 0.
+/// Of 1 to 4 rows: the adjugate over the determinant; NaN if that is 0, which is reported.
 constexpr term small_inverse(term a) {
   dimension const n = a.dims().size[a.rank() - 1];
   term const d = small_determinant(a);
-  term const regular = d != 0;
+  term const regular = apply<op::inverse_pivot>(apply<op::abs>(d)) > 0;
   term const scale = select(regular, apply<op::reciprocal>(select(regular, d, constant_like(d, 1))),
                             constant_like(d, std::numeric_limits<double>::quiet_NaN()));
   term entries[16];
@@ -94,13 +140,13 @@ constexpr term small_inverse(term a) {
 }
 
 /// The lower triangle L with L L' = A, of 1 to 6 rows; reads the lower triangle of A. NaN if
-/// A is not positive definite.
+/// A is not positive definite; a pivot of 0 or below is reported.
 constexpr term small_cholesky(term a) {
   dimension const n = a.dims().size[a.rank() - 1];
   term entries[36];
   term const zero = constant_like(entry(a, 0, 0), 0);
   for (term& e : entries) e = zero;
-  term last{};
+  term pivot{}; // the first that is not above 0, or the last
   for (dimension j = 0; j < n; ++j) {
     term inverse{};
     for (dimension i = j; i < n; ++i) {
@@ -108,18 +154,18 @@ constexpr term small_cholesky(term a) {
       for (dimension k = 0; k < j; ++k) y = y - entries[i * n + k] * entries[j * n + k];
       if (i == j) {
         entries[i * n + j] = apply<op::sqrt>(y);
-        last = y;
+        pivot = j == 0 ? y : select(pivot > 0, y, pivot);
         inverse = apply<op::reciprocal>(entries[i * n + j]);
       } else entries[i * n + j] = y * inverse;
     }
   }
-  // A pivot that is not positive makes the last one NaN, or is the last.
-  term const definite = last > 0, nothing = constant_like(last, std::numeric_limits<double>::quiet_NaN());
+  term const definite = apply<op::cholesky_pivot>(pivot) > 0, nothing = constant_like(pivot, std::numeric_limits<double>::quiet_NaN());
   for (dimension i = 0; i < n; ++i)
     for (dimension j = 0; j <= i; ++j) entries[i * n + j] = select(definite, entries[i * n + j], nothing);
   return assembled(entries, n);
 }
 
-} // namespace cotangent::extend
+} // namespace extend
+} // namespace cotangent
 
 #endif

@@ -35,15 +35,19 @@ namespace op {
 
 /// Solves A X = B, or A' X = B, for a triangle of A. Attributes: lower, transposed, whether the diagonal is taken to be 1.
 /// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB', of the triangle. (Giles 2008, section 2.2.)
+/// Domain: infinities and NaN if an element of the diagonal is 0, which is reported.
 struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
-  static constexpr char const* name = "triangular_solve";
+  static constexpr char const *name = "triangular_solve", *reports = name;
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     std::int64_t const n = c.result.size[c.result.rank - 2], m = c.result.size[c.result.rank - 1];
     T const* const b = detail::matrix_at<T>(c.operand[1], k);
     T* const x = detail::matrix_at<T>(c.result, k);
     for (std::int64_t j = 0; j < n * m; ++j) x[j] = b[j];
-    detail::triangular_solve_of(detail::matrix_at<T>(c.operand[0], k), x, n, m, c.attribute[0] != 0, c.attribute[1] != 0,
-                                c.attribute[2] != 0);
+    T const* const a = detail::matrix_at<T>(c.operand[0], k);
+    detail::triangular_solve_of(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, c.attribute[2] != 0);
+    bool singular = false;
+    for (std::int64_t i = 0; i < n && c.attribute[2] == 0; ++i) singular = singular || a[i * n + i] == T{};
+    if (singular) c.report(status::singular_matrix);
   }
   static constexpr void infer(inference& r) {
     r.like(0);
@@ -80,11 +84,12 @@ struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
 
 /// The lower triangle L with L L' = A, of a symmetric A, whose lower triangle is read.
 /// Adjoint: the symmetric part of L^-T Phi(L' dL) L^-1, where Phi is the lower triangle with half the diagonal (Murray 2016, 10).
-/// Domain: NaN if A is not positive definite.
+/// Domain: NaN if A is not positive definite. A pivot of 0 or below is reported.
 struct cholesky : detail::matrix_operation<cholesky, 1> {
-  static constexpr char const* name = "cholesky";
+  static constexpr char const *name = "cholesky", *reports = name;
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
-    detail::cholesky_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]);
+    if (detail::cholesky_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), c.result.size[c.result.rank - 1]))
+      c.report(status::singular_matrix);
   }
   static constexpr void infer(inference& r) {
     r.like(0);
@@ -170,12 +175,13 @@ struct lu : detail::matrix_operation<lu, 1> {
 
 /// Solves A X = B, or A' X = B (attribute 0), from A, the result of `lu` for A, and B. The derivative is that toward A and B.
 /// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB'. (Giles 2008, section 2.2.1.)
-/// Domain: NaN if A is singular.
+/// Domain: NaN if A is singular: a pivot of 0 is reported.
 struct lu_solve : detail::matrix_operation<lu_solve, 3> {
-  static constexpr char const* name = "lu_solve";
+  static constexpr char const *name = "lu_solve", *reports = "solve";
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
-    detail::lu_solve_of(detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k), detail::matrix_at<T>(c.result, k),
-                        c.result.size[c.result.rank - 2], c.result.size[c.result.rank - 1], c.attribute[0] != 0);
+    if (detail::lu_solve_of(detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k), detail::matrix_at<T>(c.result, k),
+                            c.result.size[c.result.rank - 2], c.result.size[c.result.rank - 1], c.attribute[0] != 0))
+      c.report(status::singular_matrix);
   }
   static constexpr void infer(inference& r) {
     r.like(0);
@@ -204,7 +210,7 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
 
 } // namespace op
 
-using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
+using linear_system_operations = operations<op::cholesky, op::cholesky_pivot, op::triangular_solve, op::lu, op::lu_solve, op::inverse_pivot>;
 
 namespace extend {
 

@@ -200,6 +200,7 @@ private:
     s.what = straight_action::compute;
     s.type = g_.tensors[g_.result(n)].type;
     s.lanes = w;
+    s.count = filled;
     std::int32_t const made = push(s, operands, n.operand_count);
     for (int i = 0; i < filled; ++i)
       at_[begin(g_.result(g_.nodes[members_[chosen_[c + i]].node]))] = {made, i};

@@ -37,7 +37,7 @@ struct straight_step {
   straight_action what = straight_action::constant;
   element type = element::float32;
   std::int32_t lanes = 1; // of the value: a power of two; of a store: of the stored elements
-  std::int32_t count = 1;
+  std::int32_t count = 1; // of the lanes that are needed
   std::int32_t width = 1;                    // of the operands of a shuffle or a fold
   std::int32_t place = 0;                    // of the value among those of its element type and lanes
   std::int32_t first = 0, operand_count = 0; // into operands

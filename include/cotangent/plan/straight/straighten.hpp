@@ -95,6 +95,7 @@ class straightener : public lane_grouper {
       s.what = straight_action::compute;
       s.type = g_.tensors[y].type;
       s.lanes = w;
+      s.count = filled;
       std::int32_t const made = push(s, operands, n.operand_count);
       for (int i = 0; i < filled; ++i) at_[to + c + i] = {made, i};
     }

@@ -5,6 +5,7 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/graph/failure.hpp>
 #include <cotangent/graph/order.hpp>
+#include <cotangent/graph/reports.hpp>
 #include <cotangent/run/interpreter/prepare/maker.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/transform/refusals.hpp>
@@ -40,6 +41,11 @@ public:
   }
 
   failure const& failed() const noexcept { return failed_; }
+  /// The text of an error, with the operations that may have reported this status.
+  message& put(message& text, status s) const {
+    text.put(text_of(s));
+    return s == status::singular_matrix ? reports_.put(text) : text;
+  }
   /// The bytes of the workspace, which is aligned to `workspace_alignment`.
   std::int64_t workspace_bytes() const noexcept {
     return codes_.empty() ? 0 : detail::capped_sum(codes_[0].table_bytes, codes_[0].memory_bytes);
@@ -114,6 +120,7 @@ private:
   array<detail::label_check> label_checks_; // with sizes resolved
   bool records_ = false;
   failure failed_;
+  detail::report_sites reports_;
 
   std::int64_t place(std::int64_t root) const noexcept {
     return root < 0 ? -1 : codes_[0].table_bytes + codes_[0].scratch_bytes + root;
@@ -134,13 +141,28 @@ private:
   void in_some_order(graph_view const& g, std::int64_t const* sizes, detail::interpret::kernel_list const& users,
                      interpreter_memory const& memory) {
     if (in_order(g)) {
-      prepare<Later>(g, sizes, users, memory);
+      prepare_reporting<Later>(g, sizes, users, memory);
       return;
     }
     ordering const order = order_of(g);
     if (!order) failed_ = {why<refusals::order_cycle>(), {}, {}, order.cycle, g.nodes[order.cycle].where};
-    else prepare<Later>(reordered(g, order), sizes, users, memory);
+    else prepare_reporting<Later>(reordered(g, order), sizes, users, memory);
   }
+
+  /// Steps over tiles report no status: elementwise operations that do are functions of whole tensors here.
+  template <class Later> void prepare_reporting(graph_view const& g, std::int64_t const* sizes,
+                                                detail::interpret::kernel_list const& users,
+                                                interpreter_memory const& memory) {
+    bool reports = false;
+    for (std::int32_t i = 0; i < g.node_count; ++i) reports = reports || g.nodes[i].op->reporting != nullptr;
+    reports_ = detail::report_sites(g);
+    if (!reports) return prepare<Later>(g, sizes, users, memory);
+    graph changed(g);
+    for (node& n : changed.nodes)
+      if (n.op->reporting != nullptr) n.op = n.op->reporting;
+    prepare<Later>(changed, sizes, users, memory);
+  }
+
   template <class Later> void prepare(graph_view const& g, std::int64_t const* sizes,
                                       detail::interpret::kernel_list const& users,
                                       interpreter_memory const& memory) {

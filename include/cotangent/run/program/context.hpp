@@ -16,9 +16,16 @@ template <> struct context_tape<true> {
   tape_stack* tape = nullptr;
 };
 
+/// The status that steps of loops report, for programs that have such steps.
+template <bool Reports> struct context_report {};
+template <> struct context_report<true> {
+  status* found = nullptr;
+};
+
 /// The state of a run besides its plan: the addresses of buffers, and the sizes that are not constants. Nests
 /// copy it, so that no store can alias it.
-template <int Buffers, int Sizes, bool Grows = false> struct context : context_tape<Grows> {
+template <int Buffers, int Sizes, bool Grows = false, bool Reports = false>
+struct context : context_tape<Grows>, context_report<Reports> {
   char* buffer[Buffers > 0 ? Buffers : 1];
   std::int64_t size[Sizes > 0 ? Sizes : 1];
   char* scratch;

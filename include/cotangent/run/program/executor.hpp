@@ -22,9 +22,15 @@ template <class Stage> struct nests {
   static constexpr int sizes = P.known_sizes + P.size.derived;
   /// True if loops allocate their records on a tape, which `run` then gets.
   static constexpr bool grows = detail::stage_grows<Stage>;
-  using context_type = context<P.size.buffers, sizes, grows>;
+  /// True if steps of loops report a status. (Kernels return theirs.)
+  static constexpr bool reports = [] {
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->reporting != nullptr) return true;
+    return false;
+  }();
+  using context_type = context<P.size.buffers, sizes, grows, reports>;
   /// The context of one nest: only its own buffers.
-  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes, grows>;
+  template <int K> using nest_context = context<C.first_buffer.data[K + 1] - C.first_buffer.data[K], sizes, grows, reports>;
 
   static constexpr bool matmul_of(int k) {
     nest const& n = P.nests.data[k];
@@ -164,11 +170,14 @@ template <class Stage> struct nests {
                     [[maybe_unused]] tape_stack* tape = nullptr) noexcept {
     context_type x;
     if constexpr (grows) x.tape = tape;
+    [[maybe_unused]] status found = status::ok;
+    if constexpr (reports) x.found = &found;
     set_up<true>(x, static_cast<char*>(workspace), known);
     set_arguments(x, inputs, outputs);
     status const s = run_nests(x, std::make_index_sequence<static_cast<std::size_t>(P.size.nests)>{});
     copy_results(x, outputs);
-    return s;
+    if constexpr (reports) return s == status::ok ? found : s;
+    else return s;
   }
 
 private:
@@ -289,6 +298,7 @@ private:
       for (int k = 0; k < sizes; ++k) own.size[k] = x.size[k];
     own.scratch = x.scratch;
     if constexpr (grows) own.tape = x.tape;
+    if constexpr (reports) own.found = x.found;
   }
   template <int From, class Own, std::size_t... J>
   COTANGENT_INLINE static void set_buffers(Own& own, context_type const& x, std::index_sequence<J...>) noexcept {

@@ -69,7 +69,7 @@ template <class Stage, int K, class Context> struct kernel {
       return scatter<T>(x, std::make_index_sequence<1>{});
     }
     else if constexpr (n.op->kind == operation_kind::control) return control<Stage, K, Context>::run(x);
-    else if constexpr (n.op->kind == operation_kind::whole) compute(x, std::make_index_sequence<n.operand_count>{});
+    else if constexpr (n.op->kind == operation_kind::whole) return compute(x, std::make_index_sequence<n.operand_count>{});
     return status::ok;
   }
 
@@ -140,9 +140,12 @@ template <class Stage, int K, class Context> struct kernel {
     for (int k = 0; k < d.rank; ++k) sizes[k] = x.value(d.size[k]);
     return whole_tensor::of(pointer<J>(x), d.rank, sizes);
   }
-  template <std::size_t... J> static void compute(Context const& x, std::index_sequence<J...>) noexcept {
+  template <std::size_t... J> static status compute(Context const& x, std::index_sequence<J...>) noexcept {
+    status found = status::ok;
     whole_call call{{tensor_of<static_cast<int>(J)>(x)...}, tensor_of<last>(x), attributes.of, x.scratch};
+    if constexpr (n.op->reports != nullptr) call.found = &found;
     run::whole<described_by<n.op>>(call);
+    return found;
   }
 
   // ---- matrix products

@@ -61,6 +61,7 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     take_buffers<begin>(context, buffers, all);
     if constexpr (constexpr int sizes = shape::P.known_sizes + shape::P.size.derived; sizes > 0)
       for (int k = 0; k < sizes; ++k) context.size[k] = from.x.size[k];
+    if constexpr (requires { context.found; }) context.found = from.x.found;
     loops own(context);
     own.row = from.row;
     if constexpr (!shape::whole_blocks) own.active = from.active;

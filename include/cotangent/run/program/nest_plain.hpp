@@ -40,7 +40,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     if (v.where != role::lane || (v.slot != none && P.row_slots.data[v.slot].exact)) return false;
     if (v.what == action::load) return is_plain_load(v);
     if (v.what == action::recall) return v.slot == none && !P.row_slots.data[v.detail].exact;
-    return v.what == action::compute && v.access == none && v.operand_count >= 1 && v.operand_count <= 3;
+    return v.what == action::compute && v.op->reporting == nullptr && v.access == none && v.operand_count >= 1 && v.operand_count <= 3;
   }
   /// True for contiguous vectors of a row whose address depends on the row's index only.
   static constexpr bool is_plain_load(instance const& v) {

@@ -27,6 +27,33 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
 
   using memory::memory;
 
+  // ---- reports
+
+  /// True if a position is inside the window of an instance, if it has one.
+  template <int I> COTANGENT_INLINE bool is_inside(std::int64_t in_block, std::int64_t c) const noexcept {
+    if constexpr (at(I).detail == none) return true;
+    else {
+      constexpr window w = P.windows.data[at(I).detail];
+      for (int k = 0; k < N.split; ++k)
+        if (std::int64_t const i = N.split == 1 ? row + in_block : index[k]; i < x.value(w.low[k]) || i >= x.value(w.high[k])) return false;
+      if constexpr (N.rank > N.split) return c >= x.value(w.low[lane_axis]) && c < x.value(w.high[lane_axis]);
+      else return true;
+    }
+  }
+  /// Reports pivots that are 0 or below in the first `count` lanes: rows if `Rows`, else positions from `c` on.
+  template <int I, bool Rows, class V>
+  COTANGENT_INLINE void look_at([[maybe_unused]] V const& y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
+    if constexpr (at(I).what == action::compute && at(I).op->reporting != nullptr) {
+      auto const bad = y <= V{};
+      if (!math::any(bad)) [[likely]] return;
+      for (std::int64_t k = 0; k < count; ++k) // (lanes beyond are garbage)
+        if (is_inside<I>(Rows ? k : sub, Rows ? c : c + k)) {
+          if constexpr (!math::is_vector<V>) *x.found = status::singular_matrix;
+          else if (y[k] <= 0) *x.found = status::singular_matrix;
+        }
+    }
+  }
+
   // ---- once
 
   template <int I> COTANGENT_INLINE void step_once() noexcept {
@@ -39,6 +66,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
       else if constexpr (v.what == action::position) y = T{};
       else if constexpr (v.what == action::size) y = size_of_shape<v.value, T>();
       else y = compute_once<I, T>(std::make_index_sequence<v.operand_count>{});
+      if constexpr (at(I).detail == none) look_at<I, true>(y, 1, 0); // (a window holds it elsewhere, too)
     }
   }
   template <symbol Y, class T> COTANGENT_INLINE T size_of_shape() const noexcept {
@@ -76,6 +104,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         else y = static_cast<V>(N.split == 1 ? row : index[v.detail]);
       } else {
         y = compute_row<I, V>(std::make_index_sequence<v.operand_count>{});
+        look_at<I, true>(y, active, 0);
         if constexpr (v.access != none) store_rows<I, V, T>(y);
       }
     }
@@ -189,6 +218,8 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
         y = apply_to<described_by<v.op>, v.type, V, a.type, b.type>(
             this->template in_lanes<source_of(a), a.type>(r, a.place, a.bits), this->template in_lanes<source_of(b), b.type>(r, b.place, b.bits));
       } else y = compute_lane<I, V>(r, std::make_index_sequence<v.operand_count>{});
+      if constexpr (turned) look_at<I, true>(y, active, c);
+      else look_at<I, false>(y, Full ? W : count, c);
       if constexpr (v.slot != none) {
         if constexpr (!Full && P.row_slots.data[v.slot].exact) {
           // A masked load after a masked store would stall: the end of the row is kept in a separate buffer.

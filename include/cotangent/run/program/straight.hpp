@@ -33,7 +33,7 @@ template <class Stage> struct straight {
                                      std::int64_t const*) noexcept {
     values v;
     v.run(inputs, outputs, std::make_index_sequence<static_cast<std::size_t>(S.size.steps)>{});
-    return status::ok;
+    return v.found;
   }
 
 private:
@@ -49,6 +49,7 @@ private:
     registers<4, wide, counts(2)> w4;
     registers<8, wide, counts(3)> w8;
     registers<16, wide, counts(4)> w16;
+    status found = status::ok;
 
     template <std::size_t... I>
     COTANGENT_INLINE void run([[maybe_unused]] void const* const* inputs, [[maybe_unused]] void* const* outputs,
@@ -122,6 +123,15 @@ private:
       else if constexpr (s.what == straight_action::combine)
         at<I>() = described_by<s.op>::combine(V(operand<I, 0, s.lanes>()), V(operand<I, 1, s.lanes>()));
       else at<I>() = folded<described_by<s.op>, s.count>(operand<I, 0, s.width>());
+      if constexpr (s.what == straight_action::compute && s.op->reporting != nullptr) look_at<s.count>(at<I>());
+    }
+    /// Reports pivots that are 0 or below. (Lanes beyond `Count` are garbage.)
+    template <int Count, class V> COTANGENT_INLINE void look_at(V const& y) noexcept {
+      if constexpr (!math::is_vector<V>) {
+        if (y <= V{}) [[unlikely]] found = status::singular_matrix;
+      } else
+        for (int k = 0; k < Count; ++k)
+          if (y[k] <= 0) [[unlikely]] found = status::singular_matrix;
     }
 
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V

@@ -89,6 +89,7 @@ protected:
     for (std::int64_t i = 0; i < elements; ++i) {
       for (int k = 0; k < arity; ++k) x[k] = pools_.get(from[k], i);
       pools_.set(to, i, converts ? x[0] : n.op->evaluate(x));
+      if (n.op->reporting != nullptr && x[0].real <= 0) result_.state = status::singular_matrix;
     }
   }
 
@@ -255,6 +256,7 @@ protected:
     for (int k = 0; k < n.operand_count; ++k) call.operand[k] = whole_of(g_.operand(n, k));
     call.result = whole_of(g_.result(n));
     call.attribute = g_.numbers + n.attribute;
+    call.found = &result_.state;
     n.op->whole(call);
   }
 

@@ -17,6 +17,9 @@ COTANGENT_HEADER_BEGIN
 #include <type_traits>
 
 // Functions of linear algebra. (Not part of cotangent.hpp.)
+//
+// A matrix is singular if a pivot is exactly 0, and not positive definite if a pivot is 0 or below; a pivot that is NaN is neither.
+// Then results are NaN or infinite, `P::run` returns `status::singular_matrix`, and checked calls throw `numeric_error`.
 
 namespace cotangent {
 
@@ -127,22 +130,24 @@ constexpr auto einsum(A const& a, B const& b, C const& c, D const& d, X const&..
   return detail::lift({}, detail::einsum_fn<S>{}, a, b, c, d, x...);
 }
 
-/// The lower triangle L with L L' = A, for the symmetric part of each matrix.
+/// The lower triangle L with L L' = A, for the symmetric part of each matrix. A checked call throws
+/// `numeric_error` if a pivot is 0 or below.
 template <detail::operand A>
 constexpr auto cholesky(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::cholesky_fn{}, a);
 }
 /// Solves A X = B for triangular A: `ct::triangular_solve<ct::triangle{.transposed = true}>(l, b)`.
+/// A checked call throws `numeric_error` if the diagonal has a 0.
 template <triangle Which = triangle{}, detail::operand A, detail::operand B>
 constexpr auto triangular_solve(A const& a, B const& b, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::triangular_solve_fn<Which>{}, a, b);
 }
-/// Solves A X = B.
+/// Solves A X = B. A checked call throws `numeric_error` if a pivot is 0.
 template <detail::operand A, detail::operand B>
 constexpr auto solve(A const& a, B const& b, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::solve_fn{}, a, b);
 }
-/// The inverse of each matrix.
+/// The inverse of each matrix. A checked call throws `numeric_error` if a pivot, or the determinant of at most 4 rows, is 0.
 template <detail::operand A>
 constexpr auto inverse(A const& a, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::inverse_fn{}, a);

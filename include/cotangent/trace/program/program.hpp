@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_PROGRAM_PROGRAM_HPP
 #define COTANGENT_TRACE_PROGRAM_PROGRAM_HPP
 
+#include <cotangent/graph/reports.hpp>
 #include <cotangent/run/labels.hpp>
 #include <cotangent/run/program/executor.hpp>
 #include <cotangent/trace/program/call.hpp>
@@ -286,7 +287,9 @@ private:
     leaf_elements_out note_out{out};
     (visit_leaves(args, note_in), ...);
     visit_leaves(r, note_out);
-    if (!evaluate(g, sizes, in, out).ok()) a_constant_evaluation_found_an_index_out_of_range();
+    evaluated const e = evaluate(g, sizes, in, out);
+    if (e.state == status::singular_matrix) a_constant_evaluation_found_a_singular_matrix();
+    else if (!e.ok()) a_constant_evaluation_found_an_index_out_of_range();
   }
 
   static constexpr int label_count = count_label_checks(Simplified::view);
@@ -343,12 +346,13 @@ private:
 
   static void a_constant_evaluation_needs_memory_without_strides() {}
   static void a_constant_evaluation_found_an_index_out_of_range() {}
+  static void a_constant_evaluation_found_a_singular_matrix() {}
   static constexpr void report(size_conflict const& c) {
     raise_if_offered<shape_error>(words_for(c, table.argument_of));
   }
   static void report(status s) {
     message text("cotangent: call: ");
-    raise_status(s, text.put(text_of(s)));
+    raise_status(s, put_reports<Simplified>(s, text.put(text_of(s))));
   }
 };
 

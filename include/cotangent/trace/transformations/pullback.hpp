@@ -263,7 +263,7 @@ private:
   }
   static void report(status s) {
     message text("cotangent: vjp: ");
-    raise_status(s, text.put(text_of(s)));
+    raise_status(s, put_reports<typename Stages::backward>(s, text.put(text_of(s))));
   }
 
   constexpr gradients pull(collected const& from) const {
@@ -301,9 +301,12 @@ private:
     if constexpr (has_strided<gradients>) a_constant_evaluation_needs_memory_without_strides();
     leaf_elements_out note{out};
     visit_leaves(r, note);
-    if (!evaluate(g, sizes_.get(), in, out).ok()) a_constant_evaluation_found_an_index_out_of_range();
+    evaluated const e = evaluate(g, sizes_.get(), in, out);
+    if (e.state == status::singular_matrix) a_constant_evaluation_found_a_singular_matrix();
+    else if (!e.ok()) a_constant_evaluation_found_an_index_out_of_range();
   }
   static void a_constant_evaluation_found_an_index_out_of_range() {}
+  static void a_constant_evaluation_found_a_singular_matrix() {}
   static void a_constant_evaluation_needs_memory_without_strides() {}
   template <std::size_t J>
   constexpr elements_in elements_of([[maybe_unused]] array<typename leaf<J>::element_type>& wide) const {

@@ -235,6 +235,7 @@ private:
   }
   /// Whether an elementwise operation has a value for all operands: integers cannot be divided by 0.
   constexpr bool is_total(node const& n) const {
+    if (n.op->reports != nullptr) return false;
     return is_floating(g_.tensors[g_.result(n)].type) || n.op == info_of<op::add>() ||
            n.op == info_of<op::subtract>() || n.op == info_of<op::multiply>() ||
            n.op == info_of<op::negate>() || n.op == info_of<op::select>() ||

@@ -123,7 +123,7 @@ struct rewriting {
                       : is_floating(type) || is_floating(value[0].type)   ? bits_of(type, last)
                                                                           : value[0].integer);
     }
-    if (op->evaluate == nullptr) return none;
+    if (op->evaluate == nullptr || op->reports != nullptr) return none;
     if (last == 0 && (op == the<op::divide> || op == the<op::reciprocal>)) return none;
     if (op == the<op::pow> && value[0].real <= 0) return none;
     return constant(type, shape, bits_of(op->evaluate(value)));

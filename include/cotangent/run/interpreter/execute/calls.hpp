@@ -118,6 +118,7 @@ inline void run_whole(program_data const& p, std::int32_t which, run_context& c)
   interpret::point_to(call.result, c.at(s.to));
   call.attribute = p.attributes.data() + s.first_attribute;
   call.scratch = c.bases[0];
+  call.found = &c.state;
   s.run(call);
 }
 

@@ -57,7 +57,8 @@ struct kernel_set {
 /// True if the interpreter has code for the operation by its struct. (The executor of programs moves elements, and runs
 /// matrix products and control, by the kind of the operation.)
 template <class Op> inline constexpr bool has_kernels =
-    run::has_whole_kernel<Op> || requires { Op::operands; } || requires { Op::template neutral<float>(); };
+    run::has_whole_kernel<Op> || (requires { Op::operands; } && !requires { typename Op::reporting; }) ||
+    requires { Op::template neutral<float>(); };
 
 /// True for operations on float and double that are cheaper than their loads and stores.
 template <class Op> consteval bool is_cheap() {
