@@ -179,6 +179,17 @@ struct lerp_fn {
     return (1 - t) * a + t * b;
   }
 };
+template <extent Count> struct linspace_fn {
+  static constexpr char const* name = "linspace";
+  constexpr term operator()(auto first, auto last) const {
+    builder& b = *first.b;
+    dimension const n = b.size(Count);
+    term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
+    if (n <= 1) return first + 0 * i;
+    term const part = i * (1. / static_cast<double>(n - 1));
+    return (1 - part) * first + part * last;
+  }
+};
 struct fma_fn {
   static constexpr char const* name = "fma";
   using emits = operations<>;

@@ -51,20 +51,11 @@ struct nan_to_num_fn {
     return extend::select(x != x, zero, bounded);
   }
 };
-/// Count numbers from first to last at equal distances; exact at both ends.
-template <extent Count> constexpr term spaced(term first, term last) {
-  builder& b = *first.b;
-  dimension const n = b.size(Count);
-  term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
-  if (n <= 1) return first + 0 * i;
-  term const part = i * (1. / static_cast<double>(n - 1));
-  return (1 - part) * first + part * last;
-}
 template <extent Count> struct geomspace_fn {
   static constexpr char const* name = "geomspace";
   using emits = operations<op::pow>;
   constexpr term operator()(auto first, auto last) const { // (quotients of negative numbers are positive, too)
-    term const exponents = spaced<Count>(extend::constant_like(first, 0), extend::apply<op::log>(last / first));
+    term const exponents = linspace_fn<Count>{}(extend::constant_like(first, 0), term(extend::apply<op::log>(last / first)));
     return first * extend::apply<op::exp>(exponents);
   }
 };
@@ -72,7 +63,7 @@ template <extent Count> struct logspace_fn {
   static constexpr char const* name = "logspace";
   using emits = operations<op::pow>;
   constexpr term operator()(auto first, auto last) const {
-    term const exponents = spaced<Count>(first, last);
+    term const exponents = linspace_fn<Count>{}(first, last);
     return extend::apply<op::pow>(extend::constant_like(exponents, 10), exponents);
   }
 };
@@ -111,15 +102,15 @@ struct trapezoid_fn {
     return area.b->failed().why != nullptr ? y : extend::sum(area, 1u << (area.rank() - 1));
   }
 };
-/// Rows of variables without their means, as a matrix.
+/// The deviations from the mean along the last axis.
+constexpr term centered(auto x) { return x - extend::mean(x, 1u << (x.rank() - 1), true); }
 struct cov_fn {
   static constexpr char const* name = "cov";
   using emits = operations<>;
   constexpr term operator()(auto x) const {
     builder& b = *x.b;
     if (x.rank() != 1 && x.rank() != 2) return b.template refuse<refusals::covariance_rank>(2, x.rank(), b.place), x;
-    std::uint32_t const last = 1u << (x.rank() - 1);
-    auto const apart = x - extend::mean(x, last, true), number = extend::count_of(x, last, b.shape(dimensions{})) - 1;
+    term const apart = centered(x), number = extend::count_of(x, 1u << (x.rank() - 1), b.shape(dimensions{})) - 1;
     return (x.rank() == 1 ? extend::sum(apart * apart, 1u) : extend::matmul(apart, extend::transpose(apart))) / number;
   }
 };
@@ -128,8 +119,8 @@ struct corrcoef_fn {
   using emits = operations<>;
   constexpr term operator()(auto x) const {
     if (x.rank() != 2) return x.b->template refuse<refusals::covariance_rank>(2, x.rank(), x.b->place), x;
-    auto const apart = x - extend::mean(x, 2u, true);
-    auto const rows = apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(extend::sum(apart * apart, 2u, true)));
+    term const apart = centered(x);
+    term const rows = apart * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(extend::sum(apart * apart, 2u, true)));
     return extend::matmul(rows, extend::transpose(rows));
   }
 };

@@ -232,17 +232,6 @@ template <std::int64_t... Sides> struct pad_fn {
     return y;
   }
 };
-template <extent Count> struct linspace_fn {
-  static constexpr char const* name = "linspace";
-  constexpr term operator()(auto first, auto last) const {
-    builder& b = *first.b;
-    dimension const n = b.size(Count);
-    term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
-    if (n <= 1) return first + 0 * i;
-    term const part = i * (1. / static_cast<double>(n - 1));
-    return (1 - part) * first + part * last;
-  }
-};
 template <int Operand, bool Columns> struct meshgrid_fn {
   static constexpr char const* name = "meshgrid";
   constexpr term operator()(auto first, auto... rest) const {
