@@ -17,24 +17,29 @@ COTANGENT_INLINE constexpr V normal_quantile(V const& p) {
   using namespace detail;
   if constexpr (is_wide<V>) return join<V>(math::normal_quantile(split(p).low), math::normal_quantile(split(p).high));
   V const one = constant<V>(1), half = constant<V>(0.5), zero{}, inf = broadcast_bits<V>(infinity<V>);
+  V const root_of_two_pi = constant<V>(0x1.40d931ff62705p+1);
   auto const ordinary = logical_and<mask_t<V>>(p > zero, p < one);
   V const edge = select(p == zero, V(-inf), select(p == one, inf, broadcast_bits<V>(nan<V>)));
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !ordinary) return edge;
   V const safe = select(ordinary, p, half);
   auto const above = safe > half;
-  V const rest = select(above, V(one - safe), safe), a = one - (rest + rest); // exact if it is used
-  auto const inner = a < half;
-  // As erfinv: Winitzki's approximation, then two steps of Halley's method.
+  V const rest = select(above, V(one - safe), safe), gap = half - rest;
+  auto const inner = rest > constant<V>(0.17); // a < 0.96
+  // As erfinv: Winitzki's approximation, then two steps of Halley's method: on the probability beyond a, or on its logarithm
+  // where it is small. Both are computed times e^(a^2 / 2), which is in range also where the probability is subnormal.
   V const l = math::log(V(constant<V>(4) * rest)) + math::log1p(V(-rest)), s = fma(l, half, constant<V>(4.330746750799873));
-  V y = math::sqrt(V(-l * constant<V>(1 / 0.147) / (math::sqrt(V(s * s - l * constant<V>(1 / 0.147))) + s)));
+  V a = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(V(s * s - l * constant<V>(1 / 0.147))) + s)));
   for (int k = 0; k < 2; ++k) {
-    V const residual = select(inner, V(math::erf(y) - a), V((rest + rest) - math::erfc(y)));
-    V const step = residual * math::exp(V(y * y)) * constant<V>(0x1.c5bf891b4ef6bp-1); // sqrt(pi) / 2
-    y = y - step / fma(y, step, one);
+    V const growth = math::exp(V(a * a * constant<V>(0.25))), near = at_most(a, one);
+    auto const tail = normal_tail_scaled(a);
+    V const beyond = root_of_two_pi * (fma(tail.smooth, tail.change, tail.smooth) / tail.sum);
+    V const wanted = root_of_two_pi * (rest * growth * growth);
+    V const step = select(inner, V((gap - near * normal_slope(V(near * near))) * root_of_two_pi * growth * growth),
+                          V(-beyond * math::log(V(wanted / beyond))));
+    a = a + step / fma(half * step, select(inner, V(-a), V(one / beyond - a)), one);
   }
-  V const root = y * constant<V>(0x1.6a09e667f3bcdp+0);
-  return select(ordinary, select(rest == half, zero, select(above, root, V(-root))), edge);
+  return select(ordinary, select(rest == half, zero, select(above, a, V(-a))), edge);
 }
 
 } // namespace COTANGENT_ABI
