@@ -15,13 +15,13 @@ namespace cotangent {
 /// The positions of operands, results and attributes of a loop:
 ///     operands   limit (int64 scalar, or none) | carried: initial values | captured | scanned: sequences | start
 ///     results    carried: final values | stacked: sequences | trips (int64 scalar)
-///     attributes carried, captured, scanned, stacked, flags, condition region or -1, body region
+///     attributes carried, captured, scanned, stacked, flags, tape limit, condition region or -1, body region
 ///     condition  (count, carried, captured) -> one bool
 ///     body       (count, carried, captured, slices of the scanned) -> next carried | entries of the stacked
 /// The loop ends if the count (int64, from 0) reaches the limit, or if the condition, evaluated before each
 /// iteration, is false. Without an iteration, the final values are the initial ones. Sequences are read and
 /// written at the index `count`. A loop that is part of another one has a start (int64 scalar), at which its
-/// count begins instead of 0.
+/// count begins instead of 0. Gradients record at most `tape_limit` bytes; 0: no limit.
 struct loop_layout {
   enum flag : std::int64_t {
     runs_first = 1, // the condition is not evaluated before the first iteration
@@ -35,20 +35,15 @@ struct loop_layout {
     return n <= 0 || n >= std::int64_t{1} << 40 ? 0 : n << flag_bits;
   }
   constexpr std::int64_t most() const noexcept { return flags >> flag_bits; }
-  static constexpr int first_region = 5, attribute_count = 7;
+  static constexpr int first_region = 6, attribute_count = 8;
 
   int carried = 0, captured = 0, scanned = 0, stacked = 0;
-  std::int64_t flags = 0;
+  std::int64_t flags = 0, tape_limit = 0;
   std::int32_t condition = none, body = none; // regions
 
   static constexpr loop_layout of(std::int64_t const* a) noexcept {
-    return {static_cast<int>(a[0]),
-            static_cast<int>(a[1]),
-            static_cast<int>(a[2]),
-            static_cast<int>(a[3]),
-            a[4],
-            static_cast<std::int32_t>(a[5]),
-            static_cast<std::int32_t>(a[6])};
+    auto const number = [a](int k) { return static_cast<std::int32_t>(a[k]); };
+    return {number(0), number(1), number(2), number(3), a[4], a[5], number(6), number(7)};
   }
   static constexpr loop_layout of(graph_view const& g, node const& n) noexcept {
     return of(g.numbers + n.attribute);
@@ -62,8 +57,9 @@ struct loop_layout {
     a[2] = scanned;
     a[3] = stacked;
     a[4] = flags;
-    a[5] = condition;
-    a[6] = body;
+    a[5] = tape_limit;
+    a[6] = condition;
+    a[7] = body;
   }
 
   constexpr bool is_reverse() const noexcept { return (flags & reverse) != 0; }
@@ -165,13 +161,14 @@ struct loop : extend::primitive<operation_kind::control, -1> {
   static constexpr char const* check(graph_view const& g, node const& n) {
     constexpr char const* region =
         "a loop's region has other inputs or outputs than the loop needs, or another owner";
-    if (n.attribute_count != loop_layout::attribute_count) return "a loop needs seven attributes";
+    if (n.attribute_count != loop_layout::attribute_count) return "a loop needs eight attributes";
     for (int k = 0; k < 4; ++k)
       if (g.attribute(n, k) < 0 || g.attribute(n, k) > g.id_count)
         return "a loop has a negative or absurd count";
     loop_layout const at = loop_layout::of(g, n);
     if (at.flags < 0 || (at.flags & ((1 << loop_layout::flag_bits) - 1)) > 7)
       return "a loop has an unknown flag";
+    if (at.tape_limit < 0) return "a loop has a negative tape limit";
     if (n.operand_count != at.all_operands() || n.result_count != at.result_count())
       return "a loop has other operands or results than its attributes say";
     if (!detail::runs(g, n, at.body, at.input_count(), at.output_count())) return region;

@@ -201,6 +201,7 @@ struct loop_start {
   symbol const* scans = nullptr;
   int scanned = 0;
   symbol start = none;
+  std::int64_t tape_limit = 0;
 };
 
 /// Builds a loop:
@@ -231,7 +232,7 @@ class loop_builder : public detail::control_builder {
 
 public:
   constexpr loop_builder(builder& b, loop_start const& s)
-      : control_builder(b), at_{.carried = s.carried, .scanned = s.scanned, .flags = s.flags},
+      : control_builder(b), at_{.carried = s.carried, .scanned = s.scanned, .flags = s.flags, .tape_limit = s.tape_limit > 0 ? s.tape_limit : 0},
         limit_(s.limit), start_(s.start) {
     if (start_ != none) at_.flags |= loop_layout::starts;
     for (int k = 0; k < s.carried; ++k) inits_.push(outside(s.inits[k]) ? s.inits[k] : b.refused());

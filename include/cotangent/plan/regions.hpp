@@ -15,12 +15,14 @@
 namespace cotangent::detail {
 
 /// How many iterations the loops of a graph run at most, and how many entries its sequences have room for: numbers, or named
-/// extents. Sequences that may be one value have room for equally many entries.
+/// extents. Sequences that may be one value have room for equally many entries. A sequence of parts of loops only has room for
+/// one part: an entry lies at its distance from the start of the loop that reads or writes it, the same start for all of them.
 class sequence_sizes {
   graph_view const& g_;
   array<std::int32_t> first_; // by symbol of a sequence: into entries_, one for each level
   array<dimension> entries_;
-  bool changed_ = false;
+  array<bool> whole_; // like entries_: entries lie at the number of their iteration
+  bool changed_ = false, sizes_known_ = false;
 
 public:
   static constexpr dimension unknown = INT64_MIN;
@@ -31,21 +33,31 @@ public:
       for (int k = 0; k < g.tensors[t].depth; ++k) entries_.push(0);
     }
     if (entries_.empty()) return;
-    do {
-      changed_ = false;
-      for (std::int32_t i = 0; i < g.node_count; ++i) relate(g.nodes[i]);
-    } while (changed_);
+    bool parts = false;
+    for (std::int32_t i = 0; i < g.node_count && !parts; ++i)
+      parts = g.nodes[i].op == info_of<op::loop>() && loop_layout::of(g, g.nodes[i]).has_start();
+    whole_.assign(entries_.size(), !parts);
+    for (sizes_known_ = !parts;; sizes_known_ = true) { // first where entries lie, then how many there are
+      do {
+        changed_ = false;
+        for (std::int32_t i = 0; i < g.node_count; ++i) relate(g.nodes[i]);
+      } while (changed_);
+      if (sizes_known_) return;
+    }
   }
 
   constexpr dimension entries(symbol t, int level = 0) const { return entries_[first_[t] + level]; }
 
-  /// At most that many iterations; unknown if the loop runs until a condition fails.
+  /// True if entries lie at their distance from the start of the loop.
+  constexpr bool from_start(symbol t) const { return !whole_[first_[t]]; }
+
+  /// The count stays below that number; unknown if the loop runs until a condition fails.
   constexpr dimension most_trips(node const& n) const {
     loop_layout const at = loop_layout::of(g_, n);
     symbol const limit = g_.operand(n, loop_layout::limit());
     dimension most = limit == none ? unknown : bound(limit);
     if (most == unknown && at.condition != none) most = bound_by(g_.output(0, at.condition), at.condition);
-    return most == unknown && at.most() > 0 ? at.most() : most;
+    return most == unknown && at.most() > 0 && !at.has_start() ? at.most() : most;
   }
 
   /// The first level of a sequence whose length is unknown; its depth if all are known.
@@ -68,16 +80,31 @@ private:
     return a > 0 && b > 0 ? (a > b ? a : b) : unknown;
   }
   constexpr void widen(symbol t, int level, dimension to) {
+    if (!sizes_known_) return;
     dimension& own = entries_[first_[t] + level];
     dimension const wide = joined(own, to);
     changed_ = changed_ || wide != own;
     own = wide;
+  }
+  constexpr void is_whole(symbol t, int level = 0) {
+    bool& own = whole_[first_[t] + level];
+    changed_ = changed_ || !own;
+    own = true;
+  }
+  /// A loop reads or writes an entry of `t` in each iteration.
+  constexpr void iterate(symbol t, node const& n) {
+    loop_layout const at = loop_layout::of(g_, n);
+    if (t == none) return;
+    if (!at.has_start()) is_whole(t), widen(t, 0, most_trips(n));
+    else if (from_start(t)) widen(t, 0, at.most() > 0 ? at.most() : unknown);
   }
   /// `inner` is `outer`, or an entry of it.
   constexpr void same(symbol outer, symbol inner) {
     if (outer == none || inner == none) return;
     int const deeper = g_.tensors[outer].depth - g_.tensors[inner].depth;
     for (int k = 0; k < g_.tensors[inner].depth; ++k) {
+      if (whole_[first_[inner] + k]) is_whole(outer, deeper + k);
+      if (whole_[first_[outer] + deeper + k]) is_whole(inner, k);
       widen(outer, deeper + k, entries(inner, k));
       widen(inner, k, entries(outer, deeper + k));
     }
@@ -91,8 +118,8 @@ private:
       }
       for (int k = 0; k < at.output_count(); ++k) same(g_.result(n, k), g_.output(k, at.body));
       for (int k = 0; k < at.carried; ++k) same(g_.result(n, k), g_.operand(n, at.init(k)));
-      for (int k = 0; k < at.scanned; ++k) widen(g_.operand(n, at.scan(k)), 0, most_trips(n));
-      for (int k = 0; k < at.stacked; ++k) widen(g_.result(n, at.stack(k)), 0, most_trips(n));
+      for (int k = 0; k < at.scanned; ++k) iterate(g_.operand(n, at.scan(k)), n);
+      for (int k = 0; k < at.stacked; ++k) iterate(g_.result(n, at.stack(k)), n);
     } else if (n.op == info_of<op::case_of>()) {
       case_layout const at = case_layout::of(g_, n);
       for (int j = 0; j < at.branches; ++j) {
@@ -105,9 +132,9 @@ private:
       same(g_.result(n), g_.operand(n, 0));
       same(g_.result(n), g_.operand(n, 1));
     } else if (n.op == info_of<op::rows_to_sequence>()) {
-      widen(g_.result(n), 0, g_.shape(g_.operand(n, 0)).size[0]);
+      is_whole(g_.result(n)), widen(g_.result(n), 0, g_.shape(g_.operand(n, 0)).size[0]);
     } else if (n.op == info_of<op::sequence_to_rows>()) {
-      widen(g_.operand(n, 0), 0, g_.shape(g_.result(n)).size[0]);
+      is_whole(g_.operand(n, 0)), widen(g_.operand(n, 0), 0, g_.shape(g_.result(n)).size[0]);
     }
   }
 

@@ -170,8 +170,11 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
     term const most{&s.b, scalar_symbol(s, element::int64, Options.max_iterations, where)};
     last = last == none ? most.id : extend::apply<op::min>(term{&s.b, last}, most).id;
   }
-  loop_builder loop(
-      s.b, {first.data(), count, last, Options.reverse ? std::int64_t{loop_layout::reverse} : 0, nullptr, 0});
+  loop_builder loop(s.b, {.inits = first.data(),
+                          .carried = count,
+                          .limit = last,
+                          .flags = Options.reverse ? std::int64_t{loop_layout::reverse} : 0,
+                          .tape_limit = Options.tape_limit});
   back.check(r);
   std::int32_t const before = s.b.get().nodes.size();
   auto const each = [&](auto const& f, symbol const* in) {

@@ -133,7 +133,7 @@ private:
   COTANGENT_INLINE static void run_small(Context const& x, typename base::addresses const& a, iterations& i, [[maybe_unused]] cursors& c) noexcept {
     locals v;
     load_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(at.scan(0) - 1)>{});
-    [[maybe_unused]] std::int64_t const most = base::room(x);
+    [[maybe_unused]] std::int64_t const most = base::room(x, i.first);
     for (; i.done < i.most; ++i.done) {
       std::int64_t const index = i.index();
       local<0>(v)[0] = index;
@@ -151,9 +151,9 @@ private:
       if (!base::fits(i, most)) break;
       if constexpr (has_growing)
         if (!base::advance(x, a, i, c)) break;
-      base::set_slices(x, a, index, c, in, scans{});
+      base::set_slices(x, a, i, c, in, scans{});
       set_next(v, out, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
-      base::set_entries(x, a, index, c, out, stacks{});
+      base::set_entries(x, a, i, c, out, stacks{});
       note(i.found, body::run(nullptr, in, out, nullptr));
     }
     store_locals(v, a, std::make_index_sequence<static_cast<std::size_t>(carried)>{});
@@ -192,7 +192,7 @@ private:
                                          [[maybe_unused]] cursors& c, std::index_sequence<C...>) noexcept {
     char* scratch = x.scratch;
     carry v[carried + 1]{begin<static_cast<int>(C)>(x, a, i.most, scratch)...};
-    [[maybe_unused]] std::int64_t const most = base::room(x);
+    [[maybe_unused]] std::int64_t const most = base::room(x, i.first);
     std::int64_t index = 0;
     void const* in[inputs];
     void* out[outputs + 1];
@@ -212,9 +212,9 @@ private:
       if (!base::fits(i, most)) break;
       if constexpr (has_growing)
         if (!base::advance(x, a, i, c)) break;
-      base::set_slices(x, a, index, c, in, scans{});
+      base::set_slices(x, a, i, c, in, scans{});
       for (int k = 0; k < carried; ++k) out[k] = v[k].next;
-      base::set_entries(x, a, index, c, out, stacks{});
+      base::set_entries(x, a, i, c, out, stacks{});
       note(i.found, run_inner<body, returns_sequences>(x, scratch, in, out));
       for (int k = 0; k < carried; ++k) {
         char* const written = v[k].next;

@@ -41,18 +41,26 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
     __builtin_memcpy(&v, p, sizeof v);
     return v;
   }
-  /// The entries that every sequence has room for: more iterations than that are an error.
-  COTANGENT_INLINE static std::int64_t room(Context const& x) noexcept {
+  /// Every sequence has room below this number of an iteration: further iterations are an error.
+  COTANGENT_INLINE static std::int64_t room(Context const& x, std::int64_t first) noexcept {
     std::int64_t least = INT64_MAX;
     for (int k = 0; k < at.stacked; ++k)
-      if (std::int64_t const own = x.value(places.of[k]); own < least) least = own;
+      if (std::int64_t const own = x.value(places.of[k]); own < INT64_MAX && own + (places.stack_starts[k] ? first : 0) < least)
+        least = own + (places.stack_starts[k] ? first : 0);
     return least;
   }
   struct place_table {
     dimension of[at.stacked + 1]{};
+    bool scan_starts[at.scanned + 1]{}, stack_starts[at.stacked + 1]{}; // entries lie at their distance from the start
     consteval place_table() {
       for (int k = 0; k < at.stacked; ++k)
         of[k] = stack_grows(k) ? INT64_MAX : g.shape(base::value_of(result_at(at.stack(k)))).size[0];
+      if (!at.has_start()) return;
+      graph_view whole = base::whole::view;
+      detail::sequence_sizes const sizes(whole);
+      for (int k = 0; k < at.scanned; ++k) scan_starts[k] = sizes.from_start(all.operand(original, at.scan(k)));
+      for (int k = 0; k < at.stacked; ++k)
+        if (symbol const t = all.result(original, at.stack(k)); t != none) stack_starts[k] = sizes.from_start(t);
     }
   };
   static constexpr place_table places{};
@@ -154,11 +162,12 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
   }
 
   template <std::size_t... S>
-  COTANGENT_INLINE static void set_slices(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
+  COTANGENT_INLINE static void set_slices(Context const& x, typename base::addresses const& a, [[maybe_unused]] iterations const& i,
                                           [[maybe_unused]] cursors const& c, [[maybe_unused]] void const** in,
                                           std::index_sequence<S...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
-        0, (in[at.scan(static_cast<int>(S))] = slice<static_cast<int>(S)>(x, a, index, c), 0)...});
+        0, (in[at.scan(static_cast<int>(S))] =
+                slice<static_cast<int>(S)>(x, a, i.index() - (places.scan_starts[S] ? i.first : 0), c), 0)...});
   }
   template <int S>
   COTANGENT_INLINE static char* slice(Context const& x, typename base::addresses const& a, std::int64_t index,
@@ -167,11 +176,12 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
     else return a.of[operand_at(at.scan(S))] + index * base::template bytes_of<operand_at(at.scan(S)), 1>(x);
   }
   template <std::size_t... S>
-  COTANGENT_INLINE static void set_entries(Context const& x, typename base::addresses const& a, [[maybe_unused]] std::int64_t index,
+  COTANGENT_INLINE static void set_entries(Context const& x, typename base::addresses const& a, [[maybe_unused]] iterations const& i,
                                            [[maybe_unused]] cursors const& c, [[maybe_unused]] void** out,
                                            std::index_sequence<S...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
-        0, (out[at.entry(static_cast<int>(S))] = entry<static_cast<int>(S)>(x, a, index, c), 0)...});
+        0, (out[at.entry(static_cast<int>(S))] =
+                entry<static_cast<int>(S)>(x, a, i.index() - (places.stack_starts[S] ? i.first : 0), c), 0)...});
   }
   template <int S>
   COTANGENT_INLINE static char* entry(Context const& x, typename base::addresses const& a, std::int64_t index,
@@ -196,7 +206,8 @@ template <class Stage, int K, class Context> struct loop_sequences : control_mem
   template <int S> static void clear_entries(Context const& x, typename base::addresses const& a, iterations const& i) noexcept {
     constexpr int j = result_at(at.stack(S));
     std::int64_t const entry = base::template bytes_of<j, 1>(x), entries = x.value(places.of[S]);
-    std::int64_t const low = at.is_reverse() ? i.limit - i.done : i.first, high = low + i.done;
+    std::int64_t const low = (at.is_reverse() ? i.limit - i.done : i.first) - (places.stack_starts[S] ? i.first : 0),
+                       high = low + i.done;
     char* const p = a.of[j];
     if (i.done <= 0) {
       __builtin_memset(p, 0, static_cast<std::size_t>(entry * entries));

@@ -17,6 +17,20 @@ struct loop {
   std::int64_t max_iterations = 0;
   /// The iterations run from the last to the first: of `ct::scan` and `ct::for_loop`.
   bool reverse = false;
+  /// Gradients record at most this number of bytes for the loop; 0: no such limit. Where all iterations need more, the gradient
+  /// records blocks of them, and computes each block again before its part of the reverse sweep. The results have the same bits.
+  ///
+  /// A constant count: states at the start of equal blocks, each iteration is computed once more. Other counts (names, bounds,
+  /// conditions), rows that `ct::scan` returns, and limits too small for such states: a fixed number of slots for states,
+  /// which are reused, so that the limit holds for any count. Iterations are then computed a few times more.
+  ///
+  /// The limit is per loop; a loop in a body has it for each iteration around it, and under `vmap` for each row. It counts
+  /// named extents as one element, and inner loops whose count has no constant bound as nothing. Gradients of gradients have
+  /// it for each loop that the first gradient made, and add in another order.
+  /// Refuses: a limit that cannot hold the carried values and the record of one iteration; `vmap` of a gradient whose rows
+  /// iterate differently often.
+  /// Checked: tests/runtime/loop_tape_limit.cpp.
+  std::int64_t tape_limit = 0;
 };
 
 } // namespace COTANGENT_ABI

@@ -94,7 +94,11 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   std::source_location const where = b.place;
   array<symbol> inits;
   (attach_leaves<result_tree<X>>(b, init, inits), ...);
-  loop_builder made(b, {inits.data(), inits.size(), limit_of(b, count, Options), Options.reverse ? std::int64_t{loop_layout::reverse} : 0});
+  loop_builder made(b, {.inits = inits.data(),
+                        .carried = inits.size(),
+                        .limit = limit_of(b, count, Options),
+                        .flags = Options.reverse ? std::int64_t{loop_layout::reverse} : 0,
+                        .tape_limit = Options.tape_limit});
   if constexpr (!std::is_void_v<Condition>) {
     symbol const* const in = made.open_condition();
     body_scope<X...> const here(b, made);

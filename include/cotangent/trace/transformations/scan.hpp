@@ -104,8 +104,13 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
   (visit_leaves(xs, rows), ...);
   if constexpr (in_graph<Carry, X...>) front_end_of<Carry, X...>::check(b);
   term const limit = extend::count_of(extend::iota(b, element::int64, rows.count), 1u, b.shape(dimensions{}));
-  loop_builder made(b, {inits.data(), inits.size(), limit.id, Options.reverse ? std::int64_t{loop_layout::reverse} : 0, rows.all.data(),
-                        rows.all.size()});
+  loop_builder made(b, {.inits = inits.data(),
+                        .carried = inits.size(),
+                        .limit = limit.id,
+                        .flags = Options.reverse ? std::int64_t{loop_layout::reverse} : 0,
+                        .scans = rows.all.data(),
+                        .scanned = rows.all.size(),
+                        .tape_limit = Options.tape_limit});
   leaf_from_symbols inputs{b, made.open_body_of_rows() + 1};
   {
     body_scope<Carry, X...> const here(b, made);

@@ -37,7 +37,9 @@ class loop_batch {
 
 public:
   constexpr loop_batch(batch_scope const& s, batch_sweep& outer, std::int32_t at)
-      : s_(s), outer_(outer), b_(s.b), at_(at), n_(b_.get().nodes[at]), old_(loop_layout::of(b_, n_)), now_(old_) {}
+      : s_(s), outer_(outer), b_(s.b), at_(at), n_(b_.get().nodes[at]), old_(loop_layout::of(b_, n_)), now_(old_) {
+    if (old_.tape_limit > 0 && s.rows > 0) now_.tape_limit = capped_product(s.rows, old_.tape_limit);
+  }
 
   constexpr void run() {
     batch_sweep body(s_, old_.body, true);
@@ -102,6 +104,10 @@ private:
     for (int k = old_.scan(0); k < old_.operand_count(); ++k)
       operands_.push(from[k] ? outer_.rows(operand(k)) : outer_.plain(operand(k)));
     if (!old_.has_start()) return;
+    if (start_ != none || limit_ != none) {
+      now_.flags &= loop_layout::at_most(1) - 1; // parts of different places, in one loop
+      if (old_.tape_limit > 0) b_.fail({why<refusals::batched_tape_limit>(), {}, {}, none, n_.where});
+    }
     operands_.push(start_ != none ? extend::min({&b_, start_}, 1u).id : outer_.plain(operand(old_.start())));
   }
   /// The position among the new operands, and the inputs of the body, of the old one.

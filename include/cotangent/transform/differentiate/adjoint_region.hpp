@@ -76,6 +76,7 @@ struct reverse_parts {
   array<symbol> captured = {}, captured_in = {}; // positions among the operands of the loop
   array<symbol> scanned = {}, scanned_in = {};   // sequences of cotangents
   array<symbol> saved = {}, saved_in = {};       // of the body
+  int rows = 0;                                  // of the carried values, the last ones: gradients of tensors, row by row
 };
 
 } // namespace cotangent::detail

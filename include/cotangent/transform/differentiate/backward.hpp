@@ -48,7 +48,7 @@ constexpr void gradient(builder& b, gradient_request const& r, symbol* result) {
   if (is_outside && b.taken(r.wrt[0], b.open) == none) return b.refuse<refusals::region_leak>(r.wrt[0], b.region, b.place);
   detail::importer captures(b, b.open);
   detail::sweep_scope const scope{b, index, home, is_outside ? &captures : nullptr, detail::control_adjoint,
-                                  tape.limited() ? &tape : nullptr, r.sum};
+                                  tape.limited(b.get()) ? &tape : nullptr, r.sum};
   if (!(r.walk.run == nullptr ? detail::backward_sweep(scope, request).run(request, result)
                               : r.walk.run(r.walk.with, scope, request, result)))
     return;

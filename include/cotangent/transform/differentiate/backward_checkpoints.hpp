@@ -9,6 +9,7 @@
 #include <cotangent/transform/differentiate/region_records.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // The adjoint of a loop without a full record: a part of the loop reruns from stored values, records itself
 // and is reversed, then the part before it. It consists of loops over copies of the body, so that it is
@@ -30,6 +31,7 @@ class checkpointed_adjoint {
   node const loop_;
   loop_layout const layout_;
   region_copier copies_;
+  tape_options const options_;
   tape_schedule plan_;
   tape_sizes size_;
   std::int64_t uses_ = 0; // of one slot, at most; 0 if unknown
@@ -41,23 +43,25 @@ class checkpointed_adjoint {
   /// The number of iterations, if known; else -1.
   constexpr std::int64_t known_trips() const { return counted_trips(b_.get(), loop_); }
   /// The number of iterations, or its bound, if known; else -1.
-  constexpr std::int64_t most_trips() const {
-    std::int64_t const trips = known_trips();
-    return trips < 0 && layout_.most() > 0 ? layout_.most() : trips;
-  }
+  constexpr std::int64_t most_trips() const { return detail::most_trips(b_.get(), loop_); }
 
 public:
   constexpr checkpointed_adjoint(sweep_scope const& s, reverse_parts const& parts)
       : s_(s), b_(s.b), parts_(parts), loop_(b_.get().nodes[parts.at]), layout_(loop_layout::of(b_, loop_)),
-        copies_(b_) {
+        copies_(b_), options_(s.tape->options_of(layout_)) {
     for (int k = 0; k < layout_.carried; ++k)
       size_.state = capped_sum(size_.state, bytes(operand(layout_.init(k))));
     size_.place = size_.state;
-    for (symbol const t : parts.carried) size_.place = capped_sum(size_.place, bytes(t));
+    for (int k = 0; k < parts.carried.size() - parts.rows; ++k) size_.place = capped_sum(size_.place, bytes(parts.carried[k]));
     // Checkpointed blocks change nothing here, hence no bit of any gradient, as long as the whole record
     // fits.
     choose(parts.saved);
     if (plan_.by == tape_schedule::impossible) choose(least_record(b_.get(), s.index, layout_, parts.saved));
+    // Each loop around a part carries the rows, in two buffers.
+    std::int64_t rows = 0, loops = 2 * (plan_.places + 1);
+    for (int k = parts.carried.size() - parts.rows; k < parts.carried.size(); ++k)
+      rows = capped_sum(rows, capped_product(loops, bytes(parts.carried[k])));
+    if (rows > 0 && most_trips() >= 0 && record_bytes() <= rows) plan_ = {};
     if (plan_.by != tape_schedule::binomial) return;
     std::int64_t const trips = most_trips(), all = trips >= 0 ? trips : most_trips_of_unknown_loops;
     uses_ = most_uses((all - 1) / plan_.segment + 1, plan_.places);
@@ -75,7 +79,7 @@ public:
   /// The cotangents of carried values and the sums, at the begin of the loop; none after a failure.
   constexpr array<symbol> run() {
     if (plan_.by == tape_schedule::impossible) {
-      b_.refuse<refusals::tape_limit>(s_.tape->options.limit, plan_.least, loop_.where);
+      b_.refuse<refusals::tape_limit>(options_.limit, plan_.least, loop_.where);
       return {};
     }
     values v;
@@ -98,7 +102,7 @@ public:
         plan_.segment > 0 ? number(plan_.segment).id : spacing(of(trips), size_.state, size_.record).id;
     symbol const count = known_trips() >= 0 && plan_.segment > 0
                              ? number((known_trips() + plan_.segment - 1) / plan_.segment).id
-                             : parts_of(trips, segment);
+                             : part_count(of(trips), of(segment)).id;
     if (cut)
       for (symbol& t : places) t = s_.value(t);
     else places = stacked_states(v, trips, segment, count);
@@ -111,13 +115,15 @@ private:
   /// Chooses a schedule if these values of the body are recorded.
   constexpr void choose(array<symbol> const& recorded) {
     size_.record = 0;
-    size_.fixed = sequence_bytes * layout_.carried;
+    std::int64_t sequence = 0; // static programs have plain arrays
+    if (!std::is_constant_evaluated()) sequence = sequence_bytes;
+    size_.fixed = sequence * layout_.carried;
     for (symbol const t : recorded)
       if (scanned_at(t) < 0) {
         size_.record = capped_sum(size_.record, bytes(t));
-        size_.fixed += sequence_bytes;
+        size_.fixed += sequence;
       }
-    tape_options options = s_.tape->options;
+    tape_options options = options_;
     // A bounded loop of another gradient is short, and part of others, which record its records.
     if (layout_.most() > 0) options.schedule = checkpoints::automatic;
     plan_ = schedule_of(options, size_, most_trips(), can_be_cut(), layout_.most() > 0 ? 8 : 1);
@@ -130,7 +136,7 @@ private:
   }
   /// True if the loop itself can become a loop over its parts: then stored values cost no extra run.
   constexpr bool can_be_cut() const {
-    return s_.tape->options.in_place && layout_.condition == none && layout_.stacked == 0 &&
+    return options_.in_place && layout_.condition == none && layout_.stacked == 0 &&
            known_trips() >= 0;
   }
   constexpr symbol like(symbol t, int deeper = 0) {
@@ -163,6 +169,7 @@ private:
     at.flags = (back ? loop_layout::starts | loop_layout::reverse : loop_layout::starts) | loop_layout::at_most(most);
     at.condition = none;
     at.body = region;
+    if (entries.size() > 0) at.tape_limit = 0; // entries lie at their distance from the start: no part has parts
     std::int64_t attributes[loop_layout::attribute_count]{};
     at.write(attributes);
     b_.set_outputs(outputs.data(), outputs.size(), region);
@@ -249,7 +256,10 @@ private:
     first.push(high);
     for (symbol const t : dy) first.push(t);
     loop_builder back(b_,
-                      {.inits = first.data(), .carried = first.size(), .flags = loop_layout::at_most(uses_)});
+                      {.inits = first.data(),
+                       .carried = first.size(),
+                       .flags = loop_layout::at_most(uses_),
+                       .tape_limit = layout_.tape_limit});
     symbol const* in = back.open_condition();
     symbol const end = in[1];
     back.close_condition((of(back.capture(low)) < of(end)).id);
@@ -279,19 +289,13 @@ private:
 
   // ---- equally spaced slots
 
-  /// The number of parts.
-  constexpr symbol parts_of(symbol trips, symbol segment) const {
-    term const filled = of(trips) + of(segment) - number(1);
-    term const count =
-        extend::convert(filled, element::float64) / extend::convert(of(segment), element::float64);
-    return extend::convert(extend::apply<op::floor>(count), element::int64).id;
-  }
   /// The loop as a loop over its parts, which stacks the initial values of each; `last` receives the final
   /// values. Without `trips` and `segment` the numbers are known, and the loop's own body is used instead of
   /// a copy.
   constexpr array<symbol> stacked_states(values const& v, symbol trips, symbol segment, symbol count,
                                          array<symbol>* last = nullptr) {
-    loop_builder parts(b_, {.inits = v.state.data(), .carried = v.state.size(), .limit = count});
+    loop_builder parts(
+        b_, {.inits = v.state.data(), .carried = v.state.size(), .limit = count, .tape_limit = layout_.tape_limit});
     auto const here = [&](symbol t, std::int64_t otherwise) {
       return t == none ? number(otherwise) : of(parts.capture(t));
     };
@@ -335,7 +339,7 @@ private:
     v.from = layout_.is_reverse() ? operand(0) : layout_.has_start() ? operand(layout_.start()) : none;
     std::int64_t const count = (known_trips() + plan_.segment - 1) / plan_.segment;
     array<symbol> const places = stacked_states(v, none, none, number(count).id, &last);
-    for (symbol const t : places) s_.tape->note(t, capped_product(count, bytes_of_entry(t)));
+    for (symbol const t : places) s_.tape->note(t, capped_product(count, s_.tape->bytes_of_entry(b_, t)));
     s_.tape->disordered = true; // the count follows the loop
     // The former results of the loop become those of the loop over parts; its node keeps the number of trips.
     node& parts = b_.edit().nodes[b_.get().nodes.size() - 1];
@@ -362,12 +366,6 @@ private:
     b_.region = region;
     return places;
   }
-  constexpr std::int64_t bytes_of_entry(symbol sequence) {
-    tensor_symbol s = b_.tensor(sequence);
-    if (--s.depth > 0) return 8;
-    symbol const entry = b_.symbol_of(s.type, s.shape);
-    return s_.tape->bytes_of(b_, entry);
-  }
 
   constexpr array<symbol> spaced(values const& v, array<symbol> const& places, symbol trips, symbol segment,
                                  symbol count) {
@@ -376,7 +374,8 @@ private:
                            .limit = count,
                            .flags = loop_layout::reverse,
                            .scans = places.data(),
-                           .scanned = places.size()});
+                           .scanned = places.size(),
+                           .tape_limit = layout_.tape_limit});
     symbol const* const in = back.open_body();
     array<symbol> dy, state;
     for (int k = 0; k < parts_.carried.size(); ++k) dy.push(in[1 + k]);

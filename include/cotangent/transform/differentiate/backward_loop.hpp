@@ -2,6 +2,8 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_LOOP_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_LOOP_HPP
 
+#include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/movement.hpp>
 #include <cotangent/transform/differentiate/backward_checkpoints.hpp>
 
 #include <cstdint>
@@ -139,6 +141,48 @@ private:
     finish(adjoint, count, sums_in, summed, stacked, given);
   }
 
+  /// Makes tensors of zeros for the cotangents of the entries of these sequences; false if the number of entries is unknown.
+  constexpr bool make_rows(array<int> const& stacked, array<symbol>& rows) {
+    for (int const position : stacked) {
+      graph const& g = b_.get();
+      symbol const t = g.ids[g.nodes[at_].first + position];
+      std::int32_t const maker = g.tensors[t].producer;
+      if (maker == none || g.tensors[t].depth > 1 || g.tensors[t].region != b_.region) return false;
+      node const& n = g.nodes[maker];
+      dimensions to = b_.dims(t);
+      if (n.op == info_of<op::rows_to_sequence>()) {
+        to = b_.dims(g.ids[n.first]);
+      } else {
+        std::int64_t const trips = n.op == info_of<op::loop>() ? counted_trips(g, n) : -1;
+        if (trips < 0 || loop_layout::of(g, n).has_start() || to.rank == max_rank) return false;
+        for (int k = to.rank++; k > 0; --k) to.size[k] = to.size[k - 1];
+        to.size[0] = trips;
+      }
+      rows.push(extend::constant(b_, b_.tensor(t).type, b_.shape(to), 0).id);
+    }
+    return true;
+  }
+  /// In the adjoint of the body, adds the last outputs, cotangents of entries, to tensors that the loop carries.
+  constexpr void carry_rows(adjoint_region& adjoint, symbol count, array<symbol> const& rows, array<symbol>& carried_in) {
+    if (rows.size() == 0) return;
+    std::int32_t const outside = b_.region;
+    b_.region = adjoint.region;
+    region const r = b_.get().regions[adjoint.region];
+    array<symbol> outputs;
+    for (int k = 0; k < r.output_count; ++k) outputs.push(b_.get().ids[r.first_output + k]);
+    for (int k = 0; k < rows.size(); ++k) {
+      term const sum{&b_, b_.symbol_like(rows[k])}, entry{&b_, outputs[r.output_count - rows.size() + k]};
+      dimensions one = sum.dims(), index{1, {1}};
+      one.size[0] = 1;
+      term const added = op::scatter_add::of(op::reshape::of(entry, b_.shape(one)),
+                                             op::reshape::of({&b_, count}, b_.shape(index)), sum.shape_id());
+      outputs[r.output_count - rows.size() + k] = (sum + added).id;
+      carried_in.push(sum.id);
+    }
+    b_.set_outputs(outputs.data(), outputs.size(), adjoint.region);
+    b_.region = outside;
+  }
+
   constexpr void finish(adjoint_region& adjoint, symbol count, array<symbol> const& sums_in,
                         array<int> const& summed, array<int> const& stacked, symbol* given) {
     // Its reads: captured values directly, others from the tape.
@@ -158,8 +202,9 @@ private:
         saved_in.push(here);
       }
     }
-    if (s_.tape != nullptr && stacked.size() == 0 && saved.size() > 0) {
-      reverse_parts parts{.at = at_, .adjoint = &adjoint, .count = count};
+    array<symbol> rows;
+    if (s_.tape != nullptr && saved.size() > 0 && make_rows(stacked, rows)) {
+      reverse_parts parts{.at = at_, .adjoint = &adjoint, .count = count, .rows = rows.size()};
       for (int k = 0; k < carried_.size(); ++k) {
         symbol const dy = cotangent_[carried_[k]];
         parts.carried.push(dy != none ? dy : zero_like(b_, carried_in_[k]));
@@ -169,6 +214,7 @@ private:
         parts.carried.push(zero_like(b_, t));
         parts.carried_in.push(t);
       }
+      for (symbol t : rows) parts.carried.push(t);
       for (int k = 0; k < scanned_.size(); ++k)
         if (adjoint.live(scanned_in_[k])) {
           parts.scanned.push(cotangent_[scanned_[k]]);
@@ -180,11 +226,14 @@ private:
       parts.saved_in = saved_in;
       checkpointed_adjoint again(s_, parts);
       if (!again.whole()) {
+        carry_rows(adjoint, count, rows, parts.carried_in);
         array<symbol> const dx = again.run();
         for (int k = 0; k < carried_.size() && k < dx.size(); ++k)
           if (wanted_[layout_.init(carried_[k])]) given[layout_.init(carried_[k])] = dx[k];
         for (int k = 0; k < summed.size() && carried_.size() + k < dx.size(); ++k)
           given[summed[k]] = dx[carried_.size() + k];
+        for (int k = 0; k < stacked.size() && dx.size() > 0; ++k)
+          if (wanted_[stacked[k]]) given[stacked[k]] = extend::rows_to_sequence({&b_, dx[dx.size() - rows.size() + k]}).id;
         return;
       }
       all_of_them = again.record_bytes();
@@ -242,6 +291,7 @@ private:
                            .flags = (layout_.is_reverse() ? std::int64_t{0} : loop_layout::reverse) |
                                     (layout_.has_start() ? loop_layout::starts : std::int64_t{0}) |
                                     loop_layout::at_most(layout_.most()),
+                           .tape_limit = layout_.tape_limit,
                            .body = adjoint.region};
     std::int64_t attributes[loop_layout::attribute_count]{};
     made.write(attributes);

@@ -113,7 +113,7 @@ constexpr tape_schedule schedule_of(tape_options const& o, tape_sizes const& byt
                                     bool once, int share = 1) {
   std::int64_t const limit = o.limit - bytes.fixed, record = bytes.record, state = bytes.state;
   tape_schedule s;
-  if (record <= 0) return s; // nothing to save
+  if (record <= 0 || o.limit <= 0) return s; // nothing to save, or no limit
   auto const fits = [&](std::int64_t segments, std::int64_t of) {
     return capped_sum(capped_product(segments, state), capped_product(of, record)) <= limit;
   };
@@ -169,8 +169,16 @@ constexpr term int64_number(builder& b, std::int64_t value) {
   return {&b,
           b.push(info_of<op::constant>(), nullptr, 0, &value, 1, element::int64, b.shape(dimensions{}), {})};
 }
-constexpr term lesser(term x, term y) { return extend::select(y < x, y, x); }
+constexpr term lesser(term x, term y) { return extend::apply<op::min>(x, y); }
 constexpr term greater(term x, term y) { return extend::select(x < y, y, x); }
+
+/// The number of parts.
+constexpr term part_count(term trips, term segment) {
+  term const filled = trips + segment - int64_number(*trips.b, 1);
+  return extend::convert(
+      extend::apply<op::floor>(extend::convert(filled, element::float64) / extend::convert(segment, element::float64)),
+      element::int64);
+}
 
 /// The number of iterations to record at once, if equally spaced and known at run time only.
 constexpr term spacing(term trips, std::int64_t state, std::int64_t record) {

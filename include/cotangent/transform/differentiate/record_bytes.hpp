@@ -33,8 +33,22 @@ constexpr std::int64_t counted_trips(graph_view const& g, node const& n) {
 
 /// The number of iterations, or its bound, if known; else -1.
 constexpr std::int64_t most_trips(graph_view const& g, node const& n) {
-  std::int64_t const counted = counted_trips(g, n), most = loop_layout::of(g, n).most();
-  return counted >= 0 ? counted : most > 0 ? most : -1;
+  loop_layout const l = loop_layout::of(g, n);
+  if (std::int64_t const counted = counted_trips(g, n); counted >= 0) return counted;
+  if (l.most() > 0) return l.most();
+  if (l.has_start() || g.operand(n, loop_layout::limit()) == none) return -1;
+  std::int64_t most = -1; // the limit, or an operand of the minimum that it is
+  auto const look = [&](symbol t) {
+    node const* const c = g.producer(t);
+    if (c == nullptr || c->op != info_of<op::constant>()) return;
+    std::int64_t const v = g.attribute(*c) < 0 ? 0 : g.attribute(*c);
+    if (most < 0 || v < most) most = v;
+  };
+  symbol const limit = g.operand(n, loop_layout::limit());
+  look(limit);
+  if (node const* const least = g.producer(limit); least != nullptr && least->op == info_of<op::min>())
+    for (int k = 0; k < 2; ++k) look(g.operand(*least, k));
+  return most;
 }
 /// The bytes of a record's entry on the tape.
 constexpr std::int64_t entry_bytes(graph_view const& g, symbol t) {

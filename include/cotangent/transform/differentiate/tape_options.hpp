@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_TAPE_OPTIONS_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_TAPE_OPTIONS_HPP
 
-#include <cotangent/graph/builder.hpp>
+#include <cotangent/ops/control.hpp>
 
 #include <cstdint>
 
@@ -37,7 +37,19 @@ struct tape_plan {
   array<std::int64_t> bytes;
   bool disordered = false; // nodes are no longer in a valid order
 
-  constexpr bool limited() const noexcept { return options.limit > 0; }
+  /// True if there is a limit for a loop of the graph.
+  constexpr bool limited(graph const& g) const {
+    bool found = options.limit > 0;
+    for (int i = 0; g.regions.size() > 1 && i < g.nodes.size() && !found; ++i)
+      found = g.nodes[i].op == info_of<op::loop>() && loop_layout::of(g, g.nodes[i]).tape_limit > 0;
+    return found;
+  }
+  /// The options for a loop: the smaller one of both limits holds.
+  constexpr tape_options options_of(loop_layout const& loop) const noexcept {
+    tape_options own = options;
+    if (loop.tape_limit > 0 && (own.limit <= 0 || loop.tape_limit < own.limit)) own.limit = loop.tape_limit;
+    return own;
+  }
   constexpr void note(symbol sequence, std::int64_t size) {
     sequences.push(sequence);
     bytes.push(size);
@@ -55,6 +67,10 @@ struct tape_plan {
     for (int k = 0; k < d.rank; ++k)
       if (d.size[k] >= 0) n = capped_product(n, d.size[k]);
     return n > 32 ? whole_lines(n) : n;
+  }
+  constexpr std::int64_t bytes_of_entry(builder& b, symbol sequence) const {
+    tensor_symbol const s = b.tensor(sequence);
+    return s.depth > 1 ? 8 : bytes_of(b, b.symbol_of(s.type, s.shape));
   }
 };
 

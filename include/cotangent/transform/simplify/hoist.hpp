@@ -209,7 +209,7 @@ private:
     for (int k = 0; k < at.carried; ++k) inits.push(get(x[at.init(k)], depth()));
     for (int k = 0; k < at.scanned; ++k) scans.push(get(x[at.scan(k)], depth()));
     loop_builder loop(b_, {inits.data(), at.carried, x[0] == none ? none : get(x[0], depth()), at.flags,
-                           scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none});
+                           scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none, at.tape_limit});
     auto const enter = [&](std::int32_t region, symbol const* in) {
       open(&loop, true);
       set_number(g_.input(0, region), fresh(in[0]));

@@ -149,6 +149,7 @@ private:
                            .scanned = scanned.size(),
                            .stacked = stacked.size(),
                            .flags = at.flags,
+                           .tape_limit = at.tape_limit,
                            .condition = at.condition == none ? none : regions_[at.condition],
                            .body = regions_[at.body]};
     array<std::int64_t> attributes(loop_layout::attribute_count);
