@@ -20,10 +20,7 @@ template interpreter::interpreter(detail::interpret::kernel_list const&, graph_v
 
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
-[[gnu::weak]] kernel_sets separate_kernels() noexcept {
-  using all = kernels_of_list<named_operations>;
-  return {all::sets.at, all::count};
-}
+[[gnu::weak]] further_kernels separate_kernels() noexcept { return all_further_kernels<void>(); }
 } // namespace COTANGENT_ABI
 } // namespace detail::interpret
 

@@ -31,7 +31,7 @@ interpret::kernel_list const& kernels_of(ct::dynamic::graph const& g) {
 /// The first operation of a graph whose kernel is missing, else "".
 std::string missing_in(ct::dynamic::graph const& g) {
   for (ct::node const& n : ct::dynamic::detail::graph_access::state(g).b.get().nodes)
-    if (is_among(n.op, ct::named_operations{}) && kernels_of(g).find(n.op) == nullptr && kernels_of(g).all_named().count == 0)
+    if (is_among(n.op, ct::named_operations{}) && kernels_of(g).find(n.op) == nullptr && kernels_of(g).further().named.count == 0)
       return n.op->name;
   return "";
 }
@@ -58,7 +58,7 @@ template <class Op, class T> void apply_alone() {
   INFO(Op::name);
   CHECK(missing_in(g) == "");
   CHECK(kernels_of(g).find(ct::info_of<Op>()) != nullptr);
-  CHECK(kernels_of(g).all_named().count == 0);
+  CHECK(kernels_of(g).further().named.count == 0);
 }
 template <class Op> inline constexpr bool is_integer = std::is_same_v<Op, ct::op::random24> || std::is_same_v<Op, ct::op::random53> ||
                                                     std::is_same_v<Op, ct::op::second_random24> || std::is_same_v<Op, ct::op::second_random53>;
@@ -100,7 +100,27 @@ TEST_CASE("a graph has no kernels that nothing in it can need") {
   CHECK(kernels_of(g).find(ct::info_of<ct::op::sigmoid>()) != nullptr);
   CHECK(kernels_of(g).find(ct::info_of<ct::op::softplus>()) != nullptr); // the logarithm of a sigmoid is simplified to it
   CHECK(kernels_of(g).find(ct::info_of<ct::op::tanh>()) == nullptr);
-  CHECK(kernels_of(g).all_named().count == 0);
+  CHECK(kernels_of(g).further().named.count == 0);
+}
+
+TEST_CASE("a graph has kernels for the elements of its values") {
+  using namespace kernels_by_need;
+  auto const holds = [](ct::dynamic::graph const& g) {
+    return std::pair(kernels_of(g).holds(ct::element::float32), kernels_of(g).holds(ct::element::float64));
+  };
+  ct::dynamic::graph g;
+  auto const n = g.input<int>("n", {4});
+  (void)(n * n + 2);
+  CHECK(holds(g) == std::pair(false, false));
+  auto const x = ct::convert<float>(n) * 2;
+  CHECK(holds(g) == std::pair(true, false));
+  (void)(ct::convert<double>(x) < 3);
+  CHECK(holds(g) == std::pair(true, true));
+
+  ct::dynamic::graph doubles;
+  auto const y = doubles.input<double>("y", {4});
+  (void)doubles.gradient({ct::sum(ct::exp(2 * y))}, {y});
+  CHECK(holds(doubles) == std::pair(false, true));
 }
 
 TEST_CASE("functions name all operations that they and their derivatives emit") {

@@ -228,7 +228,7 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
           on_numbers<T>(where, fn, detail::as_number<L>(a)...).where_it_stands().payload;
       return variable<T>(cotangent::detail::scalar_of(element_of<T>, bits).template as<T>());
     }
-    kernels_needed<Fn>::add_to(s->kernels);
+    add_kernels<Fn, T, typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>(s->kernels);
     constexpr int all = sizeof...(A);
     eager_key key{&function_tag<Fn>::here, {}, 0};
     bool described = true;

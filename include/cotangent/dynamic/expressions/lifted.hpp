@@ -64,16 +64,22 @@ template <class Fn> constexpr std::string_view name_of_fn() {
 
 /// Adds the kernels of all operations that a function and its derivatives may emit. A function of the library names those of
 /// `named_operations` as `emits`, any other function may emit them all; those of users are listed as `using uses = ct::operations<...>`.
-template <class Fn> struct kernels_needed {
+template <class Fn> struct operations_needed {
   static void add_to(interpret::kernel_list& k) {
     if constexpr (requires { typename Fn::uses; }) k.add(typename Fn::uses{});
     if constexpr (interpret::emits_others<Fn>) k.add(typename Fn::emits{});
     else k.template add_named<Fn>();
   }
 };
-template <class Op> struct kernels_needed<apply_fn<Op>> {
+template <class Op> struct operations_needed<apply_fn<Op>> {
   static void add_to(interpret::kernel_list& k) { k.template add_applied<Op>(); }
 };
+
+/// The same, and the kernels for values of these element types; literals have the type of other operands.
+template <class Fn, class... T> void add_kernels(interpret::kernel_list& k) {
+  operations_needed<Fn>::add_to(k);
+  (k.template add_element<T>(), ...);
+}
 
 /// The element type of the result, for operands of these element types.
 template <class Fn, class First, class... Rest> struct result_element {
@@ -180,7 +186,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     request r = request_of<Fn>(where);
     undo back(*s);
     s->b.place = where;
-    kernels_needed<Fn>::add_to(s->kernels);
+    add_kernels<Fn, T, typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>(s->kernels);
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
     r.operands = ids;
     r.operand_count = sizeof...(A);

@@ -93,7 +93,9 @@ public:
   }
   template <class Op> static command of(std::vector<std::int64_t> attributes = {}) {
     command c = emitted(info_of<Op>(), std::move(attributes));
-    c.kernels_.template add_applied<Op>();
+    c.kernels_.template add_applied<Op>(); // to tensors of any element type
+    c.kernels_.template add_element<typename cotangent::detail::interpret::later<float, Op>::type>();
+    c.kernels_.template add_element<typename cotangent::detail::interpret::later<double, Op>::type>();
     return c;
   }
   template <class Op>

@@ -17,11 +17,33 @@ inline namespace COTANGENT_ABI {
 /// The kernels of `image_operations`, which are long to compile: defined where images.hpp is included, and in the program if
 /// any of its files does that.
 [[gnu::weak]] kernel_sets image_kernels() noexcept;
-/// The kernels of `named_operations` in a program with a separately compiled interpreter: defined where separate.hpp is included.
-[[gnu::weak]] kernel_sets separate_kernels() noexcept;
-inline kernel_sets those_of_separate() noexcept {
+/// Kernels that only some programs need: those of all `named_operations`; those on three blocks, for float and double.
+struct further_kernels {
+  kernel_sets named;
+  kernels::threaded_kernel blocks[2]{};
+};
+/// All of them in a program with a separately compiled interpreter: defined where separate.hpp is included.
+[[gnu::weak]] further_kernels separate_kernels() noexcept;
+inline further_kernels those_of_separate() noexcept {
   auto* const f = &separate_kernels; // null in other programs, which g++ doubts
-  return reinterpret_cast<std::uintptr_t>(f) != 0 ? f() : kernel_sets{};
+  return reinterpret_cast<std::uintptr_t>(f) != 0 ? f() : further_kernels{};
+}
+
+/// False without optimization: each operand of each form would take its own stack slot. False also for g++
+/// with AddressSanitizer: with a branch at each access g++ 12 optimizes this one function for more than a
+/// quarter of an hour.
+#if defined(__OPTIMIZE__) && (defined(__clang__) || !defined(__SANITIZE_ADDRESS__))
+inline constexpr bool has_blocks = true;
+#else
+inline constexpr bool has_blocks = false;
+#endif
+template <class T> kernels::threaded_kernel blocks_of() noexcept {
+  if constexpr (has_blocks) return &kernels::threaded_blocks<T, interpreter_forms>;
+  else return nullptr;
+}
+template <class Later> further_kernels all_further_kernels() noexcept {
+  using named = kernels_of_list<typename later<named_operations, Later>::type>;
+  return {{named::sets.at, named::count}, {blocks_of<typename later<float, Later>::type>(), blocks_of<typename later<double, Later>::type>()}};
 }
 
 /// Operations of which each stands with those that its adjoint and tangent emit: `using emits = operations<cos>`.
@@ -31,7 +53,8 @@ concept emits_others = requires { typename Op::emits; };
 /// The kernels that a graph needs besides those of `basic_operations`.
 class kernel_list {
   array<kernel_set const*> sets_;
-  kernel_sets all_named_;
+  further_kernels further_; // kernels on blocks; the others if the graph may hold any operation
+  bool floating_[2]{};      // whether there are values of float, of double
 
 public:
   kernel_list() = default;
@@ -54,20 +77,35 @@ public:
                   !is_one_of<Op>(static_cast<basic_operations*>(nullptr)))
       add_named<Op>();
   }
-  /// The kernels of all `named_operations`, for graphs that may hold any.
+  /// All kernels, for graphs that may hold any of `named_operations`.
   template <class Later = void> void add_named() {
 #ifdef COTANGENT_SEPARATE
-    all_named_ = those_of_separate();
+    further_ = those_of_separate();
 #else
-    using named = kernels_of_list<typename later<named_operations, Later>::type>;
-    all_named_ = {named::sets.at, named::count};
+    further_ = all_further_kernels<Later>();
 #endif
+    floating_[0] = floating_[1] = true;
   }
-  kernel_sets all_named() const noexcept { return all_named_; }
+  /// The kernels for values of T, without which arithmetic is slower.
+  template <class T> void add_element() {
+    if constexpr (std::is_floating_point_v<T>) {
+      constexpr int t = std::is_same_v<T, double> ? 1 : 0;
+      floating_[t] = true;
+#ifndef COTANGENT_SEPARATE
+      further_.blocks[t] = blocks_of<T>();
+#endif
+    }
+  }
+  further_kernels const& further() const noexcept { return further_; }
+  bool holds(element e) const noexcept { return is_floating(e) && floating_[e == element::float64 ? 1 : 0]; }
   void add(kernel_list const& more) {
     for (kernel_set const* const k : more.sets_)
       if (find(k->op) == nullptr) sets_.push(k);
-    if (more.all_named_.count != 0) all_named_ = more.all_named_;
+    if (more.further_.named.count != 0) further_.named = more.further_.named;
+    for (int t = 0; t < 2; ++t) {
+      if (more.further_.blocks[t] != nullptr) further_.blocks[t] = more.further_.blocks[t];
+      floating_[t] = floating_[t] || more.floating_[t];
+    }
   }
 
 private:
@@ -81,7 +119,7 @@ private:
   template <class Op> static kernel_set const* kernels_for() {
 #ifdef COTANGENT_SEPARATE
     if constexpr (is_one_of<Op>(static_cast<named_operations*>(nullptr))) {
-      kernel_sets const all = those_of_separate();
+      kernel_sets const all = those_of_separate().named;
       for (int k = 0; k < all.count; ++k)
         if (all.first[k].op == info_of<Op>()) return all.first + k;
       return nullptr;
@@ -133,16 +171,16 @@ template <class From> struct conversions_from {
       &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
 };
 
-/// Empty without optimization: each operand of each form would take its own stack slot. Empty also for g++
-/// with AddressSanitizer: with a branch at each access g++ 12 optimizes this one function for more than a
-/// quarter of an hour.
-template <class Later> block_kernels blocks_of() noexcept {
-#if defined(__OPTIMIZE__) && (defined(__clang__) || !defined(__SANITIZE_ADDRESS__))
-  using all = typename later<interpreter_forms, Later>::type;
-  return {form_table<typename all::list>::all, all::list::count, {&kernels::threaded_blocks<float, all>, &kernels::threaded_blocks<double, all>}};
-#else
-  return {};
-#endif
+/// The forms of blocks, and the kernels that the program has for them.
+template <class Later> block_kernels block_kernels_of([[maybe_unused]] kernel_list const* users) noexcept {
+  block_kernels b;
+  if constexpr (has_blocks) {
+    using all = typename later<interpreter_forms, Later>::type;
+    b = {form_table<typename all::list>::all, all::list::count, {}};
+    further_kernels const separate = those_of_separate(), listed = users == nullptr ? further_kernels{} : users->further();
+    for (int t = 0; t < 2; ++t) b.run[t] = listed.blocks[t] != nullptr ? listed.blocks[t] : separate.blocks[t];
+  }
+  return b;
 }
 
 /// The kernels of `basic_operations` and of `users`. (A template, so that no kernel is compiled where no interpreter is.)
@@ -150,8 +188,8 @@ template <class Later = void> kernel_table table_of(kernel_list const* users = n
   using own = kernels_of_list<typename later<basic_operations, Later>::type>;
   auto* const images = &image_kernels; // null in a program without them, which g++ doubts
   bool const has_images = reinterpret_cast<std::uintptr_t>(images) != 0;
-  return {{{own::sets.at, own::count}, has_images ? images() : kernel_sets{}, those_of_separate(),
-           users == nullptr ? kernel_sets{} : users->all_named()},
+  return {{{own::sets.at, own::count}, has_images ? images() : kernel_sets{}, those_of_separate().named,
+           users == nullptr ? kernel_sets{} : users->further().named},
           users,
           info_of<typename later<op::convert, Later>::type>(),
           {conversions_from<typename later<float, Later>::type>::to,
@@ -162,7 +200,7 @@ template <class Later = void> kernel_table table_of(kernel_list const* users = n
           {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
           {&kernels::threaded_load_mask<typename later<float, Later>::type>, &kernels::threaded_load_mask<double>},
           {&kernels::threaded_store_mask<typename later<float, Later>::type>, &kernels::threaded_store_mask<double>},
-          blocks_of<Later>(),
+          block_kernels_of<Later>(users),
           {&kernels::sum_rows<typename later<op::sum, Later>::type, float, true>,
            &kernels::sum_rows<typename later<op::sum, Later>::type, double, true>},
           {&kernels::add_column_products<typename later<float, Later>::type>, &kernels::add_column_products<double>}};

@@ -58,7 +58,7 @@ public:
     segment s;
     s.steps.first = t_.program.threaded.size();
     s.block = static_cast<std::int32_t>(kernels::block_bytes / (type_ == 1 ? 8 : 4));
-    if (t_.kernels().blocks.count > 0 && end - first > 2) this->emit_in_blocks(whole);
+    if (t_.kernels().blocks.run[type_] != nullptr && end - first > 2) this->emit_in_blocks(whole);
     else {
       find_stored();
       for (int u = first; u < end; ++u) emit_unit(u, whole);
