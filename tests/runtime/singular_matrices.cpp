@@ -149,6 +149,10 @@ TEST_CASE("Positions around a slice are not reported in its gradient") {
   }
 }
 
+constexpr auto chosen_small = [](auto x) {
+  return ct::cond(x(0, 0) > 0, [](auto a) { return ct::sum(ct::inverse(a)); }, [](auto a) { return ct::sum(a); })(x);
+};
+
 TEST_CASE("Singular matrices in loops and branches are reported if they are reached") {
   // The matrix of the last iteration is singular.
   constexpr auto shrunk = [](auto m, auto n) {
@@ -165,11 +169,14 @@ TEST_CASE("Singular matrices in loops and branches are reported if they are reac
   ct::tensor<double, 2, 2> const positive{{1, 1}, {1, 1}}, negative{{-1, 1}, {1, -1}};
   CHECK(names(numeric_words(ct::compiled(chosen), positive), "solve"));
   CHECK(is_quiet(ct::compiled(chosen), negative));
-  constexpr auto chosen_small = [](auto x) {
-    return ct::cond(x(0, 0) > 0, [](auto a) { return ct::sum(ct::inverse(a)); }, [](auto a) { return ct::sum(a); })(x);
-  };
   CHECK(names(numeric_words(ct::compiled(chosen_small), positive), "inverse"));
   CHECK(is_quiet(ct::compiled(chosen_small), negative));
+  // Batched, both branches run.
+  ct::tensor<double, 2, 2, 2> const both{{{-1, 1}, {1, -1}}, {{-1, 1}, {1, -1}}};
+  constexpr auto for_each = [](auto x) { return ct::map(chosen_small, x); };
+  CHECK(is_quiet(ct::compiled(for_each), both));
+  constexpr auto batched = [](auto x) { return ct::vmap(chosen_small)(x); };
+  CHECK(names(numeric_words(ct::compiled(batched), both), "inverse"));
 }
 
 TEST_CASE("A run gives NaN and a status, and does not throw") {
