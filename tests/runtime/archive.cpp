@@ -96,6 +96,35 @@ TEST_CASE("loaded loops, branches, views, constants and second gradients give th
   CHECK(ct::archive::bytes_of(c.graph, c.binds(), names) == bytes);
 }
 
+TEST_CASE("loops of files from before they had a tape limit are loaded", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  auto const y = ct::for_loop(7, [](auto, auto a) { return ct::sin(a) + a; }, x);
+  auto const dx = g.gradient({y}, {x}).front();
+  double const data = .5;
+  std::string bytes = ct::archive::bytes_of(g, {{x, data}}, {{"y", y}, {"dx", dx}});
+  int loops = 0;
+  for (std::size_t at = 0; (at = bytes.find("attributes", at)) != std::string::npos; ++at) {
+    std::size_t const end = bytes.find(']', at), node = bytes.rfind("{", at);
+    std::vector<std::size_t> commas;
+    for (std::size_t k = at; k < end; ++k)
+      if (bytes[k] == ',') commas.push_back(k);
+    if (commas.size() != 7 || bytes.substr(node, bytes.find('}', at) - node).find("\"loop") == std::string::npos) continue;
+    REQUIRE(bytes.substr(commas[4], commas[5] - commas[4]) == ",0");
+    bytes.replace(commas[4], 2, "  ");
+    ++loops;
+  }
+  CHECK(loops >= 2); // that of the gradient, too
+  archive_bytes::seal(bytes);
+  auto c = ct::archive::load_bytes(bytes);
+  auto const Y = c.find<double>("y"), D = c.find<double>("dx");
+  auto p = g.compile({y, dx}, {{x, data}});
+  auto q = c.graph.compile({Y, D}, c.binds());
+  p.run(), q.run();
+  CHECK(q.value(Y).data()[0] == p.value(y).data()[0]);
+  CHECK(q.value(D).data()[0] == p.value(dx).data()[0]);
+}
+
 TEST_CASE("graphs of rotations and tables are loaded with the kernels of their operations", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {3});

@@ -16,6 +16,7 @@
 #  include <string>
 #  include <string_view>
 #  include <unordered_map>
+#  include <utility>
 #  include <vector>
 
 // Reads a graph from JSON that `graph_writer` wrote; the JSON may have been modified since.
@@ -216,6 +217,7 @@ private:
       n.attribute_count = static_cast<std::int32_t>(count_of(graph_parts::list(*all)));
       if (g_.numbers.size() + std::int64_t{n.attribute_count} > most) refuse_graph("it is too large");
       for (json const& a : *all) g_.numbers.push(graph_parts::integer(a, INT64_MIN, INT64_MAX));
+      if (n.op == info_of<op::loop>() && n.attribute_count == loop_layout::attribute_count - 1) add_tape_limit(n);
     }
     bool const needs_one = n.op == info_of<op::convert>() || n.op == info_of<op::label>();
     if (needs_one && n.attribute_count != 1) refuse_graph(name + " needs one attribute");
@@ -237,6 +239,14 @@ private:
       y.producer = g_.nodes.size();
     }
     g_.nodes.push(n);
+  }
+
+  /// Of files from before loops had that attribute.
+  void add_tape_limit(node& n) {
+    g_.numbers.push(0);
+    for (int k = g_.numbers.size() - 1; k > n.attribute + loop_layout::first_region - 1; --k)
+      std::swap(g_.numbers[k], g_.numbers[k - 1]);
+    ++n.attribute_count;
   }
 
   void region_at(json const& j) {
