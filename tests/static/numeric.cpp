@@ -59,6 +59,7 @@ static_assert(quantile(2.0, 0.0) == 0 && quantile(2.0, 1.0) == inf && is_nan(qua
 constexpr auto normal = ct::compiled([](auto p) { return ct::normal_quantile(p); });
 static_assert(normal(0.5) == 0 && normal(0.0) == -inf && normal(1.0) == inf && is_nan(normal(2.0)) && near(normal(0.975), 1.959963984540054));
 static_assert(near(normal(1e-10) / 6.361340902404056, -1));
+static_assert(near(normal(0x1p-1074) / 38.467405617144344, -1) && near(normal(0x1p-149f) / 14.121426613351208f, -1));
 
 constexpr auto entropy = ct::compiled([](auto x) { return ct::entr(x); });
 static_assert(entropy(0.0) == 0 && entropy(1.0) == 0 && entropy(-1.0) == -inf);
