@@ -3,6 +3,7 @@
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_RECORD_BYTES_HPP
 
 #include <cotangent/ops/control.hpp>
+#include <cotangent/ops/functions.hpp>
 #include <cotangent/ops/source.hpp>
 #include <cotangent/transform/differentiate/tape_options.hpp>
 
