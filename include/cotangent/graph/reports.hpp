@@ -5,8 +5,10 @@
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/message.hpp>
 #include <cotangent/graph/graph.hpp>
+#include <cotangent/graph/operation.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <source_location>
 
 // The nodes of a graph that may report singular matrices, for the text of the error.
