@@ -18,7 +18,7 @@ import tempfile
 FUNCTION = re.compile(r"^(?:template .*)?\bconstexpr (?:auto|expr<.*?>) (\w+)\(")
 OPERATOR = re.compile(r"operator([^\s\w(]+)\(|COTANGENT_EQUALITY\((\S+),")
 OPERATION = re.compile(r"^struct (\w+)(?:\s*:[^{;]*)?\{(.*?)^\};", re.M | re.S)
-NAMED = re.compile(r'static constexpr char const\* name = "')
+NAMED = re.compile(r'static constexpr char const ?\* ?name = "')
 
 
 # Functions without forward mode, which the lists need: tests/runtime/external.cpp.

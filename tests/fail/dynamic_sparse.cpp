@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: sparse_jacobian: every extent must be a number, since the pattern is found when the function is compiled
 // ERRORS: 1
+// LINES: clang 33
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>

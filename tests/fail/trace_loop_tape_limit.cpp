@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // EXPECT: cotangent: gradient: the tape limit must hold the carried values of a loop and the record of one iteration
 // ERRORS: 1
-// LINES: clang 21
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;
