@@ -221,7 +221,7 @@ struct expm : detail::matrix_operation<expm, 1> {
 } // namespace op
 
 using decomposition_operations = operations<op::qr, op::eigh, op::svd, op::expm>;
-using linalg_operations = typename detail::joined_operations<linear_system_operations, decomposition_operations>::type;
+using linalg_operations = typename detail::joined_operations<linear_system_operations, pivot_operations, decomposition_operations>::type;
 
 namespace extend {
 

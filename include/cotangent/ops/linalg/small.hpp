@@ -54,6 +54,8 @@ struct inverse_pivot : detail::pivot {
 
 } // namespace op
 
+using pivot_operations = operations<op::cholesky_pivot, op::inverse_pivot>;
+
 namespace extend {
 
 /// Entry (i, j) of the last two axes.

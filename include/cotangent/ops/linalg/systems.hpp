@@ -210,7 +210,7 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
 
 } // namespace op
 
-using linear_system_operations = operations<op::cholesky, op::cholesky_pivot, op::triangular_solve, op::lu, op::lu_solve, op::inverse_pivot>;
+using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
 
 namespace extend {
 
