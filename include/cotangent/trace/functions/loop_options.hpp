@@ -24,6 +24,9 @@ struct loop {
   /// conditions), rows that `ct::scan` returns, and limits too small for such states: a fixed number of slots for states,
   /// which are reused, so that the limit holds for any count. Iterations are then computed a few times more.
   ///
+  /// Gradients of rows are carried through the blocks, outside of the limit; where the whole record takes less than these
+  /// rows, it is kept.
+  ///
   /// The limit is per loop; a loop in a body has it for each iteration around it, and under `vmap` for each row. It counts
   /// named extents as one element, and inner loops whose count has no constant bound as nothing. Gradients of gradients have
   /// it for each loop that the first gradient made, and add in another order.
