@@ -149,7 +149,7 @@ TEST_CASE("With a tape limit scans, in both directions, and gradients of rows ha
     static_assert(ct::program<G, rows, double, double>::workspace_bytes < ct::program<F, rows, double, double>::workspace_bytes);
     CHECK(equal_bits(results(all, x, .7, .3), results(blocks, x, .7, .3)));
   };
-  constexpr ct::loop back{.reverse = true}, back_limited{.reverse = true, .tape_limit = 4096};
+  constexpr ct::loop back{.reverse = true}, back_limited{.tape_limit = 4096, .reverse = true};
   check(ct::value_and_grad<1, 2>(filtered<back>), ct::value_and_grad<1, 2>(filtered<back_limited>));
   check(ct::value_and_grad<0, 1, 2>(long_body<whole>), ct::value_and_grad<0, 1, 2>(long_body<limited>));
   // here the record is not larger than the gradient of the rows

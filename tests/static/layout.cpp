@@ -67,6 +67,10 @@ static_assert(ct::compiled([](auto x) { return ct::pad<1, 2>(x); })(vector{1, 2,
 static_assert(ct::grad<1>([](auto x, auto v) { return ct::sum(ct::square(ct::pad<1, 2>(x, v))); })(vector{1, 2, 3}, 2.0) == 12);
 static_assert(ct::compiled([](auto x) { return ct::linspace<5>(x, 2); })(0.0) == ct::tensor<double, 5>{0, 0.5, 1, 1.5, 2});
 static_assert(ct::compiled([](auto x) { return ct::linspace<1>(x, 2); })(0.5) == ct::tensor<double, 1>{0.5});
+static_assert(ct::compiled([](auto x) { return x + ct::linspace<5>(0, 2); })(0.0) == ct::tensor<double, 5>{0, 0.5, 1, 1.5, 2});
+static_assert(ct::compiled([](auto x) { return x + ct::linspace<4>(0.0, 0.3); })(0.0)(3) == 0.3);
+static_assert(ct::compiled([](auto x) { return x + ct::linspace<float, 3>(2, 1); })(0.0F) == ct::tensor<float, 3>{2, 1.5F, 1});
+static_assert(ct::compiled([](auto x) { return x + ct::linspace<1>(2, 1); })(0.0) == ct::tensor<double, 1>{2});
 static_assert(ct::compiled([](auto x, auto y) { return ct::outer(x, y); })(ct::tensor<double, 2>{1, 2}, vector{1, 2, 3}) == matrix{{1, 2, 3}, {2, 4, 6}});
 static_assert(ct::compiled([](auto x, auto y) { return ct::cross(x, y); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-1, 5, -3});
 static_assert(ct::grad([](auto x, auto y) { return ct::sum(ct::cross(x, y)); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-2, 3, -1});

@@ -21,6 +21,15 @@ template <class F, class X> bool agrees(F const& f, X const& at, int elements, i
   if (all.size() != dense.size() || sparse.elements != elements || sparse.colors != colors) return false;
   for (int k = 0; k < all.size(); ++k)
     if (!(all.data()[k] - dense.data()[k] < 1e-12 && dense.data()[k] - all.data()[k] < 1e-12)) return false;
+  // times(u) with u[k] = k + 1
+  ct::tensor<double, ct::extent::of(decltype(sparse)::columns)> u;
+  for (int k = 0; k < sparse.columns; ++k) u.data()[k] = k + 1;
+  auto const product = sparse.times(u);
+  for (int r = 0; r < sparse.rows; ++r) {
+    double sum = 0;
+    for (int k = 0; k < sparse.columns; ++k) sum += dense.data()[r * sparse.columns + k] * u.data()[k];
+    if (!(product.data()[r] - sum < 1e-11 && sum - product.data()[r] < 1e-11)) return false;
+  }
   return true;
 }
 

@@ -3,10 +3,12 @@
 #define COTANGENT_TRACE_EXPRESSIONS_LAYOUT_HPP
 
 #include <cotangent/trace/expressions/movement.hpp>
+#include <cotangent/trace/expressions/sources.hpp>
 #include <cotangent/trace/expressions/statistics.hpp>
 
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 // Functions that arrange elements, as formulas over reshape, slice, pad and concatenate; products of vectors.
@@ -371,8 +373,14 @@ constexpr auto meshgrid(A const& a, B const& b, C const& c, std::source_location
 /// Count numbers at equal distances, from first to last.
 template <extent Count, detail::operand A, detail::operand B>
 constexpr auto linspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::linspace_fn<Count>{}, first, last);
+  if constexpr (detail::literal<A> && detail::literal<B>) {
+    using T = std::conditional_t<std::is_same_v<A, float> && std::is_same_v<B, float>, float, double>;
+    if constexpr (!Count.is_number()) refusals::extent_must_be_number::report<extent::of(0), Count>();
+    return iota<T, Count>(static_cast<T>(first), detail::even_step(Count.number, static_cast<T>(first), static_cast<T>(last)));
+  } else return detail::lift(where, detail::linspace_fn<Count>{}, first, last);
 }
+/// The same of two literals, as elements of type T.
+template <element_type T, extent Count> constexpr auto linspace(T first, T last) { return linspace<Count>(first, last); }
 /// All products of an element of a and one of b, both vectors.
 template <detail::operand A, detail::operand B>
 constexpr auto outer(A const& a, B const& b, std::source_location where = std::source_location::current()) {

@@ -5,6 +5,7 @@
 #include <cotangent/trace/expressions/lift.hpp>
 
 #include <cstdint>
+#include <limits>
 
 // Expressions without operands. They are detached: they join the graph of the first operand they meet, or of
 // the function's result.
@@ -19,6 +20,14 @@ template <class T, extent... E> constexpr auto detached(standing const& s) {
     static_assert(detail::refuse_malformed<T, E...>());
     return refused{};
   }
+}
+/// The step of `count` numbers at equal distances, of which the last is `last` where a step within two units of rounding allows it.
+template <class T> constexpr T even_step(std::int64_t count, T first, T last) {
+  if (count < 2) return T(0);
+  T const steps = static_cast<T>(count - 1), step = (last - first) / steps, unit = step * std::numeric_limits<T>::epsilon() / 2;
+  for (T const k : {T(0), T(1), T(-1), T(2), T(-2)})
+    if (first + (step + k * unit) * steps == last) return step + k * unit;
+  return step;
 }
 } // namespace detail
 

@@ -15,8 +15,6 @@ struct loop {
   /// iteration: with a bound, their workspace has a constant size. A constant count and a condition such as `i < 100` are
   /// bounds, too.
   std::int64_t max_iterations = 0;
-  /// The iterations run from the last to the first: of `ct::scan` and `ct::for_loop`.
-  bool reverse = false;
   /// Gradients record at most this number of bytes for the loop; 0: no such limit. Where all iterations need more, the gradient
   /// records blocks of them, and computes each block again before its part of the reverse sweep. The results have the same bits.
   ///
@@ -34,6 +32,8 @@ struct loop {
   /// iterate differently often.
   /// Checked: tests/runtime/loop_tape_limit.cpp.
   std::int64_t tape_limit = 0;
+  /// The iterations run from the last to the first: of `ct::scan` and `ct::for_loop`.
+  bool reverse = false;
 };
 
 } // namespace COTANGENT_ABI

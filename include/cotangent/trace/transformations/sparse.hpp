@@ -136,8 +136,17 @@ template <class Pattern, class T> struct sparse_result {
         whole(row_indices[static_cast<std::size_t>(k)], column_indices[static_cast<std::size_t>(k)]) = values.data()[k];
       return whole;
     }
-    /// The product with a vector of the extent `columns`, as an expression.
-    constexpr expr<T, extent::of(rows)> times(expr<T, extent::of(columns)> const& x) const {
+    /// The product with a vector of the extent `columns`; in a function, as an expression.
+    constexpr tensor<T, extent::of(rows)> times(tensor<T, extent::of(columns)> const& x) const
+      requires(argument_type<Tensor<T>>)
+    {
+      tensor<T, extent::of(rows)> y{};
+      for (std::size_t k = 0; k < row_indices.size(); ++k) y.data()[row_indices[k]] += values.data()[k] * x.data()[column_indices[k]];
+      return y;
+    }
+    constexpr expr<T, extent::of(rows)> times(expr<T, extent::of(columns)> const& x) const
+      requires(!argument_type<Tensor<T>>)
+    {
       detail::found_builder found;
       detail::visit_leaves(values, found);
       if (found.b == nullptr) return expr<T, extent::of(rows)>();
