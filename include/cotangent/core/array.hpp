@@ -19,7 +19,8 @@ namespace detail {
 /// `std::vector` costs clang several constexpr steps for every element access, is not a literal type under
 /// `_GLIBCXX_DEBUG`, and needs its header everywhere. Accessors of this class have one statement. Elements
 /// are default constructible; their indices are ints, as everywhere in a graph. Bounds are checked only with
-/// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS.
+/// COTANGENT_ASSERTIONS or _GLIBCXX_ASSERTIONS. Functions that copy all elements are not inlined: passes that run at
+/// run time would have such a loop at every call.
 template <class T>
 class array {
 public:
@@ -31,7 +32,7 @@ public:
   constexpr array(int size, T const& value) : array(size) {
     for (int i = 0; i < size; ++i) first_[i] = value;
   }
-  constexpr array(array const& other)
+  [[gnu::noinline]] constexpr array(array const& other)
       : first_(other.size_ > 0 ? room(other.size_) : nullptr), size_(other.size_), capacity_(other.size_) {
     for (int i = 0; i < size_; ++i) first_[i] = other.first_[i];
   }
@@ -39,7 +40,7 @@ public:
       : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
     other.release();
   }
-  constexpr array& operator=(array const& other) {
+  [[gnu::noinline]] constexpr array& operator=(array const& other) {
     if (other.size_ > capacity_) return *this = array(other);
     if (this != &other) {
       for (int i = 0; i < other.size_; ++i) first_[i] = other.first_[i];
@@ -107,12 +108,12 @@ public:
     if (capacity > capacity_) grow(capacity);
   }
   /// New elements are value-initialized. Amortized cost: growing one by one costs no more than pushing.
-  constexpr void resize(int size) {
+  [[gnu::noinline]] constexpr void resize(int size) {
     if (size > capacity_) grow(size < 2 * capacity_ ? 2 * capacity_ : size);
     for (int i = size_; i < size; ++i) first_[i] = T();
     size_ = size;
   }
-  constexpr void assign(int size, T const& value) {
+  [[gnu::noinline]] constexpr void assign(int size, T const& value) {
     T const copy = value;
     clear();
     reserve(size);
@@ -136,12 +137,12 @@ private:
   T* first_ = nullptr;
   int size_ = 0, capacity_ = 0;
 
-  constexpr int push_grown(T value) {
+  [[gnu::noinline, gnu::cold]] constexpr int push_grown(T value) {
     grow(2 * capacity_ + 32);
     first_[size_] = static_cast<T&&>(value);
     return size_++;
   }
-  constexpr int append_grown(T const* from, int count) {
+  [[gnu::noinline, gnu::cold]] constexpr int append_grown(T const* from, int count) {
     int const capacity = 2 * capacity_ + count + 8;
     T* const wider = room(capacity);
     for (int i = 0; i < count; ++i) wider[size_ + i] = from[i];
@@ -166,7 +167,7 @@ private:
     size_ = 0;
     capacity_ = 0;
   }
-  constexpr void grow(int capacity) { adopt(room(capacity), capacity); }
+  [[gnu::noinline, gnu::cold]] constexpr void grow(int capacity) { adopt(room(capacity), capacity); }
   /// Moves the elements into `wider`, a larger buffer.
   constexpr void adopt(T* wider, int capacity) {
     for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
