@@ -2105,6 +2105,22 @@ inline constexpr std::tuple choices{
              [](grid const& t, grid const&, grid const&, grid const& i) {
                return made({i.size[0], t.size[1]}, [&](place const& p) { return t({chosen(i, p[0]), p[1]}); });
              }},
+    function{"at", [](auto t, auto z, auto, auto i) {
+               auto const k = ct::min(ct::sum(i), 4);
+               auto const column = ct::at(z, ct::all, k).set(0.5) * ct::at(z, ct::all, k).add(0.5);
+               return ct::at(ct::at(t, k).add(t(2) * t(3)), 1).set(t(0) * t(4)) + ct::sum(column) / 16;
+             },
+             [](grid const& t, grid const& z, grid const&, grid const& i) {
+               std::int64_t at = 0;
+               for (std::int64_t k = 0; k < i.size[0]; ++k) at = std::min<std::int64_t>(at + chosen(i, k), 4);
+               dual sum;
+               for (std::int64_t k = 0; k < z.size[0]; ++k)
+                 for (std::int64_t c = 0; c < 5; ++c) sum = sum + (c == at ? 0.5 * (z({k, c}) + 0.5) : z({k, c}) * z({k, c}));
+               return made({5, t.size[1]}, [&](place const& p) {
+                 if (p[0] == 1) return t({0, p[1]}) * t({4, p[1]}) + sum / 16.;
+                 return (p[0] == at ? t(p) + t({2, p[1]}) * t({3, p[1]}) : t(p)) + sum / 16.;
+               });
+             }},
     function{"scatter_add", [](auto, auto, auto r, auto i) { return ct::scatter_add<5>(r * r, i); },
              [](grid const&, grid const&, grid const& r, grid const& i) {
                return made({5, r.size[1]}, [&](place const& p) {

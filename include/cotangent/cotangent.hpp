@@ -50,6 +50,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/trace/expressions/reductions.hpp>
 #include <cotangent/trace/expressions/statistics.hpp>
 #include <cotangent/trace/expressions/sources.hpp>
+#include <cotangent/trace/functions/at.hpp>
 #include <cotangent/trace/functions/branches.hpp>
 #include <cotangent/trace/functions/function.hpp>
 #include <cotangent/trace/functions/grad.hpp>

@@ -130,6 +130,42 @@ TEST_CASE("axes, sizes and positions may be known only when the graph is built",
   static_assert(std::is_same_v<decltype(ct::one_hot<3>(ct::argmax(x))), expr<float>>);
 }
 
+TEST_CASE("positions may be integer expressions, also of parts that are replaced", "[dynamic]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2, 3});
+  auto const i = g.input<std::int64_t>("i");
+  auto const j = g.input<std::int32_t>("j");
+  auto const row = x(i), one = x(i, j), column = x(ct::all, j), part = x(i, ct::dynamic::between(1)), last = x(-1, j);
+  auto const set = ct::at(x, i, j).set(9.0), added = ct::at(x, i).add(1), fixed = ct::at(x, ct::all, ct::dynamic::between(0, 2)).set(0);
+  auto const dx = g.gradient({ct::sum(column * column) + ct::sum(set * set)}, {x}).front();
+  auto const trace = ct::for_loop(2, [&](auto k, auto s) { return s + x(k, k) * x(k, k); }, g.constant(0.0));
+  auto p = g.compile({row, one, column, part, last, set, added, fixed, dx, trace});
+  std::vector<double> const data{1, 5, 3, 4, 2, 6};
+  std::int64_t at_i = 1;
+  std::int32_t at_j = 2;
+  p.bind(x, data);
+  p.bind(i, at_i);
+  p.bind(j, at_j);
+  p.run();
+  auto const is = [&](auto const& y, std::vector<double> const& expected) {
+    auto const v = p.value(y);
+    return std::vector<double>(v.data(), v.data() + v.size()) == expected;
+  };
+  CHECK(is(row, {4, 2, 6}));
+  CHECK(p.value(one) == 6.0);
+  CHECK(is(column, {3, 6}));
+  CHECK(is(part, {2, 6}));
+  CHECK(p.value(last) == 6.0);
+  CHECK(is(set, {1, 5, 3, 4, 2, 9}));
+  CHECK(is(added, {1, 5, 3, 5, 3, 7}));
+  CHECK(is(fixed, {0, 0, 3, 0, 0, 6}));
+  CHECK(is(dx, {2, 10, 12, 8, 4, 12}));
+  CHECK(p.value(trace) == 5.0);
+  at_j = 3;
+  CHECK_THROWS_AS(p.run(), ct::error);
+  CHECK_THROWS_AS(ct::at(x, i).set(ct::zeros<2>()), ct::shape_error);
+}
+
 TEST_CASE("literals and values without operands join the graph of the other operand", "[dynamic]") {
   ct::dynamic::graph g;
   auto const x = g.input<float>("x", {3});

@@ -30,6 +30,16 @@ struct between {
       : start(first), stop(past), step(by) {}
 };
 
+} // namespace cotangent::dynamic
+
+namespace cotangent::detail {
+template <> struct place_traits<dynamic::between> {
+  static constexpr bool known = true;
+  static constexpr place_on_axis place{};
+};
+} // namespace cotangent::detail
+
+namespace cotangent::dynamic {
 namespace detail {
 
 using namespace cotangent::detail;
@@ -238,15 +248,19 @@ struct take_some_fn {
 
 template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {
   static_assert(
-      ((place_traits<Index>::known || std::is_same_v<Index, dynamic::between>) && ...),
+      ((place_traits<Index>::known || is_computed_index<Index>) && ...),
       "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "
       "ct::dynamic::between(start, stop, step)");
-  place_on_axis const places[]{place_of_index(index)...};
-  std::int64_t const at[]{position_of_index(index)...};
-  return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
+  if constexpr ((is_computed_index<Index> || ...))
+    return index_list<X>::template take_rows<0>(where, detail::take(where, x, without_computed(index)...), index...);
+  else {
+    place_on_axis const places[]{place_of_index(index)...};
+    std::int64_t const at[]{position_of_index(index)...};
+    return X::lift(where, take_some_fn{places, at, sizeof...(Index)}, x);
+  }
 }
 
-/// Elements, rows and windows. An integer selects a position and drops the axis; `ct::all` keeps the axis;
+/// Elements, rows and windows. An integer, or an integer expression, selects a position and drops the axis; `ct::all` keeps the axis;
 /// `ct::range<0, 8, 2>` or `ct::dynamic::between(0, n, 2)` keeps a part of it. Omitted axes are kept.
 /// Negative integers count from the end.
 template <class X> struct indexed {

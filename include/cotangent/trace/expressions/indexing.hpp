@@ -39,7 +39,7 @@ inline constexpr range_t<Start, Stop, Step> range{};
 namespace detail {
 
 template <class Index> struct place_traits {
-  static constexpr bool known = std::convertible_to<Index, std::int64_t> && !std::is_same_v<Index, bool>;
+  static constexpr bool known = std::convertible_to<Index, std::int64_t> && !std::is_same_v<Index, bool> && !std::is_floating_point_v<Index>;
   static constexpr place_on_axis place{.drops = true};
 };
 template <> struct place_traits<all_t> {
@@ -75,6 +75,9 @@ template <class Index> constexpr std::int64_t position_of_index(Index const& i) 
 /// True for an integer that is computed: the iteration of a loop, say.
 template <class Index> inline constexpr bool is_computed_index = false;
 template <std::integral T> inline constexpr bool is_computed_index<expr<T>> = !std::is_same_v<T, bool>;
+template <open_expr Index>
+  requires std::integral<typename Index::value_type>
+inline constexpr bool is_computed_index<Index> = !std::is_same_v<typename Index::value_type, bool>;
 
 /// A computed index keeps its axis at first.
 template <class Index> constexpr auto without_computed(Index const& i) {

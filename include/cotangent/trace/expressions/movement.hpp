@@ -24,22 +24,25 @@ template <extent... E> constexpr std::int32_t shape_in(builder& b) {
   }
 }
 
+/// x with the shape `to`, aligned at the last axis; refuses a shape that does not fit.
+constexpr term broadcast_if_fits(term x, std::int32_t to) {
+  std::int32_t const both = extend::broadcast_shape(*x.b, x.shape_id(), to);
+  if (both == none) return x;
+  dimensions const wide = x.b->get().shapes[both], wanted = x.b->get().shapes[to];
+  for (int k = 1; k <= wide.rank; ++k) {
+    dimension const want = k <= wanted.rank ? wanted.size[wanted.rank - k] : 1;
+    if (wide.size[wide.rank - k] == want && k <= wanted.rank) continue;
+    x.b->refuse<refusals::shapes_do_not_broadcast>(wide.size[wide.rank - k], want, x.b->place);
+    return x;
+  }
+  return extend::broadcast_to(x, to);
+}
 template <extent... E> struct broadcast_to_fn {
   static constexpr char const* name = "broadcast_to";
   using emits = operations<>;
   constexpr term operator()(term x) const {
     std::int32_t const to = shape_in<E...>(*x.b);
-    if (to == none) return x;
-    std::int32_t const both = extend::broadcast_shape(*x.b, x.shape_id(), to);
-    if (both == none) return x;
-    dimensions const wide = x.b->get().shapes[both], wanted = x.b->get().shapes[to];
-    for (int k = 1; k <= wide.rank; ++k) {
-      dimension const want = k <= wanted.rank ? wanted.size[wanted.rank - k] : 1;
-      if (wide.size[wide.rank - k] == want && k <= wanted.rank) continue;
-      x.b->refuse<refusals::shapes_do_not_broadcast>(wide.size[wide.rank - k], want, x.b->place);
-      return x;
-    }
-    return extend::broadcast_to(x, to);
+    return to == none ? x : broadcast_if_fits(x, to);
   }
 };
 template <extent... E> struct reshape_fn {

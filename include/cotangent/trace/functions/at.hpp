@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_TRACE_FUNCTIONS_AT_HPP
+#define COTANGENT_TRACE_FUNCTIONS_AT_HPP
+
+#include <cotangent/trace/expressions/indexing.hpp>
+#include <cotangent/trace/expressions/movement.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+
+// at(x, i, ...).set(v): x with another part, where indices may be computed.
+
+namespace cotangent {
+
+namespace detail {
+
+/// x with v in its part, or with v added to its part. Static indices select a part of x; each computed one selects a row of that part.
+template <bool Adds, class... Index> struct update_at_fn {
+  static constexpr char const* name = "at(x, i, j, ...)";
+  using emits = operations<>;
+  static constexpr int count = sizeof...(Index);
+  place_on_axis places[count]{place_traits<Index>::place...};
+  std::int64_t at[count]{};
+  bool on_trial = true;
+
+  static constexpr bool computed[count]{is_computed_index<Index>...};
+
+  constexpr term operator()(term x, term v, auto... index) const {
+    builder& b = *x.b;
+    term const rows[count]{index...};
+    place_on_axis kept[count]{};
+    for (int k = 0; k < count; ++k) kept[k] = computed[k] ? place_on_axis{.whole = true} : places[k];
+    indexed_part const part(x, kept, on_trial ? nullptr : at, count);
+    term const before = part.read();
+    if (b.failed().why != nullptr) return x;
+
+    // `selected` has no axis for a computed index, `line` has one of size 1.
+    dimensions selected, line = before.dims();
+    int axis = 0, only = 0, rows_given = 0;
+    term hit{};
+    for (int k = 0; k < count; ++k) {
+      if (computed[k]) {
+        term const here = is_row(rows[k], before.dims(), axis);
+        hit = rows_given++ == 0 ? here : extend::apply<op::logical_and>(hit, here);
+        line.size[axis] = 1, only = axis;
+      } else if (kept[k].drops) continue;
+      else selected.size[selected.rank++] = before.dims().size[axis];
+      ++axis;
+    }
+    for (; axis < line.rank; ++axis) selected.size[selected.rank++] = line.size[axis];
+    if (b.failed().why != nullptr) return x;
+    v = broadcast_if_fits(v, b.shape(selected));
+    if (b.failed().why != nullptr) return x;
+    if constexpr (Adds)
+      if (rows_given == 1) return part.replaced(before + at_row(v, row_of(rows), before.dims().size[only], only));
+    v = op::reshape::of(v, b.shape(line));
+    if (rows_given == 0) return part.replaced(Adds ? before + v : v);
+    return part.replaced(extend::select(hit, Adds ? before + v : v, before));
+  }
+
+private:
+  /// A list of one index, as rows for scatter_add.
+  static constexpr term list_of_one(term index) {
+    dimensions one{1, {1}};
+    return op::reshape::of(index, index.b->shape(one));
+  }
+  static constexpr term row_of(term const* rows) {
+    int k = 0;
+    while (!computed[k]) ++k;
+    return rows[k];
+  }
+  /// True at position `index` of an axis; the run reports an index that is out of range.
+  static constexpr term is_row(term index, dimensions const& all, int axis) {
+    builder& b = *index.b;
+    dimensions one{1, {1}}, of{1, {all.size[axis]}}, d{all.rank, {}};
+    for (int k = 0; k < all.rank; ++k) d.size[k] = k == axis ? all.size[k] : 1;
+    term const found = op::scatter_add::of(extend::constant(b, element::int64, b.shape(one), 1), list_of_one(index), b.shape(of));
+    return op::reshape::of(found > 0, b.shape(d));
+  }
+  /// Zeros, with v at position `index` of an axis of n rows.
+  static constexpr term at_row(term v, term index, dimension n, int axis) {
+    builder& b = *v.b;
+    dimensions one{v.rank() + 1, {1}}, all{v.rank() + 1, {n}};
+    for (int k = 0; k < v.rank(); ++k) one.size[k + 1] = all.size[k + 1] = v.dims().size[k];
+    return extend::move_axis(op::scatter_add::of(op::reshape::of(v, b.shape(one)), list_of_one(index), b.shape(all)), 0, axis);
+  }
+};
+
+/// A part of x: see `at`.
+template <class X, class... Index> class updated_part {
+  X x_;
+  std::tuple<Index...> index_;
+
+  template <class I> static constexpr auto operand(I const& i) {
+    if constexpr (is_computed_index<I>) return i;
+    else return (void)i, 0;
+  }
+  template <bool Adds, class V> constexpr auto updated(std::source_location where, V const& v) const {
+    return std::apply(
+        [&](Index const&... i) {
+          update_at_fn<Adds, Index...> const fn{{place_of(i)...}, {position_of_index(i)...}, false};
+          return detail::lift(where, fn, x_, v, operand(i)...);
+        },
+        index_);
+  }
+  template <class I> static constexpr place_on_axis place_of(I const& i) {
+    if constexpr (requires { i.start, i.stop, i.step; }) return {.start = i.start, .stop = i.stop, .step = i.step};
+    else return (void)i, place_traits<I>::place;
+  }
+
+public:
+  constexpr explicit updated_part(X const& x, Index const&... i) : x_(x), index_(i...) {}
+  /// x with v in place of the part.
+  template <class V> constexpr auto set(V const& v, std::source_location where = std::source_location::current()) const {
+    return updated<false>(where, v);
+  }
+  /// x with v added to the part.
+  template <class V> constexpr auto add(V const& v, std::source_location where = std::source_location::current()) const {
+    return updated<true>(where, v);
+  }
+};
+
+} // namespace detail
+
+/// A part of x, whose indices are those of `x(i, j, ...)`, also computed ones: `at(x, i).set(v)` is x with v in place of x(i), and
+/// `at(x, i, ct::all).add(v)` is x with v added to row i. v broadcasts to the part; x itself does not change.
+/// Adjoint: of `set`, dy to v in the part and to x outside of it; of `add`, dy to both.
+/// Edges: the run reports a computed index that is out of range.
+template <detail::expression X, class... Index>
+  requires(sizeof...(Index) != 0)
+constexpr auto at(X const& x, Index const&... index) {
+  if constexpr (!((detail::place_traits<Index>::known || detail::is_computed_index<Index>) && ...))
+    static_assert(refusals::index_of_kind::report<Index...>());
+  return detail::updated_part<X, Index...>(x, index...);
+}
+
+} // namespace cotangent
+
+#endif
