@@ -66,8 +66,9 @@ template <int Vectors, class T, class V>
 }
 
 /// Rows x Vectors elements of the result, of which `rows` rows exist. A missing row repeats the last one and
-/// is not stored: a smaller tile would be bound by the latency of its few sums, and take as long.
-template <int Rows, int Vectors, class T>
+/// is not stored: a smaller tile would be bound by the latency of its few sums, and take as long. `Continues`: the
+/// sums start from the elements of the result, which they replace.
+template <int Rows, int Vectors, bool Continues = false, class T>
 COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::int64_t a_row,
                            std::int64_t a_column, T const* b, std::int64_t b_row, panel_result<T> const& to,
                            T* c) {
@@ -81,6 +82,16 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
   for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 16
     for (int v = 0; v < Vectors; ++v) sum[i][v] = V{};
+  if constexpr (Continues) {
+    std::int64_t const last = to.columns - (Vectors - 1) * w;
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      T const* const old = c + (i < rows ? i : rows - 1) * to.row;
+#pragma GCC unroll 16
+      for (int v = 0; v < Vectors; ++v)
+        sum[i][v] = v + 1 < Vectors || last == w ? simd::load<V>(old + v * w) : simd::load<V>(old + v * w, last);
+    }
+  }
   for (std::int64_t p = 0, at = 0; p < k; ++p, at += a_column, b += b_row) {
     V right[Vectors];
 #pragma GCC unroll 16
@@ -113,17 +124,17 @@ COTANGENT_INLINE void tile(std::int64_t rows, std::int64_t k, T const* a, std::i
 }
 
 /// One panel of Vectors vectors of columns, all of which are readable.
-template <int Vectors, class T>
+template <int Vectors, bool Continues = false, class T>
 [[gnu::noinline]] void panel(std::int64_t k, left_operand<T> a, T const* b, std::int64_t b_row,
                              panel_result<T> const& to) {
   T* c = to.data;
   std::int64_t rows = to.rows;
   for (; rows > tile_rows / 2; rows -= tile_rows) {
-    detail::tile<tile_rows, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+    detail::tile<tile_rows, Vectors, Continues>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
     a.data += a.tile;
     c += tile_rows * to.row;
   }
-  if (rows > 0) detail::tile<tile_rows / 2, Vectors>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
+  if (rows > 0) detail::tile<tile_rows / 2, Vectors, Continues>(rows, k, a.data, a.row, a.column, b, b_row, to, c);
 }
 
 } // namespace detail

@@ -82,7 +82,7 @@ template <class T> constexpr bool cholesky_of(T const* a, T* u, std::int64_t n) 
   return refused;
 }
 
-/// Solves op(A) X = B in place of B, for a triangle of A.
+/// Solves op(A) X = B in place of B, for a triangle of A. Rows are subtracted in the order in which they are solved.
 template <class T>
 constexpr void triangular_solve_of(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit) {
   bool const down = lower != transposed;
@@ -90,7 +90,7 @@ constexpr void triangular_solve_of(T const* a, T* x, std::int64_t n, std::int64_
     std::int64_t const i = down ? step : n - 1 - step;
     T* const row = x + i * m;
     if (!transposed)
-      for (std::int64_t k = down ? 0 : i + 1, end = down ? i : n; k < end; ++k) detail::subtract_row(row, a[i * n + k], x + k * m, m);
+      for (std::int64_t k = down ? 0 : n - 1; k != i; k += down ? 1 : -1) detail::subtract_row(row, a[i * n + k], x + k * m, m);
     if (!unit)
       for (std::int64_t c = 0; c < m; ++c) row[c] = row[c] / a[i * n + i];
     if (transposed)

@@ -8,6 +8,7 @@ COTANGENT_HEADER_BEGIN
 
 #include <cotangent/ops/linalg/decompositions.hpp>
 #include <cotangent/ops/linalg/einsum.hpp>
+#include <cotangent/run/linear_systems.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 
 #include <cstddef>

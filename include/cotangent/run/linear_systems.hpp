@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_RUN_LINEAR_SYSTEMS_HPP
+#define COTANGENT_RUN_LINEAR_SYSTEMS_HPP
+
+#include <cotangent/core/math/arithmetic.hpp>
+#include <cotangent/kernels/factorization.hpp>
+#include <cotangent/ops/linalg/systems.hpp>
+#include <cotangent/run/whole.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+// The kernels of decompositions and linear systems, for static programs and the interpreter.
+
+namespace cotangent::run {
+inline namespace COTANGENT_ABI {
+
+/// The common base: `Self::one<T>(call, matrix, scratch)`.
+template <class Self> struct matrix_kernel {
+  template <class T> static void all(whole_call const& c) noexcept {
+    T* const scratch = reinterpret_cast<T*>(c.scratch);
+    for (std::int64_t k = 0, n = detail::matrices_in(c.operand[0]); k < n; ++k) Self::template one<T>(c, k, scratch);
+  }
+  static void run(whole_call const& c) noexcept { c.result.type == element::float32 ? all<float>(c) : all<double>(c); }
+  static constexpr std::int64_t rows(whole_call const& c) { return c.operand[0].size[c.operand[0].rank - 1]; }
+  static constexpr std::int64_t columns(whole_call const& c) { return c.result.size[c.result.rank - 1]; }
+  /// Of an update, and an index for each row.
+  static constexpr std::int64_t scratch_bytes(whole_call const& c) {
+    std::int64_t const n = rows(c), index = n * static_cast<std::int64_t>(sizeof(std::int64_t));
+    if (n <= kernels::detail::lu_columns) return index;
+    return index + (c.result.type == element::float32 ? 4 * kernels::detail::update_scratch<float>(n, n)
+                                                      : 8 * kernels::detail::update_scratch<double>(n, n));
+  }
+  /// Solves op(A) X = B in place of B, as detail::triangular_solve_of does.
+  template <class T>
+  static void solve(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit, T* scratch) noexcept {
+    if (n == 0 || m == 0) return;
+    kernels::diagonal const d = unit ? kernels::diagonal::one : kernels::diagonal::divides;
+    std::int64_t const row = transposed ? 1 : n, column = transposed ? n : 1;
+    if (lower != transposed) kernels::solve_lower<T>(n, m, {a, row, column}, x, m, d, scratch);
+    else kernels::solve_lower<T>(n, m, {a + (n * n - 1), -row, -column}, x + (n - 1) * m, -m, d, scratch);
+  }
+  template <class T> static bool has_zero(T const* a, std::int64_t n) noexcept {
+    bool found = false;
+    for (std::int64_t i = 0; i < n; ++i) found = found || a[i * n + i] == T{};
+    return found;
+  }
+};
+
+template <> struct whole_kernel<op::cholesky> : matrix_kernel<whole_kernel<op::cholesky>> {
+  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    if (kernels::cholesky(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch))
+      c.report(status::singular_matrix);
+  }
+};
+template <> struct whole_kernel<op::lu> : matrix_kernel<whole_kernel<op::lu>> {
+  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    kernels::lu(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch);
+  }
+};
+template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kernel<op::triangular_solve>> {
+  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    std::int64_t const n = rows(c), m = columns(c);
+    T const* const a = detail::matrix_at<T>(c.operand[0], k);
+    T* const x = detail::matrix_at<T>(c.result, k);
+    std::memmove(x, detail::matrix_at<T>(c.operand[1], k), static_cast<std::size_t>(n * m) * sizeof(T));
+    bool const unit = c.attribute[2] != 0;
+    solve(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, unit, scratch);
+    if (!unit && has_zero(a, n)) c.report(status::singular_matrix);
+  }
+};
+template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::lu_solve>> {
+  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    std::int64_t const n = rows(c), m = columns(c);
+    T const *const lu = detail::matrix_at<T>(c.operand[1], k), *const b = detail::matrix_at<T>(c.operand[2], k);
+    T* const x = detail::matrix_at<T>(c.result, k);
+    if (has_zero(lu, n)) {
+      for (std::int64_t i = 0; i < n * m; ++i) x[i] = std::numeric_limits<T>::quiet_NaN();
+      return c.report(status::singular_matrix);
+    }
+    auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(lu[n * n + i])) - 1; };
+    std::int64_t* const to = reinterpret_cast<std::int64_t*>(c.scratch); // before the solve uses the scratch, and after
+    if (c.attribute[0] == 0) {
+      for (std::int64_t i = 0; i < n; ++i) std::memcpy(x + i * m, b + from(i) * m, static_cast<std::size_t>(m) * sizeof(T));
+      solve(lu, x, n, m, true, false, true, scratch);
+      return solve(lu, x, n, m, false, false, false, scratch);
+    }
+    std::memmove(x, b, static_cast<std::size_t>(n * m) * sizeof(T));
+    solve(lu, x, n, m, false, true, false, scratch);
+    solve(lu, x, n, m, true, true, true, scratch);
+    // A' = U' L' P: row i of the solution goes to row from(i). Each exchange brings a row to its place.
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from(i);
+    for (std::int64_t i = 0; i < n; ++i)
+      while (to[i] != i) {
+        std::int64_t const at = to[i];
+        kernels::detail::exchange_rows(x + i * m, x + at * m, m);
+        to[i] = to[at];
+        to[at] = at;
+      }
+  }
+};
+
+} // namespace COTANGENT_ABI
+} // namespace cotangent::run
+
+#endif

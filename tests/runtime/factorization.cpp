@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSL-1.0
+#include "catch.hpp"
+
+#include <cotangent/linalg.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+// Blocked decompositions and solves against the scalar code of the same operations: all bits are equal.
+
+namespace {
+
+namespace ct = cotangent;
+
+/// Numbers in [-1, 1].
+template <class T> std::vector<T> blocked_entries(std::int64_t count, std::uint64_t seed) {
+  std::vector<T> x(static_cast<std::size_t>(count));
+  std::uint64_t state = 88172645463325252u + seed;
+  for (T& v : x) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    v = static_cast<T>(static_cast<double>(state >> 11) * 0x1p-52 - 1);
+  }
+  return x;
+}
+
+/// The result of the kernel and of the scalar code, and both statuses, of Op with these operands.
+template <class Op, class T> bool blocked_agrees(std::vector<std::vector<T>> operands, std::vector<std::int64_t> const& rows, std::int64_t n,
+                                        std::int64_t result_rows, std::int64_t columns, std::vector<std::int64_t> const& attributes,
+                                        ct::status expected = ct::status::ok) {
+  std::vector<T> y[2];
+  ct::status found[2]{};
+  for (int way = 0; way < 2; ++way) {
+    ct::whole_call c;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      bool const is_right_side = k > 0 && k + 1 == operands.size();
+      std::int64_t const sizes[]{rows[k], is_right_side ? columns : n};
+      c.operand[k] = ct::whole_tensor::of(operands[k].data(), 2, sizes);
+    }
+    std::int64_t const sizes[]{result_rows, columns};
+    y[way].assign(static_cast<std::size_t>(result_rows * columns), std::numeric_limits<T>::infinity());
+    c.result = ct::whole_tensor::of(y[way].data(), 2, sizes);
+    c.attribute = attributes.data();
+    c.found = &found[way];
+    std::vector<double> scratch(static_cast<std::size_t>(ct::run::whole_scratch_bytes<Op>(c)) / 8 + 1);
+    c.scratch = reinterpret_cast<char*>(scratch.data());
+    if (way == 0) ct::run::whole<Op>(c);
+    else Op::whole(c);
+  }
+  bool equal = found[0] == expected && found[1] == expected;
+  for (std::size_t k = 0; k < y[0].size(); ++k) // (the sign of a NaN is arbitrary)
+    equal = equal && (std::memcmp(&y[0][k], &y[1][k], sizeof(T)) == 0 || (std::isnan(y[0][k]) && std::isnan(y[1][k])));
+  return equal;
+}
+
+template <class T> std::vector<T> blocked_definite(std::int64_t n) {
+  std::vector<T> a = blocked_entries<T>(n * n, 1);
+  for (std::int64_t i = 0; i < n; ++i) a[static_cast<std::size_t>(i * n + i)] = static_cast<T>(2 + std::sqrt(static_cast<double>(4 * n)));
+  return a;
+}
+
+template <class F> void each_blocked_size(F const& f) {
+  for (std::int64_t n = 1; n < 60; ++n) f(n);
+  for (std::int64_t const n : {63, 64, 96, 97, 150, 261, 300}) f(n);
+}
+
+TEMPLATE_TEST_CASE("Blocked Cholesky decompositions have the bits of scalar ones", "", float, double) {
+  using T = TestType;
+  if (ct::math::is_fast) return;
+  each_blocked_size([](std::int64_t n) {
+    CAPTURE(n);
+    auto a = blocked_definite<T>(n);
+    auto const check = [&](ct::status expected) { return blocked_agrees<ct::op::cholesky, T>({a}, {n}, n, n, n, {}, expected); };
+    CHECK(check(ct::status::ok));
+    T& last = a.back();
+    last = T{-1};
+    CHECK(check(ct::status::singular_matrix));
+    last = std::numeric_limits<T>::quiet_NaN();
+    CHECK(check(ct::status::ok));
+    a[static_cast<std::size_t>(n / 2 * (n + 1))] = 0;
+    CHECK(check(ct::status::singular_matrix));
+  });
+}
+
+TEMPLATE_TEST_CASE("Blocked LU decompositions have the bits of scalar ones, pivots of 0 and NaN included", "", float, double) {
+  using T = TestType;
+  if (ct::math::is_fast) return;
+  each_blocked_size([](std::int64_t n) {
+    CAPTURE(n);
+    auto a = blocked_entries<T>(n * n, 2);
+    auto const check = [&] { return blocked_agrees<ct::op::lu, T>({a}, {n}, n, n + 1, n, {}); };
+    CHECK(check());
+    for (std::int64_t i = 0; i < n; ++i) a[static_cast<std::size_t>(i * n + n / 3)] = 0;
+    CHECK(check());
+    a[static_cast<std::size_t>((n - 1) * n + n / 3)] = std::numeric_limits<T>::quiet_NaN();
+    CHECK(check());
+  });
+}
+
+TEMPLATE_TEST_CASE("Blocked triangular solves have the bits of scalar ones", "", float, double) {
+  using T = TestType;
+  each_blocked_size([](std::int64_t n) {
+    for (std::int64_t const m : {std::int64_t{1}, std::int64_t{7}, n})
+      for (std::int64_t const which : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        CAPTURE(n, m, which);
+        if (ct::math::is_fast || (n > 100 && which > 3)) continue;
+        auto a = blocked_definite<T>(n);
+        auto const b = blocked_entries<T>(n * m, 3);
+        std::vector<std::int64_t> const attributes{which & 1, which / 2 % 2, which / 4};
+        for (T& x : a) x = x / static_cast<T>(n); // with a unit diagonal, solutions grow
+        CHECK(blocked_agrees<ct::op::triangular_solve, T>({a, b}, {n, n}, n, n, m, attributes));
+        a[static_cast<std::size_t>(n / 2 * (n + 1))] = 0;
+        CHECK(blocked_agrees<ct::op::triangular_solve, T>({a, b}, {n, n}, n, n, m, attributes,
+                                                 which / 4 == 0 ? ct::status::singular_matrix : ct::status::ok));
+      }
+  });
+}
+
+TEMPLATE_TEST_CASE("Blocked solutions of linear systems have the bits of scalar ones", "", float, double) {
+  using T = TestType;
+  if (ct::math::is_fast) return;
+  each_blocked_size([](std::int64_t n) {
+    for (std::int64_t const m : {std::int64_t{1}, std::int64_t{5}, n})
+      for (std::int64_t const transposed : {0, 1}) {
+        CAPTURE(n, m, transposed);
+        auto a = blocked_entries<T>(n * n, 4);
+        auto const b = blocked_entries<T>(n * m, 5);
+        std::vector<T> factors(static_cast<std::size_t>((n + 1) * n));
+        ct::detail::lu_of(a.data(), factors.data(), n);
+        CHECK(blocked_agrees<ct::op::lu_solve, T>({a, factors, b}, {n, n + 1, n}, n, n, m, {transposed}));
+        factors[static_cast<std::size_t>(n / 2 * (n + 1))] = 0;
+        CHECK(blocked_agrees<ct::op::lu_solve, T>({a, factors, b}, {n, n + 1, n}, n, n, m, {transposed}, ct::status::singular_matrix));
+      }
+  });
+}
+
+} // namespace
