@@ -117,6 +117,9 @@ TEST_CASE("axes, sizes and positions may be known only when the graph is built",
   CHECK(ct::sum(x, ct::axes<>).id() == x.id());
   CHECK(ct::mean(x, {2}).id() == ct::mean(x, ct::axes<2>).id());
   CHECK(ct::logsumexp(x, {2}).id() == ct::logsumexp(x, ct::axes<-1>).id());
+  CHECK(ct::median(x, {0, 2}).id() == ct::median(x, ct::axes<0, 2>).id());
+  CHECK(ct::norm(x, axis).id() == ct::norm(x, ct::axes<1>).id());
+  CHECK(ct::norm<3>(x, {-1}, ct::keep).id() == ct::norm<3>(x, ct::axes<2>, ct::keep).id());
   CHECK(ct::softmax(x, axis).id() == ct::softmax<1>(x).id());
   CHECK(ct::argmax(x, 0).id() == ct::argmax<0>(x).id());
   CHECK(ct::reshape(x, flat).id() == ct::reshape<6, 4>(x).id());

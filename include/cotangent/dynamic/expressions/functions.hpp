@@ -134,7 +134,17 @@ COTANGENT_ALONG_AXES(any)
 COTANGENT_ALONG_AXES(count)
 COTANGENT_ALONG_AXES(var)
 COTANGENT_ALONG_AXES(std)
+COTANGENT_ALONG_AXES(median)
 #undef COTANGENT_ALONG_AXES
+
+template <int P = 2, detail::open_expr X>
+auto norm(X const& x, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_some_fn<detail::norm_fn<P>>{axes.all(), false}, x);
+}
+template <int P = 2, detail::open_expr X>
+auto norm(X const& x, dynamic::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_some_fn<detail::norm_fn<P>>{axes.all(), true}, x);
+}
 
 /// Along an axis that is known when the graph is built.
 template <detail::open_expr X>
