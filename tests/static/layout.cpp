@@ -75,6 +75,9 @@ static_assert(ct::compiled([](auto x, auto y) { return ct::outer(x, y); })(ct::t
 static_assert(ct::compiled([](auto x, auto y) { return ct::cross(x, y); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-1, 5, -3});
 static_assert(ct::grad([](auto x, auto y) { return ct::sum(ct::cross(x, y)); })(vector{1, 2, 3}, vector{4, 5, 7}) == vector{-2, 3, -1});
 
+static_assert(ct::compiled([](auto x) { return ct::argmin(x); })(ct::tensor<std::int32_t, 4>{0, 7, std::numeric_limits<std::int32_t>::min(), -5}) == 2);
+static_assert(ct::compiled([](auto x) { return ct::argmin(x); })(ct::tensor<double, 4>{1, -0.5, 3, -0.5}) == 1);
+
 // orders: equal elements in their order, NaN last
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 static_assert(ct::compiled([](auto x) { return ct::argsort(x); })(ct::tensor<double, 6>{3, nan, 1, 3, -7, 1}) == ct::tensor<std::int64_t, 6>{4, 2, 5, 0, 3, 1});
