@@ -77,6 +77,12 @@ static_assert(ct::grad([](auto x, auto y) { return ct::sum(ct::cross(x, y)); })(
 
 static_assert(ct::compiled([](auto x) { return ct::argmin(x); })(ct::tensor<std::int32_t, 4>{0, 7, std::numeric_limits<std::int32_t>::min(), -5}) == 2);
 static_assert(ct::compiled([](auto x) { return ct::argmin(x); })(ct::tensor<double, 4>{1, -0.5, 3, -0.5}) == 1);
+// the lowest integer, which has no negative
+using integers = ct::tensor<std::int32_t, 4>;
+constexpr integers lowest{0, 7, std::numeric_limits<std::int32_t>::min(), -5};
+static_assert(ct::compiled([](auto x) { return ct::top_k<2>(x).first; })(lowest) == ct::tensor<std::int32_t, 2>{7, 0});
+static_assert(ct::compiled([](auto x) { return ct::cummin(x); })(lowest) == integers{0, 0, lowest(2), lowest(2)});
+static_assert(ct::compiled([](auto x, auto s) { return ct::segment_min<2>(x, s); })(lowest, integers{0, 1, 0, 1}) == ct::tensor<std::int32_t, 2>{lowest(2), -5});
 
 // orders: equal elements in their order, NaN last
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();

@@ -97,7 +97,7 @@ template <bool Least> struct running_extremum {
   using emits = operations<>;
   static constexpr term of(auto x, int axis) {
     int const last = x.rank() - 1;
-    auto const line = extend::move_axis(x, axis, last), from = Least ? -line : line;
+    auto const line = extend::move_axis(x, axis, last), from = Least ? order_reversed(line) : line;
     auto const at = extend::apply<op::running_argmax>(from);
     return x.b->failed().why != nullptr ? x : extend::move_axis(taken_along(line, at), last, axis);
   }
@@ -143,7 +143,7 @@ template <bool Least> constexpr term segment_extremum(auto x, auto segments, dim
   to.size[0] = count;
   auto const rows = op::reshape::of(x, b.shape(flat));
   std::int64_t const attribute = count;
-  auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? -rows : rows, extend::convert(segments, element::int64)}, {attribute});
+  auto const at = detail::push(info_of<op::segment_argmax>(), {Least ? order_reversed(rows) : rows, extend::convert(segments, element::int64)}, {attribute});
   if (b.failed().why != nullptr) return x;
   flat.size[0] = 1; // what empty segments have
   auto const nothing = extend::constant(b, x.type(), b.shape(flat), Least ? largest_bound(x.type()) : -largest_bound(x.type()));

@@ -120,13 +120,17 @@ struct sort_fn {
     return x.b->failed().why != nullptr ? x : extend::move_axis(taken_along(line, order), last, axis);
   }
 };
+/// x in the opposite order: -x; of integers -1 - x, which cannot overflow.
+constexpr term order_reversed(auto x) {
+  return is_floating(x.type()) ? term(-x) : term(extend::constant_like(x, -1) - x);
+}
 template <std::int64_t K> struct top_positions_fn {
   static constexpr char const* name = "top_k";
   using emits = operations<>;
   static constexpr element gives = element::int64;
   constexpr term operator()(auto x) const {
     if (x.rank() == 0) return axis_of(x, 0), x;
-    return extend::slice(extend::apply<op::argsort>(-x), x.rank() - 1, 0, K);
+    return extend::slice(extend::apply<op::argsort>(order_reversed(x)), x.rank() - 1, 0, K);
   }
 };
 template <std::int64_t K> struct top_values_fn {

@@ -140,10 +140,7 @@ struct argmin_fn {
   static constexpr char const* name = "argmin";
   using emits = operations<>;
   static constexpr element gives = element::int64;
-  // (-1 - x cannot overflow, as -x can for the lowest integer)
-  static constexpr term of(auto x, int axis) {
-    return extend::argmax(is_floating(x.type()) ? term(-x) : term(extend::constant_like(x, -1) - x), axis);
-  }
+  static constexpr term of(auto x, int axis) { return extend::argmax(order_reversed(x), axis); }
 };
 template <int P> struct norm_fn {
   static constexpr char const* name = "norm";
