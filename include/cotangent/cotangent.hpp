@@ -30,7 +30,8 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/ops/matmul.hpp>
 #include <cotangent/ops/indexing.hpp>
 #include <cotangent/ops/scan.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/case_builder.hpp>
+#include <cotangent/ops/control/loop_builder.hpp>
 
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/trace/expressions/refusals.hpp>

@@ -320,7 +320,11 @@ inline constexpr auto loops = [](auto x, auto w, auto m) {
       [](auto, auto s) { return ct::sum(s) < 100.0; }, [](auto, auto s) { return s * 1.5; }, x);
   auto const downward = ct::for_loop<ct::loop{.reverse = true}>(
       3, [](auto i, auto s) { return s * 2.0 + ct::convert<number>(i); }, x);
-  return std::tuple(steps, reversed, ct::grad(through)(x), limited, downward,
+  auto const last = ct::grad([&](auto y) {
+    return ct::sum(ct::for_loop<ct::loop{.max_iterations = 2, .reverse = true}>(
+        5, [&](auto i, auto s) { return s * y + ct::convert<number>(i); }, y));
+  })(x);
+  return std::tuple(steps, reversed, ct::grad(through)(x), limited, downward, last,
                     ct::map([&](auto row) { return std::tuple(ct::sum(row * w), row * row); }, m),
                     ct::map(
                         [&](auto row, auto s) {

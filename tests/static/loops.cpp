@@ -286,3 +286,19 @@ inline constexpr auto inner_batch = [](auto t) {
   return ct::sum(ct::for_loop(2, [&](auto, auto v) { return ct::vmap([&](auto y) { return y * t(0); })(v); }, ct::ones<3>()));
 };
 static_assert(call(ct::compiled(inner_batch))(numbers{3, 0}) == 27);
+
+// A bound and a reverse loop: the first iterations are the last ones all the same. With the digits of the iterations that ran:
+template <int Bound, class Count>
+inline constexpr auto downward_digits = [](auto count) {
+  return ct::for_loop<ct::loop{.max_iterations = Bound, .reverse = true}>(
+      ct::convert<Count>(count), [](auto i, auto s) { return s * 10 + i; }, std::int64_t{1});
+};
+inline constexpr auto downward_five = [](auto x) {
+  return ct::for_loop<ct::loop{.max_iterations = 2, .reverse = true}>(5, [&](auto i, auto s) { return s * x + ct::convert<double>(i); }, 0.0);
+};
+static_assert(call(ct::compiled(downward_digits<2, std::int64_t>))(std::int64_t{5}) == 143);
+static_assert(call(ct::compiled(downward_digits<2, std::int32_t>))(std::int64_t{1}) == 10);
+static_assert(call(ct::compiled(downward_digits<2, std::int64_t>))(std::int64_t{-3}) == 1);
+static_assert(call(ct::compiled(downward_digits<9, std::int64_t>))(std::int64_t{3}) == 1210);
+static_assert(call(ct::compiled(downward_five))(2.0) == 4 * 2 + 3);
+static_assert(call(ct::grad(downward_five))(2.0) == 4);

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 // Loops, branches, and the sequences that loops produce. Their bodies are sub-graphs (regions): a node refers
-// to symbols of its own region only, and values from outside are passed in as captures. `control_builder.hpp`
+// to symbols of its own region only, and values from outside are passed in as captures. `control/`
 // builds them; their derivatives are in transform/differentiate/backward_control.hpp and transform/differentiate/forward_control.hpp.
 
 namespace cotangent {

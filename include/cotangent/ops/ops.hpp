@@ -8,7 +8,8 @@
 #include <cotangent/ops/broadcast.hpp>
 #include <cotangent/ops/compare.hpp>
 #include <cotangent/ops/functions/composed.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/case_builder.hpp>
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/ops/elementwise.hpp>
 #include <cotangent/ops/functions.hpp>
 #include <cotangent/ops/indexing.hpp>

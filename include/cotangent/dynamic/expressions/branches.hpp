@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_EXPRESSIONS_BRANCHES_HPP
 
 #include <cotangent/dynamic/expressions/control.hpp>
+#include <cotangent/ops/control/case_builder.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <cotangent/dynamic/expressions/expr.hpp>
 
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/trace/functions/loop_options.hpp>
 
 #include <cstddef>
@@ -163,18 +163,16 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
         inits);
     return at;
   }();
-  symbol last = none;
+  symbol last = none, most = none;
   if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
   s.b.place = where;
-  if constexpr (Options.max_iterations > 0) {
-    term const most{&s.b, scalar_symbol(s, element::int64, Options.max_iterations, where)};
-    last = last == none ? most.id : extend::apply<op::min>(term{&s.b, last}, most).id;
-  }
+  if constexpr (Options.max_iterations > 0) most = scalar_symbol(s, element::int64, Options.max_iterations, where);
   loop_builder loop(s.b, {.inits = first.data(),
                           .carried = count,
                           .limit = last,
                           .flags = Options.reverse ? std::int64_t{loop_layout::reverse} : 0,
-                          .tape_limit = Options.tape_limit});
+                          .tape_limit = Options.tape_limit,
+                          .most = most});
   back.check(r);
   std::int32_t const before = s.b.get().nodes.size();
   auto const each = [&](auto const& f, symbol const* in) {

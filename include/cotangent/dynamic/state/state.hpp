@@ -8,7 +8,7 @@
 #include <cotangent/dynamic/state/symbolic_record.hpp>
 
 #include <cotangent/core/error.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/builder.hpp>
 #include <cotangent/ops/ops.hpp>
 #include <cotangent/run/interpreter/execute/kernels.hpp>
 

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_INDEXING_HPP
 
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/rows.hpp>
 #include <cotangent/trace/expressions/lift.hpp>
 #include <cotangent/trace/expressions/part.hpp>
 

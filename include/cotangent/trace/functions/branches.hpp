@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_FUNCTIONS_BRANCHES_HPP
 #define COTANGENT_TRACE_FUNCTIONS_BRANCHES_HPP
 
+#include <cotangent/ops/control/case_builder.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/functions/control.hpp>
 

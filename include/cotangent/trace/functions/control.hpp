@@ -4,7 +4,7 @@
 
 #include <cotangent/trace/functions/control_refusals.hpp>
 
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/builder.hpp>
 #include <cotangent/trace/functions/grad.hpp>
 
 #include <cstddef>

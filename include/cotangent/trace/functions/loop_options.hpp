@@ -13,7 +13,7 @@ inline namespace COTANGENT_ABI {
 struct loop {
   /// The loop ends after this number of iterations at the latest; 0: no such limit. Gradients record values of each
   /// iteration: with a bound, their workspace has a constant size. A constant count and a condition such as `i < 100` are
-  /// bounds, too.
+  /// bounds, too. A loop with `.reverse` begins with its last iteration all the same.
   std::int64_t max_iterations = 0;
   /// Gradients record at most this number of bytes for the loop; 0: no such limit. Where all iterations need more, the gradient
   /// records blocks of them, and computes each block again before its part of the reverse sweep. The results have the same bits.

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_FUNCTIONS_LOOPS_HPP
 #define COTANGENT_TRACE_FUNCTIONS_LOOPS_HPP
 
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/trace/functions/control.hpp>
 #include <cotangent/trace/functions/loop_options.hpp>
 
@@ -64,15 +65,6 @@ template <class Condition, class Body, class... X> struct loop_types {
   static constexpr unfit_loop why = find_reason();
 };
 
-/// The largest count, or none.
-constexpr symbol limit_of(builder& b, loop_count const* count, loop const& options) {
-  term n{&b, none};
-  if (count != nullptr) n.id = extend::convert({&b, count->attach(b)}, element::int64).id;
-  if (options.max_iterations <= 0) return n.id;
-  term const most{&b, loop_count(options.max_iterations).attach(b)};
-  return count != nullptr ? extend::apply<op::min>(n, most).id : most.id;
-}
-
 /// Appends a loop. `count` or `condition` may be null.
 template <loop Options, class Types, class Condition, class Body, class... X>
 constexpr typename Types::result append_loop(loop_count const* count, Condition const* condition, Body const& body,
@@ -94,11 +86,15 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   std::source_location const where = b.place;
   array<symbol> inits;
   (attach_leaves<result_tree<X>>(b, init, inits), ...);
+  symbol limit = none, most = none;
+  if (count != nullptr) limit = extend::convert({&b, count->attach(b)}, element::int64).id;
+  if constexpr (Options.max_iterations > 0) most = loop_count(Options.max_iterations).attach(b);
   loop_builder made(b, {.inits = inits.data(),
                         .carried = inits.size(),
-                        .limit = limit_of(b, count, Options),
+                        .limit = limit,
                         .flags = Options.reverse ? std::int64_t{loop_layout::reverse} : 0,
-                        .tape_limit = Options.tape_limit});
+                        .tape_limit = Options.tape_limit,
+                        .most = most});
   if constexpr (!std::is_void_v<Condition>) {
     symbol const* const in = made.open_condition();
     body_scope<X...> const here(b, made);

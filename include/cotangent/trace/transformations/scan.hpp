@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_TRANSFORMATIONS_SCAN_HPP
 #define COTANGENT_TRACE_TRANSFORMATIONS_SCAN_HPP
 
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/trace/functions/loops.hpp>
 #include <cotangent/trace/transformations/vmap.hpp>
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CHECKPOINTS_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_BACKWARD_CHECKPOINTS_HPP
 
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/transform/differentiate/adjoint_region.hpp>
 #include <cotangent/transform/differentiate/checkpoint_schedule.hpp>
 #include <cotangent/transform/differentiate/record_bytes.hpp>

@@ -4,7 +4,7 @@
 
 #include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/broadcast.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control.hpp>
 #include <cotangent/transform/differentiate/activity.hpp>
 #include <cotangent/transform/differentiate/backward_logs.hpp>
 #include <cotangent/transform/differentiate/cotangents.hpp>

@@ -4,7 +4,7 @@
 
 #include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/ops/broadcast.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/ops/functions.hpp>
 #include <cotangent/transform/differentiate/tape_options.hpp>
 

@@ -2,6 +2,8 @@
 #ifndef COTANGENT_TRANSFORM_SIMPLIFY_HOIST_HPP
 #define COTANGENT_TRANSFORM_SIMPLIFY_HOIST_HPP
 
+#include <cotangent/ops/control/case_builder.hpp>
+#include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/transform/simplify/hoist_values.hpp>
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 
 #include <cotangent/graph/builder_scope.hpp>
 #include <cotangent/graph/rewriter.hpp>
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/control/builder.hpp>
 #include <cotangent/ops/ops.hpp>
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_DIFFERENTIATE_VIEWS_VIEW_TERMS_HPP
 #define COTANGENT_TRANSFORM_DIFFERENTIATE_VIEWS_VIEW_TERMS_HPP
 
-#include <cotangent/ops/control_builder.hpp>
+#include <cotangent/ops/indexing.hpp>
 #include <cotangent/transform/differentiate/views/shares.hpp>
 #include <cotangent/transform/masked.hpp>
 #include <cotangent/transform/refusals.hpp>

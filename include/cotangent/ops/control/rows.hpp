@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSL-1.0
+#ifndef COTANGENT_OPS_CONTROL_ROWS_HPP
+#define COTANGENT_OPS_CONTROL_ROWS_HPP
+
+#include <cotangent/ops/control.hpp>
+#include <cotangent/ops/indexing.hpp>
+#include <cotangent/ops/movement.hpp>
+
+#include <cstdint>
+
+// Reads of a tensor by the number of an iteration.
+
+namespace cotangent {
+
+namespace detail {
+
+/// True if the numbers of iterations, below `limit`, plus `offset` are below `rows`; with `all`, if each row has an iteration.
+constexpr bool iterates_rows(builder const& b, symbol limit, dimension rows, std::int64_t offset, bool all) {
+  node const* const n = limit == none ? nullptr : b.producer(limit);
+  if (n == nullptr) return false;
+  std::int64_t const* const number = b.get().numbers.data() + n->attribute;
+  if (n->op == info_of<op::size>()) return n->attribute_count == 1 && *number == rows && offset == 0;
+  if (n->op != info_of<op::constant>() || *number <= 0 || offset < 0 || *number > rows || offset > rows - *number) return false;
+  return !all || *number == rows;
+}
+/// The sequence of the rows from the offset on.
+constexpr symbol sequence_read(builder& b, read_by_row const& read) {
+  term x{&b, read.from};
+  if (read.offset != 0) x = extend::slice(x, 0, read.offset, x.dims().size[0] - read.offset);
+  return extend::rows_to_sequence(x).id;
+}
+/// The input of the open body for a row of `x`, which it captures, at the number of the iteration or that plus a constant;
+/// `none` if `x` or `index` is another value, or could be out of range.
+constexpr symbol row_of_iteration(builder& b, symbol x, symbol index) {
+  open_region* const body = b.open;
+  if (body == nullptr || body->limit == none || body->region != b.region) return none;
+  std::int64_t offset = 0;
+  if (node const* const n = b.producer(index); n != nullptr && n->op == info_of<op::add>()) {
+    auto const of = [&](int k) { return b.get().ids[n->first + k]; };
+    for (int k = 0; k < 2; ++k)
+      if (node const* const c = b.producer(of(k)); c != nullptr && c->op == info_of<op::constant>()) {
+        offset = b.get().numbers[c->attribute];
+        index = of(1 - k);
+        break;
+      }
+  }
+  if (index != body->inputs[loop_layout::count()]) return none;
+  for (int k = 0; k < body->captured.size(); ++k) {
+    if (body->captured[k] != x) continue;
+    symbol const from = (*body->captures)[k];
+    bool const in_body = b.tensor(from).region != 0; // where rows that are not read would cost time in each iteration
+    if (b.tensor(from).depth != 0 || !iterates_rows(b, body->limit, b.dims(from).size[0], offset, in_body)) return none;
+    for (read_by_row const& r : body->rows)
+      if (r.from == from && r.offset == offset) return r.row;
+    dimensions row = b.dims(from);
+    for (int j = 1; j < row.rank; ++j) row.size[j - 1] = row.size[j];
+    --row.rank;
+    symbol const y = b.symbol_of(b.tensor(from).type, b.shape(row));
+    body->inputs.push(y);
+    body->rows.push({from, offset, y});
+    return y;
+  }
+  return none;
+}
+
+} // namespace detail
+
+namespace extend {
+
+/// Row `index` of x along axis 0. If a body of a loop reads a tensor from outside at the number of its iteration, or at that
+/// plus a constant, and is known to stay inside, the row is scanned: an input of the body, without a check, whose cotangents
+/// are rows of a result of the reverse loop.
+constexpr term row_at(term x, term index) {
+  symbol const row = detail::row_of_iteration(*x.b, x.id, index.id);
+  return row != none ? term{x.b, row} : gather(x, index);
+}
+
+} // namespace extend
+
+} // namespace cotangent
+
+#endif
