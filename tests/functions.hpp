@@ -611,6 +611,13 @@ inline constexpr std::tuple layouts{
              [](grid const& x, grid const&, grid const& z) {
                return made(x.size, [&](place const& p) { return x({p[0], 3 - p[1], p[2]}) * z({p[0], 3 - p[1]}); });
              }},
+    function{"reverse of axes with names", [](auto x, auto y, auto) { return ct::reverse(x) * ct::reverse(y) + ct::reverse<0>(x); },
+             [](grid const& x, grid const& y, grid const&) {
+               return made(x.size, [&](place const& p) {
+                 auto const last = x.size[2] - 1 - p[2];
+                 return x({p[0], p[1], last}) * y({last}) + x({x.size[0] - 1 - p[0], p[1], p[2]});
+               });
+             }},
     function{"repeat", [](auto, auto y, auto z) { return ct::expand<0>(ct::repeat<3>(z)(0)) * ct::expand<1>(ct::repeat<2>(y)); },
              [](grid const&, grid const& y, grid const& z) {
                return made({2 * y.size[0], 12}, [&](place const& p) { return z({0, p[1] / 3}) * y({p[0] / 2}); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: x\(i, j, ...\) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y
+// EXPECT: cotangent: x\(i, j, ...\) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y; for computed positions write x = ct::at\(x, i, j\).set\(y\)
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 

@@ -48,6 +48,8 @@ static_assert(run([](auto) { return ct::iota<double, 3>() * 2 + 1; }, x)(2) == 5
 // One of two numbers, chosen by position.
 using square = ct::tensor<double, 3, 3>;
 static_assert(run([](auto) { return ct::eye<3>(); }, x) == square{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}});
+static_assert(ct::compiled([](auto y) { return y * ct::eye<2, 3>(); })(ct::tensor<double, 2, 3>{{1, 2, 3}, {4, 5, 6}}) == ct::tensor<double, 2, 3>{{1, 0, 0}, {0, 5, 0}});
+static_assert(ct::compiled([](auto y) { return y + ct::eye<float, 3, 1>(); })(ct::tensor<float, 3, 1>{{0}, {1}, {2}}) == ct::tensor<float, 3, 1>{{1}, {1}, {2}});
 static_assert(run([](auto) { return 3 - 2 * ct::eye<3>(); }, x) == square{{1, 3, 3}, {3, 1, 3}, {3, 3, 1}});
 static_assert(run([](auto y) { return ct::matmul(y, ct::eye<3>()); }, m) == m);
 static_assert(equals<3>(run([](auto) { return ct::one_hot<3, double>(ct::full<std::int64_t>(2)); }, x), {0, 0, 1}));

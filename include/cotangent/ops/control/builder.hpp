@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <source_location>
 
-// What builders of loops and branches share: open a region, compute in it, close it, and emit the node at the end.
+// The common part of the builders of loops and branches: open a region, compute in it, close it, and emit the node at the end.
 
 namespace cotangent {
 

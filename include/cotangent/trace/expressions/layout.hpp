@@ -84,12 +84,13 @@ template <std::int64_t By, int Axis> struct roll_fn {
 struct reverse_fn {
   static constexpr char const* name = "reverse";
   static constexpr term of(auto x, int axis) {
-    dimension const n = number_of(x, axis);
-    if (n <= 1) return x;
+    dimension const n = x.dims().size[axis];
+    if (n == 0 || n == 1) return x;
     // rows of the axis, gathered by falling numbers
-    auto const last = extend::constant(*x.b, element::int64, extend::iota(*x.b, element::int64, n).shape_id(), static_cast<double>(n - 1));
-    auto const rows = extend::gather(extend::move_axis(x, axis, 0), last - extend::iota(*x.b, element::int64, n));
-    return extend::move_axis(rows, 0, axis);
+    auto const numbers = extend::iota(*x.b, element::int64, n);
+    auto const last = n > 0 ? extend::constant_like(numbers, static_cast<double>(n - 1))
+                            : extend::count_of(numbers, 1, numbers.shape_id()) - extend::constant_like(numbers, 1);
+    return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), last - numbers), 0, axis);
   }
 };
 template <std::int64_t Times, int Axis> struct repeat_fn {

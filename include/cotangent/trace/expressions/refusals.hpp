@@ -31,7 +31,7 @@ COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cota
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
 COTANGENT_REFUSAL_SHAPES(update_type, equal, shape_before, shape_after, "cotangent: an assignment such as x = y or x += y must keep the shape of x; give the result a new name")
 COTANGENT_REFUSAL_SHAPES(part_shape, broadcasts_with, shape_of_part, shape_of_value, "cotangent: x(i, j, ...) = y: the shape of y must broadcast to that of the part")
-COTANGENT_REFUSAL_OF(assignment_target, allowed, "cotangent: x(i, j, ...) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y")
+COTANGENT_REFUSAL_OF(assignment_target, allowed, "cotangent: x(i, j, ...) = y: the target of an assignment must be a variable that is not const, or a part of one; copy a value to a variable first: auto x = y; for computed positions write x = ct::at(x, i, j).set(y)")
 
 COTANGENT_REFUSAL_OF(header_of_nn, allowed, "cotangent: this function must be declared by its header; include cotangent/nn.hpp")
 COTANGENT_REFUSAL_OF(header_of_images, allowed, "cotangent: this function must be declared by its header; include cotangent/images.hpp")

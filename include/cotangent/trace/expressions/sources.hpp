@@ -52,13 +52,13 @@ template <element_type T, extent N> constexpr auto iota(T start = T(0), T step =
   return detail::detached<T, N>(detail::standing{nullptr, detail::standing::counted, detail::literal_bits<T>(start),
                                                  detail::literal_bits<T>(step)});
 }
-/// The identity matrix.
-template <element_type T, extent N> constexpr auto eye() {
+/// Ones on the diagonal, zeros elsewhere; N rows and, if M is left out, as many columns.
+template <element_type T, extent N, extent M = N> constexpr auto eye() {
   detail::position_condition on_diagonal{detail::position_condition::equal, 0, 1, 1, 1};
-  return detail::detached<T, N, N>(
+  return detail::detached<T, N, M>(
       detail::standing{nullptr, detail::standing::chosen, detail::literal_bits<T>(1), 0, on_diagonal});
 }
-template <extent N> constexpr auto eye() { return eye<double, N>(); }
+template <extent N, extent M = N> constexpr auto eye() { return eye<double, N, M>(); }
 
 /// The indices 0, 1, ... as int64.
 template <extent N> constexpr auto iota() { return iota<std::int64_t, N>(); }

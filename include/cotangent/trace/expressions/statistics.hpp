@@ -288,6 +288,55 @@ constexpr auto norm(X const& x, axes_t<Axis...>, keep_t, std::source_location wh
   return detail::lift(where, detail::along_axes<detail::norm_fn<P>, true, Axis...>{}, x);
 }
 
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto prod(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto any(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto count(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto var(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto std(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto median(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <int P = 2, class X, class... Keep>
+  requires detail::is_expr<X>
+constexpr auto norm(X const&, detail::axis_values, Keep...) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto argmin(X const&, detail::axis_values) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
+}
+
 } // namespace cotangent
 
 #endif
