@@ -189,6 +189,19 @@ struct another_exp : ct::extend::elementwise<1> {
   static constexpr ct::term partial(ct::rule const& r, int) { return ct::extend::constant_like(r.y(), 1); }
 };
 
+TEST_CASE("a loaded graph has the kernels of whole tensors, without the headers that build such graphs", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {4});
+  auto const c = ct::archive::load_bytes(ct::archive::bytes_of(g, {}, {{"y", x * 2}}));
+  auto const& kernels = ct::dynamic::detail::graph_access::state(c.graph).kernels;
+  for (ct::operation const* const op : {ct::info_of<ct::op::conv2d>(), ct::info_of<ct::op::conv2d_weight>(), ct::info_of<ct::op::max_pool2d>(),
+                                        ct::info_of<ct::op::cholesky>(), ct::info_of<ct::op::lu_solve>()}) {
+    auto const* const found = kernels.find(op);
+    CAPTURE(op->name);
+    CHECK((found != nullptr && found->whole != nullptr));
+  }
+}
+
 TEST_CASE("a user-defined operation with the name of a library operation is refused", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x");

@@ -13,6 +13,9 @@ COTANGENT_HEADER_BEGIN
 #if COTANGENT_EXCEPTIONS
 
 #  include <cotangent/io/archive/tensors.hpp>
+#  include <cotangent/run/convolution.hpp>
+#  include <cotangent/run/linear_systems.hpp>
+#  include <cotangent/run/pooling.hpp>
 
 #  include <filesystem>
 #  include <map>
@@ -309,7 +312,10 @@ template <class... UserOps> contents load_bytes(std::string_view bytes, operatio
   auto& kernels = dynamic::detail::graph_access::state(c.graph).kernels;
   kernels.add(own);
   kernels.template add_named<operations<UserOps...>>();
-  kernels.add(geometry_operations{}); // which not every interpreter has
+  // what not every interpreter has
+  kernels.add(geometry_operations{});
+  kernels.add(image_operations{});
+  kernels.add(linear_system_operations{});
   return c;
 }
 template <class... UserOps> contents load(std::filesystem::path const& path, operations<UserOps...> own) {
