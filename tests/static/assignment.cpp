@@ -146,16 +146,16 @@ inline constexpr auto swapped = [](auto x) {
 static_assert(ct::compiled(swapped)(v) == ct::tensor<double, 3>{3, 6, 1});
 
 // Parts at computed positions.
-inline constexpr ct::tensor<double, 2, 3> n{{1, 5, 3}, {4, 2, 6}};
+inline constexpr ct::tensor<double, 2, 3> given_rows{{1, 5, 3}, {4, 2, 6}};
 static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, i).set(9.0); })(v, 1) == ct::tensor<double, 3>{1, 9, 3});
-static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, i).add(ct::iota<double, 3>()); })(n, 1) == ct::tensor<double, 2, 3>{{1, 5, 3}, {4, 3, 8}});
-static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, ct::all, i).set(ct::iota<double, 2>()); })(n, 2) == ct::tensor<double, 2, 3>{{1, 5, 0}, {4, 2, 1}});
-static_assert(ct::compiled([](auto x, auto i, auto j) { return ct::at(x, i, j).set(7); })(n, 1, 0) == ct::tensor<double, 2, 3>{{1, 5, 3}, {7, 2, 6}});
-static_assert(ct::compiled([](auto x, auto i, auto j) { return ct::at(x, i, j).add(7); })(n, 1, 0) == ct::tensor<double, 2, 3>{{1, 5, 3}, {11, 2, 6}});
-static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, i, ct::range<1>).set(7); })(n, 1) == ct::tensor<double, 2, 3>{{1, 5, 3}, {4, 7, 7}});
-static_assert(ct::compiled([](auto x) { return ct::at(x, 0, ct::range<0, 3, 2>).set(7); })(n) == ct::tensor<double, 2, 3>{{7, 5, 7}, {4, 2, 6}});
-static_assert(ct::compiled([](auto x) { return ct::at(x, ct::all, -1).add(7); })(n) == ct::tensor<double, 2, 3>{{1, 5, 10}, {4, 2, 13}});
-static_assert(ct::grad<0, 1>([](auto x, auto w, auto i) { return ct::sum(ct::square(ct::at(x, i).set(w))); })(n, v, 1) ==
+static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, i).add(ct::iota<double, 3>()); })(given_rows, 1) == ct::tensor<double, 2, 3>{{1, 5, 3}, {4, 3, 8}});
+static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, ct::all, i).set(ct::iota<double, 2>()); })(given_rows, 2) == ct::tensor<double, 2, 3>{{1, 5, 0}, {4, 2, 1}});
+static_assert(ct::compiled([](auto x, auto i, auto j) { return ct::at(x, i, j).set(7); })(given_rows, 1, 0) == ct::tensor<double, 2, 3>{{1, 5, 3}, {7, 2, 6}});
+static_assert(ct::compiled([](auto x, auto i, auto j) { return ct::at(x, i, j).add(7); })(given_rows, 1, 0) == ct::tensor<double, 2, 3>{{1, 5, 3}, {11, 2, 6}});
+static_assert(ct::compiled([](auto x, auto i) { return ct::at(x, i, ct::range<1>).set(7); })(given_rows, 1) == ct::tensor<double, 2, 3>{{1, 5, 3}, {4, 7, 7}});
+static_assert(ct::compiled([](auto x) { return ct::at(x, 0, ct::range<0, 3, 2>).set(7); })(given_rows) == ct::tensor<double, 2, 3>{{7, 5, 7}, {4, 2, 6}});
+static_assert(ct::compiled([](auto x) { return ct::at(x, ct::all, -1).add(7); })(given_rows) == ct::tensor<double, 2, 3>{{1, 5, 10}, {4, 2, 13}});
+static_assert(ct::grad<0, 1>([](auto x, auto w, auto i) { return ct::sum(ct::square(ct::at(x, i).set(w))); })(given_rows, v, 1) ==
               std::tuple(ct::tensor<double, 2, 3>{{2, 10, 6}, {0, 0, 0}}, ct::tensor<double, 3>{2, 4, 6}));
 static_assert(ct::grad([](auto x) { return ct::sum(ct::for_loop(3, [&](auto i, auto s) { return ct::at(s, i).set(x(i) * x(i)); }, ct::zeros<3>())); })(v) ==
               ct::tensor<double, 3>{2, 4, 6});
