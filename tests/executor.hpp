@@ -66,6 +66,8 @@ inline void put(unsigned char* to, scalar const& s) {
   case element::int32: return as(static_cast<std::int32_t>(s.integer));
   case element::int64: return as(s.integer);
   case element::boolean: return as(static_cast<unsigned char>(s.integer != 0));
+  case element::float16: return as(s.as<float16>());
+  case element::bfloat16: return as(s.as<bfloat16>());
   }
 }
 inline scalar get(unsigned char const* from, element e) {
@@ -79,6 +81,8 @@ inline scalar get(unsigned char const* from, element e) {
   case element::int32: return as(std::int32_t{});
   case element::int64: return as(std::int64_t{});
   case element::boolean: return {e, 0, *from};
+  case element::float16: return as(float16{});
+  case element::bfloat16: return as(bfloat16{});
   }
   return {};
 }

@@ -51,6 +51,8 @@ constexpr scalar converted(scalar const& s, element to) {
   case element::int32: return scalar::of(s.as<std::int32_t>());
   case element::int64: return scalar::of(s.as<std::int64_t>());
   case element::boolean: return scalar::of(s.as<bool>());
+  case element::float16: return scalar::of(s.as<float16>());
+  case element::bfloat16: return scalar::of(s.as<bfloat16>());
   }
   return s;
 }

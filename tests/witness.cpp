@@ -116,6 +116,8 @@ template <class Elements, class Byte> Elements elements_at(element type, Byte* p
   case element::int32: return as(static_cast<std::int32_t*>(nullptr));
   case element::int64: return as(static_cast<std::int64_t*>(nullptr));
   case element::boolean: break;
+  case element::float16: return as(static_cast<float16*>(nullptr));
+  case element::bfloat16: return as(static_cast<bfloat16*>(nullptr));
   }
   return as(static_cast<bool*>(nullptr));
 }

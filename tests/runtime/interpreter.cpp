@@ -48,6 +48,8 @@ struct buffer {
     case element::int32: return elements_in(reinterpret_cast<std::int32_t const*>(data));
     case element::int64: return elements_in(reinterpret_cast<std::int64_t const*>(data));
     case element::boolean: break;
+    case element::float16: return elements_in(reinterpret_cast<cotangent::float16 const*>(data));
+    case element::bfloat16: return elements_in(reinterpret_cast<cotangent::bfloat16 const*>(data));
     }
     return elements_in(reinterpret_cast<bool const*>(data));
   }
@@ -58,6 +60,8 @@ struct buffer {
     case element::int32: return elements_out(reinterpret_cast<std::int32_t*>(data));
     case element::int64: return elements_out(reinterpret_cast<std::int64_t*>(data));
     case element::boolean: break;
+    case element::float16: return elements_out(reinterpret_cast<cotangent::float16*>(data));
+    case element::bfloat16: return elements_out(reinterpret_cast<cotangent::bfloat16*>(data));
     }
     return elements_out(reinterpret_cast<bool*>(data));
   }

@@ -77,6 +77,8 @@ struct memory {
     case element::int32: return To(as<std::int32_t>());
     case element::int64: return To(as<std::int64_t>());
     case element::boolean: return To(as<bool>());
+    case element::float16: return To(as<float16>());
+    case element::bfloat16: return To(as<bfloat16>());
     }
     return {};
   }

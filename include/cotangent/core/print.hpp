@@ -44,6 +44,7 @@ template <class Stream, class Element>
 void print_axis(Stream& out, Element const* at, std::int64_t const* sizes, int axis, int rank, bool in_full) {
   if (axis == rank) {
     if constexpr (std::is_same_v<std::remove_const_t<Element>, bool>) out << (*at ? "true" : "false");
+    else if constexpr (is_half_type<std::remove_const_t<Element>>) out << static_cast<float>(*at);
     else out << *at;
     return;
   }

@@ -105,7 +105,7 @@ public:
       refusals::brace_depth::report<cotangent::extent::of(1), cotangent::extent::of(rank_)>();
     else if constexpr (count != detail::layout<Extents...>::extents.extents[0])
       refusals::brace_count::report<count, detail::layout<Extents...>::extents.extents[0]>();
-    else if constexpr (!std::is_floating_point_v<Element> && (std::is_floating_point_v<Value> || ...))
+    else if constexpr (!detail::is_floating_type<Element> && (std::is_floating_point_v<Value> || ...))
       (refuse_value<Value>(), ...);
     else {
       Element* to = storage_.data();

@@ -19,7 +19,7 @@ COTANGENT_REFUSAL(malformed_extent, is, extent_given, number_or_name, "cotangent
 COTANGENT_REFUSAL(large_extent, at_most, extent_given, largest_extent, "cotangent: an extent must fit a signed integer of 64 bits")
 COTANGENT_REFUSAL_SHAPES(large_shape, at_most, size_of_shape, largest_size, "cotangent: a tensor must have fewer than 2^60 elements")
 COTANGENT_REFUSAL(large_rank, at_most, rank_given, largest_rank, "cotangent: the rank of a tensor must be at most 8")
-COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tensor must be float, double, std::int32_t, std::int64_t or bool")
+COTANGENT_REFUSAL_OF(other_element, allowed, "cotangent: the elements of a tensor must be float, double, std::int32_t, std::int64_t, bool, ct::float16 or ct::bfloat16")
 
 // clang-format on
 } // namespace cotangent::refusals

@@ -18,6 +18,7 @@ namespace cotangent::refusals {
 COTANGENT_REFUSAL(too_many_nodes, at_most, number_of_nodes, nodes_allowed, "cotangent: compiled: the number of nodes must be one that the compiler can plan within its limits on constant evaluations; write long loops as ct::for_loop, or several functions")
 COTANGENT_REFUSAL(shape_too_large, at_most, number_of_elements, elements_allowed, "cotangent: shape: a value must have fewer than 2^60 elements, axes of size 0 counted as 1")
 COTANGENT_REFUSAL(region_leak, is, value_computed, computed_here, "cotangent: a value must not leave the loop or branch that it was computed in, except as its result")
+COTANGENT_REFUSAL(half_operand, at_least, bytes_of_an_element, bytes_of_float, "cotangent: this operation computes with float; convert operands of half precision with ct::convert<float>(x)")
 } // namespace cotangent::refusals
 
 namespace cotangent {
@@ -243,6 +244,8 @@ public:
     if (g_.nodes.size() >= most_nodes_) return too_many(where);
     inference rule{*this, operands, operand_count, attributes, attribute_count};
     op->infer(rule);
+    for (int k = 0; k < operand_count && detail::computes(op->kind); ++k)
+      if (detail::is_half(tensor(operands[k]).type)) rule.refuse<refusals::half_operand>(2, 4);
     if (failed_.why != nullptr) {
       if (failed_.where.line() == 0) failed_.where = where;
       return refused();

@@ -41,6 +41,15 @@ enum class operation_kind : unsigned char {
   control,     // runs sub-graphs, or works on sequences of loops
 };
 
+namespace detail {
+/// True for kinds of operations that compute with the elements of their operands, so that these have no half precision. Elementwise
+/// operations say themselves what they take.
+constexpr bool computes(operation_kind k) noexcept {
+  return k == operation_kind::reduction || k == operation_kind::arg_reduction || k == operation_kind::gather ||
+         k == operation_kind::scatter_add || k == operation_kind::matmul || k == operation_kind::whole;
+}
+} // namespace detail
+
 enum class derivative_kind : unsigned char {
   differentiable,
   zero,  // almost everywhere: comparisons, indices, stop_gradient; cotangents end here
@@ -54,7 +63,7 @@ struct scalar {
   std::int64_t integer = 0; // int32, int64, bool
 
   template <class T> constexpr T as() const noexcept {
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (detail::is_floating_type<T>)
       return is_floating(type) ? static_cast<T>(real) : static_cast<T>(integer);
     else if constexpr (std::is_same_v<T, bool>)
       return is_floating(type) ? real != 0 : integer != 0;
@@ -62,7 +71,8 @@ struct scalar {
       return is_floating(type) ? math::to_integer<T>(real) : static_cast<T>(integer);
   }
   template <class T> static constexpr scalar of(T v) noexcept {
-    if constexpr (std::is_floating_point_v<T>)
+    if constexpr (detail::is_half_type<T>) return {element_of<T>, static_cast<double>(static_cast<float>(v)), 0};
+    else if constexpr (std::is_floating_point_v<T>)
       return {element_of<T>, static_cast<double>(v), 0};
     else
       return {element_of<T>, 0, static_cast<std::int64_t>(v)};

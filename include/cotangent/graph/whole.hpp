@@ -60,7 +60,9 @@ template <class F> constexpr void by_element(element e, F f) {
   case element::float64: return f.template operator()<double>();
   case element::int32: return f.template operator()<std::int32_t>();
   case element::int64: return f.template operator()<std::int64_t>();
-  case element::boolean: return;
+  case element::boolean:
+  case element::float16:
+  case element::bfloat16: return;
   }
 }
 

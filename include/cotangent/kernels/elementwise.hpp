@@ -2,6 +2,7 @@
 #ifndef COTANGENT_KERNELS_ELEMENTWISE_HPP
 #define COTANGENT_KERNELS_ELEMENTWISE_HPP
 
+#include <cotangent/kernels/half.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <cstdint>
@@ -88,6 +89,23 @@ void convert(void* result, void const* const* operands, std::int64_t count, unsi
         simd::store(to + i, math::to_integer<math::vector<To, w>>(v));
       else simd::store(to + i, math::convert<math::vector<To, w>>(v));
     }
+  }
+}
+
+/// The same where `From` or `To` has half precision; the other one is float or the same.
+template <class From, class To>
+void convert_half(void* result, void const* const* operands, std::int64_t count, unsigned fixed, void const*) {
+  constexpr int w = simd::width<float>;
+  using V = math::vector<float, w>;
+  auto const* const from = static_cast<From const*>(*operands);
+  auto* const to = static_cast<To*>(result);
+  std::int64_t const moves = (fixed & 1u) - std::int64_t{1};
+  for (std::int64_t i = 0; i < count; i += w) {
+    V v;
+    if constexpr (std::is_same_v<From, float>) v = simd::load<V>(from + (i & moves));
+    else v = simd::load_half<V>(from + (i & moves));
+    if constexpr (std::is_same_v<To, float>) simd::store(to + i, v);
+    else simd::round_half(to + i, v);
   }
 }
 

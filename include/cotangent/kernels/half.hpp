@@ -83,7 +83,7 @@ template <class V, class H> COTANGENT_INLINE V load_half(H const* p, std::ptrdif
   return detail::numbers_of<H, V>(all);
 }
 
-/// Stores numbers that are exact in half precision.
+/// Stores numbers that are exact in half precision. (Of float16, others are rounded.)
 template <class H, class V> COTANGENT_INLINE void store_half(H* p, V const& v) {
   auto const bits = detail::patterns_of<H>(v);
   std::memcpy(static_cast<void*>(p), &bits, sizeof bits);
@@ -93,9 +93,23 @@ template <class H, class V> COTANGENT_INLINE void store_half(H* p, V const& v, s
   for (std::ptrdiff_t k = 0; k < count && k < lanes<V>; ++k) p[k] = H::from_bits(bits[k]);
 }
 
+/// Stores numbers rounded to half precision.
+template <class H, class V> COTANGENT_INLINE void round_half(H* p, V const& v) {
+  if constexpr (std::is_same_v<H, float16>) store_half(p, v);
+  else if constexpr (math::is_wide<V>) {
+    auto const h = math::split(v);
+    round_half(p, h.low);
+    round_half(p + lanes<V> / 2, h.high);
+  } else {
+    auto const bits = detail::narrowed<V>(math::to_bfloat16(v));
+    std::memcpy(static_cast<void*>(p), &bits, sizeof bits);
+  }
+}
+
 /// Each lane rounded to half precision.
 template <class H, class V> COTANGENT_INLINE V rounded_to_half(V const& x) {
-  if constexpr (math::is_wide<V>) {
+  if constexpr (!math::is_vector<V>) return H(x);
+  else if constexpr (math::is_wide<V>) {
     auto const h = math::split(x);
     return math::join<V>(rounded_to_half<H>(h.low), rounded_to_half<H>(h.high));
   } else if constexpr (std::is_same_v<H, float16>) return detail::numbers_of<H, V>(detail::patterns_of<H>(x));

@@ -71,7 +71,12 @@ template <class Op> constexpr term apply(term x, term y, term z) {
 
 constexpr term select(term condition, term a, term b) { return apply<op::select>(condition, a, b); }
 constexpr term convert(term x, element to) {
-  return x.type() == to ? x : detail::push(info_of<op::convert>(), {x}, {static_cast<std::int64_t>(to)});
+  if (x.type() == to) return x;
+  // elements of half precision convert from and to their arithmetic element only
+  for (element const between : {detail::arithmetic_of(x.type()), detail::arithmetic_of(to)})
+    if ((detail::is_half(x.type()) || detail::is_half(to)) && x.type() != between && to != between)
+      return convert(convert(x, between), to);
+  return detail::push(info_of<op::convert>(), {x}, {static_cast<std::int64_t>(to)});
 }
 constexpr term stop_gradient(term x) { return apply<op::stop_gradient>(x); }
 

@@ -71,7 +71,8 @@ struct select : extend::elementwise<3> {
   }
 };
 
-/// x converted to the element type in attribute 0, as by static_cast; bool counts as 0 and 1.
+/// x converted to the element type in attribute 0, as by static_cast; bool counts as 0 and 1. Between half precision and all elements
+/// but float, `extend::convert` converts twice.
 struct convert : extend::primitive<operation_kind::elementwise, 1> {
   static constexpr char const* name = "convert";
   static constexpr float cost = 1;
@@ -79,7 +80,11 @@ struct convert : extend::primitive<operation_kind::elementwise, 1> {
     r.like(0);
     if (r.attribute[0] < 0 || r.attribute[0] >= element_count)
       return r.refuse<refusals::convert_element>(r.attribute[0] < 0 ? element_count : r.attribute[0], element_count);
-    r.type = static_cast<element>(r.attribute[0]);
+    element const to = static_cast<element>(r.attribute[0]);
+    if (r.type != to && (detail::is_half(r.type) || detail::is_half(to)) && r.type != detail::arithmetic_of(to) &&
+        to != detail::arithmetic_of(r.type))
+      return r.refuse<refusals::half_operand>(2, 4);
+    r.type = to;
   }
   static constexpr void adjoint(adjoint_rule& r) {
     r.give(0, detail::push(info_of<convert>(), {r.dy()}, {static_cast<std::int64_t>(r.x().type())}));

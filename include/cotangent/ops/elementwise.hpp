@@ -39,8 +39,9 @@ namespace detail {
 
 constexpr bool accepts(extend::takes t, element e) noexcept {
   using extend::takes;
-  return t == takes::floating  ? is_floating(e)
-         : t == takes::numbers ? e != element::boolean
+  if (is_half(e)) return false; // storage: values are float before an operation gets them
+  return t == takes::floating   ? is_floating(e)
+         : t == takes::numbers  ? e != element::boolean
          : t == takes::booleans ? e == element::boolean
                                 : true;
 }
@@ -86,6 +87,8 @@ template <class Op> constexpr scalar evaluate_elementwise(scalar const* x) {
   case element::boolean:
     if constexpr (accepts(Op::operands, element::boolean)) return evaluate_as<Op, bool>(x, values{});
     break;
+  case element::float16:
+  case element::bfloat16: break; // (the builder refuses them)
   }
   return x[0];
 }

@@ -69,7 +69,9 @@ struct reduction {
     case element::float64: return combine_one<Op, element::float64>(x);
     case element::int32: return combine_one<Op, element::int32>(x);
     case element::int64: return combine_one<Op, element::int64>(x);
-    case element::boolean: break;
+    case element::boolean:
+    case element::float16:
+    case element::bfloat16: break; // (the builder refuses them)
     }
     return x[0];
   }
@@ -79,7 +81,9 @@ struct reduction {
     case element::float64: return scalar::of(Op::template neutral<double>());
     case element::int32: return scalar::of(Op::template neutral<std::int32_t>());
     case element::int64: return scalar::of(Op::template neutral<std::int64_t>());
-    case element::boolean: break;
+    case element::boolean:
+    case element::float16:
+    case element::bfloat16: break; // (the builder refuses them)
     }
     return {e};
   }

@@ -56,7 +56,9 @@ template <class Self, int Arity> struct scan : extend::primitive<operation_kind:
     case element::float64: return compute<double>(c);
     case element::int32: return compute<std::int32_t>(c);
     case element::int64: return compute<std::int64_t>(c);
-    case element::boolean: return;
+    case element::boolean:
+    case element::float16:
+    case element::bfloat16: return; // (the builder refuses them)
     }
   }
   static constexpr double flops(graph_view const& g, node const& n) {

@@ -45,7 +45,7 @@ constexpr term push_as(operation const* op, builder& b, std::initializer_list<te
 }
 
 constexpr std::int64_t bits_of(element type, double value) noexcept {
-  return is_floating(type) ? std::bit_cast<std::int64_t>(type == element::float32 ? static_cast<double>(static_cast<float>(value)) : value)
+  return is_floating(type) ? std::bit_cast<std::int64_t>(rounded_to(type, value))
                            : static_cast<std::int64_t>(value);
 }
 

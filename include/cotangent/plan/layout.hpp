@@ -102,10 +102,10 @@ private:
       if (v.stage >= n.stages) n.stages = v.stage + 1;
       if (v.slot != none) ++n.row_slots;
       if (v.type == n.widest || (v.where != role::lane && n.rank != 0)) continue;
-      int const weight = static_cast<int>(size_of(v.type)) + (is_floating(v.type) ? 16 : 0);
+      int const weight = static_cast<int>(size_of(arithmetic_of(v.type))) + (is_floating(v.type) ? 16 : 0);
       if (weight > widest) {
         widest = weight;
-        n.widest = v.type;
+        n.widest = arithmetic_of(v.type);
       }
     }
     sort_instances(n);
@@ -245,7 +245,7 @@ private:
         for (std::int32_t& c : lane) c = 0;
         stage = v.stage;
       }
-      int const type = static_cast<int>(v.type);
+      int const type = static_cast<int>(arithmetic_of(v.type)); // registers hold values of half precision as float
       v.place = v.what == action::reduce || v.where == role::row ? row[type]++
                 : v.where == role::lane                          ? lane[type]++
                                                                  : once[type]++;

@@ -211,7 +211,8 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
       "cotangent: eager: a variable must not be combined with an expression of a graph; create it with the recorder");
   using L = element_met<A...>;
   using T = element_made<Fn, A...>;
-  if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+  if constexpr (widens<Fn, A...>) return detail::eager_lift(where, fn, widened(where, a)...);
+  else if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return variable<T>();
   } else {

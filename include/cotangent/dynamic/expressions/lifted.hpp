@@ -187,7 +187,8 @@ using element_made = typename result_element<
 template <class Fn, class... A> auto lift(std::source_location where, Fn const& fn, A const&... a) {
   using L = element_met<A...>;
   using T = element_made<Fn, A...>;
-  if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+  if constexpr (widens<Fn, A...>) return detail::lift(where, fn, widened(where, a)...);
+  else if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return expr<T>();
   } else {

@@ -289,6 +289,8 @@ private:
     case element::int32: return f(std::type_identity<std::int32_t>{});
     case element::int64: return f(std::type_identity<std::int64_t>{});
     case element::boolean: return f(std::type_identity<bool>{});
+    case element::float16: return f(std::type_identity<float16>{});
+    case element::bfloat16: return f(std::type_identity<bfloat16>{});
     }
   }
   /// The port of a symbol of the graph; empty if the graph has ended.

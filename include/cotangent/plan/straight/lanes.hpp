@@ -132,7 +132,7 @@ protected:
       s.first = first;
       s.first_index = first_index;
       if (s.what != straight_action::store)
-        s.place = r.counts[log_of(s.lanes)].of[static_cast<int>(s.type)]++;
+        s.place = r.counts[log_of(s.lanes)].of[static_cast<int>(arithmetic_of(s.type))]++;
       renamed[k] = r.steps.push(s);
     }
     return r;

@@ -93,7 +93,7 @@ struct lane_rule {
   constexpr lane_rule(graph_view const& g, int vector_bytes) noexcept {
     int wide = 0, narrow = 8;
     for (std::int32_t k = 0; k < g.tensor_count; ++k) {
-      element const e = g.tensors[k].type;
+      element const e = arithmetic_of(g.tensors[k].type);
       if (e == element::boolean) continue;
       int const bytes = static_cast<int>(size_of(e));
       if (bytes > wide) widest = e, wide = bytes;

@@ -104,7 +104,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
     else if constexpr (S == source::lane) return V(r.template at<E>(place));
     else if constexpr (turned) return V(row_values.template at<E>(place));
     else if constexpr (B == 1) return spread<E, V>(row_values.template at<E>(place));
-    else return spread<E, V>(static_cast<element_t<E>>(row_values.template at<E>(place)[sub]));
+    else return spread<E, V>(static_cast<cotangent::detail::arithmetic_t<E>>(row_values.template at<E>(place)[sub]));
   }
   template <source S, element E> COTANGENT_INLINE auto in_rows(int place, std::int64_t bits) const noexcept {
     using V = row_value<E>;
@@ -113,8 +113,8 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
     else return V(row_values.template at<E>(place));
   }
   template <source S, element E> COTANGENT_INLINE auto in_once(int place, std::int64_t bits) const noexcept {
-    if constexpr (S == source::constant) return constant_value<E, element_t<E>>(bits);
-    else return element_t<E>(once.template at<E>(place));
+    if constexpr (S == source::constant) return constant_value<E, cotangent::detail::arithmetic_t<E>>(bits);
+    else return cotangent::detail::arithmetic_t<E>(once.template at<E>(place));
   }
 
   /// The index of an accumulator among those of its type: over all rows, or within one stage.
@@ -126,7 +126,7 @@ struct nest_memory : nest_shape<Stage, K>, block_rows<nest_shape<Stage, K>::whol
 
   template <int I> static constexpr int tile_at = shape::tile(I) * shape::columns * W * 8;
   template <class T> static constexpr bool turns_in_registers =
-      !std::is_same_v<T, bool> && W * static_cast<int>(sizeof(T)) == simd::bytes;
+      !std::is_same_v<T, bool> && !cotangent::detail::is_half_type<T> && W * static_cast<int>(sizeof(T)) == simd::bytes;
 
   /// Loads the rows of the block into a tile, transposed.
   template <int I> COTANGENT_INLINE void load_tile() noexcept {

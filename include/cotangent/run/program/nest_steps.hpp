@@ -58,11 +58,11 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
 
   template <int I> COTANGENT_INLINE void step_once() noexcept {
     constexpr auto const& v = at(I);
-    using T = element_t<v.type>;
+    using T = cotangent::detail::arithmetic_t<v.type>;
     if constexpr (v.what == action::constant) return;
     else {
       T& y = once.template at<v.type>(v.place);
-      if constexpr (v.what == action::load) y = *this->template pointer<I, T const>(0);
+      if constexpr (v.what == action::load) y = *this->template pointer<I, element_t<v.type> const>(0);
       else if constexpr (v.what == action::position) y = T{};
       else if constexpr (v.what == action::size) y = size_of_shape<v.value, T>();
       else y = compute_once<I, T>(std::make_index_sequence<v.operand_count>{});

@@ -77,8 +77,8 @@ private:
       constexpr element e = type_of<J>;
       using V = value<W, e>;
       if constexpr (Lane == none) return V(at<J>());
-      else if constexpr (S.steps.data[J].lanes == 1) return spread<e, V>(static_cast<element_t<e>>(at<J>()));
-      else return spread<e, V>(static_cast<element_t<e>>(at<J>()[Lane]));
+      else if constexpr (S.steps.data[J].lanes == 1) return spread<e, V>(static_cast<cotangent::detail::arithmetic_t<e>>(at<J>()));
+      else return spread<e, V>(static_cast<cotangent::detail::arithmetic_t<e>>(at<J>()[Lane]));
     }
     template <int I, std::size_t K, int W> COTANGENT_INLINE auto operand() noexcept {
       constexpr straight_operand o = read(I, static_cast<int>(K));
@@ -93,7 +93,7 @@ private:
         T* const p = static_cast<T*>(outputs[s.index]) + s.offset;
         if constexpr (s.count == s.lanes) store_value(p, V(operand<I, 0, s.lanes>()));
         else store_value(p, V(operand<I, 0, s.lanes>()), s.count);
-      } else if constexpr (s.what == straight_action::constant) at<I>() = constant_value<s.type, T>(s.bits);
+      } else if constexpr (s.what == straight_action::constant) at<I>() = constant_value<s.type, cotangent::detail::arithmetic_t<s.type>>(s.bits);
       else if constexpr (s.what == straight_action::load) {
         T const* const p = static_cast<T const*>(inputs[s.index]) + s.offset;
         if constexpr (s.count == s.lanes) at<I>() = load_value<V>(p);

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_RUN_PROGRAM_VALUES_HPP
 #define COTANGENT_RUN_PROGRAM_VALUES_HPP
 
+#include <cotangent/kernels/half.hpp>
 #include <cotangent/ops/compare.hpp>
 #include <cotangent/run/program/registers.hpp>
 
@@ -20,7 +21,7 @@ template <class M> COTANGENT_INLINE constexpr M mask_of(bool b) {
 /// A constant, from its bits.
 template <element E, class V> COTANGENT_INLINE constexpr V constant_value(std::int64_t bits) {
   if constexpr (E == element::boolean) return mask_of<V>(bits != 0);
-  else if constexpr (is_floating(E)) return math::broadcast<V>(static_cast<element_t<E>>(std::bit_cast<double>(bits)));
+  else if constexpr (is_floating(E)) return math::broadcast<V>(static_cast<cotangent::detail::arithmetic_t<E>>(std::bit_cast<double>(bits)));
   else return math::broadcast<V>(static_cast<element_t<E>>(bits));
 }
 
@@ -40,7 +41,8 @@ COTANGENT_INLINE constexpr V apply_to(X const&... x) {
   if constexpr (std::is_same_v<Op, op::convert>) {
     constexpr element from[]{From...};
     auto const& a = (x, ...);
-    if constexpr (from[0] == To) return a;
+    if constexpr (from[0] == To || cotangent::detail::is_half(from[0])) return a;
+    else if constexpr (cotangent::detail::is_half(To)) return simd::rounded_to_half<element_t<To>>(V(a));
     else if constexpr (from[0] == element::boolean)
       return math::select(math::mask_cast<math::mask_t<V>>(a), math::broadcast<V>(1), V{});
     else if constexpr (To == element::boolean)

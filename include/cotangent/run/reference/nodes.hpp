@@ -248,6 +248,8 @@ protected:
     case element::int32: w.int32 = pools_.template data<std::int32_t>(at_[t]); break;
     case element::int64: w.int64 = pools_.template data<std::int64_t>(at_[t]); break;
     case element::boolean: w.boolean = pools_.template data<bool>(at_[t]); break;
+    case element::float16:
+    case element::bfloat16: break; // (the builder refuses them)
     }
     return w;
   }

@@ -75,7 +75,7 @@ private:
 
   static constexpr scalar converted(scalar const& v, element to) {
     if (!is_floating(to)) return {to, 0, to == element::boolean ? v.as<bool>() : v.as<std::int64_t>()};
-    return {to, to == element::float32 ? static_cast<double>(v.as<float>()) : v.as<double>(), 0};
+    return {to, rounded_to(to, v.as<double>()), 0};
   }
   static constexpr scalar computed(node const& n, scalar const* in, element type) {
     return n.op == info_of<op::convert>() ? converted(in[0], type) : n.op->evaluate(in);

@@ -22,11 +22,6 @@ struct stop_fn {
   using emits = operations<>;
   constexpr term operator()(term x) const { return extend::stop_gradient(x); }
 };
-template <element To> struct convert_fn {
-  static constexpr char const* name = "convert";
-  using emits = operations<>;
-  constexpr term operator()(term x) const { return extend::convert(x, To); }
-};
 } // namespace detail
 
 /// `a` where the condition is true, else `b`; both are computed. Literals take the element type of the other

@@ -86,6 +86,19 @@ constexpr Result on_detached(std::source_location where, Fn const& fn, X const&.
   return Result(detail::detached_standing(b, y.id, where));
 }
 
+template <element To> struct convert_fn {
+  static constexpr char const* name = "convert";
+  static constexpr bool takes_half = true;
+  using emits = operations<>;
+  constexpr term operator()(term x) const { return extend::convert(x, To); }
+};
+template <class A> inline constexpr bool is_half_expr = false;
+template <class A>
+  requires(is_expr<A> || open_expr<A>)
+inline constexpr bool is_half_expr<A> = is_half_type<typename A::value_type>;
+/// True if `Fn` gets float for operands of half precision: all functions but conversions.
+template <class Fn, class... A> inline constexpr bool widens = !requires { Fn::takes_half; } && (is_half_expr<A> || ...);
+
 template <class Op> struct apply_fn {
   static constexpr char const* name = Op::name;
   template <class... Term> constexpr term operator()(Term... x) const { return extend::apply<Op>(x...); }
@@ -120,10 +133,46 @@ constexpr Result lift_as(std::source_location where, Fn const& fn, X const&... x
   return Result(*b, fn(term{b, x.attach(*b)}...).id);
 }
 
+template <class T, class X> struct element_changed;
+template <class T, class X> using as_element = typename element_changed<T, X>::type;
+template <class T, class Old, extent... E> struct element_changed<T, expr<Old, E...>> {
+  using type = expr<T, E...>;
+};
+template <class T, template <class> class Open, class Old>
+  requires open_expr<Open<Old>>
+struct element_changed<T, Open<Old>> {
+  using type = Open<T>;
+};
+/// True if `inner` is inside the sub-graph `outer`, or is it.
+constexpr bool is_inside(builder const& b, std::int32_t inner, std::int32_t outer) {
+  while (inner > outer) inner = b.get().regions[inner].parent;
+  return inner == outer;
+}
+/// Expressions of half precision as float, others unchanged. Bodies of loops get the float, so that its cotangents are added as float.
+template <class A> constexpr auto widened(std::source_location where, A const& a) {
+  if constexpr (!is_half_expr<A>) return a;
+  else {
+    using result = as_element<float, A>;
+    if (standing const s = a.standing(); s.b != nullptr && s.id >= 0) {
+      std::int32_t const here = s.b->region, home = s.b->tensor(s.id).region;
+      if (detail::is_inside(*s.b, here, home)) {
+        s.b->place = where;
+        s.b->region = home;
+        symbol const y = extend::convert({s.b, s.id}, element::float32).id;
+        s.b->region = here;
+        return result(*s.b, y);
+      }
+    }
+    if constexpr (open_expr<A>) return result(A::lift(where, convert_fn<element::float32>{}, a));
+    else return result(detail::lift_as<result>(where, convert_fn<element::float32>{}, a));
+  }
+}
+
 /// `fn` of expressions and literals. The element and extents of the result follow from a trial run with these
 /// types, on a temporary builder.
 template <class Fn, class... A> constexpr auto lift(std::source_location where, Fn const& fn, A const&... a) {
-  if constexpr ((open_expr<A> || ...) && (operand_of_expr<A> && ...))
+  if constexpr (widens<Fn, A...>) return detail::lift(where, fn, detail::widened(where, a)...);
+  else if constexpr ((open_expr<A> || ...) && (operand_of_expr<A> && ...))
     return open_among<A...>::type::lift(where, fn, a...);
   else if constexpr ((is_expr<A> && ...)) {
     using trial = inferred<Fn, A...>;
@@ -143,7 +192,8 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
 /// Along an axis that is a run-time value: the result has the type of x.
 template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
   using last = along_axis<Kind, -1>;
-  if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{axis}, x);
+  if constexpr (is_half_expr<X>) return detail::lift_along<Kind>(where, detail::widened(where, x), axis);
+  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{axis}, x);
   else if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
   else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
 }
@@ -165,7 +215,8 @@ struct elementwise_result<Op, expr<T, E...>> {
 };
 
 template <class Op, class A> constexpr auto unary(std::source_location where, A const& a) {
-  if constexpr (open_expr<A>) return A::template apply<Op>(where, a);
+  if constexpr (is_half_expr<A>) return detail::unary<Op>(where, detail::widened(where, a));
+  else if constexpr (open_expr<A>) return A::template apply<Op>(where, a);
   else if constexpr (is_expr<A>) {
     if constexpr (keeps_type<Op, typename A::value_type>) {
       using result = typename elementwise_result<Op, A>::type;
@@ -232,7 +283,8 @@ constexpr Result broadcast_binary(std::source_location where, A const& a, B cons
 
 template <class Op, class A, class B> constexpr auto binary(std::source_location where, A const& a,
                                                             B const& b) {
-  if constexpr ((open_expr<A> || open_expr<B>) && operand_of_expr<A> && operand_of_expr<B>)
+  if constexpr (is_half_expr<A> || is_half_expr<B>) return detail::binary<Op>(where, detail::widened(where, a), detail::widened(where, b));
+  else if constexpr ((open_expr<A> || open_expr<B>) && operand_of_expr<A> && operand_of_expr<B>)
     return open_among<A, B>::type::template apply<Op>(where, a, b);
   else if constexpr (is_expr<A> && std::is_same_v<A, B> &&
                 keeps_type<Op, typename decltype(element_among<A>())::type>) {

@@ -77,11 +77,11 @@ constexpr symbol attach(standing const& s, builder& b, element type, std::int32_
 
 /// The bits of a literal as an element of type T.
 template <class T, class L> constexpr std::int64_t literal_bits(L value) {
-  if constexpr (std::is_floating_point_v<T>) return bits_of(element_of<T>, static_cast<double>(value));
+  if constexpr (is_floating_type<T>) return bits_of(element_of<T>, static_cast<double>(value));
   else return static_cast<std::int64_t>(static_cast<T>(value));
 }
 template <class T, class L> constexpr bool literal_fits(L value) {
-  if constexpr (std::is_floating_point_v<T> || std::is_same_v<L, bool> || std::is_same_v<T, bool>)
+  if constexpr (is_floating_type<T> || std::is_same_v<L, bool> || std::is_same_v<T, bool>)
     return true;
   else if (value < L{})
     return std::is_signed_v<L> && static_cast<std::int64_t>(value) >= std::numeric_limits<T>::min();

@@ -33,14 +33,48 @@ template <class Indices, class... Trees> struct argument_list;
 template <std::size_t... I, class... Trees>
 struct argument_list<std::index_sequence<I...>, Trees...> : held<I, Trees>... {};
 
-/// Declares the leaves of argument trees: symbol k is leaf k, if called in order.
+/// Element types and extents of the leaves of a tree, from its type.
+struct leaf_kind {
+  element type = element::float32;
+  shape extents{};
+};
+template <class A> struct note_leaves {
+  static constexpr leaf_kind* into(leaf_kind* next) {
+    if constexpr (is_expr<A>) *next = {A::type, A::extents};
+    else if constexpr (graph_expr<A>) *next = {A::type, {}};
+    else *next = {element_of<typename memory_traits<A>::element>, memory_traits<A>::extents};
+    return next + 1;
+  }
+};
+template <class... Part> struct note_leaves<parts<Part...>> {
+  static constexpr leaf_kind* into(leaf_kind* next) {
+    ((next = note_leaves<Part>::into(next)), ...);
+    return next;
+  }
+};
+template <class A>
+  requires is_inner<A>
+struct note_leaves<A> : note_leaves<typename parts_of<A>::type> {};
+template <class... A> struct kinds_of_leaves {
+  static constexpr int count = all_leaves<A...>;
+  leaf_kind of[count + 1]{};
+  consteval kinds_of_leaves() {
+    leaf_kind* next = of;
+    ((next = note_leaves<A>::into(next)), ...);
+  }
+};
 
+/// Declares the leaves of argument trees as inputs, in order. Leaves of half precision are read as float.
 struct leaf_declarer {
   builder& b;
+  leaf_kind const* next;
+  array<symbol> inputs{};
   template <class X> constexpr X leaf() {
     dimensions d;
     for (int k = 0; k < X::rank; ++k) d.size[d.rank++] = b.size(X::extents[k]);
-    return X(b, b.symbol_of(X::type, b.shape(d)));
+    symbol y = b.symbol_of((next++)->type, b.shape(d));
+    inputs.push(y);
+    return X(b, extend::convert({&b, y}, X::type).id);
   }
 };
 

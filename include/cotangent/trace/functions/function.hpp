@@ -26,7 +26,7 @@ template <class Failure, unsigned Line> constexpr void line_of_your_source();
 
 /// An argument of a traced call: expressions unchanged, literals as expressions.
 template <class A> constexpr auto as_traced(A const& a) {
-  if constexpr (element_type<A>) return expr<A>(a);
+  if constexpr (element_type<A>) return expr<arithmetic_type<A>>(static_cast<arithmetic_type<A>>(a));
   else return a;
 }
 template <class A> using traced_argument = decltype(as_traced(std::declval<A const&>()));

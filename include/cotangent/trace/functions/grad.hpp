@@ -31,7 +31,7 @@ template <class First, class... Rest>
 struct integer_among<First, Rest...> : std::conditional_t<std::is_void_v<typename integer_in<First>::type>,
                                                           integer_among<Rest...>, integer_in<First>> {};
 template <class... Part> struct integer_among<parts<Part...>> : integer_among<Part...> {};
-template <class T> using unless_floating = std::conditional_t<std::is_floating_point_v<T>, void, T>;
+template <class T> using unless_floating = std::conditional_t<is_floating_type<T>, void, T>;
 template <class A>
   requires is_inner<A>
 struct integer_in<A> : integer_among<typename parts_of<A>::type> {};

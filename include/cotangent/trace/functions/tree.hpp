@@ -280,7 +280,7 @@ struct made_of<To, Element, S, std::index_sequence<I...>> {
 };
 
 template <class A, int K> struct leaf_as_expr
-    : made_of<expr, typename argument_traits<A, K>::element, argument_traits<A, K>::extents,
+    : made_of<expr, arithmetic_type<typename argument_traits<A, K>::element>, argument_traits<A, K>::extents,
               std::make_index_sequence<argument_traits<A, K>::extents.rank>> {};
 template <class T, extent... E, int K> struct leaf_as_expr<expr<T, E...>, K> {
   using type = expr<T, E...>;

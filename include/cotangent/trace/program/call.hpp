@@ -86,37 +86,6 @@ template <class Tree> consteval bool is_writable() {
   else return !std::is_const_v<Tree> || tree_kind_of<T> != tree_kind::structure;
 }
 
-/// Element types and extents of the leaves of a tree, from its type.
-struct leaf_kind {
-  element type = element::float32;
-  shape extents{};
-};
-template <class A> struct note_leaves {
-  static constexpr leaf_kind* into(leaf_kind* next) {
-    if constexpr (is_expr<A>) *next = {A::type, A::extents};
-    else if constexpr (graph_expr<A>) *next = {A::type, {}};
-    else *next = {element_of<typename memory_traits<A>::element>, memory_traits<A>::extents};
-    return next + 1;
-  }
-};
-template <class... Part> struct note_leaves<parts<Part...>> {
-  static constexpr leaf_kind* into(leaf_kind* next) {
-    ((next = note_leaves<Part>::into(next)), ...);
-    return next;
-  }
-};
-template <class A>
-  requires is_inner<A>
-struct note_leaves<A> : note_leaves<typename parts_of<A>::type> {};
-template <class... A> struct kinds_of_leaves {
-  static constexpr int count = all_leaves<A...>;
-  leaf_kind of[count + 1]{};
-  consteval kinds_of_leaves() {
-    leaf_kind* next = of;
-    ((next = note_leaves<A>::into(next)), ...);
-  }
-};
-
 } // namespace COTANGENT_ABI
 } // namespace detail
 } // namespace cotangent

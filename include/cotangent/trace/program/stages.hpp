@@ -60,15 +60,14 @@ template <class F, std::size_t... I, class... Args> struct trace_stage<F, std::i
     built result;
     if constexpr (accepted) {
       bounded_builder b;
-      leaf_declarer declare{b};
+      kinds_of_leaves<Args...> const kinds{};
+      leaf_declarer declare{b, kinds.of};
       trees const x{{build_tree<expr_tree<Args, first_leaf<I, Args...>>>(declare)}...};
       returned const y =
           remade<F>()(static_cast<held<I, expr_tree<Args, first_leaf<I, Args...>>> const&>(x).value...);
       symbols_of_leaves outputs{b};
       visit_leaves(y, outputs);
-      array<symbol> inputs(all_leaves<Args...>);
-      for (int k = 0; k < inputs.size(); ++k) inputs[k] = k;
-      b.set_inputs(inputs.data(), inputs.size());
+      b.set_inputs(declare.inputs.data(), declare.inputs.size());
       b.set_outputs(outputs.ids.data(), outputs.ids.size());
       refuse_unbound_names(b);
       result = b.finish();

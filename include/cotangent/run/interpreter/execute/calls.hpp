@@ -109,6 +109,8 @@ inline void point_to(whole_tensor& t, char* at) noexcept {
   case element::int32: t.int32 = reinterpret_cast<std::int32_t*>(at); break;
   case element::int64: t.int64 = reinterpret_cast<std::int64_t*>(at); break;
   case element::boolean: t.boolean = reinterpret_cast<bool*>(at); break;
+  case element::float16:
+  case element::bfloat16: break; // (the builder refuses them)
   }
 }
 inline void run_whole(program_data const& p, std::int32_t which, run_context& c) {

@@ -107,7 +107,9 @@ inline void add_line(element e, char* to, std::int64_t step, char const* from, s
   case element::float64: return interpret::add_line<double>(to, step, from, count);
   case element::int32: return interpret::add_line<std::int32_t>(to, step, from, count);
   case element::int64: return interpret::add_line<std::int64_t>(to, step, from, count);
-  case element::boolean: break; // there is no addition of bools
+  case element::boolean:
+  case element::float16:
+  case element::bfloat16: break; // there is no addition of these
   }
 }
 

@@ -166,9 +166,20 @@ struct kernel_table {
 };
 
 template <class From> struct conversions_from {
+  template <class To> static constexpr kernels::elementwise_kernel to_half() {
+    if constexpr (std::is_same_v<From, float>) return &kernels::convert_half<From, To>;
+    else return nullptr;
+  }
   static constexpr kernels::elementwise_kernel to[element_count] = {
       &kernels::convert<From, float>, &kernels::convert<From, double>, &kernels::convert<From, std::int32_t>,
-      &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>};
+      &kernels::convert<From, std::int64_t>, &kernels::convert<From, bool>, to_half<float16>(), to_half<bfloat16>()};
+};
+/// Those of half precision: between others, graphs convert to float and from it.
+template <class H> struct conversions_from_half {
+  static constexpr kernels::elementwise_kernel widen = &kernels::convert_half<H, float>, move = &kernels::convert_half<H, H>;
+  static constexpr bool is_first = std::is_same_v<H, float16>;
+  static constexpr kernels::elementwise_kernel to[element_count] = {
+      widen, nullptr, nullptr, nullptr, nullptr, is_first ? move : nullptr, is_first ? nullptr : move};
 };
 
 /// The forms of blocks, and the kernels that the program has for them.
@@ -196,7 +207,9 @@ template <class Later = void> kernel_table table_of(kernel_list const* users = n
            conversions_from<typename later<double, Later>::type>::to,
            conversions_from<typename later<std::int32_t, Later>::type>::to,
            conversions_from<typename later<std::int64_t, Later>::type>::to,
-           conversions_from<typename later<bool, Later>::type>::to},
+           conversions_from<typename later<bool, Later>::type>::to,
+           conversions_from_half<typename later<float16, Later>::type>::to,
+           conversions_from_half<typename later<bfloat16, Later>::type>::to},
           {&kernels::threaded_load<false>, &kernels::threaded_load<true>},
           {&kernels::threaded_load_mask<typename later<float, Later>::type>, &kernels::threaded_load_mask<double>},
           {&kernels::threaded_store_mask<typename later<float, Later>::type>, &kernels::threaded_store_mask<double>},
@@ -215,6 +228,8 @@ inline scalar read(element e, void const* p, std::int64_t i) noexcept {
   case element::int32: return scalar::of(static_cast<std::int32_t const*>(p)[i]);
   case element::int64: return scalar::of(static_cast<std::int64_t const*>(p)[i]);
   case element::boolean: return scalar::of(static_cast<bool const*>(p)[i]);
+  case element::float16: return scalar::of(static_cast<float16 const*>(p)[i]);
+  case element::bfloat16: return scalar::of(static_cast<bfloat16 const*>(p)[i]);
   }
   return {};
 }
@@ -225,6 +240,8 @@ inline void write(element e, void* p, std::int64_t i, scalar const& v) noexcept 
   case element::int32: static_cast<std::int32_t*>(p)[i] = v.as<std::int32_t>(); break;
   case element::int64: static_cast<std::int64_t*>(p)[i] = v.as<std::int64_t>(); break;
   case element::boolean: static_cast<bool*>(p)[i] = v.as<bool>(); break;
+  case element::float16: static_cast<float16*>(p)[i] = v.as<float16>(); break;
+  case element::bfloat16: static_cast<bfloat16*>(p)[i] = v.as<bfloat16>(); break;
   }
 }
 

@@ -59,6 +59,8 @@ inline void write_positions(element e, void* to, std::int64_t n, std::int64_t st
   case element::int32: return write_positions<std::int32_t>(to, n, start, step);
   case element::int64: return write_positions<std::int64_t>(to, n, start, step);
   case element::boolean: return write_positions<bool>(to, n, start, step);
+  case element::float16: return write_positions<float16>(to, n, start, step);
+  case element::bfloat16: return write_positions<bfloat16>(to, n, start, step);
   }
 }
 

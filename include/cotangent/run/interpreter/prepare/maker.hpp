@@ -18,7 +18,7 @@ namespace cotangent {
 namespace detail::interpret {
 inline namespace COTANGENT_ABI {
 
-template <class F, class D, class I, class L, class B> step_table steps_for() noexcept {
+template <class F, class D, class I, class L, class B, class H> step_table steps_for() noexcept {
   return {{&run_matmul<F>, &run_matmul<D>},
           {{&run_gather<F, I>, &run_gather<D, I>, &run_gather<I, I>, &run_gather<L, I>, &run_gather<B, I>},
            {&run_gather<F, L>, &run_gather<D, L>, &run_gather<I, L>, &run_gather<L, L>, &run_gather<B, L>}},
@@ -26,12 +26,12 @@ template <class F, class D, class I, class L, class B> step_table steps_for() no
             nullptr},
            {&run_scatter_add<F, L>, &run_scatter_add<D, L>, &run_scatter_add<I, L>, &run_scatter_add<L, L>,
             nullptr}},
-          {&run_copy<F>, &run_copy<D>, &run_copy<I>, &run_copy<L>, &run_copy<B>},
+          {&run_copy<F>, &run_copy<D>, &run_copy<I>, &run_copy<L>, &run_copy<B>, &run_copy<H>, &run_copy<H>},
           {&run_accumulate<F>, &run_accumulate<D>, &run_accumulate<I>, &run_accumulate<L>, nullptr},
           {&run_arg_max<F>, &run_arg_max<D>, &run_arg_max<I>, &run_arg_max<L>, &run_arg_max<B>}};
 }
 template <class List> step_table steps_of() noexcept {
-  return steps_for<typename later<float, List>::type, double, std::int32_t, std::int64_t, bool>();
+  return steps_for<typename later<float, List>::type, double, std::int32_t, std::int64_t, bool, std::int16_t>();
 }
 
 /// The control operations. (Looked up when the template is instantiated, like all descriptors.)

@@ -277,7 +277,9 @@ private:
     case element::float64: return &kernels::short_add<double>;
     case element::int32: return &kernels::short_add<std::int32_t>;
     case element::int64: return &kernels::short_add<std::int64_t>;
-    case element::boolean: break; // there is no addition of bools
+    case element::boolean:
+    case element::float16:
+    case element::bfloat16: break; // there is no addition of these
     }
     return nullptr;
   }

@@ -24,9 +24,18 @@ struct aggregation {
 namespace detail {
 
 /// The sum of two cotangents of one symbol. Those that `select` masked, in nodes from `made` on, keep their mask.
+/// Cotangents of half precision are added as float; an intermediate sum that is one conversion is read before its rounding.
 constexpr symbol cotangent_sum(builder& b, symbol x, symbol y, std::int32_t made = INT32_MAX) {
   term const s{&b, x}, t{&b, y};
   if (b.tensor(x).depth > 0) return extend::sequence_add(s, t).id;
+  if (element const e = b.tensor(x).type; is_half(e)) {
+    auto const before_rounding = [&](symbol z) {
+      node const* const p = b.producer(z);
+      bool const converts = p != nullptr && p->op == info_of<op::convert>() && b.tensor(b.get().ids[p->first]).type == arithmetic_of(e);
+      return converts ? b.inside(b.get().ids[p->first], b.place) : extend::convert({&b, z}, arithmetic_of(e)).id;
+    };
+    return extend::convert({&b, cotangent_sum(b, before_rounding(x), before_rounding(y), made)}, e).id;
+  }
   if (symbol const sum = masked_sum(b, x, y, made); sum != none) return sum;
   return push(info_of<op::add>(), {s, t}).id;
 }
