@@ -2,6 +2,7 @@
 #ifndef COTANGENT_INTEROP_DLPACK_HPP
 #define COTANGENT_INTEROP_DLPACK_HPP
 
+#include <cotangent/core/element.hpp>
 #include <cotangent/core/error.hpp>
 #include <cotangent/core/strided_span.hpp>
 
@@ -19,7 +20,7 @@ struct device {
   std::int32_t device_type, device_id; // 1: the memory of the CPU
 };
 struct data_type {
-  std::uint8_t code, bits; // codes: 0 signed, 2 floating, 6 bool
+  std::uint8_t code, bits; // codes: 0 signed, 2 floating, 4 bfloat16, 6 bool
   std::uint16_t lanes;
 };
 struct tensor {
@@ -39,7 +40,8 @@ struct managed_tensor {
 } // namespace dlpack
 
 namespace detail {
-template <class T> inline constexpr std::uint8_t dlpack_code = std::is_same_v<T, bool> ? 6 : std::is_floating_point_v<T> ? 2 : 0;
+template <class T> inline constexpr std::uint8_t dlpack_code = 
+    std::is_same_v<T, bool> ? 6 : std::is_same_v<T, bfloat16> ? 4 : is_floating_type<T> ? 2 : 0;
 
 template <class Managed, class Held> struct dlpack_holder {
   Managed managed{};

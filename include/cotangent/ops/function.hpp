@@ -31,7 +31,7 @@ template <class A>
 concept graph_expr = open_expr<A> && requires { typename A::front_end; };
 
 template <class A>
-concept literal = std::is_arithmetic_v<A>;
+concept literal = std::is_arithmetic_v<A> || is_half_type<A>;
 
 template <class A>
 concept plain_memory = requires {

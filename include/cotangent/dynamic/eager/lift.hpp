@@ -212,7 +212,7 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
   using L = element_met<A...>;
   using T = element_made<Fn, A...>;
   if constexpr (widens<Fn, A...>) return detail::eager_lift(where, fn, widened(where, a)...);
-  else if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+  else if constexpr (((is_floating_type<A> && !is_floating_type<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return variable<T>();
   } else {

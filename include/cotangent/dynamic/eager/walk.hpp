@@ -5,6 +5,7 @@
 #include <cotangent/dynamic/eager/apply.hpp>
 
 #include <cotangent/trace/expressions/functions.hpp>
+#include <cotangent/transform/differentiate/views/view_terms.hpp>
 
 #include <cstdint>
 #include <source_location>
@@ -40,7 +41,7 @@ inline eager_code& sum_code(eager_state& s, held const& a, eager_operand const* 
   key.put(a.shape * 8 + static_cast<int>(a.type));
   return code_for(s, key, x, 2, {"+", 1, nullptr, 0, where},
                   [](builder& to, symbol const* t, std::vector<symbol>& y) {
-                    y.push_back(extend::apply<op::add>(term{&to, t[0]}, term{&to, t[1]}).id);
+                    y.push_back(cotangent_sum(to, t[0], t[1]));
                   });
 }
 /// The sum of two values of one type.

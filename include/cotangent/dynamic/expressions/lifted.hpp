@@ -188,7 +188,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
   using L = element_met<A...>;
   using T = element_made<Fn, A...>;
   if constexpr (widens<Fn, A...>) return detail::lift(where, fn, widened(where, a)...);
-  else if constexpr (((std::is_floating_point_v<A> && !std::is_floating_point_v<L>) || ...)) {
+  else if constexpr (((is_floating_type<A> && !is_floating_type<L>) || ...)) {
     static_assert(refusals::fractional_literal::report<A..., L>());
     return expr<T>();
   } else {
@@ -247,7 +247,8 @@ struct take_some_fn {
   }
 };
 
-template <class X, class... Index> X take(std::source_location where, X const& x, Index const&... index) {
+template <class X, class... Index>
+as_element<arithmetic_type<typename X::value_type>, X> take(std::source_location where, X const& x, Index const&... index) {
   static_assert(
       ((place_traits<Index>::known || is_computed_index<Index>) && ...),
       "cotangent: x(i, j, ...): an index must be an integer, ct::all, ct::range<start, stop, step> or "

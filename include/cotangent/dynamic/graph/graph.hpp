@@ -93,7 +93,9 @@ public:
   /// One number in all elements.
   template <element_type T>
   expr<T> full(sizes const& shape, T value, std::source_location where = std::source_location::current()) {
-    return cotangent::broadcast_to(constant(value, where), shape, where);
+    if constexpr (cotangent::detail::is_half_type<T>)
+      return cotangent::convert<T>(full(shape, static_cast<float>(value), where), where);
+    else return cotangent::broadcast_to(constant(value, where), shape, where);
   }
   /// A constant with the elements of a tensor, an array or a vector, which the graph copies.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
@@ -366,8 +368,7 @@ private:
     if (given != wanted)
       detail::raise<refusals::dynamic_constant_count>(b, r, extent::of(given), extent::of(wanted));
     if (given == 1) // as a number, which can be constant-folded
-      return back.keep(),
-             cotangent::broadcast_to(constant(*static_cast<T const*>(m.data), where), shape, where);
+      return back.keep(), full(shape, *static_cast<T const*>(m.data), where);
     detail::standing const at = declare(element_of<T>, "", shape, where);
     detail::held_constant held{at.id, {}};
     auto const* const bytes = static_cast<unsigned char const*>(m.data);

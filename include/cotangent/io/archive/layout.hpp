@@ -47,7 +47,7 @@ struct stored_element {
 };
 inline constexpr stored_element stored_elements[]{
     {"F64", 64, true, element::float64},     {"F32", 32, true, element::float32},
-    {"F16", 16, true, element::float32},     {"BF16", 16, true, element::float32},
+    {"F16", 16, true, element::float16},     {"BF16", 16, true, element::bfloat16},
     {"I64", 64, true, element::int64},       {"I32", 32, true, element::int32},
     {"I16", 16, true, element::int32},       {"I8", 8, true, element::int32},
     {"U32", 32, true, element::int64},       {"U16", 16, true, element::int32},
@@ -58,7 +58,7 @@ inline constexpr stored_element stored_elements[]{
     {"F6_E3M2", 6, false, element::float32}, {"F4", 4, false, element::float32},
 };
 inline char const* word_of(element e) noexcept {
-  constexpr char const* words[element_count]{"F32", "F64", "I32", "I64", "BOOL"};
+  constexpr char const* words[element_count]{"F32", "F64", "I32", "I64", "BOOL", "F16", "BF16"};
   return words[static_cast<unsigned char>(e)];
 }
 
@@ -140,17 +140,6 @@ inline file_layout layout_of(std::string_view bytes) {
 
 // ---- elements
 
-/// Converts half precision: a sign, five bits of exponent, ten of fraction.
-inline float from_half(std::uint16_t h) {
-  std::uint32_t const sign = static_cast<std::uint32_t>(h & 0x8000u) << 16, exponent = h >> 10 & 31u,
-                      fraction = h & 1023u;
-  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | fraction << 13);
-  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | fraction << 13);
-  float const small = static_cast<float>(fraction) * 0x1p-24f;
-  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(small)); // -0 too, with -ffast-math
-}
-inline float from_brain(std::uint16_t h) { return std::bit_cast<float>(static_cast<std::uint32_t>(h) << 16); }
-
 template <class From, class To, class Convert>
 void convert_elements(char const* from, std::int64_t count, void* to, Convert convert) {
   for (std::int64_t k = 0; k < count; ++k) {
@@ -168,9 +157,7 @@ inline void read_elements(place_in_file const& p, std::string_view data, void* t
   std::int64_t const n = p.count();
   std::string_view const word = p.stored->word;
   auto const to_int32 = [](auto x) { return static_cast<std::int32_t>(x); };
-  if (word == "F16") convert_elements<std::uint16_t, float>(from, n, to, from_half);
-  else if (word == "BF16") convert_elements<std::uint16_t, float>(from, n, to, from_brain);
-  else if (word == "I16") convert_elements<std::int16_t, std::int32_t>(from, n, to, to_int32);
+  if (word == "I16") convert_elements<std::int16_t, std::int32_t>(from, n, to, to_int32);
   else if (word == "I8") convert_elements<std::int8_t, std::int32_t>(from, n, to, to_int32);
   else if (word == "U16") convert_elements<std::uint16_t, std::int32_t>(from, n, to, to_int32);
   else if (word == "U8") convert_elements<std::uint8_t, std::int32_t>(from, n, to, to_int32);

@@ -28,7 +28,8 @@ namespace cotangent::archive {
 ///     auto file = ct::archive::read("weights.safetensors");
 ///     std::span<float> w = file.elements<float>("layer1.weight"); // row-major
 ///
-/// F16 and BF16 become float; I8, U8, I16 and U16 int32; U32 int64: all exactly. Tensors of other element
+/// F16 and BF16 are `ct::float16` and `ct::bfloat16`, or float from the first time that `elements<float>` asks for them: the
+/// tensor is then converted in place, which ends spans of its elements. I8, U8, I16 and U16 become int32; U32 int64: all exactly. Tensors of other element
 /// types can be listed, but reading them is refused.
 ///
 /// Throws: `io_error`.
@@ -41,7 +42,7 @@ class tensors {
     std::vector<std::int64_t> shape;
     cotangent::detail::heap_storage<unsigned char> bytes{0};
   };
-  std::map<std::string, entry, std::less<>> all_;
+  mutable std::map<std::string, entry, std::less<>> all_; // (`asked` converts entries)
 
 public:
   /// The texts of `__metadata__`.
@@ -160,6 +161,16 @@ private:
     return cotangent::detail::heap_storage<unsigned char>(
         uninitialized, static_cast<std::int64_t>(count(e) * size_of(e.type)));
   }
+  static void widen(entry& e) {
+    entry to{e.dtype, true, cotangent::detail::arithmetic_of(e.type), e.shape};
+    to.bytes = storage(to);
+    using namespace cotangent::detail::archived;
+    char const* const from = reinterpret_cast<char const*>(e.bytes.data());
+    auto const n = static_cast<std::int64_t>(count(e));
+    if (e.type == element::float16) convert_elements<float16, float>(from, n, to.bytes.data(), [](float x) { return x; });
+    else convert_elements<bfloat16, float>(from, n, to.bytes.data(), [](float x) { return x; });
+    e = std::move(to);
+  }
   [[noreturn]] static void unreadable(std::string_view name, entry const& e) {
     cotangent::detail::archived::refuse<refusals::archive_element>(std::string(name) + " has " + e.dtype);
   }
@@ -171,6 +182,7 @@ private:
   }
   entry const& asked(std::string_view name, element type) const {
     entry const& e = at(name);
+    if (e.readable && cotangent::detail::is_half(e.type) && type == cotangent::detail::arithmetic_of(e.type)) widen(all_.find(name)->second);
     if (!e.readable || e.type != type) unreadable(name, e);
     return e;
   }

@@ -67,7 +67,7 @@ template <class Part, class Y> constexpr auto assign_part(Part const& part, orig
   using T = typename Part::value_type;
   if constexpr (std::is_same_v<Y, Part>) return detail::write_value(part, from, y);
   else if constexpr (std::is_same_v<Y, refused>) return part;
-  else if constexpr (std::is_floating_point_v<Y> && !is_floating_type<T>)
+  else if constexpr (is_floating_type<Y> && !is_floating_type<T>)
     static_assert(refusals::fractional_literal::report<Y, T>());
   else if constexpr (literal<Y>) return detail::write_value(part, from, Part(standing_of<T>(y)));
   else if constexpr (!is_expr<Y>) static_assert(unlike_operands<Part, Y>::template report<Part, Y>());

@@ -22,7 +22,7 @@ namespace detail {
 // These are called in exception specifications, which compilers check at the call, not when they instantiate
 // the body: the errors appear close to the user's line.
 template <class L, class T> constexpr bool literal_meets() {
-  if constexpr (std::is_floating_point_v<L> && !is_floating_type<T>)
+  if constexpr (is_floating_type<L> && !is_floating_type<T>)
     refusals::fractional_literal::report<L, T>();
   return true;
 }

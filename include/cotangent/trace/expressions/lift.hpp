@@ -33,7 +33,7 @@ template <class First, class... Rest> consteval auto element_among() {
   else if constexpr (sizeof...(Rest) != 0 && ((is_expr<Rest> || open_expr<Rest>) || ...))
     return element_among<Rest...>();
   else if constexpr (std::is_same_v<First, bool>) return std::type_identity<bool>{};
-  else if constexpr (std::is_same_v<First, float>) return std::type_identity<float>{};
+  else if constexpr (std::is_same_v<First, float> || is_half_type<First>) return std::type_identity<float>{};
   else if constexpr (std::is_floating_point_v<First>) return std::type_identity<double>{};
   else return std::type_identity<std::int32_t>{};
 }
@@ -54,7 +54,7 @@ template <class... A> using unlike_operands =
 template <class T, class A> constexpr auto as_expr(A const& a) {
   if constexpr (is_expr<A> || open_expr<A>) return a;
   else {
-    if constexpr (std::is_floating_point_v<A> && !std::is_floating_point_v<T>)
+    if constexpr (is_floating_type<A> && !is_floating_type<T>)
       static_assert(refusals::fractional_literal::report<A, T>());
     return expr<T>(standing_of<T>(a));
   }
@@ -153,16 +153,17 @@ template <class A> constexpr auto widened(std::source_location where, A const& a
   if constexpr (!is_half_expr<A>) return a;
   else {
     using result = as_element<float, A>;
-    if (standing const s = a.standing(); s.b != nullptr && s.id >= 0) {
-      std::int32_t const here = s.b->region, home = s.b->tensor(s.id).region;
-      if (detail::is_inside(*s.b, here, home)) {
-        s.b->place = where;
-        s.b->region = home;
-        symbol const y = extend::convert({s.b, s.id}, element::float32).id;
-        s.b->region = here;
-        return result(*s.b, y);
+    if constexpr (requires(builder& b, symbol y) { result(b, y); })
+      if (standing const s = a.standing(); s.b != nullptr && s.id >= 0) {
+        std::int32_t const here = s.b->region, home = s.b->tensor(s.id).region;
+        if (detail::is_inside(*s.b, here, home)) {
+          s.b->place = where;
+          s.b->region = home;
+          symbol const y = extend::convert({s.b, s.id}, element::float32).id;
+          s.b->region = here;
+          return result(*s.b, y);
+        }
       }
-    }
     if constexpr (open_expr<A>) return result(A::lift(where, convert_fn<element::float32>{}, a));
     else return result(detail::lift_as<result>(where, convert_fn<element::float32>{}, a));
   }
@@ -259,7 +260,7 @@ template <class A> constexpr std::source_location place_of(A const& a) {
 template <class T, class L>
 constexpr symbol literal_like(builder& b, symbol like, L value, std::source_location where) {
   std::int64_t const bits = literal_bits<T>(value);
-  if constexpr (!std::is_floating_point_v<T>)
+  if constexpr (!is_floating_type<T>)
     if (!literal_fits<T>(value)) {
       b.place = where;
       return detail::attach(standing_of<T>(value), b, element_of<T>, b.get().tensors[like].shape);
@@ -298,7 +299,7 @@ template <class Op, class A, class B> constexpr auto binary(std::source_location
     using X = std::conditional_t<is_expr<A>, A, B>;
     using T = typename X::value_type;
     using L = std::conditional_t<is_expr<A>, B, A>;
-    if constexpr (std::is_floating_point_v<L> && !std::is_floating_point_v<T>) {
+    if constexpr (is_floating_type<L> && !is_floating_type<T>) {
       static_assert(refusals::fractional_literal::report<L, T>());
       return refused{};
     } else if constexpr (!keeps_type<Op, T>) return detail::lift(where, apply_fn<Op>{}, a, b);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSL-1.0
+#include <cotangent/cotangent.hpp>
+
+#include <cotangent/dynamic.hpp>
+#include <cotangent/eager.hpp>
+
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ct = cotangent;
+
+inline constexpr auto half_loss = [](auto x, auto t) { return ct::sum(ct::square(ct::sin(x) - t)); };
+inline constexpr auto half_layer = [](auto w, auto x) { return ct::sum(ct::tanh(ct::matmul(w, x))); };
+
+template <class H, class T = float, class M> std::vector<T> numbers_of(M const& m) {
+  std::vector<T> all;
+  for (H const h : m) all.push_back(static_cast<T>(static_cast<float>(h)));
+  return all;
+}
+template <class H> std::vector<H> wave(std::size_t n, double scale) {
+  std::vector<H> x(n);
+  for (std::size_t k = 0; k < n; ++k) x[k] = static_cast<float>(scale * std::sin(3. * static_cast<double>(k + 1)));
+  return x;
+}
+
+/// A gradient of half precision is that of float arguments with the same numbers, rounded once.
+template <class H> void gradients_are_rounded_once(std::int64_t n) {
+  ct::tensor<H, "n"> x(n), t(n);
+  ct::tensor<float, "n"> fx(n), ft(n);
+  auto const a = wave<H>(static_cast<std::size_t>(n), 2), b = wave<H>(static_cast<std::size_t>(n), 0.7);
+  for (std::int64_t k = 0; k < n; ++k) {
+    x(k) = a[static_cast<std::size_t>(k)], t(k) = b[static_cast<std::size_t>(k)];
+    fx(k) = x(k), ft(k) = t(k);
+  }
+  auto const h = ct::grad(half_loss)(x, t);
+  auto const f = ct::grad(half_loss)(fx, ft);
+  float const value = ct::compiled(half_loss)(x, t), expected = ct::compiled(half_loss)(fx, ft);
+  CHECK(value == expected);
+  int wrong = 0;
+  for (std::int64_t k = 0; k < n; ++k) wrong += h(k).bits() != H(f(k)).bits();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("gradients of half precision are those of float, rounded once") {
+  for (std::int64_t const n : {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 1000}) {
+    gradients_are_rounded_once<ct::float16>(n);
+    gradients_are_rounded_once<ct::bfloat16>(n);
+  }
+}
+
+template <class H> void traced_matrices() {
+  ct::tensor<H, 7, 9> w;
+  ct::tensor<H, 9, 5> x;
+  ct::tensor<float, 7, 9> fw;
+  ct::tensor<float, 9, 5> fx;
+  auto const a = wave<H>(63, 0.5), b = wave<H>(45, 1);
+  for (std::size_t k = 0; k < 63; ++k) w.data()[k] = a[k], fw.data()[k] = a[k];
+  for (std::size_t k = 0; k < 45; ++k) x.data()[k] = b[k], fx.data()[k] = b[k];
+  auto const h = ct::grad(half_layer)(w, x);
+  auto const f = ct::grad(half_layer)(fw, fx);
+  int wrong = 0;
+  for (int k = 0; k < 63; ++k) wrong += h.data()[k].bits() != H(f.data()[k]).bits();
+  CHECK(wrong == 0);
+  auto const transposed = ct::compiled([](auto m) { return ct::convert<H>(ct::transpose(m)); })(w);
+  for (int i = 0; i < 7; ++i)
+    for (int k = 0; k < 9; ++k) wrong += transposed(k, i).bits() != w(i, k).bits();
+  CHECK(wrong == 0);
+}
+TEST_CASE("matrices of half precision are read as float, in either order") {
+  traced_matrices<ct::float16>();
+  traced_matrices<ct::bfloat16>();
+}
+
+template <class H> void graph_equals_static(std::int64_t n) {
+  auto const x = wave<H>(static_cast<std::size_t>(n), 2), t = wave<H>(static_cast<std::size_t>(n), 0.7);
+  ct::dynamic::graph g;
+  auto const gx = g.input<H>("x", {n}), gt = g.input<H>("t", {n});
+  auto const y = half_loss(gx, gt);
+  static_assert(std::is_same_v<typename decltype(ct::dynamic::expr(y))::value_type, float>);
+  auto const dx = g.gradient({y}, {gx}).front();
+  auto const rounded = ct::convert<H>(gx * gt);
+  auto p = g.compile({y, dx, rounded});
+  p.bind(gx, x);
+  p.bind(gt, t);
+  p.run();
+  ct::tensor<H, "n"> sx(n), st(n);
+  for (std::int64_t k = 0; k < n; ++k) sx(k) = x[static_cast<std::size_t>(k)], st(k) = t[static_cast<std::size_t>(k)];
+  float const expected = ct::compiled(half_loss)(sx, st);
+  CHECK(float(p.value(y)) == Approx(expected).epsilon(1e-5));
+  auto const gradient = p.value(dx);
+  auto const product = p.value(rounded);
+  int wrong = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    double const a = sx(k), b = st(k), d = 2 * (std::sin(a) - b) * std::cos(a);
+    wrong += !(std::abs(static_cast<double>(gradient(k)) - d) <= 0.004 * std::abs(d) + 1e-6);
+    wrong += product(k).bits() != H(sx(k) * st(k)).bits();
+  }
+  CHECK(wrong == 0);
+}
+TEST_CASE("run-time graphs store half precision and compute with float") {
+  for (std::int64_t const n : {1, 3, 4, 8, 13, 64, 1000}) {
+    graph_equals_static<ct::float16>(n);
+    graph_equals_static<ct::bfloat16>(n);
+  }
+}
+
+TEST_CASE("constants, numbers and views of half precision in run-time graphs") {
+  ct::dynamic::graph g;
+  auto const c = g.constant(std::vector<ct::bfloat16>{1, 2, 3});
+  auto const one = g.constant(ct::float16(0.1f));
+  auto const y = ct::sum(c * 2) + ct::convert<float>(one) + c(1) * ct::bfloat16(1);
+  auto const z = ct::convert<double>(c);
+  auto const w = ct::convert<ct::float16>(c);
+  auto p = g.compile({y, z, w});
+  p.run();
+  CHECK(float(p.value(y)) == Approx(12 + static_cast<float>(ct::float16(0.1f)) + 2));
+  CHECK(p.value(z)(2) == 3);
+  CHECK(float(p.value(w)(2)) == 3);
+}
+
+TEST_CASE("cotangents of half precision in loops of run-time graphs are added as float") {
+  ct::dynamic::graph g;
+  auto const x = g.input<ct::bfloat16>("x", {2});
+  auto const y = ct::for_loop(1000, [&](auto, auto s) { return s + ct::sum(x); }, 0 * ct::sum(x));
+  auto const dx = g.gradient({y}, {x}).front();
+  auto p = g.compile({dx});
+  p.bind(x, std::vector<ct::bfloat16>{1, 2});
+  p.run();
+  CHECK(float(p.value(dx)(0)) == 1000);
+}
+
+TEST_CASE("eager variables of half precision") {
+  ct::dynamic::eager e;
+  auto const check = [&]<class H>(H) {
+    auto x = e.parameter(std::vector<H>{1, 2, 3});
+    auto const y = ct::sum(ct::square(x)) + x(0) * 2;
+    CHECK(y.item() == 16);
+    e.backward(y);
+    CHECK(numbers_of<H>(x.grad().value()) == std::vector<float>{4, 4, 6});
+    auto const z = ct::convert<H>(x * 257.f);
+    CHECK(float(z.value()(0)) == static_cast<float>(H(257.f)));
+    x.set(std::vector<H>{4, 5, 6});
+    CHECK(ct::sum(x).item() == 15);
+  };
+  check(ct::float16());
+  check(ct::bfloat16());
+}
+
+TEST_CASE("gradients are attached to all floating elements, and not to integers (MXNet's G18)") {
+  ct::dynamic::eager e;
+  auto const attaches = [&]<class T>(T) {
+    try {
+      auto x = e.parameter(std::vector<T>{1, 2});
+      return x.extent(0) == 2;
+    } catch (ct::graph_error const&) {
+      return false;
+    }
+  };
+  CHECK(attaches(ct::float16()));
+  CHECK(attaches(ct::bfloat16()));
+  CHECK(attaches(float()));
+  CHECK(attaches(double()));
+  CHECK(!attaches(std::int32_t()));
+  CHECK(!attaches(std::int64_t()));
+}
+
+} // namespace
