@@ -52,6 +52,23 @@ TEST_CASE("a loaded graph has its symbols and their bound data", "[archive]") {
   CHECK(c.names() == std::vector<std::string>{"x", "y", "z"});
 }
 
+TEST_CASE("graphs with half precision are loaded again, with bound data and constants", "[archive]") {
+  ct::dynamic::graph g;
+  auto const x = g.parameter<ct::bfloat16>("x", {3});
+  auto const c = g.constant(std::vector<ct::float16>{4, 5, 6});
+  auto const y = ct::sum(ct::square(x) * c), dx = g.gradient({y}, {x}).front() * 1;
+  auto const h = ct::convert<ct::float16>(x * 3);
+  std::vector<ct::bfloat16> const data{1, 2, 3};
+  std::string const bytes = ct::archive::bytes_of(g, {{x, data}}, {{"y", y}, {"dx", dx}, {"h", h}});
+  auto k = ct::archive::load_bytes(bytes);
+  auto p = k.graph.compile({k.find("y"), k.find("dx"), k.find("h")}, k.binds());
+  p.run();
+  CHECK(float(p.value(k.find<float>("y"))) == 78);
+  CHECK(p.value(k.find<float>("dx"))(2) == 36);
+  CHECK(float(p.value(k.find<ct::float16>("h"))(1)) == 6);
+  CHECK(ct::archive::bytes_of(k.graph, k.binds(), {{"y", k.find("y")}, {"dx", k.find("dx")}, {"h", k.find("h")}}) == bytes);
+}
+
 TEST_CASE("views with offsets, bound data and the gradient of x are loaded again", "[archive]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {2});

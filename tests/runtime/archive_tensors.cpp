@@ -83,6 +83,25 @@ TEST_CASE("elements, shapes and texts are read as they were written", "[archive]
   CHECK(ct::archive::tensors(bytes).composed().bytes() == bytes); // and again
 }
 
+TEST_CASE("tensors of half precision are written and read as such, and as float on request", "[archive]") {
+  ct::archive::tensors t;
+  t.add("h", std::vector<ct::float16>{1, -2, 65504, ct::float16::from_bits(1)}, {2, 2});
+  t.add("b", std::array<ct::bfloat16, 1>{3e38f});
+  std::string const bytes = t.composed().bytes();
+  ct::archive::tensors const r{bytes};
+  CHECK(r.dtype("h") == "F16");
+  CHECK(r.dtype("b") == "BF16");
+  CHECK(r.type("h") == ct::element::float16);
+  CHECK(r.elements<ct::float16>("h")[1].bits() == 0xc000);
+  CHECK(r.elements<ct::bfloat16>("b")[0].bits() == ct::bfloat16(3e38f).bits());
+  CHECK(r.composed().bytes() == bytes);
+  CHECK(r.elements<float>("h")[3] == std::ldexp(1.f, -24));
+  CHECK(r.elements<float>("h")[2] == 65504);
+  CHECK(r.type("h") == ct::element::float32);
+  CHECK(begins(said([&] { (void)r.elements<ct::float16>("b"); }), "the requested element type must be that of the tensor"));
+  CHECK(begins(said([&] { (void)r.elements<double>("b"); }), "the requested element type must be that of the tensor"));
+}
+
 TEST_CASE("tensors are aligned and contiguous behind a header whose size is a multiple of eight bytes",
           "[archive]") {
   ct::archive::tensors t;

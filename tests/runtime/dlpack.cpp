@@ -44,6 +44,18 @@ TEST_CASE("a tensor by DLPack has its sizes, strides and type") {
   CHECK(static_cast<float*>(t.data)[4] == 5);
   m->deleter(m);
 
+  auto* const brain = ct::to_dlpack(ct::tensor<ct::bfloat16, 2>{1, 2});
+  CHECK(brain->dl_tensor.dtype.code == 4);
+  CHECK(brain->dl_tensor.dtype.bits == 16);
+  CHECK(float(ct::from_dlpack<ct::bfloat16 const, 2>(brain->dl_tensor)(1)) == 2);
+  CHECK_THROWS_AS((ct::from_dlpack<ct::float16 const, 2>(brain->dl_tensor)), ct::shape_error);
+  brain->deleter(brain);
+  auto* const half = ct::to_dlpack(ct::tensor<ct::float16, 1>{3});
+  CHECK(half->dl_tensor.dtype.code == 2);
+  CHECK(half->dl_tensor.dtype.bits == 16);
+  CHECK(ct::grad(squares)(ct::from_dlpack<ct::float16 const, "n">(half->dl_tensor))(0) == 6);
+  half->deleter(half);
+
   auto* const scalar = ct::to_dlpack(ct::tensor<std::int64_t>(7));
   CHECK(scalar->dl_tensor.ndim == 0);
   CHECK(scalar->dl_tensor.dtype.code == 0);
