@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include <cotangent/cotangent.hpp>
 
+#include <cstdint>
 #include <type_traits>
 
 // Tensors of half precision: storage, with float arithmetic.
@@ -76,6 +77,20 @@ inline constexpr auto square_of = [](auto x) { return x * x; };
 static_assert(std::is_same_v<decltype(ct::grad(square_of)(ct::float16(3))), ct::float16>);
 static_assert(ct::grad(square_of)(ct::float16(3)) == 6);
 static_assert(ct::grad(ct::grad(square_of))(ct::bfloat16(3)) == 2);
+
+// Terms of half precision are moved and converted, but not computed with.
+template <class F> constexpr bool fits(F f) {
+  ct::builder b;
+  (void)f(ct::term{&b, b.symbol_of(ct::element::float16, b.shape(ct::dimensions{1, {3}}))});
+  return b.failed().why == nullptr;
+}
+static_assert(fits([](ct::term x) { return ct::extend::convert(x, ct::element::float32); }));
+static_assert(fits([](ct::term x) { return ct::extend::convert(x, ct::element::bfloat16); }));
+static_assert(fits([](ct::term x) { return ct::extend::slice(x, 0, 0, 2); }));
+static_assert(!fits([](ct::term x) { return ct::extend::apply<ct::op::add>(x, x); }));
+static_assert(!fits([](ct::term x) { return ct::extend::apply<ct::op::exp>(x); }));
+static_assert(!fits([](ct::term x) { return ct::extend::sum(x, 1u); }));
+static_assert(!fits([](ct::term x) { return ct::detail::push(ct::info_of<ct::op::convert>(), {x}, {std::int64_t(ct::element::float64)}); }));
 
 // MXNet's cases of merged nodes (S8), for every floating element: (a + b) + (a + b), and [a * d, a * d] with d = a + 1
 template <class T> constexpr bool merged() {

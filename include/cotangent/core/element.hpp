@@ -20,7 +20,7 @@ static_assert(sizeof(float16) == 2 && sizeof(bfloat16) == 2);
 
 namespace detail {
 
-/// What is to know about an element: this list is the only one of all elements.
+/// Properties of an element. `facts_of_elements` is the only list of all elements.
 struct element_facts {
   char const* name;
   unsigned char bytes;

@@ -42,8 +42,8 @@ enum class operation_kind : unsigned char {
 };
 
 namespace detail {
-/// True for kinds of operations that compute with the elements of their operands, so that these have no half precision. Elementwise
-/// operations say themselves what they take.
+/// True for kinds of operations that compute with the elements of their operands, which must not have half precision. (The shape
+/// rules of elementwise operations check it: `accepts`.)
 constexpr bool computes(operation_kind k) noexcept {
   return k == operation_kind::reduction || k == operation_kind::arg_reduction || k == operation_kind::gather ||
          k == operation_kind::scatter_add || k == operation_kind::matmul || k == operation_kind::whole;
