@@ -41,7 +41,7 @@ constexpr int position_of(dimensions const& d, place const& p) {
 }
 
 constexpr scalar number(element e, double v) {
-  return is_floating(e) ? scalar{e, e == element::float32 ? static_cast<double>(static_cast<float>(v)) : v, 0}
+  return is_floating(e) ? scalar{e, detail::rounded_to(e, v), 0}
                         : scalar{e, 0, e == element::boolean ? static_cast<std::int64_t>(v) != 0 : static_cast<std::int64_t>(v)};
 }
 constexpr scalar converted(scalar const& s, element to) {
