@@ -152,6 +152,29 @@ TEST_CASE("eager variables of half precision") {
   check(ct::bfloat16());
 }
 
+TEST_CASE("parameters of half precision are trained, with states of float") {
+  ct::dynamic::graph g;
+  auto const x = g.parameter<ct::bfloat16>("x", {2});
+  auto const loss = ct::sum(ct::square(x - 3));
+  auto const step = g.minimize(loss, ct::adam{.learning_rate = 0.125}, {x});
+  auto p = g.compile({loss}, {}, {.updates = step.updates});
+  std::vector<ct::bfloat16> memory{0, 2};
+  p.bind(x, memory);
+  for (int k = 0; k < 100; ++k) p.run();
+  CHECK(float(memory[0]) == Approx(3).margin(0.1));
+  CHECK(float(memory[1]) == Approx(3).margin(0.1));
+
+  ct::dynamic::eager e;
+  auto y = e.parameter(std::vector<ct::float16>{0, 2});
+  ct::dynamic::trainer t(ct::sgd{.learning_rate = 0.25}, {y});
+  for (int k = 0; k < 20; ++k) {
+    y.clear_grad();
+    e.backward(ct::sum(ct::square(y - 3)));
+    t.apply_gradients();
+  }
+  CHECK(float(y.value()(0)) == Approx(3).margin(0.01));
+}
+
 TEST_CASE("gradients are attached to all floating elements, and not to integers (MXNet's G18)") {
   ct::dynamic::eager e;
   auto const attaches = [&]<class T>(T) {

@@ -78,6 +78,10 @@ static_assert(std::is_same_v<decltype(ct::grad(square_of)(ct::float16(3))), ct::
 static_assert(ct::grad(square_of)(ct::float16(3)) == 6);
 static_assert(ct::grad(ct::grad(square_of))(ct::bfloat16(3)) == 2);
 
+// constants of half precision are rounded
+static_assert(ct::compiled([](auto x) { return x + ct::full<ct::bfloat16, 3>(257); })(three<float>{1, 1, 1})(2) == 257);
+static_assert(ct::compiled([](auto x) { return x * ct::float16(2049) + ct::bfloat16(1); })(three<float>{1, 1, 1})(2) == 2049);
+
 // Terms of half precision are moved and converted, but not computed with.
 template <class F> constexpr bool fits(F f) {
   ct::builder b;

@@ -95,6 +95,7 @@ constexpr term random_uniform(term key, std::int32_t shape, element type, bool s
   if (key.type() != element::int64) return b.refuse<refusals::random_key_element>(0, 0, b.place), key;
   if (key.rank() != 0) return b.refuse<refusals::random_key>(key.rank(), 0, b.place), key;
   if (!is_floating(type)) return b.refuse<refusals::element_not_floating>(0, 0, b.place), key;
+  if (detail::is_half(type)) return convert(random_uniform(key, shape, detail::arithmetic_of(type), second), type);
   term const k = broadcast_to(key, shape), at = positions(b, shape);
   bool const single = type == element::float32;
   term const bits = single ? (second ? apply<op::second_random24>(k, at) : apply<op::random24>(k, at))
@@ -105,6 +106,7 @@ constexpr term random_uniform(term key, std::int32_t shape, element type, bool s
 
 /// Normal numbers of mean 0 and variance 1, by the Box-Muller transform.
 constexpr term random_normal(term key, std::int32_t shape, element type) {
+  if (detail::is_half(type)) return convert(random_normal(key, shape, detail::arithmetic_of(type)), type);
   term const u = random_uniform(key, shape, type);
   if (key.b->failed().why != nullptr) return key;
   term const v = random_uniform(key, shape, type, true);
@@ -113,6 +115,7 @@ constexpr term random_normal(term key, std::int32_t shape, element type) {
 
 /// Exponentially distributed numbers of mean 1.
 constexpr term random_exponential(term key, std::int32_t shape, element type) {
+  if (detail::is_half(type)) return convert(random_exponential(key, shape, detail::arithmetic_of(type)), type);
   term const u = random_uniform(key, shape, type);
   return key.b->failed().why != nullptr ? key : -apply<op::log1p>(-u);
 }

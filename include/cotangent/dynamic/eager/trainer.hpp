@@ -87,12 +87,15 @@ private:
       }
     graph g;
     any_expr p, d;
-    if (type == element::float32) {
-      p = g.input<float>("parameter", shape, where);
-      d = g.input<float>("gradient", shape, where);
-    } else {
-      p = g.input<double>("parameter", shape, where);
-      d = g.input<double>("gradient", shape, where);
+    auto const declare = [&]<class T>(std::type_identity<T>) {
+      p = g.input<T>("parameter", shape, where);
+      d = g.input<T>("gradient", shape, where);
+    };
+    switch (type) {
+    case element::float32: declare(std::type_identity<float>{}); break;
+    case element::float16: declare(std::type_identity<float16>{}); break;
+    case element::bfloat16: declare(std::type_identity<bfloat16>{}); break;
+    default: declare(std::type_identity<double>{});
     }
     training_step const step = g.apply_gradients(optimizer, {p}, {d}, where);
     all_.push_back({x, p, d, step.learning_rate, g.compile({}, {}, {.updates = step.updates}, where), type, shape});

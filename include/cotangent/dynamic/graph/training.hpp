@@ -17,13 +17,19 @@
 namespace cotangent::dynamic {
 namespace detail {
 
-/// The new value of one parameter, and of its optimizer states.
+/// x, or x converted to this element.
+inline any_expr as_element_of(any_expr const& x, element type) {
+  standing const& at = x.where_it_stands();
+  return at.s == nullptr ? x : any_expr(standing(*at.s, extend::convert({&at.s->b, at.id}, type).id), type);
+}
+
+/// The new value of one parameter, and of its optimizer states. Of parameters of half precision, these states are float.
 template <class T, class Optimizer>
 void add_step(graph& g, Optimizer const& optimizer, any_expr const& parameter, any_expr const& gradient,
               std::string_view name, training_step& step, expr<std::int64_t> const& now,
               std::source_location where) {
-  expr<T> p = parameter.as<T>(where);
-  expr<T> const before = p, d = gradient.as<T>(where);
+  expr<T> p = as_element_of(parameter, element_of<T>).template as<T>(where);
+  expr<T> const before = p, d = as_element_of(gradient, element_of<T>).template as<T>(where);
   expr<T> states[Optimizer::states > 0 ? Optimizer::states : 1],
       old[Optimizer::states > 0 ? Optimizer::states : 1];
   for (int k = 0; k < optimizer.slots(); ++k) {
@@ -35,7 +41,7 @@ void add_step(graph& g, Optimizer const& optimizer, any_expr const& parameter, a
     if constexpr (Optimizer::counts) optimizer.update(p, d, states[K]..., now, learning_rate);
     else optimizer.update(p, d, states[K]..., learning_rate);
   }(std::make_index_sequence<Optimizer::states>{});
-  step.updates.push_back({before, p});
+  step.updates.push_back({parameter, as_element_of(p, parameter.type())});
   for (int k = 0; k < optimizer.slots(); ++k) step.updates.push_back({old[k], states[k]});
 }
 
@@ -89,7 +95,7 @@ training_step graph::steps(Optimizer const& optimizer, expressions const& parame
   }
   for (std::size_t k = 0; k < parameters.size(); ++k) {
     std::string const name = detail::name_in(b, parameters[k].id());
-    if (parameters[k].type() == element::float32)
+    if (cotangent::detail::arithmetic_of(parameters[k].type()) == element::float32)
       detail::add_step<float>(*this, optimizer, parameters[k], gradients[k], name, step, now, where);
     else detail::add_step<double>(*this, optimizer, parameters[k], gradients[k], name, step, now, where);
   }

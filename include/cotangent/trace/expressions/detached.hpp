@@ -137,8 +137,9 @@ private:
   constexpr counted_number linear(node const& n, element type) const {
     counted_number const& x = of_[operand(n)];
     if (n.op == info_of<op::convert>())
-      return is_floating(type) ? counted_number{true, converted(x.value, type), converted(x.step, type), x.axis}
-                               : counted_number{};
+      return is_floating(type) && !is_half(type) // (each number of a sequence is rounded on its own)
+                 ? counted_number{true, converted(x.value, type), converted(x.step, type), x.axis}
+                 : counted_number{};
     if (n.op == info_of<op::negate>())
       return {true, n.op->evaluate(&x.value), n.op->evaluate(&x.step), x.axis};
     if (n.operand_count != 2) return {};

@@ -63,6 +63,7 @@ constexpr symbol attach(standing const& s, builder& b, element type, std::int32_
     if (y.shape_id() != shape) y.id = b.push(info_of<op::broadcast>(), &y.id, 1, &axis, 1, t, shape, b.place);
     return y;
   };
+  if (is_half(type)) return extend::convert({&b, detail::attach(s, b, arithmetic_of(type), shape)}, type).id;
   if (s.id != standing::chosen) return counted(type, standing::counted - s.id, s.payload, s.step).id;
   auto const side = [&](int axis, std::int64_t first, std::int64_t step) {
     return axis < 0 ? number(element::int64, first, shape) : counted(element::int64, axis, first, step);
