@@ -2,6 +2,7 @@
 #ifndef COTANGENT_OPS_FUNCTION_HPP
 #define COTANGENT_OPS_FUNCTION_HPP
 
+#include <cotangent/core/element.hpp>
 #include <cotangent/core/extent.hpp>
 
 #include <source_location>

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <type_traits>
 #include <vector>
 
 namespace cotangent::dynamic {
