@@ -3,7 +3,7 @@
 // EXPECT: cotangent: compiled: the compiler must be able to evaluate the function
 // EXPECT: limit
 // ERRORS: 2
-// LINES: g++ 42, clang 72
+// LINES: g++ 42, clang 90
 #include <cotangent/cotangent.hpp>
 
 namespace ct = cotangent;

@@ -41,7 +41,7 @@ inline eager_code& sum_code(eager_state& s, held const& a, eager_operand const* 
   key.put(a.shape * 8 + static_cast<int>(a.type));
   return code_for(s, key, x, 2, {"+", 1, nullptr, 0, where},
                   [](builder& to, symbol const* t, std::vector<symbol>& y) {
-                    y.push_back(cotangent_sum(to, t[0], t[1]));
+                    y.push_back(cotangent::detail::cotangent_sum(to, t[0], t[1]));
                   });
 }
 /// The sum of two values of one type.
