@@ -8,8 +8,10 @@
 #include <cotangent/kernels/accumulate.hpp>
 #include <cotangent/kernels/arg_max.hpp>
 #include <cotangent/kernels/movement.hpp>
+#include <cotangent/kernels/reduce_axes.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // Kernels over strided memory that are not loops of a plan: copies, reductions over any axes, indexing.
 
@@ -62,6 +64,11 @@ template <class T> void copy(box const& from, T const* p, box const& to, T* q) {
 
 /// Reduces over the axes in `mask`, to a dense result.
 template <class Op, class T> void reduce(box const& from, std::uint32_t mask, T const* p, T* q) {
+  if constexpr (!std::is_same_v<T, bool>)
+    if (kernels::axes_reduction r; kernels::arrange(from.rank, from.size, from.stride, mask, r))
+      return r.run([&](std::int64_t i, std::int64_t j, kernels::reduce_shape const& s) {
+        r.rows ? kernels::reduce_rows<Op, T>(q + i, p + j, s) : kernels::reduce_columns<Op, T>(q + i, p + j, s);
+      });
   box to = from;
   std::int64_t step = 1;
   for (int k = from.rank - 1; k >= 0; --k) {

@@ -38,22 +38,13 @@ template <class T> void run_accumulate(program_data const& p, std::int32_t which
 
 inline void run_reduction(program_data const& p, std::int32_t which, run_context& c) {
   reduction_step const& r = p.reductions[which];
-  kernels::reduce_shape s = r.inner;
-  if (r.signature >= 0) s.self = p.signatures.data() + r.signature;
   char* const to = c.at(r.to);
   char const* const from = c.at(r.from);
-  static constexpr std::int64_t none_[max_rank]{};
-  odometer kept;
-  std::int64_t at = 0, out = 0;
-  do {
-    odometer reduced;
-    std::int64_t inside = at, unused = 0;
-    s.first = true;
-    do {
-      r.kernel(to + out * r.bytes, from + inside * r.bytes, s);
-      s.first = false;
-    } while (reduced.next(r.reduced, r.reduced_size, r.reduced_from, inside, none_, unused));
-  } while (kept.next(r.kept, r.kept_size, r.kept_from, at, r.kept_to, out));
+  void const* const self = r.signature >= 0 ? p.signatures.data() + r.signature : nullptr;
+  r.axes.run([&](std::int64_t out, std::int64_t in, kernels::reduce_shape s) {
+    s.self = self;
+    r.kernel(to + out * r.bytes, from + in * r.bytes, s);
+  });
 }
 
 template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {

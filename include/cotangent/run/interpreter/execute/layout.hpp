@@ -116,24 +116,6 @@ inline std::int64_t period(strided const& v) noexcept {
   return n;
 }
 
-/// Advances `index` to the next position; false after the last one. Updates two strided offsets.
-struct odometer {
-  std::int64_t index[max_rank]{};
-
-  bool next(int rank, std::int64_t const* size, std::int64_t const* a_stride, std::int64_t& a,
-            std::int64_t const* b_stride, std::int64_t& b) noexcept {
-    for (int k = rank; k-- > 0;) {
-      a += a_stride[k];
-      b += b_stride[k];
-      if (++index[k] < size[k]) return true;
-      a -= index[k] * a_stride[k];
-      b -= index[k] * b_stride[k];
-      index[k] = 0;
-    }
-    return false;
-  }
-};
-
 template <std::size_t Bytes>
 inline void copy_strided(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride,
                          std::int64_t n) noexcept {

@@ -5,7 +5,7 @@
 #include <cotangent/core/array.hpp>
 #include <cotangent/graph/whole.hpp>
 #include <cotangent/kernels/elementwise.hpp>
-#include <cotangent/kernels/reduce.hpp>
+#include <cotangent/kernels/reduce_axes.hpp>
 #include <cotangent/kernels/short_code.hpp>
 #include <cotangent/kernels/threaded.hpp>
 #include <cotangent/run/interpreter/execute/kernels.hpp>
@@ -83,7 +83,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
     return;
   }
   // The index of position `start`.
-  odometer o;
+  kernels::odometer o;
   std::int64_t at = f.positions ? f.from.offset : 0, unused = 0, rest = start;
   static constexpr std::int64_t none_[max_rank]{};
   for (int k = inner; k >= 0; --k) {
@@ -174,13 +174,10 @@ struct copy_out {
 
 struct reduction_step {
   kernels::reduce_kernel kernel = nullptr;
-  kernels::reduce_shape inner;
+  kernels::axes_reduction axes;
   std::int32_t signature = -1;
   address from, to;
-  std::int64_t bytes = 0;    // per element
-  int kept = 0, reduced = 0; // axes outside the kernel
-  std::int64_t kept_size[max_rank]{}, kept_from[max_rank]{}, kept_to[max_rank]{};
-  std::int64_t reduced_size[max_rank]{}, reduced_from[max_rank]{};
+  std::int64_t bytes = 0; // per element
 };
 
 struct matmul_step {

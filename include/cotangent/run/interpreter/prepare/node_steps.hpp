@@ -79,8 +79,9 @@ public:
 private:
   void reduction(node const& n, placed const& x, address to) {
     reduction_step r;
-    bool rows = false;
-    (void)arrange_reduction(x.v, static_cast<std::uint32_t>(b_.attribute(n, 0)), r, rows);
+    (void)kernels::arrange(x.v.rank, x.v.size, x.v.stride, static_cast<std::uint32_t>(b_.attribute(n, 0)), r.axes);
+    r.bytes = static_cast<std::int64_t>(size_of(x.v.type));
+    bool const rows = r.axes.rows;
     if (kernel_set const* const k = b_.kernels.find(n.op); k != nullptr)
       r.kernel = (rows ? k->rows : k->columns)[static_cast<int>(x.v.type)];
     if (r.kernel == nullptr) {
