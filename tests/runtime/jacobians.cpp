@@ -174,3 +174,20 @@ TEST_CASE("vmap of products of matrices, small and large") {
   check(product, ct::tensor<double, 3, 16, 20>(), ct::tensor<double, 3, 20, 18>());
   check(transposed, ct::tensor<double, 3, 20, 16>(), ct::tensor<double, 3, 18, 20>());
 }
+
+TEST_CASE("vmap of products of matrices with any number of rows") {
+  ct::tensor<double, 3, 16, 12> b;
+  for (std::int64_t i = 0; i < b.size(); ++i) b.data()[i] = std::cos(0.7 * static_cast<double>(i));
+  for (std::int64_t n : {0, 1, 2, 70}) {
+    ct::tensor<double, 3, "n", 16> a(n);
+    for (std::int64_t i = 0; i < a.size(); ++i) a.data()[i] = std::sin(0.3 * static_cast<double>(i));
+    auto const c = ct::vmap([](auto x, auto y) { return ct::matmul(x, y); })(a, b);
+    REQUIRE(c.size() == 36 * n);
+    for (std::int64_t i = 0; i < 3 * n; ++i)
+      for (std::int64_t k = 0; k < 12; ++k) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < 16; ++j) sum += a.data()[16 * i + j] * b.data()[16 * 12 * (i / n) + 12 * j + k];
+        CHECK(std::fabs(c.data()[12 * i + k] - sum) < 1e-13);
+      }
+  }
+}

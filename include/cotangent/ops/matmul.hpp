@@ -66,12 +66,13 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     bool const large = are_worth_calls(r.rows, r.x(0).dims(), r.y().dims().size[1]);
     r.give(large ? separately(r.each(0), r.each(1), r.y().dims(), ta, tb) : as_sums(r, ta, tb));
   }
-  /// True if there are few products of matrices, each worth a kernel call.
+  /// True if there are few products of matrices, each worth a kernel call. An axis with a name counts as long.
   static constexpr bool are_worth_calls(dimension rows, dimensions const& a, dimension columns) {
-    dimension const tall = a.size[a.rank - 2], wide = a.size[a.rank - 1];
-    for (dimension const d : {rows, tall, wide, columns})
-      if (d < 1) return false;
-    return rows <= 64 && tall * wide >= (1 << 12) / columns;
+    if (rows < 1 || rows > 64) return false;
+    dimension work = 1;
+    for (dimension const d : {a.size[a.rank - 2], a.size[a.rank - 1], columns})
+      work *= d < 0 ? 64 : d < 1 << 12 ? d : 1 << 12;
+    return work >= 1 << 12;
   }
   /// One product for each position of axis 0, stacked; `y` has the sizes of one.
   static constexpr term separately(term a, term b, dimensions const& y, bool ta, bool tb) {
