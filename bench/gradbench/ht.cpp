@@ -6,12 +6,25 @@
 namespace gradbench {
 namespace {
 
-inline constexpr int bones = 22, rounds = 3; // a bone has at most 2^3 - 1 ancestors
+inline constexpr int bones = 22; // the wrist, five fingers of four bones, the forearm
 
-/// Products of affine transforms, of three rows and four columns each.
+/// The product of two affine transforms, of three rows and four columns each.
 inline constexpr auto composed = [](auto a, auto b) {
-  auto const linear = ct::sum(ct::reshape<bones, 3, 3, 1>(a(ct::all, ct::all, ct::range<0, 3>)) * ct::reshape<bones, 1, 3, 4>(b), ct::axes<2>);
-  return linear + ct::select(ct::iota<4>() == 3, a(ct::all, ct::all, ct::range<3, 4>), 0.0);
+  auto const translation = ct::select(ct::iota<4>() == 3, a(ct::all, ct::range<3, 4>), 0.0);
+  return ct::matmul(a(ct::all, ct::range<0, 3>), b) + translation;
+};
+
+/// A transform after a rotation about its x axis.
+inline constexpr auto bent = [](auto a, auto angle) {
+  auto const s = ct::sin(angle), c = ct::cos(angle);
+  auto const y = a(ct::all, 1), z = a(ct::all, 2);
+  return ct::stack<1>(a(ct::all, 0), c * y + s * z, c * z - s * y, a(ct::all, 3));
+};
+/// A transform after a rotation about its z axis.
+inline constexpr auto turned = [](auto a, auto angle) {
+  auto const s = ct::sin(angle), c = ct::cos(angle);
+  auto const x = a(ct::all, 0), y = a(ct::all, 1);
+  return ct::stack<1>(c * x + s * y, c * y - s * x, a(ct::all, 2), a(ct::all, 3));
 };
 
 /// The rotation about a vector; none for vectors shorter than 0.0001.
@@ -26,48 +39,74 @@ inline constexpr auto rotation = [](auto r) {
                                 {x * z * d - y * s, z * y * d + x * s, z * z * d + c}};
 };
 
-/// The skinning transforms of all bones, one after the other in 88 columns, after the global rotation.
-inline constexpr auto transforms = [](auto theta, auto mirror, auto relatives, auto inverses, auto flexion, auto abduction, auto parents) {
-  auto const angles = ct::concatenate<0>(theta, ct::zeros<1>()); // the last one is of the bones that do not bend
-  auto const bend = ct::reshape<bones, 1>(ct::gather(angles, flexion)), turn = ct::reshape<bones, 1>(ct::gather(angles, abduction));
-  auto const sx = ct::sin(bend), cx = ct::cos(bend), sz = ct::sin(turn), cz = ct::cos(turn);
-  auto const a = relatives(ct::all, ct::all, 0), b = relatives(ct::all, ct::all, 1), c = relatives(ct::all, ct::all, 2);
-  auto const along = cz * b - sz * a;
-  auto absolutes = ct::stack<2>(cz * a + sz * b, cx * along + sx * c, cx * c - sx * along, relatives(ct::all, ct::all, 3));
-  for (int k = 0; k < rounds; ++k) { // row 22 is the identity, the ancestor of the roots
-    auto const identity = ct::select(ct::reshape<1, 3, 1>(ct::iota<3>()) == ct::iota<4>(), 1.0, 0.0);
-    absolutes = composed(ct::gather(ct::concatenate<0>(absolutes, identity), parents(k)), absolutes);
-  }
-  auto const turned = ct::matmul(rotation(theta(ct::range<0, 3>)) * mirror,
-                                 ct::reshape<3, 4 * bones>(ct::permute<1, 0, 2>(composed(absolutes, inverses))));
-  return turned;
+/// The skinning transforms of a finger, side by side. Its first bone is fixed to the wrist; the others bend, and the second turns.
+inline constexpr auto finger = [](auto angles, auto wrist, auto relatives, auto inverses) {
+  auto const a = composed(wrist, relatives(0));
+  auto const b = composed(a, bent(turned(relatives(1), angles(1)), angles(0)));
+  auto const c = composed(b, bent(relatives(2), angles(2)));
+  auto const d = composed(c, bent(relatives(3), angles(3)));
+  return ct::concatenate<1>(composed(a, inverses(0)), composed(b, inverses(1)), composed(c, inverses(2)), composed(d, inverses(3)));
+};
+/// What a finger adds to the vertices, rotated with the hand: rows of weights times coordinates, times its transforms.
+inline constexpr auto moved_by_finger = [](auto angles, auto rows, auto rotation_of_hand, auto... model) {
+  return ct::matmul(rows, ct::transpose(ct::matmul(rotation_of_hand, finger(angles, model...))));
+};
+/// Rotated, if it is mirrored also reflected, and moved.
+inline constexpr auto placed = [](auto pose, auto mirror, auto hand) {
+  return ct::matmul(hand, ct::transpose(rotation(pose(ct::range<0, 3>)) * mirror)) + pose(ct::range<3, 6>);
 };
 
-/// Rows of weights times coordinates: the position of a vertex is such a row times the transforms.
-inline constexpr auto rows = [](auto positions, auto weights, auto vertex) {
-  return ct::reshape<"p", 4 * bones>(ct::reshape<"p", bones, 1>(ct::gather(weights, vertex)) *
-                                     ct::reshape<"p", 1, 4>(ct::gather(positions, vertex)));
+inline constexpr auto pose_of = [](auto theta) { return theta(ct::range<0, 6>); };
+inline constexpr auto angles_of = [](auto theta) { return ct::reshape<5, 4>(theta(ct::range<6, 26>)); };
+inline constexpr auto fingers_of = [](auto transforms) { return ct::reshape<5, 4, 3, 4>(transforms(ct::range<1, 21>)); };
+inline constexpr auto rows_of = [](auto positions, auto weights) {
+  return ct::reshape<"v", 4 * bones>(ct::reshape<"v", bones, 1>(weights) * ct::reshape<"v", 1, 4>(positions));
 };
 
-inline constexpr auto simple_errors = [](auto theta, auto points, auto positions, auto weights, auto vertex, auto... model) {
-  auto const hand = ct::matmul(rows(positions, weights, vertex), ct::transpose(transforms(theta, model...)));
-  return points - (hand + theta(ct::range<3, 6>));
+/// The vertices before the hand is placed.
+inline constexpr auto skinned = [](auto theta, auto rows, auto relatives, auto inverses) {
+  auto const wrist = relatives(0);
+  auto const fingers = ct::vmap<0, ct::unmapped, 0, 0>(finger)(angles_of(theta), wrist, fingers_of(relatives), fingers_of(inverses));
+  auto const transforms = ct::concatenate<1>(composed(wrist, inverses(0)), ct::reshape<3, 80>(ct::permute<1, 0, 2>(fingers)),
+                                             composed(composed(wrist, relatives(21)), inverses(21)));
+  return ct::matmul(rows, ct::transpose(transforms));
 };
-/// Points on triangles, at barycentric coordinates u and v.
-inline constexpr auto errors = [](auto theta, auto u, auto v, auto points, auto positions, auto weights, auto corners, auto... model) {
-  auto const column = [](auto x) { return ct::reshape<"p", 1>(x); };
-  auto const of = [&](auto corner) { return rows(positions, weights, corner); };
-  auto const t = ct::transpose(transforms(theta, model...));
-  auto const blended = column(u) * of(corners(0)) + column(v) * of(corners(1)) + column(1.0 - u - v) * of(corners(2));
-  return points - (ct::matmul(blended, t) + theta(ct::range<3, 6>) * column(1.0 + 0.0 * u));
+inline constexpr auto posed = [](auto theta, auto positions, auto weights, auto mirror, auto... model) {
+  return placed(pose_of(theta), mirror, skinned(theta, rows_of(positions, weights), model...));
+};
+/// The vertices and their derivatives. The angles of a finger move what the finger adds, and nothing else.
+inline constexpr auto posed_with_jacobian = [](auto theta, auto positions, auto weights, auto mirror, auto relatives, auto inverses) {
+  auto const pose = pose_of(theta);
+  auto const rows = rows_of(positions, weights);
+  auto const hand = skinned(theta, rows, relatives, inverses);
+  auto const by_angles = ct::vmap<0, 1, ct::unmapped, ct::unmapped, 0, 0>(ct::jacobian(moved_by_finger))(
+      angles_of(theta), ct::reshape<"v", 5, 16>(rows(ct::all, ct::range<4, 84>)), rotation(pose(ct::range<0, 3>)) * mirror,
+      relatives(0), fingers_of(relatives), fingers_of(inverses));
+  return std::pair(placed(pose, mirror, hand), ct::concatenate<2>(ct::jacobian(placed)(pose, mirror, hand),
+                                                                  ct::reshape<"v", 3, 20>(ct::permute<1, 2, 0, 3>(by_angles))));
 };
 
-inline constexpr auto jacobian_of_errors = [](auto theta, auto u, auto v, auto... rest) {
+/// Points on triangles, at barycentric coordinates u and v, of a tensor with a row for each vertex.
+inline constexpr auto points_on = [](auto vertices, auto u, auto v, auto corners) {
+  auto const part = [&](int k, auto weight) {
+    auto const corner = ct::gather(vertices, corners(k));
+    if constexpr (corner.rank() == 2) return corner * ct::reshape<"p", 1>(weight);
+    else return corner * ct::reshape<"p", 1, 1>(weight);
+  };
+  return part(0, u) + part(1, v) + part(2, 1.0 - u - v);
+};
+
+inline constexpr auto simple_errors = [](auto vertices, auto points, auto vertex) { return points - ct::gather(vertices, vertex); };
+inline constexpr auto jacobian_of_simple_errors = [](auto derivatives, auto vertex) { return ct::gather(-derivatives, vertex); };
+inline constexpr auto errors = [](auto vertices, auto points, auto u, auto v, auto corners) {
+  return points - points_on(vertices, u, v, corners);
+};
+inline constexpr auto jacobian_of_errors = [](auto vertices, auto derivatives, auto u, auto v, auto corners) {
   auto const ones = ct::ones<double, "p">();
-  auto const column = [](auto x) { return ct::reshape<"p", 3, 1>(x); };
-  return ct::concatenate<2>(column(ct::jvp<1>(errors)(theta, u, v, rest..., ones).second),
-                            column(ct::jvp<2>(errors)(theta, u, v, rest..., ones).second),
-                            ct::jacobian(errors)(theta, u, v, rest...));
+  auto const by = [&](auto function, auto x) { return -ct::reshape<"p", 3, 1>(ct::jvp(function)(x, ones).second); };
+  return ct::concatenate<2>(by([&](auto x) { return points_on(vertices, x, v, corners); }, u),
+                            by([&](auto x) { return points_on(vertices, u, x, corners); }, v),
+                            points_on(-derivatives, u, v, corners));
 };
 
 struct state {
@@ -76,13 +115,13 @@ struct state {
   ct::tensor<double, "p"> u, v;
   ct::tensor<double, "p", 3> points, errors;
   ct::tensor<double, "v", 4> positions;
+  ct::tensor<double, "v", 3> vertices;
+  ct::tensor<double, "v", 3, 26> derivatives;
   ct::tensor<double, "v", bones> weights;
   ct::tensor<std::int64_t, 3, "p"> corners;
   ct::tensor<std::int64_t, "p"> vertex;
   ct::tensor<double, 3> mirror;
   ct::tensor<double, bones, 3, 4> relatives, inverses;
-  ct::tensor<std::int64_t, bones> flexion, abduction;
-  ct::tensor<std::int64_t, rounds, bones> parents;
   ct::tensor<double, "p", 3, 26> simple_jacobian;
   ct::tensor<double, "p", 3, 28> jacobian;
 };
@@ -106,6 +145,12 @@ std::shared_ptr<state> read(json const& input) {
   auto const p = correspondences.size(), vertices = static_cast<std::size_t>(positions.extent(0));
   bool const on_triangles = us.extent(0) > 0;
   require(theta.size() == 26, "theta must have 26 numbers");
+  require(parents.size() == bones, "a model must have 22 bones");
+  for (std::int64_t b = 0; b < bones; ++b) {
+    bool const on_wrist = b == bones - 1 || b % 4 == 1;
+    require(parents[static_cast<std::size_t>(b)] == (b == 0 ? -1 : on_wrist ? 0 : b - 1),
+            "bones must be a wrist, five fingers of four bones each, which follow one another, and a forearm");
+  }
   require(p > 0 && points.extent(0) == static_cast<std::int64_t>(p) && points.extent(1) == 3,
           "points must have three numbers for each correspondence");
   require(!on_triangles || (us.extent(0) == static_cast<std::int64_t>(p) && us.extent(1) == 2),
@@ -113,76 +158,72 @@ std::shared_ptr<state> read(json const& input) {
   require(positions.extent(1) == 4 && weights.extent(0) == positions.extent(0) && weights.extent(1) == bones,
           "base_positions and weights must have 4 and 22 numbers for each vertex");
 
+  // Only vertices with a correspondence are posed.
+  std::vector<std::int64_t> number(vertices, -1), used;
+  auto const number_of = [&](std::int64_t vertex) {
+    require(vertex >= 0 && vertex < static_cast<std::int64_t>(vertices), "a vertex must be a position in base_positions");
+    auto& n = number[static_cast<std::size_t>(vertex)];
+    if (n < 0) {
+      n = std::ssize(used);
+      used.push_back(vertex);
+    }
+    return n;
+  };
+  ct::tensor<std::int64_t, 3, "p"> corners(p);
+  ct::tensor<std::int64_t, "p"> vertex(p);
+  auto const triangles = on_triangles ? read_list(member(model, "triangles")) : std::vector<json const*>();
+  for (std::size_t i = 0; i < p; ++i) {
+    if (!on_triangles) {
+      vertex.data()[i] = number_of(correspondences[i]);
+      continue;
+    }
+    require(correspondences[i] >= 0 && correspondences[i] < std::ssize(triangles), "a correspondence must be a position in triangles");
+    indices const triangle = read_indices(*triangles[static_cast<std::size_t>(correspondences[i])]);
+    require(triangle.size() == 3, "a triangle must have three vertices");
+    for (std::size_t k = 0; k < 3; ++k) corners.data()[k * p + i] = number_of(triangle[k]);
+  }
+
   using column = ct::tensor<double, "p">;
   using coordinates = ct::tensor<double, "p", 3>;
   auto s = std::make_shared<state>(state{on_triangles, {}, column(p), column(p), coordinates(p), coordinates(p),
-                                         ct::tensor<double, "v", 4>(vertices), ct::tensor<double, "v", bones>(vertices),
-                                         ct::tensor<std::int64_t, 3, "p">(p), ct::tensor<std::int64_t, "p">(p), {1, 1, 1}, {}, {},
-                                         {}, {}, {}, ct::tensor<double, "p", 3, 26>(on_triangles ? 0 : p),
+                                         ct::tensor<double, "v", 4>(used.size()), ct::tensor<double, "v", 3>(used.size()),
+                                         ct::tensor<double, "v", 3, 26>(used.size()), ct::tensor<double, "v", bones>(used.size()),
+                                         std::move(corners), std::move(vertex), {1, 1, 1}, {}, {},
+                                         ct::tensor<double, "p", 3, 26>(on_triangles ? 0 : p),
                                          ct::tensor<double, "p", 3, 28>(on_triangles ? p : 0)});
   std::copy(theta.begin(), theta.end(), s->theta.begin());
   std::copy(points.begin(), points.end(), s->points.begin());
-  std::copy(positions.begin(), positions.end(), s->positions.begin());
-  std::copy(weights.begin(), weights.end(), s->weights.begin());
   read_transforms(s->relatives, member(model, "base_relatives"));
   read_transforms(s->inverses, member(model, "inverse_base_absolutes"));
   if (read_flag(member(model, "is_mirrored"))) s->mirror(0) = -1;
 
-  auto const require_vertex = [&](std::int64_t k) {
-    require(k >= 0 && k < static_cast<std::int64_t>(vertices), "a vertex must be a position in base_positions");
-    return k;
-  };
-  auto const triangles = on_triangles ? read_list(member(model, "triangles")) : std::vector<json const*>();
-  for (std::size_t i = 0; i < p; ++i) {
-    if (!on_triangles) {
-      s->vertex.data()[i] = require_vertex(correspondences[i]);
-      continue;
-    }
-    s->u.data()[i] = us.data()[2 * i], s->v.data()[i] = us.data()[2 * i + 1];
-    require(correspondences[i] >= 0 && correspondences[i] < std::ssize(triangles), "a correspondence must be a position in triangles");
-    indices const triangle = read_indices(*triangles[static_cast<std::size_t>(correspondences[i])]);
-    require(triangle.size() == 3, "a triangle must have three vertices");
-    for (std::size_t k = 0; k < 3; ++k) s->corners.data()[k * p + i] = require_vertex(triangle[k]);
+  for (std::size_t i = 0; on_triangles && i < p; ++i) s->u.data()[i] = us.data()[2 * i], s->v.data()[i] = us.data()[2 * i + 1];
+  for (std::size_t k = 0; k < used.size(); ++k) {
+    auto const from = static_cast<std::size_t>(used[k]);
+    std::copy_n(positions.data() + 4 * from, 4, s->positions.data() + 4 * k);
+    std::copy_n(weights.data() + bones * from, bones, s->weights.data() + bones * k);
   }
 
-  // Angles: each finger bends in three bones, and turns in the first of these.
-  s->flexion.fill(26), s->abduction.fill(26);
-  for (std::int64_t finger = 0; finger < 5; ++finger) {
-    auto const bone = 4 * finger + 2, angle = 4 * finger + 6;
-    s->flexion(bone) = angle, s->abduction(bone) = angle + 1, s->flexion(bone + 1) = angle + 2, s->flexion(bone + 2) = angle + 3;
-  }
-  // In round k the ancestor 2^k above.
-  require(parents.size() == bones, "a model must have 22 bones");
-  for (std::int64_t b = 0; b < bones; ++b) {
-    auto const parent = parents[static_cast<std::size_t>(b)];
-    require(parent >= -1 && parent < b, "the parent of a bone must precede it");
-    s->parents(0, b) = parent < 0 ? bones : parent;
-  }
-  auto const above = [&](int k, std::int64_t b) { return b == bones ? b : s->parents(k, b); };
-  for (int k = 0; k + 1 < rounds; ++k)
-    for (std::int64_t b = 0; b < bones; ++b) s->parents(k + 1, b) = above(k, above(k, b));
-  for (std::int64_t b = 0; b < bones; ++b)
-    require(above(rounds - 1, above(rounds - 1, b)) == bones, "a bone must have fewer than 8 ancestors");
   return s;
 }
 
 task objective(json const& input) {
   auto s = read(input);
-  auto run = s->on_triangles
-      ? prepare(ct::compiled(errors), std::tie(s->errors), s->theta, s->u, s->v, s->points, s->positions, s->weights, s->corners,
-                s->mirror, s->relatives, s->inverses, s->flexion, s->abduction, s->parents)
-      : prepare(ct::compiled(simple_errors), std::tie(s->errors), s->theta, s->points, s->positions, s->weights, s->vertex, s->mirror,
-                s->relatives, s->inverses, s->flexion, s->abduction, s->parents);
-  return {run, [s](json& to) { write(to, {s->errors.data(), static_cast<std::size_t>(s->errors.size())}); }};
+  auto pose = prepare(ct::compiled(posed), std::tie(s->vertices), s->theta, s->positions, s->weights, s->mirror, s->relatives,
+                      s->inverses);
+  auto compare = s->on_triangles
+      ? prepare(ct::compiled(errors), std::tie(s->errors), s->vertices, s->points, s->u, s->v, s->corners)
+      : prepare(ct::compiled(simple_errors), std::tie(s->errors), s->vertices, s->points, s->vertex);
+  return {[=] { pose(), compare(); }, [s](json& to) { write(to, {s->errors.data(), static_cast<std::size_t>(s->errors.size())}); }};
 }
 task jacobian(json const& input) {
   auto s = read(input);
-  auto run = s->on_triangles
-      ? prepare(ct::compiled(jacobian_of_errors), std::tie(s->jacobian), s->theta, s->u, s->v, s->points, s->positions, s->weights,
-                s->corners, s->mirror, s->relatives, s->inverses, s->flexion, s->abduction, s->parents)
-      : prepare(ct::jacobian(simple_errors), std::tie(s->simple_jacobian), s->theta, s->points, s->positions, s->weights, s->vertex,
-                s->mirror, s->relatives, s->inverses, s->flexion, s->abduction, s->parents);
-  return {run, [s](json& to) {
+  auto pose = prepare(ct::compiled(posed_with_jacobian), std::tie(s->vertices, s->derivatives), s->theta, s->positions, s->weights,
+                      s->mirror, s->relatives, s->inverses);
+  auto compare = s->on_triangles
+      ? prepare(ct::compiled(jacobian_of_errors), std::tie(s->jacobian), s->vertices, s->derivatives, s->u, s->v, s->corners)
+      : prepare(ct::compiled(jacobian_of_simple_errors), std::tie(s->simple_jacobian), s->derivatives, s->vertex);
+  return {[=] { pose(), compare(); }, [s](json& to) {
             auto const count = 3 * static_cast<std::size_t>(s->points.extent(0));
             if (s->on_triangles) write(to, s->jacobian.data(), count, 28);
             else write(to, s->simple_jacobian.data(), count, 26);
