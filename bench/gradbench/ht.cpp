@@ -47,7 +47,7 @@ inline constexpr auto finger = [](auto angles, auto wrist, auto relatives, auto 
   auto const d = composed(c, bent(relatives(3), angles(3)));
   return ct::concatenate<1>(composed(a, inverses(0)), composed(b, inverses(1)), composed(c, inverses(2)), composed(d, inverses(3)));
 };
-/// What a finger adds to the vertices, rotated with the hand: rows of weights times coordinates, times its transforms.
+/// The part of the vertices that a finger moves, rotated with the hand: rows of weights times coordinates, times its transforms.
 inline constexpr auto moved_by_finger = [](auto angles, auto rows, auto rotation_of_hand, auto... model) {
   return ct::matmul(rows, ct::transpose(ct::matmul(rotation_of_hand, finger(angles, model...))));
 };

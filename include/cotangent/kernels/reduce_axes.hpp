@@ -58,7 +58,7 @@ struct axes_reduction {
 };
 
 /// Arranges the reduction over the axes in `mask`; false if the kernels cannot read the operand, since neighbors
-/// in memory are not neighbours on an axis.
+/// in memory are not neighbors on an axis.
 inline bool arrange(int rank, std::int64_t const* size, std::int64_t const* stride, std::uint32_t mask,
                     axes_reduction& r) noexcept {
   struct axis {
