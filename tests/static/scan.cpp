@@ -25,4 +25,22 @@ constexpr auto columns = ct::compiled([](auto x) { return ct::cumsum<0>(x) + ct:
     ct::tensor<int, 2, 2>{{1, 2}, {3, 4}});
 static_assert(columns(0, 0) == 2 && columns(0, 1) == 4 && columns(1, 0) == 7 && columns(1, 1) == 14);
 
+// Any number of rows, forward and backward: four are scanned side by side, then the rest.
+template <int Rows> constexpr bool rows_are_right() {
+  ct::tensor<int, Rows, 3> x;
+  for (int r = 0; r < Rows; ++r)
+    for (int k = 0; k < 3; ++k) x(r, k) = 5 * r - 2 * k;
+  auto const y = ct::compiled([](auto t) { return ct::cumsum(t); })(x);
+  auto const dx = ct::grad([](auto t) { return ct::sum(ct::cumsum(ct::convert<double>(t)) * t); })(
+      ct::compiled([](auto t) { return ct::convert<double>(t); })(x));
+  for (int r = 0; r < Rows; ++r)
+    for (int k = 0; k < 3; ++k) {
+      int before = 0, after = 0; // both with x(r, k)
+      for (int j = 0; j < 3; ++j) before += j <= k ? x(r, j) : 0, after += j >= k ? x(r, j) : 0;
+      if (y(r, k) != before || dx(r, k) != before + after) return false;
+    }
+  return true;
+}
+static_assert(rows_are_right<1>() && rows_are_right<4>() && rows_are_right<6>() && rows_are_right<9>());
+
 } // namespace

@@ -73,6 +73,15 @@ COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
   std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(T));
 }
 
+template <class T> COTANGENT_INLINE void fill_elements(std::int64_t count, T x, T* to) {
+  if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+    constexpr int w = simd::width<T>;
+    auto const v = math::broadcast<simd::pack<T, w>>(x);
+    for (; count >= w; count -= w, to += w) simd::store(to, v);
+  }
+  for (std::int64_t i = 0; i < count; ++i) to[i] = x;
+}
+
 /// Calls `do_plane(from, to)` for every index of the axes below `last` except `other`, the last axis fastest.
 template <class T, class F>
 COTANGENT_INLINE void for_planes(copy_axis const* axis, int last, int other, T const* from, T* to, F const& do_plane) {
@@ -102,12 +111,14 @@ template <class T>
   if (b.to == 1 && b.from == 1)
     for (std::int64_t i = 0; i < a.extent; ++i)
       detail::copy_elements(b.extent, from + i * a.from, to + i * a.to);
-  else if (b.to == 1 && a.from == 1) kernels::transpose(b.extent, a.extent, from, b.from, to, a.to);
   else if (b.from == 0)
     for (std::int64_t i = 0; i < a.extent; ++i) {
       T const x = from[i * a.from];
-      for (std::int64_t j = 0; j < b.extent; ++j) to[i * a.to + j * b.to] = x;
+      if (b.to == 1) fill_elements(b.extent, x, to + i * a.to);
+      else
+        for (std::int64_t j = 0; j < b.extent; ++j) to[i * a.to + j * b.to] = x;
     }
+  else if (b.to == 1 && a.from == 1) kernels::transpose(b.extent, a.extent, from, b.from, to, a.to);
   else
     for (std::int64_t i = 0; i < a.extent; ++i)
       for (std::int64_t j = 0; j < b.extent; ++j) to[i * a.to + j * b.to] = from[i * a.from + j * b.from];

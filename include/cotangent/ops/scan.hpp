@@ -16,8 +16,8 @@
 namespace cotangent {
 namespace detail {
 
-/// The base of scans. Attributes: the axis; 1 to run backward; a number of the operation. `Self::step(y, x, at, before)` is
-/// the value of element `at`; `before` is negative for the first element.
+/// The base of scans. Attributes: the axis; 1 to run backward; a number of the operation. `Self::step(last, x, at, before)` is
+/// the value of element `at`, if element `before` of the result is `last`; `before` is negative for the first element.
 template <class Self, int Arity> struct scan : extend::primitive<operation_kind::whole, Arity> {
   static constexpr void infer(inference& r) {
     r.like(0);
@@ -43,11 +43,27 @@ template <class Self, int Arity> struct scan : extend::primitive<operation_kind:
     std::int64_t inner = 1;
     for (int k = axis + 1; k < c.result.rank; ++k) inner *= c.result.size[k];
     std::int64_t const back = c.attribute[1] != 0 ? inner : -inner, lines = c.result.count();
+    if (n == 0 || lines == 0) return;
+    if (inner == 1) { // some lines side by side: an element waits for the one before it
+      std::int64_t first = 0;
+      for (; first + 4 * n <= lines; first += 4 * n) scan_lines<4>(y, x, first, n, back, c.attribute[2]);
+      for (; first < lines; first += n) scan_lines<1>(y, x, first, n, back, c.attribute[2]);
+      return;
+    }
     for (std::int64_t first = 0; first < lines; first += n * inner)
       for (std::int64_t i = 0; i < n; ++i) {
         std::int64_t const row = first + (back > 0 ? n - 1 - i : i) * inner;
         for (std::int64_t at = row; at < row + inner; ++at)
-          y[at] = Self::step(y, x, at, i == 0 ? -1 : at + back, c.attribute[2]);
+          y[at] = i == 0 ? Self::step(T{}, x, at, -1, c.attribute[2]) : Self::step(y[at + back], x, at, at + back, c.attribute[2]);
+      }
+  }
+  template <int Lines, class T>
+  static constexpr void scan_lines(T* y, T const* const* x, std::int64_t first, std::int64_t n, std::int64_t back, std::int64_t number) {
+    T last[Lines]{};
+    for (std::int64_t i = 0; i < n; ++i)
+      for (int k = 0; k < Lines; ++k) {
+        std::int64_t const at = first + k * n + (back > 0 ? n - 1 - i : i);
+        y[at] = last[k] = Self::step(last[k], x, at, i == 0 ? -1 : at + back, number);
       }
   }
   static constexpr void whole(whole_call const& c) {
@@ -77,7 +93,7 @@ namespace op {
 struct shift : detail::scan<shift, 1> {
   static constexpr char const* name = "shift";
   template <class T>
-  static constexpr T step(T const*, T const* const* x, std::int64_t, std::int64_t before, std::int64_t first) {
+  static constexpr T step(T, T const* const* x, std::int64_t, std::int64_t before, std::int64_t first) {
     return before < 0 ? static_cast<T>(first) : x[0][before];
   }
   static constexpr term of(term x, std::int64_t axis, std::int64_t backward, std::int64_t first) {
@@ -93,8 +109,8 @@ struct recurrence : detail::scan<recurrence, 2> {
   static constexpr char const* name = "recurrence";
   static constexpr float cost = 2;
   template <class T>
-  static constexpr T step(T const* y, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t lag) {
-    return before < 0 ? x[1][at] : math::fma(x[0][lag != 0 ? before : at], y[before], x[1][at]);
+  static constexpr T step(T last, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t lag) {
+    return before < 0 ? x[1][at] : math::fma(x[0][lag != 0 ? before : at], last, x[1][at]);
   }
   static constexpr term of(term a, term b, std::int64_t axis, std::int64_t backward, std::int64_t lag) {
     return detail::push(info_of<recurrence>(), {a, b}, {axis, backward, lag});
@@ -122,8 +138,8 @@ struct cumsum : detail::scan<cumsum, 1> {
   static constexpr char const* name = "cumsum";
   using emits = operations<>;
   template <class T>
-  static constexpr T step(T const* y, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
-    return before < 0 ? x[0][at] : math::add(y[before], x[0][at]);
+  static constexpr T step(T last, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
+    return before < 0 ? x[0][at] : math::add(last, x[0][at]);
   }
   static constexpr term of(term x, std::int64_t axis, std::int64_t backward = 0) {
     return detail::push(info_of<cumsum>(), {x}, {axis, backward, 0});
@@ -138,8 +154,8 @@ struct cumprod : detail::scan<cumprod, 1> {
   static constexpr char const* name = "cumprod";
   using emits = operations<>;
   template <class T>
-  static constexpr T step(T const* y, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
-    return before < 0 ? x[0][at] : math::mul(y[before], x[0][at]);
+  static constexpr T step(T last, T const* const* x, std::int64_t at, std::int64_t before, std::int64_t) {
+    return before < 0 ? x[0][at] : math::mul(last, x[0][at]);
   }
   static constexpr term of(term x, std::int64_t axis, std::int64_t backward = 0) {
     return detail::push(info_of<cumprod>(), {x}, {axis, backward, 0});
