@@ -154,6 +154,17 @@ COTANGENT_INLINE void store_mask(bool* p, M const& m, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; ++i) p[i] = b[i];
 }
 
+namespace detail {
+/// Lane k is f(k). Lanes written one after the other would go through memory, and the load would wait for the stores.
+template <class V, class F, int... K>
+COTANGENT_INLINE V from_lanes(F const& f, std::integer_sequence<int, K...>) {
+  return V{f(K)...};
+}
+template <class V, class F> COTANGENT_INLINE V from_lanes(F const& f) {
+  return from_lanes<V>(f, std::make_integer_sequence<int, lanes<V>>());
+}
+} // namespace detail
+
 /// p[index] in each lane; Index has as many lanes as V, of int32 or int64.
 template <class V, class Index>
 COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
@@ -161,33 +172,20 @@ COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
                 "cotangent: gather: the index must have as many lanes as the value");
   if constexpr (!math::is_vector<V>) return p[index];
   else if constexpr (detail::gathers<V, Index>) return detail::native_gather<V>(p, index);
-  else {
-    V v{};
-    for (int i = 0; i < lanes<V>; ++i) v[i] = p[index[i]];
-    return v;
-  }
+  else return detail::from_lanes<V>([&](int i) { return p[index[i]]; });
 }
 
 /// p[0], p[stride], p[2 * stride], ...
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride) {
   if constexpr (!math::is_vector<V>) return static_cast<void>(stride), *p;
-  else {
-    V v{};
-    for (int i = 0; i < lanes<V>; ++i) v[i] = p[i * stride];
-    return v;
-  }
+  else return detail::from_lanes<V>([&](int i) { return p[i * stride]; });
 }
 
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
   if constexpr (!math::is_vector<V>) return count > 0 ? *p : V{};
-  else {
-    V v{};
-    for (int i = 0; i < lanes<V>; ++i)
-      if (i < count) v[i] = p[i * stride];
-    return v;
-  }
+  else return detail::from_lanes<V>([&](int i) { return i < count ? p[i * stride] : lane_t<V>{}; });
 }
 
 namespace detail {
