@@ -59,7 +59,7 @@ template <class... A> struct kinds_of_leaves {
   static constexpr int count = all_leaves<A...>;
   leaf_kind of[count + 1]{};
   consteval kinds_of_leaves() {
-    leaf_kind* next = of;
+    [[maybe_unused]] leaf_kind* next = of; // (a function may have no arguments)
     ((next = note_leaves<A>::into(next)), ...);
   }
 };
