@@ -93,6 +93,21 @@ static_assert(ct::compiled([](auto x) { return ct::top_k<2>(x).first; })(matrix{
 static_assert(ct::compiled([](auto x) { return ct::top_k<2>(x).second; })(vector{4, 2, 9}) == ct::tensor<std::int64_t, 2>{2, 0});
 static_assert(ct::compiled([](auto x) { return ct::sort(x); })(ct::tensor<std::int32_t, 3>{3, 1, 2}) == ct::tensor<std::int32_t, 3>{1, 2, 3});
 static_assert(ct::compiled([](auto x) { return ct::sort(x); })(ct::tensor<double, 0>()) == ct::tensor<double, 0>());
+
+// An axis is a template argument, ct::axes<K> or, where the shape is kept, a number.
+constexpr matrix lines{{3, 1, 2}, {6, 5, -4}};
+template <class F, class G> constexpr bool are_alike(F, G) { return ct::compiled(F{})(lines) == ct::compiled(G{})(lines); }
+static_assert(are_alike([](auto x) { return ct::softmax<0>(x) + ct::log_softmax<0>(x); },
+                        [](auto x) { return ct::softmax(x, ct::axes<0>) + ct::log_softmax(x, 0); }));
+static_assert(are_alike([](auto x) { return ct::cumsum<0>(x) * ct::cumprod<1>(x); },
+                        [](auto x) { return ct::cumsum(x, ct::axes<0>) * ct::cumprod(x, ct::axes<-1>); }));
+static_assert(are_alike([](auto x) { return ct::cummax<0>(x) - ct::cummin<0>(x) + ct::reverse<0>(x); },
+                        [](auto x) { return ct::cummax(x, ct::axes<0>) - ct::cummin(x, 0) + ct::reverse(x, -2); }));
+static_assert(are_alike([](auto x) { return ct::logcumsumexp<0>(x) + ct::sort<0>(x); },
+                        [](auto x) { return ct::logcumsumexp(x, 0) + ct::sort(x, ct::axes<-2>); }));
+static_assert(are_alike([](auto x) { return ct::argsort<0>(x); }, [](auto x) { return ct::argsort(x, 0); }));
+static_assert(are_alike([](auto x) { return ct::argmax<0>(x) - ct::argmin<0>(x); },
+                        [](auto x) { return ct::argmax(x, ct::axes<0>) - ct::argmin(x, ct::axes<0>); }));
 } // namespace
 
 int main() {}

@@ -6,13 +6,24 @@
 #include <cotangent/ops/repeat.hpp>
 
 #include <source_location>
+#include <type_traits>
 
-// Functions along one axis, which is a template argument or a number. `Kind::of(x, axis)` computes them.
+// Functions along one axis, which is a template argument, `ct::axes<K>` or a number. `Kind::of(x, axis)` computes them.
+
+namespace cotangent {
+template <int...> struct axes_t;
+}
 
 namespace cotangent::detail {
 
 template <class A>
 concept expression = is_expr<A> || open_expr<A>;
+
+template <class A> inline constexpr bool names_one_axis = false;
+template <int Axis> inline constexpr bool names_one_axis<axes_t<Axis>> = true;
+/// One axis as an argument: `ct::axes<0>`, or an integer.
+template <class A>
+concept one_axis = names_one_axis<A> || (std::is_integral_v<A> && !std::is_same_v<A, bool>);
 
 /// The axis, counted from the first; 0 after a refusal.
 constexpr int axis_of(term x, int axis) {
@@ -53,8 +64,8 @@ template <class Kind> struct along_value : element_given<Kind> {
   }
 };
 
-// In trace/expressions/lift.hpp: along an axis that is a run-time value; the result has the type of x.
-template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis);
+// In trace/expressions/lift.hpp: along an axis that is an argument; the result has the shape of x.
+template <class Kind, class X, one_axis A> constexpr auto lift_along(std::source_location where, X const& x, A axis);
 
 } // namespace cotangent::detail
 

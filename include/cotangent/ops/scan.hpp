@@ -179,8 +179,8 @@ template <int Axis = -1, detail::operand X>
 constexpr auto cumsum(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<op::cumsum, Axis>{}, x);
 }
-template <detail::expression X>
-constexpr auto cumsum(X const& x, int axis, std::source_location where = std::source_location::current()) {
+template <detail::expression X, detail::one_axis A>
+constexpr auto cumsum(X const& x, A axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<op::cumsum>(where, x, axis);
 }
 /// The products of all elements up to each: `cumprod(x)`, `cumprod<0>(x)`, `cumprod(x, 0)`.
@@ -188,8 +188,8 @@ template <int Axis = -1, detail::operand X>
 constexpr auto cumprod(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<op::cumprod, Axis>{}, x);
 }
-template <detail::expression X>
-constexpr auto cumprod(X const& x, int axis, std::source_location where = std::source_location::current()) {
+template <detail::expression X, detail::one_axis A>
+constexpr auto cumprod(X const& x, A axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<op::cumprod>(where, x, axis);
 }
 

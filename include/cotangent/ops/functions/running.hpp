@@ -163,15 +163,27 @@ template <int Axis = -1, detail::operand X>
 constexpr auto cummax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::running_extremum<false>, Axis>{}, x);
 }
+template <detail::expression X, detail::one_axis A>
+constexpr auto cummax(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::running_extremum<false>>(where, x, axis);
+}
 /// The smallest element up to each, along the last axis or another one. Adjoint: dy to the first of them.
 template <int Axis = -1, detail::operand X>
 constexpr auto cummin(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::running_extremum<true>, Axis>{}, x);
 }
+template <detail::expression X, detail::one_axis A>
+constexpr auto cummin(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::running_extremum<true>>(where, x, axis);
+}
 /// log(cumsum(exp(x))) along the last axis or another one, without overflow.
 template <int Axis = -1, detail::operand X>
 constexpr auto logcumsumexp(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::logcumsumexp_kind, Axis>{}, x);
+}
+template <detail::expression X, detail::one_axis A>
+constexpr auto logcumsumexp(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::logcumsumexp_kind>(where, x, axis);
 }
 /// The largest element of each of Count segments: row i of x belongs to segment `segments[i]`. Of an empty one: -infinity.
 template <extent Count, detail::operand X, detail::operand S>

@@ -149,10 +149,18 @@ template <int Axis = -1, detail::operand X>
 constexpr auto argsort(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::argsort_fn, Axis>{}, x);
 }
+template <detail::expression X, detail::one_axis A>
+constexpr auto argsort(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::argsort_fn>(where, x, axis);
+}
 /// The elements along the last axis, or another one, from the smallest on; NaN last. Adjoint: dy at the places they came from.
 template <int Axis = -1, detail::operand X>
 constexpr auto sort(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::sort_fn, Axis>{}, x);
+}
+template <detail::expression X, detail::one_axis A>
+constexpr auto sort(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::sort_fn>(where, x, axis);
 }
 /// The K largest elements of the last axis, from the largest on, and their positions: a pair.
 template <std::int64_t K, detail::operand X>

@@ -50,16 +50,6 @@ template <int... Axis> struct squeeze_fn {
     return x.b->failed().why != nullptr ? x : without_axes(x, mask);
   }
 };
-template <int A, int B> struct swapped_fn {
-  static constexpr char const* name = "swap_axes";
-  constexpr term operator()(auto x) const {
-    int const a = axis_of(x, A), b = axis_of(x, B);
-    if (x.b->failed().why != nullptr) return x;
-    std::int64_t order[max_rank]{};
-    for (int k = 0; k < x.rank(); ++k) order[k] = k == a ? b : k == b ? a : k;
-    return op::permute::of(x, order);
-  }
-};
 /// The extent of an axis, which must be a number; -1 after a refusal.
 constexpr dimension number_of(auto x, int axis) {
   dimension const n = x.dims().size[axis];
@@ -287,11 +277,6 @@ template <int Axis, detail::operand X>
 constexpr auto expand(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::stack_fn<Axis>{}, x);
 }
-/// Two axes exchanged.
-template <int A, int B, detail::operand X>
-constexpr auto swap_axes(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::swapped_fn<A, B>{}, x);
-}
 /// Elements moved By positions along an axis, the last if left out; those beyond the end return at the beginning.
 template <std::int64_t By, int Axis = -1, detail::operand X>
 constexpr auto roll(X const& x, std::source_location where = std::source_location::current()) {
@@ -301,6 +286,10 @@ constexpr auto roll(X const& x, std::source_location where = std::source_locatio
 template <int Axis = -1, detail::operand X>
 constexpr auto reverse(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::reverse_fn, Axis>{}, x);
+}
+template <detail::expression X, detail::one_axis A>
+constexpr auto reverse(X const& x, A axis, std::source_location where = std::source_location::current()) {
+  return detail::lift_along<detail::reverse_fn>(where, x, axis);
 }
 /// Every element Times times in a row, along an axis, the last if left out.
 template <std::int64_t Times, int Axis = -1, detail::operand X>

@@ -190,13 +190,20 @@ template <class Fn, class... A> constexpr auto lift(std::source_location where, 
   } else return detail::lift(where, fn, as_expr<typename decltype(element_among<A...>())::type>(a)...);
 }
 
-/// Along an axis that is a run-time value: the result has the type of x.
-template <class Kind, class X> constexpr auto lift_along(std::source_location where, X const& x, int axis) {
+template <class Kind, class X> struct along_result : std::type_identity<X> {};
+template <class Kind, class X>
+  requires requires { Kind::gives; }
+struct along_result<Kind, X> : element_changed<element_t<Kind::gives>, X> {};
+template <int Axis> constexpr std::integral_constant<int, Axis> number_of(axes_t<Axis>) { return {}; }
+
+/// Along an axis that is an argument: the result has the shape of x.
+template <class Kind, class X, one_axis A> constexpr auto lift_along(std::source_location where, X const& x, A axis) {
   using last = along_axis<Kind, -1>;
-  if constexpr (is_half_expr<X>) return detail::lift_along<Kind>(where, detail::widened(where, x), axis);
-  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{axis}, x);
+  if constexpr (names_one_axis<A>) return detail::lift(where, along_axis<Kind, decltype(detail::number_of(axis))::value>{}, x);
+  else if constexpr (is_half_expr<X>) return detail::lift_along<Kind>(where, detail::widened(where, x), axis);
+  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{static_cast<int>(axis)}, x);
   else if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
-  else return detail::lift_as<X>(where, along_value<Kind>{axis}, x);
+  else return detail::lift_as<typename along_result<Kind, X>::type>(where, along_value<Kind>{static_cast<int>(axis)}, x);
 }
 
 // ---- common cases, whose types need no trial

@@ -165,6 +165,17 @@ struct dot_fn {
   }
 };
 
+template <int A, int B> struct swapped_fn {
+  static constexpr char const* name = "swap_axes";
+  constexpr term operator()(auto x) const {
+    int const a = axis_of(x, A), b = axis_of(x, B);
+    if (x.b->failed().why != nullptr) return x;
+    std::int64_t order[max_rank]{};
+    for (int k = 0; k < x.rank(); ++k) order[k] = k == a ? b : k == b ? a : k;
+    return op::permute::of(x, order);
+  }
+};
+
 } // namespace detail
 
 /// Broadcasts `x` to these extents, aligned at the last axis.
@@ -263,6 +274,11 @@ constexpr auto one_hot(X const& labels, std::source_location where = std::source
 template <detail::operand A, detail::operand B>
 constexpr auto matmul(A const& a, B const& b, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::matmul_fn{}, a, b);
+}
+/// Two axes exchanged.
+template <int A, int B, detail::operand X>
+constexpr auto swap_axes(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::swapped_fn<A, B>{}, x);
 }
 /// The sum of the products of two vectors.
 template <detail::operand A, detail::operand B>

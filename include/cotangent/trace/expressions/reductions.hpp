@@ -223,18 +223,22 @@ template <int Axis = -1, detail::operand X>
 constexpr auto log_softmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::log_softmax_fn, Axis>{}, x);
 }
-template <detail::expression X>
-constexpr auto softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+template <detail::expression X, detail::one_axis A>
+constexpr auto softmax(X const& x, A axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::softmax_fn>(where, x, axis);
 }
-template <detail::expression X>
-constexpr auto log_softmax(X const& x, int axis, std::source_location where = std::source_location::current()) {
+template <detail::expression X, detail::one_axis A>
+constexpr auto log_softmax(X const& x, A axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::log_softmax_fn>(where, x, axis);
 }
 /// The position (int64) of the maximum along the last axis, or another one; the first of equals.
 template <int Axis = -1, detail::operand X>
 constexpr auto argmax(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::argmax_fn, Axis>{}, x);
+}
+template <int Axis, detail::operand X>
+constexpr auto argmax(X const& x, axes_t<Axis>, std::source_location where = std::source_location::current()) {
+  return cotangent::argmax<Axis>(x, where);
 }
 
 /// The loss of each row of logits against its label, an integer: logsumexp(z) - z[label] over the last axis.

@@ -271,6 +271,10 @@ template <int Axis = -1, detail::operand X>
 constexpr auto argmin(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::along_axis<detail::argmin_fn, Axis>{}, x);
 }
+template <int Axis, detail::operand X>
+constexpr auto argmin(X const& x, axes_t<Axis>, std::source_location where = std::source_location::current()) {
+  return cotangent::argmin<Axis>(x, where);
+}
 /// The norm of order P, 2 if left out: `norm(x)`, `norm<1>(x, ct::axes<0>)`, `norm<ct::max_norm>(x)`. Edges: the adjoint is 0 at 0.
 template <int P = 2, detail::operand X>
   requires(P >= 1)
