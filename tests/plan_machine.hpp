@@ -438,9 +438,10 @@ private:
   }
   /// A matrix product takes one distance only: either neighbors in a row or neighbors in a column stand side by side.
   void check_matrix(cotangent::access const& a, dimensions const& d) {
-    bool const by_columns = a.stride[1] != 1 && d.size[1] != 1;
-    std::int64_t const near = value(a.stride[by_columns ? 0 : 1]), far = value(a.stride[by_columns ? 1 : 0]);
-    std::int64_t const n = d.size[by_columns ? 0 : 1], m = d.size[by_columns ? 1 : 0];
+    int const row = d.rank - 2, column = d.rank - 1;
+    bool const by_columns = a.stride[column] != 1 && d.size[column] != 1;
+    std::int64_t const near = value(a.stride[by_columns ? row : column]), far = value(a.stride[by_columns ? column : row]);
+    std::int64_t const n = d.size[by_columns ? row : column], m = d.size[by_columns ? column : row];
     if (n > 1 && near != 1) say("a matrix whose neighbors do not stand side by side");
     if (m > 1 && far < n) say("a matrix whose lines overlap", far, n);
   }

@@ -206,8 +206,11 @@ constexpr values apply(graph_view const& g, node const& n, array<values> const& 
     for (int i = 0; i < r.size(); ++i) {
       place const p = place_of(d, i);
       bool const ta = attribute(0) != 0, tb = attribute(1) != 0;
-      for (std::int64_t k = 0; k < from(0).size[ta ? 0 : 1]; ++k) {
-        place const left{{ta ? k : p.at[0], ta ? p.at[0] : k}}, right{{tb ? p.at[1] : k, tb ? k : p.at[1]}};
+      int const at = d.rank - 2; // the axis of rows, behind that of a stack
+      for (std::int64_t k = 0; k < from(0).size[ta ? at : at + 1]; ++k) {
+        place left = p, right = p;
+        left.at[at] = ta ? k : p.at[at], left.at[at + 1] = ta ? p.at[at] : k;
+        right.at[at] = tb ? p.at[at + 1] : k, right.at[at + 1] = tb ? k : p.at[at + 1];
         r[i] = add(r[i], multiply(x(0)[position_of(from(0), left)], x(1)[position_of(from(1), right)]));
       }
     }

@@ -128,6 +128,18 @@ struct graph_view {
   }
 };
 
+namespace detail {
+/// The sizes of a product of an [m, k] and a [k, n] matrix, or of the matrices of two stacks.
+struct product_sizes {
+  dimension matrices, m, n, k;
+};
+constexpr product_sizes product_sizes_of(graph_view const& g, node const& n) {
+  dimensions const &a = g.shape(g.operand(n, 0)), &y = g.shape(g.result(n));
+  int const at = y.rank - 2;
+  return {at == 0 ? 1 : y.size[0], y.size[at], y.size[at + 1], a.size[g.attribute(n, 0) != 0 ? at : at + 1]};
+}
+} // namespace detail
+
 /// The graph: a regular value that consists of arrays which refer to each other by index. Nodes are in topological order. The graph itself merges nothing and checks nothing: `builder` and `verify` do.
 struct graph {
   array<tensor_symbol> tensors;

@@ -9,15 +9,16 @@ namespace cotangent {
 namespace refusals {
 // clang-format off: one line each, since compilers show the lines
 COTANGENT_REFUSAL(matmul_inner, equal, columns_of_left, rows_of_right, "cotangent: matmul: the columns of the left operand must equal the rows of the right")
-COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand, "cotangent: matmul: both operands of the operation must be matrices")
+COTANGENT_REFUSAL(matmul_rank, equal, rank_of_a_matrix, rank_of_matmul_operand, "cotangent: matmul: both operands of the operation must be matrices, or both stacks of matrices with three axes")
+COTANGENT_REFUSAL(matmul_stacks, equal, matrices_on_the_left, matrices_on_the_right, "cotangent: matmul: both stacks must have the same number of matrices")
 COTANGENT_REFUSAL(matmul_scalar, at_most, axes_needed, axes_of_matmul_operand, "cotangent: matmul: both operands must be vectors, matrices or stacks of matrices; multiply by a scalar with *")
 // clang-format on
 } // namespace refusals
 
 namespace op {
 
-/// The product of two matrices. Attributes: whether the left operand is transposed, whether the right one is.
-/// Adjoints: dA = dy B', dB = A' dy.
+/// The product of two matrices, or of the matrices of two stacks, [matrix, row, column]. Attributes: whether the left matrices
+/// are transposed, whether the right ones are. Adjoints: dA = dy B', dB = A' dy.
 struct matmul : extend::primitive<operation_kind::matmul, 2> {
   static constexpr char const* name = "matmul";
   static constexpr float cost = 100;
@@ -26,14 +27,15 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     r.like(0);
     if (r.tensor(1).type != r.type) return r.refuse<refusals::elements_differ>();
     if (!is_floating(r.type)) return r.refuse<refusals::element_not_floating>();
-    if (a.rank != 2) return r.refuse<refusals::matmul_rank>(2, a.rank);
-    if (b.rank != 2) return r.refuse<refusals::matmul_rank>(2, b.rank);
+    int const at = a.rank == 3 ? 1 : 0; // the axis of rows
+    if (a.rank != 2 + at) return r.refuse<refusals::matmul_rank>(2, a.rank);
+    if (b.rank != a.rank) return r.refuse<refusals::matmul_rank>(a.rank, b.rank);
+    if (at == 1 && a.size[0] != b.size[0]) return r.refuse<refusals::matmul_stacks>(a.size[0], b.size[0]);
     int const ta = r.attribute[0] != 0, tb = r.attribute[1] != 0;
-    if (a.size[1 - ta] != b.size[tb]) return r.refuse<refusals::matmul_inner>(a.size[1 - ta], b.size[tb]);
-    dimensions d;
-    d.rank = 2;
-    d.size[0] = a.size[ta];
-    d.size[1] = b.size[1 - tb];
+    if (a.size[at + 1 - ta] != b.size[at + tb]) return r.refuse<refusals::matmul_inner>(a.size[at + 1 - ta], b.size[at + tb]);
+    dimensions d = a;
+    d.size[at] = a.size[at + ta];
+    d.size[at + 1] = b.size[at + 1 - tb];
     r.result(r.type, d);
   }
   static constexpr void adjoint(adjoint_rule& r) {
@@ -47,48 +49,27 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     term const right = r.has(1) ? of(r.x(0), r.dx(1), ta, tb) : term{};
     r.give(!right.present() ? left : !left.present() ? right : left + right);
   }
-  /// Rows on one side extend that side of one product. With rows on both sides, small products are sums, and large ones, up to
-  /// 64, are products of their own.
+  /// Rows on one side extend the matrices of that side. Rows on both sides extend the stack.
   static constexpr void batch(batch_rule& r) {
     bool const ta = r.attribute(0) != 0, tb = r.attribute(1) != 0;
+    int const at = r.y().rank() - 2; // the axis of rows, without those of the batch
     std::int32_t const shape = r.with_rows(r.y().shape_id());
-    if (!r.has(1)) {
-      term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0);
-      return r.give(reshape::of(of(extend::merge_axes(left), r.x(1), false, tb), shape));
+    if (r.has(0) && r.has(1)) {
+      if (at == 0) return r.give(of(r.each(0), r.each(1), ta, tb));
+      return r.give(reshape::of(of(extend::merge_axes(r.each(0)), extend::merge_axes(r.each(1)), ta, tb), shape));
     }
-    if (!r.has(0)) {
-      term const right = tb ? r.each(1) : extend::move_axis(r.each(1), 0, 1); // [rows, columns, inner]: [inner, rows, columns]
-      term const product = of(r.x(0), tb ? extend::merge_axes(right) : extend::merge_axes(right, 1), ta, tb);
-      dimensions d = r.y().dims();
-      d = {3, {d.size[0], r.rows, d.size[1]}};
-      return r.give(extend::move_axis(reshape::of(product, r.b.shape(d)), 1, 0));
+    dimensions d = r.y().dims(); // of the result, with the rows before or behind the axis that they extend
+    if (r.has(0)) { // [rows, matrix, row, column] or transposed: [matrix, rows and row, column]
+      term left = ta ? extend::move_axis(r.each(0), at + 2, at + 1) : r.each(0);
+      left = extend::merge_axes(extend::move_axis(left, 0, at), at);
+      d = {at + 3, {r.rows, d.size[at], d.size[at + 1]}};
+      if (at == 1) d = {4, {r.y().dims().size[0], r.rows, r.y().dims().size[1], r.y().dims().size[2]}};
+      return r.give(extend::move_axis(reshape::of(of(left, r.x(1), false, tb), r.b.shape(d)), at, 0));
     }
-    bool const large = are_worth_calls(r.rows, r.x(0).dims(), r.y().dims().size[1]);
-    r.give(large ? separately(r.each(0), r.each(1), r.y().dims(), ta, tb) : as_sums(r, ta, tb));
-  }
-  /// True if there are few products of matrices, each worth a kernel call. An axis with a name counts as long.
-  static constexpr bool are_worth_calls(dimension rows, dimensions const& a, dimension columns) {
-    if (rows < 1 || rows > 64) return false;
-    dimension work = 1;
-    for (dimension const d : {a.size[a.rank - 2], a.size[a.rank - 1], columns})
-      work *= d < 0 ? 64 : d < 1 << 12 ? d : 1 << 12;
-    return work >= 1 << 12;
-  }
-  /// One product for each position of axis 0, stacked; `y` has the sizes of one.
-  static constexpr term separately(term a, term b, dimensions const& y, bool ta, bool tb) {
-    builder& g = *a.b;
-    std::int32_t const one = g.shape({3, {1, y.size[0], y.size[1]}});
-    array<symbol> products;
-    for (dimension k = 0, rows = a.dims().size[0]; k < rows; ++k)
-      products.push(reshape::of(of(extend::at(a, 0, k), extend::at(b, 0, k), ta, tb), one).id);
-    std::int64_t const axis = 0;
-    return {&g, g.push(info_of<concatenate>(), products.data(), products.size(), &axis, 1, g.place)};
-  }
-  /// Sums over the last axis, so that both operands are read in order.
-  static constexpr term as_sums(batch_rule const& r, bool ta, bool tb) {
-    term const left = ta ? extend::move_axis(r.each(0), 2, 1) : r.each(0), right = tb ? r.each(1) : extend::move_axis(r.each(1), 2, 1);
-    std::int32_t const all = r.b.shape({4, {r.rows, left.dims().size[1], right.dims().size[1], left.dims().size[2]}});
-    return extend::sum(sum::repeat(left, all, 4u) * sum::repeat(right, all, 2u), 8u);
+    int const columns = at + (tb ? 1 : 2); // of the right operand, behind the rows
+    term const right = extend::merge_axes(extend::move_axis(r.each(1), 0, columns - 1), columns - 1);
+    d = at == 0 ? dimensions{3, {d.size[0], r.rows, d.size[1]}} : dimensions{4, {d.size[0], d.size[1], r.rows, d.size[2]}};
+    r.give(extend::move_axis(reshape::of(of(r.x(0), right, ta, tb), r.b.shape(d)), at + 1, 0));
   }
   static constexpr term of(term a, term b, bool ta, bool tb) {
     return detail::push(info_of<matmul>(), {a, b}, {ta, tb});
@@ -135,8 +116,8 @@ constexpr term matmul_of_matrices(term a, term b) {
   return product;
 }
 
-/// The products of the matrices of two stacks, whose leading axes broadcast. Few large products are products of their own;
-/// other ones are sums over the last axis of both, which fuse. Precondition: the inner extents are equal.
+/// The products of the matrices of two stacks, whose leading axes broadcast. Products with one row or one column are sums over the
+/// last axis of both, which fuse with their neighbors. Precondition: the inner extents are equal.
 constexpr term matmul_of_stacks(term a, term b) {
   builder& g = *a.b;
   dimensions const p = a.dims(), q = b.dims();
@@ -144,21 +125,20 @@ constexpr term matmul_of_stacks(term a, term b) {
   std::int32_t const common = broadcast_shape(g, g.shape(stack_axes(p)), g.shape(stack_axes(q)));
   if (common == none) return a;
   dimensions const stack = g.get().shapes[common];
-  dimension const count = g.count(stack);
-  if (op::matmul::are_worth_calls(count, p, columns)) {
-    term const left = broadcast_to(a, g.shape(stack_of(stack, rows, inner)));
-    term const right = broadcast_to(b, g.shape(stack_of(stack, inner, columns)));
-    term const flat_left = op::reshape::of(left, g.shape({3, {count, rows, inner}}));
-    term const flat_right = op::reshape::of(right, g.shape({3, {count, inner, columns}}));
-    term const products = op::matmul::separately(flat_left, flat_right, {2, {rows, columns}}, false, false);
-    return op::reshape::of(products, g.shape(stack_of(stack, rows, columns)));
+  if (rows == 1 || columns == 1) {
+    if (stack.rank + 3 > max_rank)
+      return g.refuse<refusals::rank_too_large>(stack.rank + 3, max_rank, g.place), a;
+    dimensions left = stack_of(stack_axes(p), rows, 1), right = stack_of(stack_axes(q), 1, columns);
+    left.size[left.rank++] = right.size[right.rank++] = inner;
+    term const products = op::reshape::of(a, g.shape(left)) * op::reshape::of(transpose_matrices(b), g.shape(right));
+    return products.b->failed().why != nullptr ? a : sum(products, 1u << (products.rank() - 1));
   }
-  if (stack.rank + 3 > max_rank)
-    return g.refuse<refusals::rank_too_large>(stack.rank + 3, max_rank, g.place), a;
-  dimensions left = stack_of(stack_axes(p), rows, 1), right = stack_of(stack_axes(q), 1, columns);
-  left.size[left.rank++] = right.size[right.rank++] = inner;
-  term const products = op::reshape::of(a, g.shape(left)) * op::reshape::of(transpose_matrices(b), g.shape(right));
-  return products.b->failed().why != nullptr ? a : sum(products, 1u << (products.rank() - 1));
+  dimension const count = g.count(stack);
+  term const left = broadcast_to(a, g.shape(stack_of(stack, rows, inner)));
+  term const right = broadcast_to(b, g.shape(stack_of(stack, inner, columns)));
+  term const product = op::matmul::of(op::reshape::of(left, g.shape({3, {count, rows, inner}})),
+                                      op::reshape::of(right, g.shape({3, {count, inner, columns}})), false, false);
+  return op::reshape::of(product, g.shape(stack_of(stack, rows, columns)));
 }
 
 /// The product of vectors, matrices and stacks of matrices, as in NumPy.

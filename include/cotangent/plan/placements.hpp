@@ -155,15 +155,16 @@ public:
     return is_computed(root) ? root : none;
   }
 
-  /// True if a matrix product can read it directly: one axis is contiguous.
+  /// True if a matrix product can read it directly: one axis of its matrices is contiguous.
   constexpr bool is_matrix(symbol t) {
     resolved const r = resolve(t);
     dimension stride[max_rank]{};
     kernel_strides_of(t, stride);
     dimensions const& d = g.shape(t);
-    if (r.base != t && ((stride[0] == 0 && d.size[0] != 1) || (stride[1] == 0 && d.size[1] != 1)))
+    int const row = d.rank - 2, column = d.rank - 1; // (a stack may repeat one matrix)
+    if (r.base != t && ((stride[row] == 0 && d.size[row] != 1) || (stride[column] == 0 && d.size[column] != 1)))
       return false;
-    return stride[1] == 1 || stride[0] == 1 || d.size[0] == 1 || d.size[1] == 1;
+    return stride[column] == 1 || stride[row] == 1 || d.size[row] == 1 || d.size[column] == 1;
   }
 
   /// The strides of an operand along the axes of its nest.

@@ -140,8 +140,7 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
       break;
     }
     case operation_kind::matmul: {
-      int const inner = static_cast<int>(g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1]);
-      steps += 3 * inner * vectors;
+      steps += 3 * static_cast<int>(detail::product_sizes_of(g, n).k) * vectors;
       break;
     }
     case operation_kind::constant:

@@ -172,10 +172,10 @@ class straightener : public lane_grouper {
   constexpr void multiply(node const& n, symbol y) {
     symbol const a = g_.operand(n, 0), b = g_.operand(n, 1);
     bool const ta = g_.attribute(n, 0) != 0, tb = g_.attribute(n, 1) != 0;
-    int const elements = count(y), to = begin(y), columns = elements == 0 ? 1 : size(y, 1),
-              inner = size(a, ta ? 0 : 1);
-    int const a_row = ta ? 1 : size(a, 1), a_column = ta ? size(a, 1) : 1, b_row = tb ? 1 : size(b, 1),
-              b_column = tb ? size(b, 1) : 1;
+    product_sizes const sizes = product_sizes_of(g_, n);
+    int const elements = count(y), to = begin(y), rows = elements == 0 ? 1 : static_cast<int>(sizes.m),
+              columns = elements == 0 ? 1 : static_cast<int>(sizes.n), inner = static_cast<int>(sizes.k);
+    int const a_row = ta ? 1 : inner, a_column = ta ? rows : 1, b_row = tb ? 1 : columns, b_column = tb ? inner : 1;
     element const type = g_.tensors[y].type;
     lane_ref const zero{constant(type, 0), 0};
     lane_ref left[most_lanes], right[most_lanes];
@@ -185,9 +185,9 @@ class straightener : public lane_grouper {
       straight_operand sum{zero.step, 0};
       for (int k = 0; k < inner; ++k) {
         for (int i = 0; i < filled; ++i) {
-          int const row = (c + i) / columns, column = (c + i) % columns;
-          left[i] = at_[first_[a] + row * a_row + k * a_column];
-          right[i] = at_[first_[b] + k * b_row + column * b_column];
+          int const row = (c + i) / columns, column = (c + i) % columns, matrix = row / rows;
+          left[i] = at_[first_[a] + matrix * rows * inner + row % rows * a_row + k * a_column];
+          right[i] = at_[first_[b] + matrix * inner * columns + k * b_row + column * b_column];
         }
         straight_operand const l = gather(left, filled, w, type), r = gather(right, filled, w, type);
         straight_step s;

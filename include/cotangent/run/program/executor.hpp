@@ -36,18 +36,15 @@ template <class Stage> struct nests {
     nest const& n = P.nests.data[k];
     return n.kind == nest_kind::kernel && g.nodes[n.node].op->kind == operation_kind::matmul;
   }
-  /// m, n, k of a matrix product.
-  struct product_sizes {
-    dimension m, n, k;
+  struct product : cotangent::detail::product_sizes {
     element type;
   };
-  static constexpr product_sizes product_of(int k) {
+  static constexpr product product_of(int k) {
     node const& n = g.nodes[P.nests.data[k].node];
-    dimensions const &c = g.shape(g.result(n)), &a = g.shape(g.operand(n, 0));
-    return {c.size[0], c.size[1], a.size[g.attribute(n, 0) != 0 ? 0 : 1], g.tensors[g.result(n)].type};
+    return {cotangent::detail::product_sizes_of(g, n), g.tensors[g.result(n)].type};
   }
   static constexpr std::int64_t scratch_elements(int k) {
-    product_sizes const s = product_of(k);
+    product const s = product_of(k);
     return s.m < 0 || s.n < 0 || s.k < 0 ? -1 : scratch_bytes(s.type, s.m, s.n, s.k);
   }
   static constexpr std::int64_t scratch_bytes(element e, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -200,7 +197,7 @@ private:
     detail::pool<place, P.size.buffers> buffers;
     detail::pool<std::int64_t, P.size.buffers> offsets;
     detail::pool<output, P.size.results> outputs;
-    detail::pool<product_sizes, P.size.nests> products;
+    detail::pool<product, P.size.nests> products;
     int product_count = 0;
 
     consteval run_tables() {
@@ -249,7 +246,7 @@ private:
     auto const value = [&](dimension d) { return x.value(d); };
     std::int64_t scratch = detail::larger(most_whole_scratch(value), most_control_scratch(value, known));
     for (int k = 0; k < T.product_count; ++k) {
-      product_sizes const& s = T.products.data[k];
+      product const& s = T.products.data[k];
       std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
       if (bytes > scratch) scratch = bytes;
     }

@@ -150,24 +150,32 @@ template <class Stage, int K, class Context> struct kernel {
 
   // ---- matrix products
 
+  template <int J> static constexpr int row_axis = g.shape(value_of(J)).rank - 2;
   template <int J> static constexpr bool by_columns = // the elements of a column are contiguous
-      place<J>.stride[1] != 1 && g.shape(value_of(J)).size[1] != 1;
+      place<J>.stride[row_axis<J> + 1] != 1 && g.shape(value_of(J)).size[row_axis<J> + 1] != 1;
   template <int J> static std::int64_t leading(Context const& x) noexcept {
-    return x.value(place<J>.stride[by_columns<J> ? 1 : 0]);
+    return x.value(place<J>.stride[by_columns<J> ? row_axis<J> + 1 : row_axis<J>]);
   }
+  static constexpr cotangent::detail::product_sizes sizes =
+      n.op->kind == operation_kind::matmul ? cotangent::detail::product_sizes_of(g, n) : cotangent::detail::product_sizes{};
   template <class T> static void multiply(Context const& x) noexcept {
-    constexpr bool ta = g.attribute(n, 0) != 0, tb = g.attribute(n, 1) != 0;
-    constexpr dimensions c = g.shape(y), a = g.shape(value_of(0));
-    constexpr dimension m = c.size[0], columns = c.size[1], inner = a.size[ta ? 0 : 1];
-    constexpr bool left = ta != by_columns<0>, right = tb != by_columns<1>;
+    if constexpr (row_axis<0> == 0) multiply<T>(x, pointer<0>(x), pointer<1>(x), pointer<2>(x));
+    else {
+      std::int64_t const matrices = x.value(sizes.matrices), left = x.value(place<0>.stride[0]), right = x.value(place<1>.stride[0]),
+                         to = x.value(sizes.m) * x.value(sizes.n);
+      for (std::int64_t k = 0; k < matrices; ++k)
+        multiply<T>(x, pointer<0>(x) + k * left, pointer<1>(x) + k * right, pointer<2>(x) + k * to);
+    }
+  }
+  template <class T> static void multiply(Context const& x, T const* a, T const* b, T* to) noexcept {
+    constexpr dimension m = sizes.m, columns = sizes.n, inner = sizes.k;
+    constexpr bool left = (g.attribute(n, 0) != 0) != by_columns<0>, right = (g.attribute(n, 1) != 0) != by_columns<1>;
     T* const scratch = reinterpret_cast<T*>(x.scratch);
     if constexpr (m >= 0 && columns >= 0 && inner >= 0 && m < 32768 && columns < 32768 && inner < 32768)
       kernels::matmul<left, right, static_cast<int>(m), static_cast<int>(columns), static_cast<int>(inner)>(
-          static_cast<T const*>(pointer<0>(x)), leading<0>(x), static_cast<T const*>(pointer<1>(x)), leading<1>(x),
-          pointer<2>(x), static_cast<std::int64_t>(columns), scratch);
+          a, leading<0>(x), b, leading<1>(x), to, static_cast<std::int64_t>(columns), scratch);
     else
-      kernels::matmul<left, right>(x.value(m), x.value(columns), x.value(inner), static_cast<T const*>(pointer<0>(x)),
-                                   leading<0>(x), static_cast<T const*>(pointer<1>(x)), leading<1>(x), pointer<2>(x),
+      kernels::matmul<left, right>(x.value(m), x.value(columns), x.value(inner), a, leading<0>(x), b, leading<1>(x), to,
                                    x.value(columns), scratch);
   }
 };

@@ -214,13 +214,21 @@ protected:
 
   /// In the order of kernels::matmul: sums of chains, then the sum of those.
   template <class T> constexpr void compute_matmul(node const& n) {
-    constexpr std::int64_t chain = 128;
     symbol const a = g_.operand(n, 0), b = g_.operand(n, 1), y = g_.result(n);
+    bool const ta = g_.attribute(n, 0) != 0;
+    int const at = rank(y) - 2;
+    std::int64_t const matrices = at == 0 ? 1 : size(y, 0), rows = size(y, at), columns = size(y, at + 1),
+                       inner = size(a, ta ? at : at + 1);
+    T const* left = pools_.template data<T>(at_[a]);
+    T const* right = pools_.template data<T>(at_[b]);
+    T* to = pools_.template data<T>(at_[y]);
+    for (std::int64_t k = 0; k < matrices; ++k, left += rows * inner, right += inner * columns, to += rows * columns)
+      multiply(n, left, right, to, rows, columns, inner);
+  }
+  template <class T>
+  constexpr void multiply(node const& n, T const* left, T const* right, T* to, std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+    constexpr std::int64_t chain = 128;
     bool const ta = g_.attribute(n, 0) != 0, tb = g_.attribute(n, 1) != 0;
-    T const* const left = pools_.template data<T>(at_[a]);
-    T const* const right = pools_.template data<T>(at_[b]);
-    T* const to = pools_.template data<T>(at_[y]);
-    std::int64_t const rows = size(y, 0), columns = size(y, 1), inner = size(a, ta ? 0 : 1);
     std::int64_t const a_row = ta ? 1 : inner, a_column = ta ? rows : 1;
     std::int64_t const b_row = tb ? 1 : columns, b_column = tb ? inner : 1;
     for (std::int64_t i = 0; i < rows; ++i)

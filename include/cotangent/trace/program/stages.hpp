@@ -272,7 +272,7 @@ constexpr double count_flops(graph_view const& g) {
     double elements = 1;
     for (int k = 0; k < d.rank; ++k) elements *= d.size[k] < 0 ? 1. : static_cast<double>(d.size[k]);
     if (kind == operation_kind::matmul) {
-      dimension const inner = g.shape(g.operand(n, 0)).size[g.attribute(n, 0) != 0 ? 0 : 1];
+      dimension const inner = product_sizes_of(g, n).k;
       sum += 2 * elements * (inner < 0 ? 1. : static_cast<double>(inner));
     } else if (kind == operation_kind::whole && n.op->flops != nullptr)
       sum += n.op->flops(g, n);

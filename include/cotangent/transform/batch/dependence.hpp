@@ -293,13 +293,15 @@ private:
     return true;
   }
   constexpr bool in_product(node const& n, int k, dimensions const& from, dimensions const& to, dependence const& d, array<dependence>& found) {
-    if (from.rank != 2 || to.rank != 2 || n.operand_count != 2) return false;
+    int const at = to.rank - 2; // the axis of rows, behind that of a stack
+    if (from.rank != to.rank || at < 0 || at > 1 || n.operand_count != 2) return false;
     bool const turned = g_.attribute(n, k) != 0;
-    int const kept = k == 0 ? (turned ? 1 : 0) : (turned ? 0 : 1), inner = 1 - kept;
+    int const kept = at + (k == 0 ? (turned ? 1 : 0) : (turned ? 0 : 1)), inner = 2 * at + 1 - kept;
     dependence y = d;
     if (!release(y, d.count[inner], d.stride[inner])) return false;
-    copy_axis(d, kept, y, k == 0 ? 0 : 1);
-    y.set(k == 0 ? 1 : 0, 0, 1, to.size[k == 0 ? 1 : 0], 0);
+    copy_axis(d, kept, y, k == 0 ? at : at + 1);
+    int const other = k == 0 ? at + 1 : at;
+    y.set(other, 0, 1, to.size[other], 0);
     add(found, y, to);
     return true;
   }

@@ -94,7 +94,7 @@ public:
     double work = 0;
     symbol const y = g_.result(n);
     if (n.op->kind == operation_kind::matmul) {
-      dimension const inner = g_.shape(g_.operand(n, 0)).size[g_.attribute(n, 0) != 0 ? 0 : 1];
+      dimension const inner = product_sizes_of(g_, n).k;
       work = 2 * elements_of(y) * static_cast<double>(inner < 0 ? 1 : inner) * m.product;
     } else if (n.op->kind == operation_kind::whole && n.op->flops != nullptr)
       work = n.op->flops(g_, n) * m.product;

@@ -91,7 +91,7 @@ public:
           if (axes[j] == r_.attribute(x, k)) to[k] = j;
       return broadcast(r_.operand(x), to, shape);
     }
-    if (op == the<op::matmul> && r_.single(x)) {
+    if (op == the<op::matmul> && r_.single(x) && transposes(axes, d.rank)) {
       symbol const swapped[2]{r_.operand(x, 1), r_.operand(x, 0)};
       std::int64_t const flags[2]{r_.attribute(x, 1) == 0, r_.attribute(x, 0) == 0};
       return r_.make(the<op::matmul>, swapped, 2, flags, 2, r_.type_of(x), shape);
@@ -99,12 +99,20 @@ public:
     return r_.make(the<op::permute>, &x, 1, axes, d.rank, r_.type_of(x), shape);
   }
 
+  /// True if the last two of two or three axes are exchanged.
+  static constexpr bool transposes(std::int64_t const* axes, int rank) {
+    return axes[rank - 1] == rank - 2 && axes[rank - 2] == rank - 1 && rank <= 3;
+  }
   /// Transposed operands become flags.
   constexpr symbol matmul(symbol const* x, std::int64_t const* transposed, std::int32_t shape) {
     symbol of[2]{x[0], x[1]};
     std::int64_t flags[2]{transposed[0], transposed[1]};
     for (int k = 0; k < 2; ++k)
       if (r_.origin_of[of[k]].op == the<op::permute>) {
+        std::int64_t axes[max_rank]{};
+        int const rank = r_.b.dims(of[k]).rank;
+        for (int j = 0; j < rank; ++j) axes[j] = r_.attribute(of[k], j);
+        if (!transposes(axes, rank)) continue;
         of[k] = r_.operand(of[k]);
         flags[k] = flags[k] == 0;
       }

@@ -48,10 +48,12 @@ inline void run_reduction(program_data const& p, std::int32_t which, run_context
 }
 
 template <class T, bool Left, bool Right> void run_product(matmul_step const& s, run_context const& c) {
-  kernels::matmul<Left, Right>(s.m, s.n, s.k, reinterpret_cast<T const*>(c.at(s.left)), s.left_row,
-                               reinterpret_cast<T const*>(c.at(s.right)), s.right_row,
-                               reinterpret_cast<T*>(c.at(s.to)), s.n,
-                               s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr);
+  T const* left = reinterpret_cast<T const*>(c.at(s.left));
+  T const* right = reinterpret_cast<T const*>(c.at(s.right));
+  T* to = reinterpret_cast<T*>(c.at(s.to));
+  T* const scratch = s.scratch ? reinterpret_cast<T*>(c.bases[0]) : nullptr;
+  for (std::int64_t k = 0; k < s.matrices; ++k, left += s.left_matrix, right += s.right_matrix, to += s.m * s.n)
+    kernels::matmul<Left, Right>(s.m, s.n, s.k, left, s.left_row, right, s.right_row, to, s.n, scratch);
 }
 
 template <class T> void run_matmul(program_data const& p, std::int32_t which, run_context& c) {

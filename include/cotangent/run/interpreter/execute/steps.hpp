@@ -183,7 +183,8 @@ struct reduction_step {
 struct matmul_step {
   address left, right, to;
   std::int64_t m = 0, n = 0, k = 0;
-  std::int64_t left_row = 0, right_row = 0; // strides of rows as stored
+  std::int64_t left_row = 0, right_row = 0;                       // strides of rows as stored
+  std::int64_t matrices = 1, left_matrix = 0, right_matrix = 0; // of stacks, and the strides of their matrices
   bool left_turned = false, right_turned = false;
   bool scratch = false;
 };

@@ -11,16 +11,17 @@
 namespace cotangent::detail::interpret {
 inline namespace COTANGENT_ABI {
 
-/// Describes a matrix operand as rows that are `row` elements apart, transposed or not; false if its rows are
-/// not contiguous.
+/// Describes a matrix, or the matrices of a stack, as rows that are `row` elements apart, transposed or not; false if
+/// the rows are not contiguous.
 inline bool arrange_matrix(strided const& v, bool transposed, std::int64_t& row, bool& turned) noexcept {
-  bool const across = v.stride[1] == 1 || v.size[1] <= 1;
-  bool const down = v.stride[0] == 1 || v.size[0] <= 1;
+  std::int64_t const *const size = v.size + (v.rank - 2), *const stride = v.stride + (v.rank - 2);
+  bool const across = stride[1] == 1 || size[1] <= 1;
+  bool const down = stride[0] == 1 || size[0] <= 1;
   if (!across && !down) return false;
   int const along = across ? 0 : 1; // the axis along which rows follow each other
-  row = v.size[along] <= 1 ? v.size[1 - along] : v.stride[along];
+  row = size[along] <= 1 ? size[1 - along] : stride[along];
   turned = transposed == across;
-  return row >= v.size[1 - along];
+  return row >= size[1 - along];
 }
 
 /// True if the kernel of a node can read operand k in this layout. `b.attribute` gives numbers.

@@ -96,10 +96,12 @@ private:
   void product(node const& n, placed const* x, address to) {
     strided const &a = x[0].v, &b = x[1].v;
     bool const ta = b_.attribute(n, 0) != 0, tb = b_.attribute(n, 1) != 0;
+    int const at = a.rank - 2; // the axis of rows
     matmul_step s;
-    s.m = a.size[ta ? 1 : 0];
-    s.k = a.size[ta ? 0 : 1];
-    s.n = b.size[tb ? 0 : 1];
+    s.m = a.size[ta ? at + 1 : at];
+    s.k = a.size[ta ? at : at + 1];
+    s.n = b.size[tb ? at : at + 1];
+    if (at > 0) s.matrices = a.size[0], s.left_matrix = a.stride[0], s.right_matrix = b.stride[0];
     (void)arrange_matrix(a, ta, s.left_row, s.left_turned);
     (void)arrange_matrix(b, tb, s.right_row, s.right_turned);
     s.left = x[0].at;
