@@ -156,19 +156,19 @@ template <class Stage, int K, class Context> struct kernel {
   template <int J> static std::int64_t leading(Context const& x) noexcept {
     return x.value(place<J>.stride[by_columns<J> ? row_axis<J> + 1 : row_axis<J>]);
   }
-  static constexpr cotangent::detail::product_sizes sizes =
+  static constexpr cotangent::detail::product_sizes of_product =
       n.op->kind == operation_kind::matmul ? cotangent::detail::product_sizes_of(g, n) : cotangent::detail::product_sizes{};
   template <class T> static void multiply(Context const& x) noexcept {
     if constexpr (row_axis<0> == 0) multiply<T>(x, pointer<0>(x), pointer<1>(x), pointer<2>(x));
     else {
-      std::int64_t const matrices = x.value(sizes.matrices), left = x.value(place<0>.stride[0]), right = x.value(place<1>.stride[0]),
-                         to = x.value(sizes.m) * x.value(sizes.n);
+      std::int64_t const matrices = x.value(of_product.matrices), left = x.value(place<0>.stride[0]), right = x.value(place<1>.stride[0]),
+                         to = x.value(of_product.m) * x.value(of_product.n);
       for (std::int64_t k = 0; k < matrices; ++k)
         multiply<T>(x, pointer<0>(x) + k * left, pointer<1>(x) + k * right, pointer<2>(x) + k * to);
     }
   }
   template <class T> static void multiply(Context const& x, T const* a, T const* b, T* to) noexcept {
-    constexpr dimension m = sizes.m, columns = sizes.n, inner = sizes.k;
+    constexpr dimension m = of_product.m, columns = of_product.n, inner = of_product.k;
     constexpr bool left = (g.attribute(n, 0) != 0) != by_columns<0>, right = (g.attribute(n, 1) != 0) != by_columns<1>;
     T* const scratch = reinterpret_cast<T*>(x.scratch);
     if constexpr (m >= 0 && columns >= 0 && inner >= 0 && m < 32768 && columns < 32768 && inner < 32768)
