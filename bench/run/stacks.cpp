@@ -63,7 +63,7 @@ template <class T, int N> struct contest {
   static auto result(bench::buffer<T>& m) { return ct::view<T, count, N, N>(m.data()); }
 
   /// One comparison of values, and one of gradients. `value_of(k)` and `gradient_of(k)` compute those of matrix k by hand; the
-  /// latter returns what it adds to the sum.
+  /// latter returns the term of the sum.
   template <class Value, class Gradient>
   void compare(bench::suite& suite, std::string const& name, std::ptrdiff_t size, bool second, Value value_of, Gradient gradient_of,
                bench::contestant ours, bench::contestant ours_with_gradient) {
