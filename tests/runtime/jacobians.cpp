@@ -191,3 +191,33 @@ TEST_CASE("vmap of products of matrices with any number of rows") {
       }
   }
 }
+
+TEST_CASE("Products of stacks: Jacobians in both modes, rows of stacks on either side and on both") {
+  auto const product = [](auto a, auto b) { return ct::matmul(a, b); };
+  auto const transposed = [](auto a, auto b) { return ct::matmul(ct::swap_axes<1, 2>(a), ct::swap_axes<1, 2>(b)); };
+  auto const check = [](auto f, auto const& a, auto const& b, auto const& as, auto const& bs) {
+    CHECK(jacobians::near(ct::jacfwd<0>(f)(a, b), ct::jacrev<0>(f)(a, b), 1e-14));
+    CHECK(jacobians::near(ct::jacfwd<1>(f)(a, b), ct::jacrev<1>(f)(a, b), 1e-14));
+    auto const left = ct::vmap<0, ct::unmapped>(f)(as, b), right = ct::vmap<ct::unmapped, 0>(f)(a, bs), both = ct::vmap(f)(as, bs);
+    for (std::int64_t r = 0; r < 3; ++r) {
+      auto p = a;
+      auto q = b;
+      std::copy_n(as.data() + r * p.size(), p.size(), p.data());
+      std::copy_n(bs.data() + r * q.size(), q.size(), q.data());
+      auto const one = ct::compiled(f)(p, b), other = ct::compiled(f)(a, q), of_both = ct::compiled(f)(p, q);
+      for (std::int64_t k = 0; k < one.size(); ++k) {
+        CHECK(std::fabs(left.data()[r * one.size() + k] - one.data()[k]) < 1e-14);
+        CHECK(std::fabs(right.data()[r * one.size() + k] - other.data()[k]) < 1e-14);
+        CHECK(std::fabs(both.data()[r * one.size() + k] - of_both.data()[k]) < 1e-14);
+      }
+    }
+  };
+  auto const filled = [](auto x, double by) {
+    for (std::int64_t k = 0; k < x.size(); ++k) x.data()[k] = std::sin(by * static_cast<double>(k + 1));
+    return x;
+  };
+  check(product, filled(ct::tensor<double, 2, 4, 3>(), 0.3), filled(ct::tensor<double, 2, 3, 5>(), 0.7),
+        filled(ct::tensor<double, 3, 2, 4, 3>(), 0.2), filled(ct::tensor<double, 3, 2, 3, 5>(), 0.9));
+  check(transposed, filled(ct::tensor<double, 2, 3, 4>(), 0.3), filled(ct::tensor<double, 2, 5, 3>(), 0.7),
+        filled(ct::tensor<double, 3, 2, 3, 4>(), 0.2), filled(ct::tensor<double, 3, 2, 5, 3>(), 0.9));
+}

@@ -62,8 +62,7 @@ struct matmul : extend::primitive<operation_kind::matmul, 2> {
     if (r.has(0)) { // [rows, matrix, row, column] or transposed: [matrix, rows and row, column]
       term left = ta ? extend::move_axis(r.each(0), at + 2, at + 1) : r.each(0);
       left = extend::merge_axes(extend::move_axis(left, 0, at), at);
-      d = {at + 3, {r.rows, d.size[at], d.size[at + 1]}};
-      if (at == 1) d = {4, {r.y().dims().size[0], r.rows, r.y().dims().size[1], r.y().dims().size[2]}};
+      d = at == 0 ? dimensions{3, {r.rows, d.size[0], d.size[1]}} : dimensions{4, {d.size[0], r.rows, d.size[1], d.size[2]}};
       return r.give(extend::move_axis(reshape::of(of(left, r.x(1), false, tb), r.b.shape(d)), at, 0));
     }
     int const columns = at + (tb ? 1 : 2); // of the right operand, behind the rows
