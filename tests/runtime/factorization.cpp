@@ -3,11 +3,13 @@
 
 #include <cotangent/linalg.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 // Blocked decompositions and solves against the scalar code of the same operations: all bits are equal.
@@ -135,6 +137,63 @@ TEMPLATE_TEST_CASE("Blocked solutions of linear systems have the bits of scalar 
         CHECK(blocked_agrees<ct::op::lu_solve, T>({a, factors, b}, {n, n + 1, n}, n, n, m, {transposed}, ct::status::singular_matrix));
       }
   });
+}
+
+/// True if the kernel of Op, which has matrices of a stack side by side in registers, has the bits and the status of the scalar code.
+template <class Op, class T>
+bool lanes_agree(std::vector<std::pair<std::vector<T>, std::array<std::int64_t, 3>>> operands, std::array<std::int64_t, 3> const& sizes,
+                 std::vector<std::int64_t> const& attributes) {
+  std::vector<T> y[2];
+  ct::status found[2]{};
+  for (int way = 0; way < 2; ++way) {
+    ct::whole_call c;
+    for (std::size_t k = 0; k < operands.size(); ++k) c.operand[k] = ct::whole_tensor::of(operands[k].first.data(), 3, operands[k].second.data());
+    y[way].assign(static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2]), std::numeric_limits<T>::infinity());
+    c.result = ct::whole_tensor::of(y[way].data(), 3, sizes.data());
+    c.attribute = attributes.data();
+    c.found = &found[way];
+    std::vector<double> scratch(static_cast<std::size_t>(ct::run::whole_scratch_bytes<Op>(c)) / 8 + 1);
+    c.scratch = reinterpret_cast<char*>(scratch.data());
+    if (way == 0) ct::run::whole<Op>(c);
+    else Op::whole(c);
+  }
+  bool equal = found[0] == found[1];
+  for (std::size_t k = 0; k < y[0].size(); ++k)
+    equal = equal && (std::memcmp(&y[0][k], &y[1][k], sizeof(T)) == 0 || (std::isnan(y[0][k]) && std::isnan(y[1][k])));
+  return equal;
+}
+
+TEMPLATE_TEST_CASE("Small matrices of a stack have the bits of single ones, whatever they contain", "", float, double) {
+  using T = TestType;
+  if (ct::math::is_fast) return;
+  for (std::int64_t n = 1; n < 11; ++n)
+    for (std::int64_t const count : {0, 1, 7, 16, 37})
+      for (bool const regular : {true, false}) {
+        CAPTURE(n, count, regular);
+        auto a = blocked_entries<T>(count * n * n, 5);
+        auto const entry = [&](std::int64_t k, std::int64_t i, std::int64_t j) -> T& { return a[static_cast<std::size_t>((k * n + i) * n + j)]; };
+        for (std::int64_t k = 0; k < count; ++k)
+          for (std::int64_t i = 0; i < n; ++i) {
+            if (k % 5 == 1) entry(k, i, 0) = T{1};                       // pivots of one size
+            if (k % 5 == 2) entry(k, i, (i + 1) % n) += T{3};            // rows out of place
+            if (!regular && k % 5 == 3) entry(k, i, n / 2) = T{};        // a pivot of 0
+            if (!regular && k % 7 == 4) entry(k, n - 1, i) = std::numeric_limits<T>::quiet_NaN();
+          }
+        std::array<std::int64_t, 3> const square{count, n, n}, factors{count, n + 1, n};
+        CHECK(lanes_agree<ct::op::lu, T>({{a, square}}, factors, {}));
+        std::vector<T> lu(static_cast<std::size_t>(count * n * (n + 1)));
+        for (std::int64_t k = 0; k < count; ++k) ct::detail::lu_of(a.data() + k * n * n, lu.data() + k * n * (n + 1), n);
+        for (std::int64_t const columns : {0, 1, 3}) {
+          std::array<std::int64_t, 3> const sides{count, n, columns};
+          auto const b = blocked_entries<T>(count * n * columns, 6);
+          for (std::int64_t const transposed : {0, 1}) {
+            CHECK(lanes_agree<ct::op::lu_solve, T>({{a, square}, {lu, factors}, {b, sides}}, sides, {transposed}));
+            for (std::int64_t const lower : {0, 1})
+              for (std::int64_t const unit : {0, 1})
+                CHECK(lanes_agree<ct::op::triangular_solve, T>({{a, square}, {b, sides}}, sides, {lower, transposed, unit}));
+          }
+        }
+      }
 }
 
 } // namespace

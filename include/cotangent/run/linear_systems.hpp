@@ -17,11 +17,17 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The common base: `Self::one<T>(call, matrix, scratch)`.
+/// The common base: `Self::one<T>(call, matrix, scratch)`, and `Self::lanes<T>(call, first matrix)` for as many small ones as a
+/// register has lanes.
 template <class Self> struct matrix_kernel {
   template <class T> static void all(whole_call const& c) noexcept {
     T* const scratch = reinterpret_cast<T*>(c.scratch);
-    for (std::int64_t k = 0, n = detail::matrices_in(c.operand[0]); k < n; ++k) Self::template one<T>(c, k, scratch);
+    std::int64_t const n = detail::matrices_in(c.operand[0]);
+    std::int64_t k = 0;
+    if constexpr (requires { &Self::template lanes<T>; })
+      if (rows(c) <= kernels::most_lane_rows)
+        for (; n - k >= simd::width<T>; k += simd::width<T>) Self::template lanes<T>(c, k);
+    for (; k < n; ++k) Self::template one<T>(c, k, scratch);
   }
   static void run(whole_call const& c) noexcept { c.result.type == element::float32 ? all<float>(c) : all<double>(c); }
   static constexpr std::int64_t rows(whole_call const& c) { return c.operand[0].size[c.operand[0].rank - 1]; }
@@ -59,6 +65,9 @@ template <> struct whole_kernel<op::lu> : matrix_kernel<whole_kernel<op::lu>> {
   template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
     kernels::lu(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch);
   }
+  template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
+    kernels::lu_lanes(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k));
+  }
 };
 template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kernel<op::triangular_solve>> {
   template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
@@ -69,6 +78,11 @@ template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kern
     bool const unit = c.attribute[2] != 0;
     solve(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, unit, scratch);
     if (!unit && has_zero(a, n)) c.report(status::singular_matrix);
+  }
+  template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
+    if (kernels::triangular_solve_lanes(rows(c), columns(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.operand[1], k),
+                                        detail::matrix_at<T>(c.result, k), c.attribute[0] != 0, c.attribute[1] != 0, c.attribute[2] != 0))
+      c.report(status::singular_matrix);
   }
 };
 template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::lu_solve>> {
@@ -99,6 +113,11 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
         to[i] = to[at];
         to[at] = at;
       }
+  }
+  template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
+    if (kernels::lu_solve_lanes(rows(c), columns(c), detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k),
+                                detail::matrix_at<T>(c.result, k), c.attribute[0] != 0))
+      c.report(status::singular_matrix);
   }
 };
 
