@@ -18,6 +18,8 @@ class movement_rules {
 public:
   constexpr explicit movement_rules(rewriting& r) : r_(r) {}
 
+  static constexpr int few = 64; // operands of one concatenation
+
   constexpr symbol reshape(symbol x, std::int32_t shape) {
     if (r_.origin_of[x].op == the<op::reshape>) x = r_.operand(x);
     if (r_.shape_of(x) == shape) return x;
@@ -145,10 +147,32 @@ public:
     return window(kind, r_.operand(x), both, shape);
   }
 
+  /// Concatenations whose operands were concatenated along the next axis, or along both as one, such as the entries of matrices:
+  /// one along both, in whose memory all entries can be computed. Or none.
+  constexpr symbol flattened(symbol const* x, int n, std::int64_t axis, std::int32_t shape) {
+    symbol all[few]{};
+    int count = 0;
+    dimensions d;
+    dimension length = 0;
+    for (int k = 0; k < n; ++k) {
+      dimensions const from = r_.b.dims(x[k]);
+      if (r_.origin_of[x[k]].op != the<op::reshape> || !r_.single(x[k])) return none;
+      symbol const y = r_.operand(x[k]);
+      d = r_.b.dims(y);
+      if (r_.origin_of[y].op != the<op::concatenate> || !r_.single(y) || r_.attribute(y) != axis || d.rank + 1 != from.rank) return none;
+      for (int j = 0; j < d.rank; ++j)
+        if (d.size[j] != (j < axis ? from.size[j] : j > axis ? from.size[j + 1] : r_.b.product(from.size[j], from.size[j + 1]))) return none;
+      if (count + r_.operand_count(y) > few) return none;
+      for (int j = 0; j < r_.operand_count(y); ++j) all[count++] = r_.operand(y, j);
+      length = r_.b.sum(length, d.size[axis]);
+    }
+    d.size[axis] = length;
+    return reshape(concatenate(all, count, axis, r_.b.shape(d)), shape);
+  }
   /// Concatenation; the operands of a concatenated operand take its position, up to a number of operands.
   constexpr symbol concatenate(symbol const* x, int n, std::int64_t axis, std::int32_t shape) {
     if (n == 1) return x[0];
-    constexpr int few = 32;
+    if (symbol const y = flattened(x, n, axis, shape); y != none) return y;
     auto const opens = [&](symbol t) {
       return r_.origin_of[t].op == the<op::concatenate> && r_.single(t) && r_.attribute(t) == axis;
     };
