@@ -18,7 +18,7 @@ class movement_rules {
 public:
   constexpr explicit movement_rules(rewriting& r) : r_(r) {}
 
-  static constexpr int few = 64; // operands of one concatenation
+  static constexpr int most_joined = 64; // operands of one concatenation
 
   constexpr symbol reshape(symbol x, std::int32_t shape) {
     if (r_.origin_of[x].op == the<op::reshape>) x = r_.operand(x);
@@ -150,7 +150,7 @@ public:
   /// Concatenations whose operands were concatenated along the next axis, or along both as one, such as the entries of matrices:
   /// one along both, in whose memory all entries can be computed. Or none.
   constexpr symbol flattened(symbol const* x, int n, std::int64_t axis, std::int32_t shape) {
-    symbol all[few]{};
+    symbol all[most_joined]{};
     int count = 0;
     dimensions d;
     dimension length = 0;
@@ -162,7 +162,7 @@ public:
       if (r_.origin_of[y].op != the<op::concatenate> || !r_.single(y) || r_.attribute(y) != axis || d.rank + 1 != from.rank) return none;
       for (int j = 0; j < d.rank; ++j)
         if (d.size[j] != (j < axis ? from.size[j] : j > axis ? from.size[j + 1] : r_.b.product(from.size[j], from.size[j + 1]))) return none;
-      if (count + r_.operand_count(y) > few) return none;
+      if (count + r_.operand_count(y) > most_joined) return none;
       for (int j = 0; j < r_.operand_count(y); ++j) all[count++] = r_.operand(y, j);
       length = r_.b.sum(length, d.size[axis]);
     }
@@ -179,8 +179,8 @@ public:
     int total = 0;
     for (int k = 0; k < n; ++k) total += opens(x[k]) ? r_.operand_count(x[k]) : 1;
     element const type = r_.type_of(x[0]);
-    if (total == n || total > few) return r_.make(the<op::concatenate>, x, n, &axis, 1, type, shape);
-    symbol all[few]{};
+    if (total == n || total > most_joined) return r_.make(the<op::concatenate>, x, n, &axis, 1, type, shape);
+    symbol all[most_joined]{};
     int count = 0;
     for (int k = 0; k < n; ++k) {
       if (!opens(x[k])) all[count++] = x[k];
