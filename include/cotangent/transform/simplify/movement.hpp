@@ -220,7 +220,6 @@ public:
 private:
   /// A slice of a concatenation: of the operands that it meets. Or none, where sizes with names hide which these are.
   constexpr symbol sliced_join(symbol x, std::int64_t const* w, std::int32_t shape) {
-    constexpr int few = 32;
     int const axis = static_cast<int>(r_.attribute(x)), n = r_.operand_count(x);
     dimensions const wanted = r_.g.shapes[shape];
     std::int64_t const start = w[2 * axis], step = w[2 * axis + 1], count = wanted.size[axis];
@@ -242,12 +241,12 @@ private:
       return window(the<op::slice>, r_.operand(x, k), inside, shape);
     }
     if (step != 1 || count < 0) return none;
-    symbol parts[few]{};
+    symbol parts[most_joined]{};
     int met = 0;
     dimensions part = wanted;
     for (; k < n && from <= last; ++k) {
       std::int64_t const length = r_.b.dims(r_.operand(x, k)).size[axis];
-      if (met == few || (length < 0 && k + 1 != n)) return none;
+      if (met == most_joined || (length < 0 && k + 1 != n)) return none;
       std::int64_t const first = start > from ? start : from;
       std::int64_t const past = length < 0 || from + length > last ? last + 1 : from + length;
       inside[2 * axis] = first - from;
