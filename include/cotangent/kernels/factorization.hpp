@@ -115,37 +115,45 @@ template <class T> void exchange_rows(T* a, T* b, std::int64_t count) {
 
 } // namespace detail
 
+// `Blocked` is false where the number of rows is known to be that of one block: then the code of products is not emitted.
+
 /// Solves A X = B in place of B, for the lower triangle of A, of n rows, and m columns of B. Strides of A, and that of rows of X, may be
 /// negative or exchanged: then A is an upper triangle, or transposed.
 /// Value: x -= a x' in the order of rows, in one chain; then the division.
 /// Cost: n n m flops. `scratch` has update_scratch(n, n) elements.
 /// Checked: tests/runtime/factorization.cpp
-template <class T>
+template <class T, bool Blocked = true>
 void solve_lower(std::int64_t n, std::int64_t m, detail::matrix<T> a, T* x, std::int64_t ldx, diagonal d, T* scratch) {
-  if (n <= detail::block_rows) return detail::solve_block<T>(n, m, a, x, ldx, d);
-  std::int64_t const h = detail::first_rows(n, detail::block_rows);
-  kernels::solve_lower<T>(h, m, a, x, ldx, d, scratch);
-  kernels::subtract_product<T>(n - h, m, h, {a.data + h * a.row, a.row, a.column}, x, ldx, x + h * ldx, ldx, scratch);
-  kernels::solve_lower<T>(n - h, m, {a.data + h * (a.row + a.column), a.row, a.column}, x + h * ldx, ldx, d, scratch);
+  if constexpr (Blocked)
+    if (n > detail::block_rows) {
+      std::int64_t const h = detail::first_rows(n, detail::block_rows);
+      kernels::solve_lower<T>(h, m, a, x, ldx, d, scratch);
+      kernels::subtract_product<T>(n - h, m, h, {a.data + h * a.row, a.row, a.column}, x, ldx, x + h * ldx, ldx, scratch);
+      return kernels::solve_lower<T>(n - h, m, {a.data + h * (a.row + a.column), a.row, a.column}, x + h * ldx, ldx, d, scratch);
+    }
+  detail::solve_block<T>(n, m, a, x, ldx, d);
 }
 
 /// U with U'U = A, in place of the upper triangle; elements below it may change. The result is the first pivot that is not above 0, else 1.
-template <class T> T upper_root(std::int64_t n, T* u, std::int64_t ld, T* scratch) {
-  if (n <= detail::block_rows) return detail::upper_block<T>(n, u, ld);
-  std::int64_t const h = detail::first_rows(n, detail::block_rows);
-  if (T const pivot = kernels::upper_root<T>(h, u, ld, scratch); !(pivot > T{})) return pivot;
-  T *const right = u + h, *const below = u + h * ld + h;
-  kernels::solve_lower<T>(h, n - h, {u, 1, ld}, right, ld, diagonal::reciprocal, scratch);
-  kernels::subtract_product<T>(n - h, n - h, h, {right, 1, ld}, right, ld, below, ld, scratch, true);
-  return kernels::upper_root<T>(n - h, below, ld, scratch);
+template <class T, bool Blocked = true> T upper_root(std::int64_t n, T* u, std::int64_t ld, T* scratch) {
+  if constexpr (Blocked)
+    if (n > detail::block_rows) {
+      std::int64_t const h = detail::first_rows(n, detail::block_rows);
+      if (T const pivot = kernels::upper_root<T>(h, u, ld, scratch); !(pivot > T{})) return pivot;
+      T *const right = u + h, *const below = u + h * ld + h;
+      kernels::solve_lower<T>(h, n - h, {u, 1, ld}, right, ld, diagonal::reciprocal, scratch);
+      kernels::subtract_product<T>(n - h, n - h, h, {right, 1, ld}, right, ld, below, ld, scratch, true);
+      return kernels::upper_root<T>(n - h, below, ld, scratch);
+    }
+  return detail::upper_block<T>(n, u, ld);
 }
 
 /// L with L L' = A in `u`, from the lower triangle of A, row-major, zeros above the diagonal. NaN if A is not positive definite. True if a
 /// pivot is 0 or below.
 /// Checked: tests/runtime/factorization.cpp
-template <class T> bool cholesky(std::int64_t n, T const* a, T* u, T* scratch) {
+template <class T, bool Blocked = true> bool cholesky(std::int64_t n, T const* a, T* u, T* scratch) {
   kernels::transpose(n, n, a, n, u, n);
-  T const pivot = kernels::upper_root<T>(n, u, n, scratch);
+  T const pivot = kernels::upper_root<T, Blocked>(n, u, n, scratch);
   if (!(pivot > T{})) {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t j = 0; j < n; ++j) u[i * n + j] = j > i ? T{} : std::numeric_limits<T>::quiet_NaN();
@@ -165,57 +173,58 @@ template <class T> bool cholesky(std::int64_t n, T const* a, T* u, T* scratch) {
 namespace detail {
 
 /// Columns `begin` to `end` of `lu`, after the updates by those before.
-template <class T> bool lu_part(std::int64_t n, T* y, std::int64_t begin, std::int64_t end, T* scratch) {
+template <class T, bool Blocked = true> bool lu_part(std::int64_t n, T* y, std::int64_t begin, std::int64_t end, T* scratch) {
+  if constexpr (Blocked)
+    if (end - begin > lu_columns) {
+      std::int64_t const middle = begin + first_rows(end - begin, lu_columns), rest = end - middle;
+      bool const odd = detail::lu_part<T>(n, y, begin, middle, scratch);
+      bool regular = true;
+      for (std::int64_t i = begin; i < middle; ++i) regular = regular && y[i * n + i] != T{};
+      T *const above = y + begin * n + middle, *const below = y + middle * n + middle;
+      if (regular) {
+        kernels::solve_lower<T>(middle - begin, rest, {y + begin * n + begin, n, 1}, above, n, diagonal::one, scratch);
+        kernels::subtract_product<T>(n - middle, rest, middle - begin, {y + middle * n + begin, n, 1}, above, n, below, n, scratch);
+      } else // columns of pivots of 0 are omitted, since they may contain NaN
+        for (std::int64_t i = begin; i < middle; ++i)
+          for (std::int64_t k = i + 1; k < n && y[i * n + i] != T{}; ++k)
+            detail::subtract_scaled(y + k * n + middle, y[k * n + i], y + i * n + middle, rest);
+      return detail::lu_part<T>(n, y, middle, end, scratch) != odd;
+    }
   T* const order = y + n * n;
   bool odd = false;
-  if (end - begin <= lu_columns) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t best = i;
-      T most = math::abs(y[i * n + i]);
-      for (std::int64_t k = i + 1; k < n; ++k)
-        if (T const size = math::abs(y[k * n + i]); size > most) best = k, most = size;
-      T const* const row = y + i * n;
-      if (best != i) {
-        odd = !odd;
-        detail::exchange_rows(y + i * n, y + best * n, n);
-        T const kept = order[i];
-        order[i] = order[best];
-        order[best] = kept;
-      }
-      if (row[i] == T{}) continue;
-      T const inverse = T{1} / row[i];
-      for (std::int64_t k = i + 1; k < n; ++k) {
-        T const factor = y[k * n + i] * inverse;
-        y[k * n + i] = factor;
-        detail::subtract_scaled(y + k * n + i + 1, factor, row + i + 1, end - i - 1);
-      }
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t best = i;
+    T most = math::abs(y[i * n + i]);
+    for (std::int64_t k = i + 1; k < n; ++k)
+      if (T const size = math::abs(y[k * n + i]); size > most) best = k, most = size;
+    T const* const row = y + i * n;
+    if (best != i) {
+      odd = !odd;
+      detail::exchange_rows(y + i * n, y + best * n, n);
+      T const kept = order[i];
+      order[i] = order[best];
+      order[best] = kept;
     }
-    return odd;
+    if (row[i] == T{}) continue;
+    T const inverse = T{1} / row[i];
+    for (std::int64_t k = i + 1; k < n; ++k) {
+      T const factor = y[k * n + i] * inverse;
+      y[k * n + i] = factor;
+      detail::subtract_scaled(y + k * n + i + 1, factor, row + i + 1, end - i - 1);
+    }
   }
-  std::int64_t const middle = begin + first_rows(end - begin, lu_columns), rest = end - middle;
-  odd = detail::lu_part<T>(n, y, begin, middle, scratch);
-  bool regular = true;
-  for (std::int64_t i = begin; i < middle; ++i) regular = regular && y[i * n + i] != T{};
-  T *const above = y + begin * n + middle, *const below = y + middle * n + middle;
-  if (regular) {
-    kernels::solve_lower<T>(middle - begin, rest, {y + begin * n + begin, n, 1}, above, n, diagonal::one, scratch);
-    kernels::subtract_product<T>(n - middle, rest, middle - begin, {y + middle * n + begin, n, 1}, above, n, below, n, scratch);
-  } else // columns of pivots of 0 are omitted, since they may contain NaN
-    for (std::int64_t i = begin; i < middle; ++i)
-      for (std::int64_t k = i + 1; k < n && y[i * n + i] != T{}; ++k)
-        detail::subtract_scaled(y + k * n + middle, y[k * n + i], y + i * n + middle, rest);
-  return detail::lu_part<T>(n, y, middle, end, scratch) != odd;
+  return odd;
 }
 
 } // namespace detail
 
 /// P A = L U in the rows of `y`, and the row about P of `op::lu`.
 /// Checked: tests/runtime/factorization.cpp
-template <class T> void lu(std::int64_t n, T const* a, T* y, T* scratch) {
+template <class T, bool Blocked = true> void lu(std::int64_t n, T const* a, T* y, T* scratch) {
   for (std::int64_t k = 0; k < n * n; ++k) y[k] = a[k];
   T* const order = y + n * n;
   for (std::int64_t k = 0; k < n; ++k) order[k] = static_cast<T>(k + 1);
-  if (detail::lu_part<T>(n, y, 0, n, scratch))
+  if (detail::lu_part<T, Blocked>(n, y, 0, n, scratch))
     for (std::int64_t k = 0; k < n; ++k) order[k] = -order[k];
 }
 

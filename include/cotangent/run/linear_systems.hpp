@@ -17,19 +17,19 @@
 namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
-/// The common base: `Self::one<T>(call, matrix, scratch)`, and `Self::lanes<T>(call, first matrix)` for as many small ones as a
+/// The common base: `Self::one<T, Rows>(call, matrix, scratch)`, and `Self::lanes<T>(call, first matrix)` for as many small ones as a
 /// register has lanes.
 template <class Self> struct matrix_kernel {
-  template <class T> static void all(whole_call const& c) noexcept {
+  template <class T, std::int64_t Rows> static void on(whole_call const& c) noexcept {
     T* const scratch = reinterpret_cast<T*>(c.scratch);
     std::int64_t const n = detail::matrices_in(c.operand[0]);
     std::int64_t k = 0;
-    if constexpr (requires { &Self::template lanes<T>; })
+    if constexpr (Rows <= kernels::most_lane_rows && requires { &Self::template lanes<T>; })
       if (rows(c) <= kernels::most_lane_rows)
         for (; n - k >= simd::width<T>; k += simd::width<T>) Self::template lanes<T>(c, k);
-    for (; k < n; ++k) Self::template one<T>(c, k, scratch);
+    for (; k < n; ++k) Self::template one<T, Rows>(c, k, scratch);
   }
-  static void run(whole_call const& c) noexcept { c.result.type == element::float32 ? all<float>(c) : all<double>(c); }
+  template <std::int64_t Rows, std::int64_t Block> static constexpr bool is_blocked = Rows < 0 || Rows > Block;
   static constexpr std::int64_t rows(whole_call const& c) { return c.operand[0].size[c.operand[0].rank - 1]; }
   static constexpr std::int64_t columns(whole_call const& c) { return c.result.size[c.result.rank - 1]; }
   /// Of an update, and an index for each row.
@@ -40,13 +40,14 @@ template <class Self> struct matrix_kernel {
                                                       : 8 * kernels::detail::update_scratch<double>(n, n));
   }
   /// Solves op(A) X = B in place of B, as detail::triangular_solve_of does.
-  template <class T>
+  template <class T, std::int64_t Rows>
   static void solve(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit, T* scratch) noexcept {
     if (n == 0 || m == 0) return;
     kernels::diagonal const d = unit ? kernels::diagonal::one : kernels::diagonal::divides;
     std::int64_t const row = transposed ? 1 : n, column = transposed ? n : 1;
-    if (lower != transposed) kernels::solve_lower<T>(n, m, {a, row, column}, x, m, d, scratch);
-    else kernels::solve_lower<T>(n, m, {a + (n * n - 1), -row, -column}, x + (n - 1) * m, -m, d, scratch);
+    constexpr bool blocked = is_blocked<Rows, kernels::detail::block_rows>;
+    if (lower != transposed) kernels::solve_lower<T, blocked>(n, m, {a, row, column}, x, m, d, scratch);
+    else kernels::solve_lower<T, blocked>(n, m, {a + (n * n - 1), -row, -column}, x + (n - 1) * m, -m, d, scratch);
   }
   template <class T> static bool has_zero(T const* a, std::int64_t n) noexcept {
     bool found = false;
@@ -56,27 +57,27 @@ template <class Self> struct matrix_kernel {
 };
 
 template <> struct whole_kernel<op::cholesky> : matrix_kernel<whole_kernel<op::cholesky>> {
-  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
-    if (kernels::cholesky(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch))
+  template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    if (kernels::cholesky<T, matrix_kernel::is_blocked<Rows, kernels::detail::block_rows>>(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch))
       c.report(status::singular_matrix);
   }
 };
 template <> struct whole_kernel<op::lu> : matrix_kernel<whole_kernel<op::lu>> {
-  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
-    kernels::lu(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch);
+  template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    kernels::lu<T, matrix_kernel::is_blocked<Rows, kernels::detail::lu_columns>>(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch);
   }
   template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
     kernels::lu_lanes(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k));
   }
 };
 template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kernel<op::triangular_solve>> {
-  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+  template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
     std::int64_t const n = rows(c), m = columns(c);
     T const* const a = detail::matrix_at<T>(c.operand[0], k);
     T* const x = detail::matrix_at<T>(c.result, k);
     std::memmove(x, detail::matrix_at<T>(c.operand[1], k), static_cast<std::size_t>(n * m) * sizeof(T));
     bool const unit = c.attribute[2] != 0;
-    solve(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, unit, scratch);
+    matrix_kernel::template solve<T, Rows>(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, unit, scratch);
     if (!unit && has_zero(a, n)) c.report(status::singular_matrix);
   }
   template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
@@ -86,7 +87,7 @@ template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kern
   }
 };
 template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::lu_solve>> {
-  template <class T> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+  template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
     std::int64_t const n = rows(c), m = columns(c);
     T const *const lu = detail::matrix_at<T>(c.operand[1], k), *const b = detail::matrix_at<T>(c.operand[2], k);
     T* const x = detail::matrix_at<T>(c.result, k);
@@ -98,12 +99,12 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
     std::int64_t* const to = reinterpret_cast<std::int64_t*>(c.scratch); // before the solve uses the scratch, and after
     if (c.attribute[0] == 0) {
       for (std::int64_t i = 0; i < n; ++i) std::memcpy(x + i * m, b + from(i) * m, static_cast<std::size_t>(m) * sizeof(T));
-      solve(lu, x, n, m, true, false, true, scratch);
-      return solve(lu, x, n, m, false, false, false, scratch);
+      matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, false, true, scratch);
+      return matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, false, false, scratch);
     }
     std::memmove(x, b, static_cast<std::size_t>(n * m) * sizeof(T));
-    solve(lu, x, n, m, false, true, false, scratch);
-    solve(lu, x, n, m, true, true, true, scratch);
+    matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, true, false, scratch);
+    matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, true, true, scratch);
     // A' = U' L' P: row i of the solution goes to row from(i). Each exchange brings a row to its place.
     for (std::int64_t i = 0; i < n; ++i) to[i] = from(i);
     for (std::int64_t i = 0; i < n; ++i)

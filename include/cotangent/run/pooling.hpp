@@ -16,9 +16,6 @@ namespace cotangent::run {
 inline namespace COTANGENT_ABI {
 
 template <class Op, class Self> struct pooling_kernel {
-  static void run(whole_call const& c) noexcept {
-    c.result.type == element::float32 ? Self::template on<float>(c) : Self::template on<double>(c);
-  }
   static constexpr std::int64_t scratch_bytes(whole_call const&) { return 0; }
   template <class T> static T const* operand(whole_call const& c, int k = 0) {
     return c.operand[k].data<T>();
@@ -30,7 +27,7 @@ template <class Op, class Self> struct pooling_kernel {
 
 template <> struct whole_kernel<op::max_pool2d>
     : pooling_kernel<op::max_pool2d, whole_kernel<op::max_pool2d>> {
-  template <class T> static void on(whole_call const& call) noexcept {
+  template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const x = operand<T>(call);
     T* const y = call.result.data<T>();
     stencil const z = op::max_pool2d::window(call);
@@ -43,7 +40,7 @@ template <> struct whole_kernel<op::max_pool2d>
 };
 template <> struct whole_kernel<op::max_pool2d_image>
     : pooling_kernel<op::max_pool2d_image, whole_kernel<op::max_pool2d_image>> {
-  template <class T> static void on(whole_call const& call) noexcept {
+  template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const *const dy = operand<T>(call), *const x = operand<T>(call, 1);
     T* const dx = call.result.data<T>();
     stencil const z = op::max_pool2d_image::window(call);
@@ -61,7 +58,7 @@ template <> struct whole_kernel<op::max_pool2d_image>
 template <>
 struct whole_kernel<op::max_pool2d_tangent>
     : pooling_kernel<op::max_pool2d_tangent, whole_kernel<op::max_pool2d_tangent>> {
-  template <class T> static void on(whole_call const& call) noexcept {
+  template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const *const dx = operand<T>(call), *const x = operand<T>(call, 1);
     T* const dy = call.result.data<T>();
     stencil const z = op::max_pool2d_tangent::window(call);
@@ -76,7 +73,7 @@ struct whole_kernel<op::max_pool2d_tangent>
 };
 template <> struct whole_kernel<op::avg_pool2d>
     : pooling_kernel<op::avg_pool2d, whole_kernel<op::avg_pool2d>> {
-  template <class T> static void on(whole_call const& call) noexcept {
+  template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const x = operand<T>(call);
     T* const y = call.result.data<T>();
     stencil const z = op::avg_pool2d::window(call);
@@ -89,7 +86,7 @@ template <> struct whole_kernel<op::avg_pool2d>
 };
 template <> struct whole_kernel<op::avg_pool2d_image>
     : pooling_kernel<op::avg_pool2d_image, whole_kernel<op::avg_pool2d_image>> {
-  template <class T> static void on(whole_call const& call) noexcept {
+  template <class T, std::int64_t> static void on(whole_call const& call) noexcept {
     T const* const dy = operand<T>(call);
     T* const dx = call.result.data<T>();
     stencil const z = op::avg_pool2d_image::window(call);

@@ -8,6 +8,7 @@
 #include <cotangent/run/program/frozen_sharing.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace cotangent::run {
@@ -45,7 +46,7 @@ template <class Stage, int K, class Context> struct control_memory {
     constexpr std::int32_t a = P.kernel_accesses.data[N.first_instance + J];
     constexpr std::int32_t own = shared_code<Stage, simd::bytes>::value.own.data[a];
     constexpr dimension offset = P.accesses.data[a].offset;
-    return x.buffer[own] + x.value(offset) * static_cast<std::int64_t>(size_of(g.tensors[value_of(J)].type));
+    return x.buffer[own] + x.value(offset) * element_bytes<J>;
   }
   COTANGENT_INLINE static addresses find(Context const& x) noexcept {
     return [&]<std::size_t... J>(std::index_sequence<J...>) {
@@ -53,10 +54,11 @@ template <class Stage, int K, class Context> struct control_memory {
     }(std::make_index_sequence<static_cast<std::size_t>(values)>{});
   }
 
+  template <int J> static constexpr std::int64_t element_bytes = static_cast<std::int64_t>(size_of(g.tensors[value_of(J)].type));
   /// The bytes of a value behind its first `axis` axes; `value` gives the sizes.
-  template <class Value> static constexpr std::int64_t bytes(int j, int axis, Value value) {
-    dimensions const& d = g.shape(value_of(j));
-    std::int64_t count = static_cast<std::int64_t>(size_of(g.tensors[value_of(j)].type));
+  template <int J, class Value> static constexpr std::int64_t bytes(int axis, Value value) {
+    constexpr dimensions d = g.shape(value_of(J)); // (a copy, so that nothing reads the graph at run time)
+    std::int64_t count = element_bytes<J>;
     for (int k = axis; k < d.rank; ++k) count = detail::capped_product(count, value(d.size[k]));
     return count;
   }
@@ -69,9 +71,14 @@ template <class Stage, int K, class Context> struct control_memory {
   /// The bytes of value J behind its first `Axis` axes: a constant where it can be.
   template <int J, int Axis = 0> COTANGENT_INLINE static std::int64_t bytes_of(Context const& x) noexcept {
     if constexpr (is_known(J)) {
-      constexpr std::int64_t known = bytes(J, Axis, [](dimension d) { return d; });
+      constexpr std::int64_t known = bytes<J>(Axis, [](dimension d) { return d; });
       return known;
-    } else return bytes(J, Axis, [&](dimension d) { return x.value(d); });
+    } else { // of a value in memory: its bytes are no more than a number holds, and other sizes may be 0 together with large ones
+      constexpr dimensions d = g.shape(value_of(J));
+      auto count = static_cast<std::uint64_t>(element_bytes<J>);
+      for (int k = Axis; k < d.rank; ++k) count *= static_cast<std::uint64_t>(x.value(d.size[k]));
+      return static_cast<std::int64_t>(count);
+    }
   }
   COTANGENT_INLINE static void note(status& s, status found) noexcept {
     if (found != status::ok) s = found;

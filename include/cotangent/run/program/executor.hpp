@@ -52,22 +52,31 @@ template <class Stage> struct nests {
                                                            : kernels::matmul_scratch_bytes<double>(m, n, k));
   }
 
+  /// The call of a function of whole tensors without its memory: sizes are extents of the graph.
+  template <std::int32_t Node>
+  static constexpr whole_call whole_of = [] {
+    node const& n = g.nodes[Node];
+    whole_call call;
+    auto const described = [](whole_tensor& t, symbol s) {
+      t.type = g.tensors[s].type;
+      t.rank = g.shape(s).rank;
+      for (int k = 0; k < t.rank; ++k) t.size[k] = g.shape(s).size[k];
+    };
+    for (int k = 0; k < n.operand_count; ++k) described(call.operand[k], g.operand(n, k));
+    described(call.result, g.result(n));
+    return call;
+  }();
   /// The scratch bytes of nest K if it is a function of whole tensors, else 0; `value` gives the sizes.
   template <int K, class Value> static constexpr std::int64_t whole_scratch(Value value) {
     constexpr nest N = P.nests.data[K];
     if constexpr (N.kind != nest_kind::kernel) return 0;
-    else if constexpr (constexpr node n = g.nodes[N.node]; n.op->kind != operation_kind::whole) return 0;
+    else if constexpr (g.nodes[N.node].op->kind != operation_kind::whole) return 0;
     else {
-      whole_call call;
-      auto const sized = [&](whole_tensor& t, symbol s) {
-        t.type = g.tensors[s].type;
-        t.rank = g.shape(s).rank;
-        for (int k = 0; k < t.rank; ++k) t.size[k] = value(g.shape(s).size[k]);
-      };
-      for (int k = 0; k < n.operand_count; ++k) sized(call.operand[k], g.operand(n, k));
-      sized(call.result, g.result(n));
-      call.attribute = g.numbers + n.attribute;
-      return run::whole_scratch_bytes<described_by<n.op>>(call);
+      whole_call call = whole_of<N.node>;
+      for (whole_tensor* const t : {&call.operand[0], &call.operand[1], &call.operand[2], &call.operand[3], &call.result})
+        for (int k = 0; k < t->rank; ++k) t->size[k] = value(t->size[k]);
+      call.attribute = kernel<Stage, K, nest_context<K>>::attributes.of;
+      return run::whole_scratch_bytes<described_by<g.nodes[N.node].op>>(call);
     }
   }
   /// The scratch bytes of the loops and branches.
@@ -216,7 +225,7 @@ private:
   };
   static constexpr run_tables T{};
 
-  /// Returns the bytes of the workspace; if `Runs`, also sets the addresses in it.
+  /// Sets the addresses in the workspace if `Runs`, else returns its bytes.
   template <bool Runs>
   COTANGENT_INLINE static std::size_t set_up(context_type& x, [[maybe_unused]] char* workspace, std::int64_t const* known) noexcept {
     for (int k = 0; k < P.known_sizes; ++k) x.size[k] = known[k];
@@ -243,14 +252,18 @@ private:
       }
     }
     if constexpr (Runs) x.scratch = workspace + offset;
-    auto const value = [&](dimension d) { return x.value(d); };
-    std::int64_t scratch = detail::larger(most_whole_scratch(value), most_control_scratch(value, known));
-    for (int k = 0; k < T.product_count; ++k) {
-      product const& s = T.products.data[k];
-      std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
-      if (bytes > scratch) scratch = bytes;
+    if constexpr (Runs) return 0;
+    else if constexpr (is_static) return workspace_bytes;
+    else {
+      auto const value = [&](dimension d) { return x.value(d); };
+      std::int64_t scratch = detail::larger(most_whole_scratch(value), most_control_scratch(value, known));
+      for (int k = 0; k < T.product_count; ++k) {
+        product const& s = T.products.data[k];
+        std::int64_t const bytes = scratch_bytes(s.type, x.value(s.m), x.value(s.n), x.value(s.k));
+        if (bytes > scratch) scratch = bytes;
+      }
+      return static_cast<std::size_t>(detail::capped_sum(offset, detail::whole_lines(scratch)));
     }
-    return static_cast<std::size_t>(detail::capped_sum(offset, detail::whole_lines(scratch)));
   }
   COTANGENT_INLINE static void set_arguments(context_type& x, void const* const* inputs, void* const* outputs) noexcept {
     for (int k = 0; k < P.size.buffers; ++k) {

@@ -144,7 +144,9 @@ template <class Stage, int K, class Context> struct kernel {
     status found = status::ok;
     whole_call call{{tensor_of<static_cast<int>(J)>(x)...}, tensor_of<last>(x), attributes.of, x.scratch};
     if constexpr (n.op->reports != nullptr) call.found = &found;
-    run::whole<described_by<n.op>>(call);
+    constexpr dimensions first = g.shape(value_of(0));
+    constexpr dimension rows = first.rank == 0 ? -1 : first.size[first.rank - 1];
+    run::whole<described_by<n.op>, element_at<last>, rows < 0 ? -1 : rows>(call);
     return found;
   }
 

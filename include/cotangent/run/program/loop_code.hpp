@@ -59,7 +59,7 @@ template <class Stage, int K, class Context> struct loop_code : loop_sequences<S
       for (std::int64_t const bytes :
            {std::int64_t{0}, in_place<static_cast<int>(C)>
                                  ? std::int64_t{0}
-                                 : detail::whole_lines(base::bytes(result_at(static_cast<int>(C)), 0, value))...})
+                                 : detail::whole_lines(base::template bytes<result_at(static_cast<int>(C))>(0, value))...})
         sum = detail::capped_sum(sum, bytes);
       return sum;
     }(std::make_index_sequence<static_cast<std::size_t>(carried)>{});

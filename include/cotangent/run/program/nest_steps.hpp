@@ -70,12 +70,12 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
     }
   }
   template <symbol Y, class T> COTANGENT_INLINE T size_of_shape() const noexcept {
-    constexpr graph_view g = Stage::view;
-    constexpr node n = *g.producer(Y);
-    std::int64_t count = 1;
-    for (int k = 0; k < n.attribute_count; ++k) count *= x.value(g.attribute(n, k));
-    return static_cast<T>(count);
+    constexpr node n = *Stage::view.producer(Y);
+    return [&]<std::size_t... A>(std::index_sequence<A...>) { // (a loop would read the graph at run time)
+      return static_cast<T>((std::int64_t{1} * ... * x.value(number_of_graph<n.attribute + static_cast<int>(A)>)));
+    }(std::make_index_sequence<static_cast<std::size_t>(n.attribute_count)>{});
   }
+  template <int Number> static constexpr std::int64_t number_of_graph = Stage::view.numbers[Number];
   template <int I, class V, std::size_t... O> COTANGENT_INLINE V compute_once(std::index_sequence<O...>) const noexcept {
     return apply_to<described_by<at(I).op>, at(I).type, V, operand(I, O).type...>(
         this->template in_once<source_of(operand(I, O)), operand(I, O).type>(operand(I, O).place, operand(I, O).bits)...);
