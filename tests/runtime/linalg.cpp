@@ -201,6 +201,92 @@ TEST_CASE("Decompositions of NaN and infinity end, with NaN") {
   }
 }
 
+/// A generalized permutation matrix: `n` powers of two, one in each row, so that pivots and their product are exact.
+template <int N> ct::tensor<double, N, N> powers_of_two(int shift) {
+  ct::tensor<double, N, N> a{};
+  for (int i = 0; i < N; ++i) a(i, (i + shift) % N) = std::ldexp(i % 2 == 0 ? 1.0 : -1.0, i % 7 - 3);
+  return a;
+}
+template <int N> void check_powers_of_two() {
+  CAPTURE(N);
+  constexpr auto size = [](auto m) { return ct::determinant(m); };
+  constexpr auto logarithm = [](auto m) { return std::get<1>(ct::slogdet(m)); };
+  constexpr auto sign = [](auto m) { return std::get<0>(ct::slogdet(m)); };
+  for (int const shift : {0, 1}) { // a shift is a cycle of N rows: its sign is that of N - 1
+    CAPTURE(shift);
+    double expected = shift == 1 && N % 2 == 0 ? -1 : 1;
+    auto const a = powers_of_two<N>(shift);
+    for (int i = 0; i < N; ++i) expected *= a(i, (i + shift) % N);
+    CHECK(ct::compiled(size)(a) == expected);
+    CHECK(ct::compiled(sign)(a) == (expected < 0 ? -1 : 1));
+    CHECK(ct::compiled(logarithm)(a) == Approx(std::log(std::fabs(expected))).margin(1e-12));
+    auto const d = ct::grad(size)(a), of_logarithm = ct::grad(logarithm)(a);
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < N; ++k) {
+        double const inverse = k == (i + shift) % N ? 1 / a(i, k) : 0;
+        CHECK(d(i, k) == expected * inverse);
+        CHECK(of_logarithm(i, k) == inverse);
+      }
+    // <V, d2 V> of the logarithm is -trace (A^-1 V)^2; of the determinant, det (trace (A^-1 V)^2 - trace ((A^-1 V)^2)).
+    ct::tensor<double, N, N> v{};
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < N; ++k) v(i, k) = (i + 2 * k) % 5 - 2;
+    auto const w = [&](int i, int k) { // A^-1 V: row i of it is the row of V at i - shift, over that power
+      int const from = (i - shift + N) % N;
+      return v(from, k) / a(from, i);
+    };
+    double trace = 0, square = 0, second = 0, of_second = 0;
+    for (int i = 0; i < N; ++i) {
+      trace += w(i, i);
+      for (int k = 0; k < N; ++k) square += w(i, k) * w(k, i);
+    }
+    auto const h = ct::hvp(size)(a, v), of_h = ct::hvp(logarithm)(a, v);
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < N; ++k) second += v(i, k) * h(i, k), of_second += v(i, k) * of_h(i, k);
+    CHECK(second == Approx(expected * (trace * trace - square)).margin(1e-9 * std::fabs(expected)));
+    CHECK(of_second == Approx(-square).margin(1e-9));
+    CHECK(ct::jvp(size)(a, v).second == Approx(expected * trace).margin(1e-9 * std::fabs(expected)));
+    CHECK(ct::jvp(logarithm)(a, v).second == Approx(trace).margin(1e-9));
+  }
+}
+
+TEST_CASE("Determinants of products of powers of two are exact, and their derivatives are those of the closed form") {
+  check_powers_of_two<5>();
+  check_powers_of_two<8>();
+  check_powers_of_two<19>();
+}
+
+TEST_CASE("Determinants of no rows, of no matrices, and of singular ones") {
+  constexpr auto size = [](auto m) { return ct::determinant(m); };
+  constexpr auto logarithm = [](auto m) { return std::get<1>(ct::slogdet(m)); };
+  ct::tensor<double, 2, 0, 0> const empty{};
+  for (double const y : ct::compiled(size)(empty)) CHECK(y == 1);
+  for (double const y : ct::compiled(logarithm)(empty)) CHECK(y == 0);
+  CHECK(ct::compiled([](auto m) { return ct::sum(ct::determinant(m)) + ct::sum(ct::inverse(m)); })(ct::tensor<double, 0, 6, 6>{}) == 0);
+  ct::tensor<float, 2, 6, 6> stack{};
+  for (int i = 0; i < 6; ++i) stack(1, i, i) = 2;
+  auto const y = ct::compiled(size)(stack);
+  CHECK(y(0) == 0);
+  CHECK(y(1) == 64);
+  if (!ct::math::is_fast) CHECK(ct::compiled(logarithm)(stack)(0) == -HUGE_VALF);
+}
+
+TEST_CASE("An inverse has the derivatives of the solution of A X = 1") {
+  constexpr auto direct = [](auto m) { return ct::sum(ct::square(ct::inverse(m))); };
+  constexpr auto solved = [](auto m) { return ct::sum(ct::square(ct::solve(m, ct::eye<double, 6>() + 0 * m))); };
+  ct::tensor<double, 2, 6, 6> a{}, v{};
+  for (int k = 0; k < a.size(); ++k) a.data()[k] = std::sin(1.0 + k * k) + (k % 7 == 0 ? 3 : 0), v.data()[k] = std::cos(1.7 * k);
+  auto const close = [](auto const& x, auto const& y) {
+    double scale = 0, difference = 0;
+    for (int k = 0; k < x.size(); ++k)
+      scale = std::fmax(scale, std::fabs(x.data()[k])), difference = std::fmax(difference, std::fabs(x.data()[k] - y.data()[k]));
+    return scale > 0 && difference < 1e-11 * scale;
+  };
+  CHECK(close(ct::grad(direct)(a), ct::grad(solved)(a)));
+  CHECK(close(ct::hvp(direct)(a, v), ct::hvp(solved)(a, v)));
+  CHECK(ct::jvp(direct)(a, v).second == Approx(ct::jvp(solved)(a, v).second));
+}
+
 TEST_CASE("A determinant of 0 has a gradient") {
   ct::tensor<double, 2, 2> const singular{{1, 2}, {2, 4}};
   CHECK(ct::compiled([](auto m) { return ct::determinant(m); })(singular) == 0);

@@ -97,7 +97,7 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
     }
     auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(lu[n * n + i])) - 1; };
     std::int64_t* const to = reinterpret_cast<std::int64_t*>(c.scratch); // before the solve uses the scratch, and after
-    if (c.attribute[0] == 0) {
+    if (c.attribute[0] != op::lu_solve::transposed) {
       for (std::int64_t i = 0; i < n; ++i) std::memcpy(x + i * m, b + from(i) * m, static_cast<std::size_t>(m) * sizeof(T));
       matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, false, true, scratch);
       return matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, false, false, scratch);
@@ -117,7 +117,7 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
   }
   template <class T> static void lanes(whole_call const& c, std::int64_t k) noexcept {
     if (kernels::lu_solve_lanes(rows(c), columns(c), detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k),
-                                detail::matrix_at<T>(c.result, k), c.attribute[0] != 0))
+                                detail::matrix_at<T>(c.result, k), c.attribute[0] == op::lu_solve::transposed))
       c.report(status::singular_matrix);
   }
 };

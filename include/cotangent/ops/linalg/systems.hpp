@@ -173,14 +173,15 @@ struct lu : detail::matrix_operation<lu, 1> {
   static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }
 };
 
-/// Solves A X = B, or A' X = B (attribute 0), from A, the result of `lu` for A, and B. The derivative is that toward A and B.
-/// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB'. (Giles 2008, section 2.2.1.)
+/// Solves A X = B, or A' X = B, from A, the result of `lu` for A, and B. The derivative is that toward A and B.
+/// Adjoint: dB solves the transposed system; dA = -dB X', or -X dB'. (Giles 2008, section 2.2.1.) Of an inverse, dA = -X' dX X'.
 /// Domain: NaN if A is singular: a pivot of 0 is reported.
 struct lu_solve : detail::matrix_operation<lu_solve, 3> {
   static constexpr char const *name = "lu_solve", *reports = "solve";
+  enum system : std::int64_t { plain, transposed, inverse }; // the attribute; `inverse`: B is the identity
   template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
     if (detail::lu_solve_of(detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.operand[2], k), detail::matrix_at<T>(c.result, k),
-                            c.result.size[c.result.rank - 2], c.result.size[c.result.rank - 1], c.attribute[0] != 0))
+                            c.result.size[c.result.rank - 2], c.result.size[c.result.rank - 1], c.attribute[0] == transposed))
       c.report(status::singular_matrix);
   }
   static constexpr void infer(inference& r) {
@@ -188,29 +189,78 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
     if (!detail::is_square(r) || !detail::right_side_fits(r, 2)) return;
     r.like(2);
   }
-  static constexpr term of(term a, term factors, term b, bool transposed) {
-    return detail::push(info_of<lu_solve>(), {a, factors, b}, {transposed});
+  static constexpr term of(term a, term factors, term b, std::int64_t which) {
+    return detail::push(info_of<lu_solve>(), {a, factors, b}, {which});
   }
   static constexpr void adjoint(adjoint_rule& r) {
-    bool const transposed = r.attribute() != 0;
-    term const db = of(r.x(0), r.x(1), r.dy(), !transposed);
+    bool const turns = r.attribute() == transposed;
+    if (r.attribute() == inverse && !r.wanted(2)) {
+      term const x = extend::transpose_matrices(r.y());
+      return r.give(0, -extend::matmul(x, extend::matmul(r.dy(), x)));
+    }
+    term const db = of(r.x(0), r.x(1), r.dy(), turns ? plain : transposed);
     if (r.wanted(2)) r.give(2, db);
     if (r.wanted(0))
-      r.give(0, -(transposed ? extend::matmul(r.y(), extend::transpose_matrices(db))
-                             : extend::matmul(db, extend::transpose_matrices(r.y()))));
+      r.give(0, -(turns ? extend::matmul(r.y(), extend::transpose_matrices(db)) : extend::matmul(db, extend::transpose_matrices(r.y()))));
   }
   static constexpr void tangent(tangent_rule& r) {
+    bool const turns = r.attribute() == transposed;
+    if (r.attribute() == inverse && !r.has(2)) return r.give(-extend::matmul(r.y(), extend::matmul(r.dx(0), r.y())));
     term change = r.has(2) ? r.dx(2) : extend::constant_like(r.x(2), 0);
-    if (r.has(0))
-      change = change - extend::matmul(r.attribute() != 0 ? extend::transpose_matrices(r.dx(0)) : r.dx(0), r.y());
-    r.give(of(r.x(0), r.x(1), change, r.attribute() != 0));
+    if (r.has(0)) change = change - extend::matmul(turns ? extend::transpose_matrices(r.dx(0)) : r.dx(0), r.y());
+    r.give(of(r.x(0), r.x(1), change, turns ? transposed : plain));
   }
-  static constexpr void batch(batch_rule& r) { r.give(of(r.every(0), r.every(1), r.every(2), r.attribute() != 0)); }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.every(0), r.every(1), r.every(2), r.attribute())); }
+};
+
+/// The determinant of A, or the logarithm of its magnitude (attribute 0), from A and the result of `lu` for A. The derivative is that
+/// toward A.
+/// Value: the product of the pivots in the order of rows, with the sign of P; or the sum of the logarithms of their magnitudes.
+/// Adjoint: dA = dy y A^-T; of the logarithm, dy A^-T. (Giles 2008, section 2.2.)
+/// Domain: the derivative is NaN if A is singular, which is reported.
+struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
+  static constexpr char const* name = "lu_determinant";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    std::int64_t const n = c.operand[0].size[c.operand[0].rank - 1];
+    T const* const lu = c.operand[1].data<T>() + k * n * (n + 1);
+    T y = c.attribute[0] == 0 && n > 0 && lu[n * n] < T{} ? T{-1} : c.attribute[0] == 0 ? T{1} : T{};
+    for (std::int64_t i = 0; i < n; ++i) {
+      T const pivot = lu[i * n + i];
+      y = c.attribute[0] == 0 ? y * pivot : y + math::log(math::abs(pivot));
+    }
+    c.result.data<T>()[k] = y;
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (!detail::is_square(r)) return;
+    dimensions d = r.dims(0);
+    d.rank -= 2;
+    r.result(r.type, d);
+  }
+  static constexpr term of(term a, term factors, bool logarithm) {
+    return detail::push(info_of<lu_determinant>(), {a, factors}, {logarithm});
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    if (!r.wanted(0)) return;
+    dimensions d = r.dy().dims();
+    for (int const at : {0, 1}) d.size[d.rank + at] = 1;
+    d.rank += 2;
+    term const dy = r.attribute() != 0 ? r.dy() : r.dy() * r.y();
+    // (the system depends on dy: else pullbacks would solve it before, and report a singular matrix whose determinant is asked for)
+    term const right = op::reshape::of(dy, dy.b->shape(d)) * lu::identity(r.x(0));
+    r.give(0, lu_solve::of(r.x(0), r.x(1), right, lu_solve::transposed));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    term const part = extend::diagonal_of_matrices(lu_solve::of(r.x(0), r.x(1), r.dx(0), lu_solve::plain));
+    term const change = extend::sum(part, 1u << (part.rank() - 1));
+    r.give(r.attribute() != 0 ? change : change * r.y());
+  }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.every(0), r.every(1), r.attribute() != 0)); }
 };
 
 } // namespace op
 
-using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve>;
+using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve, op::lu_determinant>;
 
 namespace extend {
 
@@ -251,7 +301,7 @@ constexpr term triangular_solve(term a, term b, bool lower, bool transposed, boo
 constexpr term solve(term a, term b) {
   return with_right_side(a, b, [](term m, term y) {
     term const factors = op::lu::of(stop_gradient(m));
-    return m.b->failed().why != nullptr ? y : op::lu_solve::of(m, factors, y, false);
+    return m.b->failed().why != nullptr ? y : op::lu_solve::of(m, factors, y, op::lu_solve::plain);
   });
 }
 /// Part k of A = P L U: P, L or U.
@@ -266,17 +316,19 @@ constexpr term lu(term a, int k) {
 }
 constexpr term inverse(term a) {
   if (!has_matrices(a)) return a;
-  return is_small(a, 4) ? small_inverse(a) : solve(a, op::lu::identity(a));
+  if (is_small(a, 4)) return small_inverse(a);
+  term const factors = op::lu::of(stop_gradient(a));
+  return a.b->failed().why != nullptr ? a : op::lu_solve::of(a, factors, op::lu::identity(a), op::lu_solve::inverse);
 }
 
 /// The sign of the determinant, or the logarithm of its magnitude.
 constexpr term slogdet(term a, bool sign) {
   if (!has_matrices(a)) return a;
-  term const y = op::lu::of(a);
+  term const y = op::lu::of(stop_gradient(a));
   if (a.b->failed().why != nullptr) return a;
+  if (!sign) return op::lu_determinant::of(a, y, true);
   term const pivots = diagonal_of_matrices(op::lu::packed(y, a.shape_id()));
   std::uint32_t const last = 1u << (pivots.rank() - 1);
-  if (!sign) return sum(apply<op::log>(apply<op::abs>(pivots)), last);
   term const order = op::reshape::of(op::lu::order(y, a.shape_id()), pivots.shape_id());
   term const first = convert(positions(pivots, pivots.rank() - 1) == 0, y.type());
   term const negative = convert(pivots < 0, y.type()) + first * convert(order < 0, y.type());
@@ -287,7 +339,9 @@ constexpr term slogdet(term a, bool sign) {
 /// Up to 4 rows by minors, whose derivatives exist for singular matrices too.
 constexpr term determinant(term a) {
   if (!has_matrices(a)) return a;
-  return is_small(a, 4) ? small_determinant(a) : slogdet(a, true) * apply<op::exp>(slogdet(a, false));
+  if (is_small(a, 4)) return small_determinant(a);
+  term const factors = op::lu::of(stop_gradient(a));
+  return a.b->failed().why != nullptr ? a : op::lu_determinant::of(a, factors, false);
 }
 
 } // namespace extend
