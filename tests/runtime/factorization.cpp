@@ -87,6 +87,21 @@ TEMPLATE_TEST_CASE("Blocked Cholesky decompositions have the bits of scalar ones
   });
 }
 
+TEMPLATE_TEST_CASE("Blocked adjoints of Cholesky decompositions have the bits of scalar ones", "", float, double) {
+  using T = TestType;
+  if (ct::math::is_fast) return;
+  each_blocked_size([](std::int64_t n) {
+    CAPTURE(n);
+    auto const a = blocked_definite<T>(n);
+    std::vector<T> l(a.size());
+    ct::detail::cholesky_of(a.data(), l.data(), n);
+    auto const dl = blocked_entries<T>(n * n, 6); // (above the diagonal, too: it is not read)
+    CHECK(blocked_agrees<ct::op::cholesky_adjoint, T>({l, dl}, {n, n}, n, n, n, {}));
+    l[static_cast<std::size_t>(n / 2 * (n + 1))] = std::numeric_limits<T>::quiet_NaN();
+    CHECK(blocked_agrees<ct::op::cholesky_adjoint, T>({l, dl}, {n, n}, n, n, n, {}));
+  });
+}
+
 TEMPLATE_TEST_CASE("Blocked LU decompositions have the bits of scalar ones, pivots of 0 and NaN included", "", float, double) {
   using T = TestType;
   if (ct::math::is_fast) return;

@@ -62,6 +62,27 @@ template <> struct whole_kernel<op::cholesky> : matrix_kernel<whole_kernel<op::c
       c.report(status::singular_matrix);
   }
 };
+/// The steps of the adjoint of a Cholesky decomposition, with the bits of detail::scalar_steps.
+template <class T> struct kernel_steps {
+  T* scratch;
+  void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, T const* b, T* c, std::int64_t ld) const noexcept {
+    kernels::subtract_product<T>(m, n, k, {a, ld, 1}, b, ld, c, ld, scratch);
+  }
+  void solve_transposed(std::int64_t n, std::int64_t m, T const* l, T* x, std::int64_t ld) const noexcept {
+    kernels::solve_lower<T>(n, m, {l + (n - 1) * (ld + 1), -1, -ld}, x + (n - 1) * ld, -ld, kernels::diagonal::divides, scratch);
+  }
+  void transpose(std::int64_t rows, std::int64_t columns, T const* from, T* to, std::int64_t ld) const noexcept {
+    kernels::transpose(rows, columns, from, ld, to, ld);
+  }
+  void subtract_row(T* y, T c, T const* x, std::int64_t count) const noexcept { kernels::detail::subtract_scaled(y, c, x, count); }
+};
+template <> struct whole_kernel<op::cholesky_adjoint> : matrix_kernel<whole_kernel<op::cholesky_adjoint>> {
+  template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
+    cotangent::detail::cholesky_adjoint_of<matrix_kernel::is_blocked<Rows, cotangent::detail::adjoint_rows>>(
+        detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.result, k), rows(c),
+        kernel_steps<T>{scratch});
+  }
+};
 template <> struct whole_kernel<op::lu> : matrix_kernel<whole_kernel<op::lu>> {
   template <class T, std::int64_t Rows> static void one(whole_call const& c, std::int64_t k, T* scratch) noexcept {
     kernels::lu<T, matrix_kernel::is_blocked<Rows, kernels::detail::lu_columns>>(rows(c), detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.result, k), scratch);

@@ -82,6 +82,75 @@ template <class T> constexpr bool cholesky_of(T const* a, T* u, std::int64_t n) 
   return refused;
 }
 
+/// The steps of `cholesky_adjoint_of`, element by element. Rows of all matrices are `ld` elements apart.
+template <class T> struct scalar_steps {
+  /// c -= a b, for c of m rows and n columns.
+  static constexpr void subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* a, T const* b, T* c, std::int64_t ld) {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t p = 0; p < k; ++p) detail::subtract_row(c + i * ld, a[i * ld + p], b + p * ld, n);
+  }
+  /// Solves L' X = B in place of B, for n rows and m columns of B.
+  static constexpr void solve_transposed(std::int64_t n, std::int64_t m, T const* l, T* x, std::int64_t ld) {
+    for (std::int64_t i = n - 1; i >= 0; --i) {
+      for (std::int64_t p = n - 1; p > i; --p) detail::subtract_row(x + i * ld, l[p * ld + i], x + p * ld, m);
+      for (std::int64_t j = 0; j < m; ++j) x[i * ld + j] = x[i * ld + j] / l[i * ld + i];
+    }
+  }
+  static constexpr void transpose(std::int64_t rows, std::int64_t columns, T const* from, T* to, std::int64_t ld) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j) to[j * ld + i] = from[i * ld + j];
+  }
+  static constexpr void subtract_row(T* y, T c, T const* x, std::int64_t count) { detail::subtract_row(y, c, x, count); }
+};
+
+inline constexpr std::int64_t adjoint_rows = 24; // not divided further
+
+/// A block of `cholesky_adjoint_of`: from the lower triangle of dL in `w`, twice dA, symmetric.
+template <bool Blocked, class T, class Steps>
+constexpr void cholesky_adjoint_part(std::int64_t n, T const* l, T* w, std::int64_t ld, Steps const& steps) {
+  if constexpr (Blocked)
+    if (n > adjoint_rows) { // L22 L22' is A22 - L21 L21', and L21 is A21 L11^-T
+      std::int64_t const h = (n / 2 + adjoint_rows - 1) / adjoint_rows * adjoint_rows;
+      T const* const below = l + h * ld;
+      T *const low = w + h * ld, *const right = w + h;
+      cholesky_adjoint_part<true>(n - h, below + h, low + h, ld, steps);
+      steps.subtract_product(n - h, h, n - h, low + h, below, low, ld);
+      steps.transpose(n - h, h, low, right, ld);
+      steps.solve_transposed(h, n - h, l, right, ld);
+      steps.subtract_product(h, h, n - h, right, below, w, ld);
+      cholesky_adjoint_part<true>(h, l, w, ld, steps);
+      return steps.transpose(h, n - h, right, low, ld);
+    }
+  for (std::int64_t j = n - 1; j >= 0; --j) {
+    T const* const root = l + j * ld;
+    T* const row = w + j * ld;
+    T const inverse = T{1} / root[j];
+    T pivot = row[j];
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      T const x = w[i * ld + j] * inverse;
+      w[i * ld + j] = x;
+      pivot = math::fma(-x, l[i * ld + j], pivot);
+    }
+    row[j] = pivot * inverse;
+    for (std::int64_t i = j + 1; i < n; ++i) {
+      T const x = w[i * ld + j];
+      steps.subtract_row(row, x, l + i * ld, j);
+      steps.subtract_row(w + i * ld, x, root, j);
+    }
+    steps.subtract_row(row, row[j], root, j);
+    for (std::int64_t i = j + 1; i < n; ++i) row[i] = w[i * ld + j];
+  }
+}
+/// The symmetric dA from the lower triangles of L and dL, in `w`: the steps of the blocked decomposition in reverse (Murray 2016).
+/// Cost: 5/6 n^3 flops, two and a half times those of the decomposition. `Blocked` is false if there is one block.
+template <bool Blocked = true, class T, class Steps>
+constexpr void cholesky_adjoint_of(T const* l, T const* dl, T* w, std::int64_t n, Steps const& steps) {
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) w[i * n + j] = j <= i ? dl[i * n + j] : T{};
+  cholesky_adjoint_part<Blocked>(n, l, w, n, steps);
+  for (std::int64_t k = 0; k < n * n; ++k) w[k] = w[k] * T{0.5};
+}
+
 /// Solves op(A) X = B in place of B, for a triangle of A. Rows are subtracted in the order in which they are solved.
 template <class T>
 constexpr void triangular_solve_of(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit) {

@@ -82,8 +82,52 @@ struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
   }
 };
 
+/// The cotangent dA of `cholesky` from L and the cotangent dL of L, of which the lower triangles are read:
+/// the symmetric 1/2 L^-T (P + P') L^-1, where P is the lower triangle of L' dL with half the diagonal (Murray 2016, 10).
+/// Adjoint: with Q = L^-1 S L^-T of the symmetric part S of the cotangent, and H its lower triangle with half the diagonal:
+/// L H toward dL, and the lower triangle of dL H' - 2 dA S L^-T toward L.
+struct cholesky_adjoint : detail::matrix_operation<cholesky_adjoint, 2> {
+  static constexpr char const* name = "cholesky_adjoint";
+  template <class T> static constexpr void one(whole_call const& c, std::int64_t k) {
+    detail::cholesky_adjoint_of(detail::matrix_at<T>(c.operand[0], k), detail::matrix_at<T>(c.operand[1], k), detail::matrix_at<T>(c.result, k),
+                                c.result.size[c.result.rank - 1], detail::scalar_steps<T>{});
+  }
+  static constexpr void infer(inference& r) {
+    r.like(0);
+    if (detail::is_square(r)) r.like(0);
+  }
+  static constexpr term of(term l, term dl) { return detail::push(info_of<cholesky_adjoint>(), {l, dl}); }
+  /// The lower triangle with half of the diagonal.
+  static constexpr term halved(term x) { return 0.5 * (extend::triangle(x, true) + extend::triangle(x, true, true)); }
+  /// X L^-T.
+  static constexpr term over(term x, term l) {
+    return extend::transpose_matrices(triangular_solve::of(l, extend::transpose_matrices(x), true, false, false));
+  }
+  static constexpr void adjoint(adjoint_rule& r) {
+    term const l = r.x(0), s = 0.5 * (r.dy() + extend::transpose_matrices(r.dy())), right = over(s, l);
+    term const h = halved(triangular_solve::of(l, right, true, false, false));
+    if (r.wanted(1)) r.give(1, extend::triangle(extend::matmul(l, h), true));
+    if (r.wanted(0))
+      r.give(0, extend::triangle(extend::matmul(r.x(1), extend::transpose_matrices(h)) - 2 * extend::matmul(r.y(), right), true));
+  }
+  static constexpr void tangent(tangent_rule& r) {
+    term const l = r.x(0);
+    term change{}, moved = r.has(1) ? r.dx(1) : term{};
+    if (r.has(0)) {
+      term const turned = extend::transpose_matrices(extend::triangle(r.dx(0), true));
+      term const x = triangular_solve::of(l, extend::matmul(turned, r.x(1)), true, true, false);
+      term const z = triangular_solve::of(l, extend::matmul(turned, r.y()), true, true, false);
+      moved = moved.present() ? moved + x : x;
+      change = z + extend::transpose_matrices(z);
+    }
+    term const y = of(l, moved);
+    r.give(change.present() ? y - change : y);
+  }
+  static constexpr void batch(batch_rule& r) { r.give(of(r.every(0), r.every(1))); }
+};
+
 /// The lower triangle L with L L' = A, of a symmetric A, whose lower triangle is read.
-/// Adjoint: the symmetric part of L^-T Phi(L' dL) L^-1, where Phi is the lower triangle with half the diagonal (Murray 2016, 10).
+/// Adjoint: `cholesky_adjoint`.
 /// Domain: NaN if A is not positive definite. A pivot of 0 or below is reported.
 struct cholesky : detail::matrix_operation<cholesky, 1> {
   static constexpr char const *name = "cholesky", *reports = name;
@@ -96,17 +140,11 @@ struct cholesky : detail::matrix_operation<cholesky, 1> {
     if (detail::is_square(r)) r.like(0);
   }
   static constexpr term of(term a) { return detail::push(info_of<cholesky>(), {a}); }
-  /// The lower triangle with half of the diagonal.
-  static constexpr term halved(term x) { return 0.5 * (extend::triangle(x, true) + extend::triangle(x, true, true)); }
-  static constexpr void adjoint(adjoint_rule& r) {
-    term const l = r.y(), phi = halved(extend::matmul(extend::transpose_matrices(l), r.dy()));
-    term const left = triangular_solve::of(l, phi + extend::transpose_matrices(phi), true, true, false);
-    r.give(0, 0.5 * triangular_solve::of(l, extend::transpose_matrices(left), true, true, false));
-  }
+  static constexpr void adjoint(adjoint_rule& r) { r.give(0, cholesky_adjoint::of(r.y(), r.dy())); }
   static constexpr void tangent(tangent_rule& r) {
     term const l = r.y(), left = triangular_solve::of(l, r.dx(), true, false, false);
     term const both = triangular_solve::of(l, extend::transpose_matrices(left), true, false, false);
-    r.give(extend::matmul(l, halved(both)));
+    r.give(extend::matmul(l, cholesky_adjoint::halved(both)));
   }
   static constexpr void batch(batch_rule& r) { r.give(of(r.each(0))); }
 };
@@ -260,7 +298,7 @@ struct lu_determinant : detail::matrix_operation<lu_determinant, 2> {
 
 } // namespace op
 
-using linear_system_operations = operations<op::cholesky, op::triangular_solve, op::lu, op::lu_solve, op::lu_determinant>;
+using linear_system_operations = operations<op::cholesky, op::cholesky_adjoint, op::triangular_solve, op::lu, op::lu_solve, op::lu_determinant>;
 
 namespace extend {
 
