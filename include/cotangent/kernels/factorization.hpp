@@ -172,6 +172,26 @@ template <class T, bool Blocked = true> bool cholesky(std::int64_t n, T const* a
 
 namespace detail {
 
+/// Of `rows` rows of lu_columns columns below a pivot's: column `at` by the inverse of the pivot, and those behind it less that times the
+/// pivot's row. In whole vectors: single columns would take most of the time.
+template <class T> void update_panel(std::int64_t rows, T* y, T const* pivot, std::int64_t ld, std::int64_t at, T inverse) {
+  constexpr std::int64_t W = simd::width<T>, vectors = lu_columns / W;
+  using V = simd::pack<T, W>;
+  std::int64_t const first = (at + 1) / W;
+  auto const behind = simd::iota<V>(static_cast<T>(first * W)) > math::broadcast<V>(static_cast<T>(at));
+  for (std::int64_t k = 0; k < rows; ++k, y += ld) {
+    T const factor = y[at] * inverse;
+    V const by = math::broadcast<V>(-factor);
+    if (first < vectors) {
+      V const old = simd::load<V>(y + first * W);
+      simd::store(y + first * W, math::select(behind, math::fma(by, simd::load<V>(pivot + first * W), old), old));
+    }
+    for (std::int64_t v = first + 1; v < vectors; ++v)
+      simd::store(y + v * W, math::fma(by, simd::load<V>(pivot + v * W), simd::load<V>(y + v * W)));
+    y[at] = factor; // (stored before, it would delay the load of its vector)
+  }
+}
+
 /// Columns `begin` to `end` of `lu`, after the updates by those before.
 template <class T, bool Blocked = true> bool lu_part(std::int64_t n, T* y, std::int64_t begin, std::int64_t end, T* scratch) {
   if constexpr (Blocked)
@@ -207,6 +227,10 @@ template <class T, bool Blocked = true> bool lu_part(std::int64_t n, T* y, std::
     }
     if (row[i] == T{}) continue;
     T const inverse = T{1} / row[i];
+    if (end - begin == lu_columns) {
+      detail::update_panel(n - i - 1, y + (i + 1) * n + begin, row + begin, n, i - begin, inverse);
+      continue;
+    }
     for (std::int64_t k = i + 1; k < n; ++k) {
       T const factor = y[k * n + i] * inverse;
       y[k * n + i] = factor;
