@@ -29,22 +29,19 @@ template <class T> std::vector<T> blocked_entries(std::int64_t count, std::uint6
   return x;
 }
 
-/// The result of the kernel and of the scalar code, and both statuses, of Op with these operands.
-template <class Op, class T> bool blocked_agrees(std::vector<std::vector<T>> operands, std::vector<std::int64_t> const& rows, std::int64_t n,
-                                        std::int64_t result_rows, std::int64_t columns, std::vector<std::int64_t> const& attributes,
-                                        ct::status expected = ct::status::ok) {
+using stack_sizes = std::array<std::int64_t, 3>;
+template <class T> using stacks_of = std::vector<std::pair<std::vector<T>, stack_sizes>>;
+
+/// True if the kernel of Op and its scalar code have the same bits for stacks of matrices, and the same status, which is stored in `status`.
+template <class Op, class T>
+bool stacks_agree(stacks_of<T> operands, stack_sizes const& sizes, std::vector<std::int64_t> const& attributes, ct::status* status = nullptr) {
   std::vector<T> y[2];
   ct::status found[2]{};
   for (int way = 0; way < 2; ++way) {
     ct::whole_call c;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      bool const is_right_side = k > 0 && k + 1 == operands.size();
-      std::int64_t const sizes[]{rows[k], is_right_side ? columns : n};
-      c.operand[k] = ct::whole_tensor::of(operands[k].data(), 2, sizes);
-    }
-    std::int64_t const sizes[]{result_rows, columns};
-    y[way].assign(static_cast<std::size_t>(result_rows * columns), std::numeric_limits<T>::infinity());
-    c.result = ct::whole_tensor::of(y[way].data(), 2, sizes);
+    for (std::size_t k = 0; k < operands.size(); ++k) c.operand[k] = ct::whole_tensor::of(operands[k].first.data(), 3, operands[k].second.data());
+    y[way].assign(static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2]), std::numeric_limits<T>::infinity());
+    c.result = ct::whole_tensor::of(y[way].data(), 3, sizes.data());
     c.attribute = attributes.data();
     c.found = &found[way];
     std::vector<double> scratch(static_cast<std::size_t>(ct::run::whole_scratch_bytes<Op>(c)) / 8 + 1);
@@ -52,10 +49,23 @@ template <class Op, class T> bool blocked_agrees(std::vector<std::vector<T>> ope
     if (way == 0) ct::run::whole<Op>(c);
     else Op::whole(c);
   }
-  bool equal = found[0] == expected && found[1] == expected;
+  if (status != nullptr) *status = found[0];
+  bool equal = found[0] == found[1];
   for (std::size_t k = 0; k < y[0].size(); ++k) // (the sign of a NaN is arbitrary)
     equal = equal && (std::memcmp(&y[0][k], &y[1][k], sizeof(T)) == 0 || (std::isnan(y[0][k]) && std::isnan(y[1][k])));
   return equal;
+}
+/// The same for one matrix, with the status that is expected.
+template <class Op, class T> bool blocked_agrees(std::vector<std::vector<T>> const& operands, std::vector<std::int64_t> const& rows, std::int64_t n,
+                                        std::int64_t result_rows, std::int64_t columns, std::vector<std::int64_t> const& attributes,
+                                        ct::status expected = ct::status::ok) {
+  stacks_of<T> stacks;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    bool const is_right_side = k > 0 && k + 1 == operands.size();
+    stacks.push_back({operands[k], {1, rows[k], is_right_side ? columns : n}});
+  }
+  ct::status found{};
+  return stacks_agree<Op, T>(stacks, {1, result_rows, columns}, attributes, &found) && found == expected;
 }
 
 template <class T> std::vector<T> blocked_definite(std::int64_t n) {
@@ -154,30 +164,6 @@ TEMPLATE_TEST_CASE("Blocked solutions of linear systems have the bits of scalar 
   });
 }
 
-/// True if the kernel of Op, which has matrices of a stack side by side in registers, has the bits and the status of the scalar code.
-template <class Op, class T>
-bool lanes_agree(std::vector<std::pair<std::vector<T>, std::array<std::int64_t, 3>>> operands, std::array<std::int64_t, 3> const& sizes,
-                 std::vector<std::int64_t> const& attributes) {
-  std::vector<T> y[2];
-  ct::status found[2]{};
-  for (int way = 0; way < 2; ++way) {
-    ct::whole_call c;
-    for (std::size_t k = 0; k < operands.size(); ++k) c.operand[k] = ct::whole_tensor::of(operands[k].first.data(), 3, operands[k].second.data());
-    y[way].assign(static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2]), std::numeric_limits<T>::infinity());
-    c.result = ct::whole_tensor::of(y[way].data(), 3, sizes.data());
-    c.attribute = attributes.data();
-    c.found = &found[way];
-    std::vector<double> scratch(static_cast<std::size_t>(ct::run::whole_scratch_bytes<Op>(c)) / 8 + 1);
-    c.scratch = reinterpret_cast<char*>(scratch.data());
-    if (way == 0) ct::run::whole<Op>(c);
-    else Op::whole(c);
-  }
-  bool equal = found[0] == found[1];
-  for (std::size_t k = 0; k < y[0].size(); ++k)
-    equal = equal && (std::memcmp(&y[0][k], &y[1][k], sizeof(T)) == 0 || (std::isnan(y[0][k]) && std::isnan(y[1][k])));
-  return equal;
-}
-
 TEMPLATE_TEST_CASE("Small matrices of a stack have the bits of single ones, whatever they contain", "", float, double) {
   using T = TestType;
   if (ct::math::is_fast) return;
@@ -194,18 +180,18 @@ TEMPLATE_TEST_CASE("Small matrices of a stack have the bits of single ones, what
             if (!regular && k % 5 == 3) entry(k, i, n / 2) = T{};        // a pivot of 0
             if (!regular && k % 7 == 4) entry(k, n - 1, i) = std::numeric_limits<T>::quiet_NaN();
           }
-        std::array<std::int64_t, 3> const square{count, n, n}, factors{count, n + 1, n};
-        CHECK(lanes_agree<ct::op::lu, T>({{a, square}}, factors, {}));
+        stack_sizes const square{count, n, n}, factors{count, n + 1, n};
+        CHECK(stacks_agree<ct::op::lu, T>({{a, square}}, factors, {}));
         std::vector<T> lu(static_cast<std::size_t>(count * n * (n + 1)));
         for (std::int64_t k = 0; k < count; ++k) ct::detail::lu_of(a.data() + k * n * n, lu.data() + k * n * (n + 1), n);
         for (std::int64_t const columns : {0, 1, 3}) {
-          std::array<std::int64_t, 3> const sides{count, n, columns};
+          stack_sizes const sides{count, n, columns};
           auto const b = blocked_entries<T>(count * n * columns, 6);
           for (std::int64_t const transposed : {0, 1}) {
-            CHECK(lanes_agree<ct::op::lu_solve, T>({{a, square}, {lu, factors}, {b, sides}}, sides, {transposed}));
+            CHECK(stacks_agree<ct::op::lu_solve, T>({{a, square}, {lu, factors}, {b, sides}}, sides, {transposed}));
             for (std::int64_t const lower : {0, 1})
               for (std::int64_t const unit : {0, 1})
-                CHECK(lanes_agree<ct::op::triangular_solve, T>({{a, square}, {b, sides}}, sides, {lower, transposed, unit}));
+                CHECK(stacks_agree<ct::op::triangular_solve, T>({{a, square}, {b, sides}}, sides, {lower, transposed, unit}));
           }
         }
       }
