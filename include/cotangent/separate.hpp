@@ -8,9 +8,12 @@
 // differs: code for one processor never runs in place of code for another.)
 
 #include <cotangent/dynamic.hpp>
-#include <cotangent/dynamic/graph/transformations.hpp>
 #include <cotangent/eager.hpp>
 #include <cotangent/run/interpreter/interpreter.hpp>
+
+#if COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/transformations.hpp>
+#endif
 
 namespace cotangent {
 

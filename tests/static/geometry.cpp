@@ -57,7 +57,7 @@ static_assert(ct::grad([](auto t) { return ct::grad(ct::grad(sine))(t); })(0.0) 
 // logarithms: the inverse, with the derivative 1, at 0, at the ends of series, near half a turn; and at it
 constexpr auto there_and_back = [](auto r) { return ct::so3_log(ct::so3_exp(r)); };
 constexpr auto same = ct::compiled([](auto r) { return std::tuple(there_and_back(r), ct::jacobian(there_and_back)(r)); });
-constexpr bool is_inverse(double angle) {
+consteval bool is_inverse(double angle) {
   three const r{angle * 2 / 3, -angle / 3, angle * 2 / 3};
   auto const [back, slope] = same(r);
   return near(back, r) && near(slope, unit<double, 3>(), 1e-14);

@@ -59,7 +59,7 @@ constexpr auto masked = ct::compiled([](auto a, auto m) { return ct::block_atten
 static_assert(all_near(masked(q, ct::tensor<double, 3, 3>{{1, 0, 1}, {0, 0, 1}, {1, 1, 0}}), rows{{0, 0}, {0, 0}, {0, 0}}));
 
 // edges of activations, as in JAX
-constexpr auto slope_of = [](auto f, double x) { return ct::grad(f)(x); };
+constexpr auto slope_of = [](auto f, double x) consteval { return ct::grad(f)(x); };
 static_assert(slope_of([](auto x) { return ct::relu6(x); }, 0.0) == 0.5 && slope_of([](auto x) { return ct::hard_tanh(x); }, 1.0) == 1);
 static_assert(slope_of([](auto x) { return ct::sparse_plus(x); }, -1.0) == 0 && slope_of([](auto x) { return ct::celu(x, 2); }, 0.0) == 1);
 

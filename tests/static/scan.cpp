@@ -26,7 +26,7 @@ constexpr auto columns = ct::compiled([](auto x) { return ct::cumsum<0>(x) + ct:
 static_assert(columns(0, 0) == 2 && columns(0, 1) == 4 && columns(1, 0) == 7 && columns(1, 1) == 14);
 
 // Any number of rows, forward and backward: four are scanned side by side, then the rest.
-template <int Rows> constexpr bool rows_are_right() {
+template <int Rows> consteval bool rows_are_right() {
   ct::tensor<int, Rows, 3> x;
   for (int r = 0; r < Rows; ++r)
     for (int k = 0; k < 3; ++k) x(r, k) = 5 * r - 2 * k;

@@ -12,6 +12,16 @@ namespace detail {
 // Reached only with assertions on. It is not constexpr, so that a constant evaluation stops here and names
 // it.
 [[noreturn]] inline void index_is_out_of_range() { __builtin_trap(); }
+
+/// Copies `count` elements; the ranges do not overlap. A constant evaluation of clang counts every iteration of a loop as a
+/// step, but not the elements of a `memcpy`.
+template <class T> constexpr void copy_elements(T* to, T const* from, int count) {
+#ifdef __clang__
+  if constexpr (__is_trivially_copyable(T))
+    return count > 0 ? (void)__builtin_memcpy(to, from, sizeof(T) * static_cast<unsigned>(count)) : (void)0;
+#endif
+  for (int i = 0; i < count; ++i) to[i] = from[i];
+}
 } // namespace detail
 
 /// A growable array for constant evaluations.
@@ -34,7 +44,7 @@ public:
   }
   [[gnu::noinline]] constexpr array(array const& other)
       : first_(other.size_ > 0 ? room(other.size_) : nullptr), size_(other.size_), capacity_(other.size_) {
-    for (int i = 0; i < size_; ++i) first_[i] = other.first_[i];
+    detail::copy_elements(first_, other.first_, size_);
   }
   constexpr array(array&& other) noexcept
       : first_(other.first_), size_(other.size_), capacity_(other.capacity_) {
@@ -43,7 +53,7 @@ public:
   [[gnu::noinline]] constexpr array& operator=(array const& other) {
     if (other.size_ > capacity_) return *this = array(other);
     if (this != &other) {
-      for (int i = 0; i < other.size_; ++i) first_[i] = other.first_[i];
+      detail::copy_elements(first_, other.first_, other.size_);
       size_ = other.size_;
     }
     return *this;
@@ -92,7 +102,7 @@ public:
   /// Appends `count` elements, which may live in this array, and returns the index of the first.
   constexpr int append(T const* from, int count) {
     if (size_ + count > capacity_) return append_grown(from, count);
-    for (int i = 0; i < count; ++i) first_[size_ + i] = from[i];
+    detail::copy_elements(first_ + size_, from, count);
     return (size_ += count) - count;
   }
   /// Makes room for `count` more elements and returns a pointer to them. They must be written before they are
@@ -145,7 +155,7 @@ private:
   [[gnu::noinline, gnu::cold]] constexpr int append_grown(T const* from, int count) {
     int const capacity = 2 * capacity_ + count + 8;
     T* const wider = room(capacity);
-    for (int i = 0; i < count; ++i) wider[size_ + i] = from[i];
+    detail::copy_elements(wider + size_, from, count);
     adopt(wider, capacity);
     return (size_ += count) - count;
   }
@@ -170,7 +180,9 @@ private:
   [[gnu::noinline, gnu::cold]] constexpr void grow(int capacity) { adopt(room(capacity), capacity); }
   /// Moves the elements into `wider`, a larger buffer.
   constexpr void adopt(T* wider, int capacity) {
-    for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
+    if constexpr (__is_trivially_copyable(T)) detail::copy_elements(wider, first_, size_);
+    else
+      for (int i = 0; i < size_; ++i) wider[i] = static_cast<T&&>(first_[i]);
     delete[] first_;
     first_ = wider;
     capacity_ = capacity;

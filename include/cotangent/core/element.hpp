@@ -83,7 +83,7 @@ namespace detail {
 /// The element in which operations compute values of `e`: float for those of half precision, else `e`.
 constexpr element arithmetic_of(element e) noexcept { return facts_of(e).arithmetic; }
 /// True for elements of half precision.
-constexpr bool is_half(element e) noexcept { return arithmetic_of(e) != e; }
+constexpr bool is_half(element e) noexcept { return facts_of_elements[static_cast<unsigned char>(e)].arithmetic != e; }
 template <element E> using arithmetic_t = element_t<arithmetic_of(E)>;
 template <class T> inline constexpr bool is_half_type = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 /// float for half precision, else T.

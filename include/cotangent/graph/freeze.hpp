@@ -50,7 +50,7 @@ template <class T, int N> struct pool {
 };
 
 template <class T, int N> constexpr void fill(pool<T, N>& to, T const* from, int count) {
-  for (int k = 0; k < count; ++k) to.data[k] = from[k];
+  copy_elements(to.data, from, count);
 }
 
 } // namespace detail

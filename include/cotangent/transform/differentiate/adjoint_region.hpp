@@ -33,32 +33,33 @@ public:
 
   /// Keeps the nodes that the outputs need. Dead ones read nothing any more; they remain as unused constants.
   constexpr void close(array<symbol> const& outputs) {
-    live_ = array<bool>(b_.get().tensors.size() - first_symbol_);
+    graph& g = b_.edit();
+    tensor_symbol const* const tensors = g.tensors.data();
+    live_ = array<bool>(g.tensors.size() - first_symbol_);
+    bool* const live = live_.data();
+    symbol const first = first_symbol_;
     for (symbol t : outputs)
-      if (t != none) live_[t - first_symbol_] = true;
-    for (std::int32_t i = b_.get().nodes.size(); i-- > first_node_;) {
-      node& n = b_.edit().nodes[i];
+      if (t != none) live[t - first] = true;
+    for (std::int32_t i = g.nodes.size(); i-- > first_node_;) {
+      node& n = g.nodes[i];
       if (n.region != region) continue;
-      symbol const* const ids = b_.get().ids.data() + n.first;
+      symbol const* const ids = g.ids.data() + n.first;
       bool needed = n.op == info_of<op::loop>() || n.op == info_of<op::case_of>() || n.result_count != 1;
-      for (int k = n.operand_count; k < n.operand_count + n.result_count; ++k) {
-        symbol const base = b_.tensor(ids[k]).base;
-        needed = needed || live(ids[k]) || (base != none && live(base));
-      }
+      for (int k = n.operand_count; k < n.operand_count + n.result_count; ++k)
+        needed = needed || live[ids[k] - first] || (tensors[ids[k]].base != none && live[tensors[ids[k]].base - first]);
       if (!needed) {
-        n.op = b_.tensor(ids[n.operand_count]).depth > 0 ? info_of<op::sequence_zero>()
-                                                         : info_of<op::constant>();
+        n.op = tensors[ids[n.operand_count]].depth > 0 ? info_of<op::sequence_zero>() : info_of<op::constant>();
         n.first += n.operand_count;
         n.operand_count = 0;
-        n.attribute = b_.get().numbers.size();
+        n.attribute = g.numbers.size();
         n.attribute_count = n.op == info_of<op::constant>() ? 1 : 0;
-        b_.edit().numbers.push(0);
+        g.numbers.push(0);
         continue;
       }
       for (int k = 0; k < n.operand_count; ++k)
         if (ids[k] != none) {
-          live_[ids[k] - first_symbol_] = true;
-          if (symbol const base = b_.tensor(ids[k]).base; base != none) live_[base - first_symbol_] = true;
+          live[ids[k] - first] = true;
+          if (symbol const base = tensors[ids[k]].base; base != none) live[base - first] = true;
         }
     }
     b_.set_outputs(outputs.data(), outputs.size(), region);

@@ -153,9 +153,9 @@ struct rewriting {
   constexpr symbol restated(symbol t, std::int32_t shape) {
     if (shape_of(t) == shape) return t;
     std::int64_t kept[max_rank + 1]{}; // a push may move the numbers of the graph
-    int const n = attribute_count(t);
-    for (int k = 0; k < n; ++k) kept[k] = attribute(t, k);
-    return source(origin_of[t].op, kept, n, type_of(t), shape);
+    node const& n = g.nodes[g.tensors[t].producer];
+    detail::copy_elements(kept, g.numbers.data() + n.attribute, n.attribute_count);
+    return source(n.op, kept, n.attribute_count, type_of(t), shape);
   }
   /// Whether shapes differ only in axes of size 1; then `before` is the mask on `x` that `mask` is on `y`.
   constexpr bool same_but_ones(std::int32_t x, std::int32_t y, std::uint32_t mask,
