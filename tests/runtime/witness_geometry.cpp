@@ -64,5 +64,5 @@ TEST_CASE("logarithms of poses invert exponentials, with the derivative 1, from 
 TEST_CASE("the quaternion 0 has no rotation") {
   ct::tensor<double, 3> r;
   compute<logarithm>(ct::tensor<double, 4>{0, 0, 0, 0}, r);
-  CHECK(std::isnan(r(0)));
+  if (!ct::math::is_fast) CHECK(std::isnan(r(0)));
 }
