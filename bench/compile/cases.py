@@ -4,7 +4,7 @@
 
 Each case is compiled in turn with every compiler, several times; the smallest user time counts. A further gradient is a
 twentieth of a file with 21, less a file with one. A node is the slope of a chain between about 100 and 1,000 nodes. Besides: megabytes at the
-peak, and kilobytes of the object file.
+peak, and kilobytes of the object file. `--case` compiles these alone.
 """
 import argparse
 import json
@@ -42,6 +42,64 @@ auto step(f<8, 16> const& x, f<8, 4> const& t, f<16, 32> const& w1, f<32> const&
   return ct::grad<2, 3, 4, 5, 6, 7>(loss)(x, t, w1, b1, w2, b2, w3, b3);
 }
 """
+GAUSSIAN_PROCESS = INCLUDE + """#include <cotangent/linalg.hpp>
+constexpr auto likelihood = [](auto x, auto y, auto scale, auto noise) {
+  auto const d = ct::expand<1>(x) - ct::expand<0>(x);
+  auto const l = ct::cholesky(ct::exp(-0.5 * ct::square(d / scale)) + noise * ct::eye<50>());
+  return 0.5 * ct::sum(ct::square(ct::triangular_solve(l, y))) + ct::sum(ct::log(ct::diagonal(l)));
+};
+auto slope(ct::tensor<double, 50> const& x, ct::tensor<double, 50> const& y, double scale, double noise) {
+  return ct::value_and_grad<2, 3>(likelihood)(x, y, scale, noise);
+}
+"""
+# Positions and velocities in two axes; positions are measured.
+KALMAN = INCLUDE + """#include <cotangent/linalg.hpp>
+#include <tuple>
+#include <utility>
+constexpr auto likelihood = [](auto measured, auto log_noise, auto f, auto h) {
+  auto const model = ct::exp(log_noise(0)) * ct::eye<double, 4>();
+  auto const sensor = ct::exp(log_noise(1)) * ct::eye<double, 2>();
+  auto const step = [=](auto carry, auto z) {
+    auto const [x, p, total] = carry;
+    auto const spread = ct::matmul(ct::matmul(f, p), ct::transpose(f)) + model;
+    auto const expected = ct::matmul(f, x);
+    auto const innovation = z - ct::matmul(h, expected);
+    auto const s = ct::matmul(ct::matmul(h, spread), ct::transpose(h)) + sensor;
+    auto const gain = ct::transpose(ct::solve(s, ct::matmul(h, spread)));
+    auto const likelihood = 0.5 * (ct::log(ct::determinant(s)) + ct::sum(innovation * ct::solve(s, innovation)));
+    auto const next = expected + ct::matmul(gain, innovation);
+    return std::pair(std::tuple(next, spread - ct::matmul(gain, ct::matmul(h, spread)), total + likelihood), next);
+  };
+  return std::get<2>(ct::scan(step, std::tuple(ct::zeros<double, 4>(), ct::eye<double, 4>(), 0.0), measured).first);
+};
+auto slope(ct::tensor<double, 500, 2> const& measured, ct::tensor<double, 2> const& log_noise, ct::tensor<double, 4, 4> const& f,
+           ct::tensor<double, 2, 4> const& h) {
+  return ct::value_and_grad<1>(likelihood)(measured, log_noise, f, h);
+}
+"""
+RK4 = INCLUDE + """#include <tuple>
+#include <utility>
+constexpr auto derivative = [](auto angle, auto speed, auto torque) {
+  return std::pair(speed, torque - 9.81 * ct::sin(angle) - 0.1 * speed);
+};
+constexpr auto step = [](auto angle, auto speed, auto torque) {
+  double const h = 0.01;
+  auto const [a1, s1] = derivative(angle, speed, torque);
+  auto const [a2, s2] = derivative(angle + 0.5 * h * a1, speed + 0.5 * h * s1, torque);
+  auto const [a3, s3] = derivative(angle + 0.5 * h * a2, speed + 0.5 * h * s2, torque);
+  auto const [a4, s4] = derivative(angle + h * a3, speed + h * s3, torque);
+  return std::pair(angle + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4), speed + h / 6 * (s1 + 2 * s2 + 2 * s3 + s4));
+};
+auto slope(double angle, ct::tensor<double, 200> const& torques) {
+  return ct::value_and_grad<0, 1>([](auto start, auto u) {
+    auto const last = ct::scan([](auto carry, auto t) {
+      auto const next = step(std::get<0>(carry), std::get<1>(carry), t);
+      return std::pair(std::tuple(next.first, next.second), next.first);
+    }, std::tuple(start, 0.0), u).first;
+    return ct::square(std::get<0>(last)) + ct::square(std::get<1>(last));
+  })(angle, torques);
+}
+"""
 
 
 def scalars(count):
@@ -67,6 +125,9 @@ CASES = {
     "chain 1,000": (FAMILIES["chain"](115), ["-O2"]),
     "1 vector, -O0": (vectors(1), ["-O0"]),
     "chain 1,000, -O2 -g": (FAMILIES["chain"](115), ["-O2", "-g"]),
+    "Gaussian process of 50 points": (GAUSSIAN_PROCESS, ["-O2"]),
+    "Kalman filter over 500 steps": (KALMAN, ["-O2"]),
+    "scan of a Runge-Kutta step": (RK4, ["-O2"]),
 }
 SLOW = {
     "run-time graph, -O2": (DYNAMIC, ["-O2"]),
@@ -107,10 +168,11 @@ def measure(bench, compiler, cases, repeats):
 def report(best, nodes):
     unit = best["xsimd"][0]
     rows = {name: (seconds, seconds / unit, megabytes, kilobytes) for name, (seconds, megabytes, kilobytes) in best.items()}
-    if "x * x" in best:
-        for name, one, many in (("each further scalar", "x * x", "21 scalars"), ("each further vector", "1 vector", "21 vectors")):
+    for name, one, many in (("each further scalar", "x * x", "21 scalars"), ("each further vector", "1 vector", "21 vectors")):
+        if one in best and many in best:
             each = (best[many][0] - best[one][0]) / 20
             rows[name] = each, each / unit, 0, 0
+    if "chain 100" in best and "chain 1,000" in best:
         each = (best["chain 1,000"][0] - best["chain 100"][0]) / (nodes[1] - nodes[0])
         rows["a node"] = each, each / unit, 0, 0
     return rows
@@ -121,21 +183,23 @@ def main():
     parser.add_argument("--compiler", action="append", help="g++ and clang++-19, where installed")
     parser.add_argument("--repeats", type=int, default=3, help="the fastest of so many counts (3)")
     parser.add_argument("--slow", action="store_true", help="run-time graphs and the separate half, once each, instead")
+    parser.add_argument("--case", action="append", choices=CASES)
     parser.add_argument("--json")
     options = parser.parse_args()
     compilers = options.compiler or [c for c in ("g++", "clang++-19") if shutil.which(c)]
+    cases = SLOW if options.slow else {name: CASES[name] for name in options.case or CASES}
     results = {}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, 1, [])
         for compiler in compilers:
             try:
-                nodes = [bench.nodes(compiler, CASES[c][0]) for c in ("chain 100", "chain 1,000")] if not options.slow else []
-                rows = report(measure(bench, compiler, SLOW if options.slow else CASES, 1 if options.slow else options.repeats), nodes)
+                nodes = [bench.nodes(compiler, CASES[c][0]) for c in ("chain 100", "chain 1,000") if c in cases]
+                rows = report(measure(bench, compiler, cases, 1 if options.slow else options.repeats), nodes)
             except CompileError as error:
                 print(f"{compiler}: {error}", file=sys.stderr)
                 return 1
             results[compiler] = rows
-            print(f"{compiler}{f', chains of {nodes[0]} and {nodes[1]} nodes' if nodes else ''}")
+            print(f"{compiler}{f', chains of {nodes[0]} and {nodes[1]} nodes' if len(nodes) == 2 else ''}")
             for name, (seconds, ratio, megabytes, kilobytes) in rows.items():
                 print(f"  {name:44} {seconds:8.4f} s {ratio:8.3f} of xsimd" + (f" {megabytes:6.0f} MB" if megabytes else "")
                       + (f" {kilobytes:8.0f} kB" if kilobytes else ""), flush=True)

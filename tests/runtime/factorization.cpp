@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
+#include <cotangent/cotangent.hpp>
 #include <cotangent/linalg.hpp>
 
 #include <array>
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -195,6 +198,92 @@ TEMPLATE_TEST_CASE("Small matrices of a stack have the bits of single ones, what
           }
         }
       }
+}
+
+// ---- small systems in straight-line code
+
+constexpr auto solutions = [](auto a, auto b) { return ct::solve(a, b); };
+constexpr auto transposed_solutions = [](auto a, auto b, auto w) { return ct::sum(ct::solve(a, b) * w); };
+constexpr auto decompositions = [](auto a) { return ct::lu(a); };
+template <int K> constexpr auto triangles = [](auto a, auto b) {
+  return ct::triangular_solve<ct::triangle{.lower = (K & 4) != 0, .transposed = (K & 2) != 0, .unit = (K & 1) != 0}>(a, b);
+};
+
+/// Runs a program without a workspace: only straight-line code needs none.
+template <class F, class... X, class Y> ct::status run_straight(F, Y results, X const&... x) {
+  using program = ct::program<F, X...>;
+  static_assert(program::workspace_bytes == 0);
+  typename program::workspace memory;
+  return program::run(memory, std::tie(x...), results);
+}
+template <class T> bool same_bits(T const* x, T const* y, int count) {
+  bool equal = true;
+  for (int k = 0; k < count; ++k) equal = equal && (std::memcmp(x + k, y + k, sizeof(T)) == 0 || (std::isnan(x[k]) && std::isnan(y[k])));
+  return equal;
+}
+template <int N, int M, class T, int... K>
+bool triangles_agree(ct::tensor<T, N, N> const& a, ct::tensor<T, N, M> const& b, std::integer_sequence<int, K...>) {
+  bool singular = false;
+  for (int i = 0; i < N; ++i) singular = singular || a(i, i) == 0;
+  auto const one = [&]<int Which>(std::integral_constant<int, Which>) {
+    ct::tensor<T, N, M> x, expected = b;
+    auto const s = run_straight(ct::compiled(triangles<Which>), std::tie(x), a, b);
+    ct::detail::triangular_solve_of(a.data(), expected.data(), N, M, (Which & 4) != 0, (Which & 2) != 0, (Which & 1) != 0);
+    return s == (singular && (Which & 1) == 0 ? ct::status::singular_matrix : ct::status::ok) && same_bits(x.data(), expected.data(), N * M);
+  };
+  return (one(std::integral_constant<int, K>{}) && ...);
+}
+template <int N, int M, class T> void check_small_systems() {
+  int volatile const rows = N; // (g++ warns of exchanges that a matrix of one row does not have)
+  for (int which = 0; which < 60; ++which) {
+    CAPTURE(N, M, which);
+    auto const entries = blocked_entries<T>(N * N, static_cast<std::uint64_t>(which)), sides = blocked_entries<T>(N * M, 8);
+    ct::tensor<T, N, N> a;
+    ct::tensor<T, N, M> b;
+    for (int k = 0; k < N * N; ++k) a.data()[k] = entries[static_cast<std::size_t>(k)];
+    for (int k = 0; k < N * M; ++k) b.data()[k] = sides[static_cast<std::size_t>(k)];
+    int const at = which % N;
+    for (int i = 0; i < N; ++i) {
+      if (which % 6 == 1) a(i, 0) = i % 2 == 0 ? T{1} : T{-1};  // pivots of one size
+      if (which % 6 == 2) a(i, (i + 1) % N) += T{3};            // rows out of place
+      if (which % 6 == 3) a(i, at) = which % 4 == 3 ? -T{} : T{}; // a pivot of 0
+      if (which % 6 == 4) a(at, i) = a((at + 1) % N, i);        // equal rows
+    }
+    if (which % 12 == 5) a(at, (which / 12) % N) = std::numeric_limits<T>::quiet_NaN();
+    if (which % 12 == 11) a(at, (which / 12) % N) = std::numeric_limits<T>::infinity();
+
+    if constexpr (N <= 4) {
+      std::vector<T> lu(N * (N + 1)), expected(N * M);
+      ct::detail::lu_of(a.data(), lu.data(), N);
+      ct::tensor<T, N, N> p, l, u;
+      CHECK(run_straight(ct::compiled(decompositions), std::tie(p, l, u), a) == ct::status::ok);
+      for (int i = 0; i < N; ++i)
+        for (int j = 0; j < N; ++j) {
+          auto const entry = [&](int r, int c) { return lu[static_cast<std::size_t>(r * N + c)]; };
+          T const below = j < i ? entry(i, j) : static_cast<T>(j == i ? 1 : 0), above = j < i ? T{} : entry(i, j),
+                  of_p = static_cast<T>(std::abs(entry(N, j)) == static_cast<T>(i + 1) ? 1 : 0);
+          CHECK((l(i, j) == below || (std::isnan(l(i, j)) && std::isnan(below)))); // (zeros are added to L)
+          CHECK((same_bits(&u(i, j), &above, 1) && p(i, j) == of_p));
+        }
+      ct::tensor<T, N, M> x;
+      bool const singular = ct::detail::lu_solve_of(lu.data(), b.data(), expected.data(), rows, M, false);
+      ct::status const good = singular ? ct::status::singular_matrix : ct::status::ok;
+      CHECK(run_straight(ct::compiled(solutions), std::tie(x), a, b) == good);
+      CHECK(same_bits(x.data(), expected.data(), N * M));
+      (void)ct::detail::lu_solve_of(lu.data(), b.data(), expected.data(), rows, M, true);
+      CHECK(run_straight(ct::grad<1>(transposed_solutions), std::tie(x), a, b, b) == good);
+      CHECK(same_bits(x.data(), expected.data(), N * M));
+    }
+    CHECK(triangles_agree<N, M>(a, b, std::make_integer_sequence<int, 8>{}));
+  }
+}
+
+TEMPLATE_TEST_CASE("Small systems in straight-line code have the bits of scalar ones, whatever they contain", "", float, double) {
+  if (ct::math::is_fast) return;
+  check_small_systems<4, 3, TestType>();
+  if constexpr (std::is_same_v<TestType, float>) return check_small_systems<1, 1, float>();
+  check_small_systems<2, 4, TestType>();
+  check_small_systems<7, 2, TestType>();
 }
 
 } // namespace

@@ -14,6 +14,8 @@ struct inference;
 struct adjoint_rule;
 struct batch_rule;
 struct graph_view;
+struct rule;
+struct term;
 struct node;
 struct tangent_rule;
 struct whole_call;
@@ -99,6 +101,9 @@ struct operation {
   scalar (*neutral)(element) = nullptr;
   /// Whole: the value, element by element, for constant evaluations and operations without a kernel.
   void (*whole)(whole_call const&) = nullptr;
+  /// Whole: the same of a small node by other operations, with equal bits; and their number of steps in straight-line code, or -1.
+  term (*formula)(rule const&) = nullptr;
+  int (*formula_steps)(graph_view const&, node const&) = nullptr;
   /// Whole: the number of additions and multiplications of a node.
   double (*flops)(graph_view const&, node const&) = nullptr;
   /// Control: the defect of a node, in words, or null; indices are within their pools already.

@@ -6,6 +6,7 @@
 #include <cotangent/graph/order.hpp>
 #include <cotangent/transform/refusals.hpp>
 #include <cotangent/transform/rematerialize/checkpoint.hpp>
+#include <cotangent/transform/simplify/expand.hpp>
 #include <cotangent/transform/simplify/simplify.hpp>
 
 #include <type_traits>
@@ -30,6 +31,7 @@ struct rewrite;
 struct compact;
 struct recompute;
 struct budget;
+struct expand;
 } // namespace passes
 
 template <class... Passes> struct pass_list {};
@@ -41,7 +43,8 @@ using pipeline = pass_list<passes::order,     // every node follows the nodes wh
                            passes::compact,   // dead nodes are eliminated; multiply-adds are fused; nothing is rewritten after it
                            passes::prune,     // loops and branches again carry, capture and return only live values
                            passes::recompute, // gradients of checkpointed functions read rematerialized values
-                           passes::budget>;   // the workspace fits the memory budget
+                           passes::budget,    // the workspace fits the memory budget
+                           passes::expand>;   // straight-line code has formulas in place of small linear systems
 
 /// The part of the pipeline that simplify() runs.
 using simplification = pass_list<passes::prune, passes::hoist, passes::rewrite, passes::compact, passes::prune>;
@@ -71,6 +74,7 @@ template <class Measure = detail::estimated_bytes, class Budget = no_budget> str
   bool in_order = true;              // false: a node may precede nodes whose results it reads
   dependency const* extra = nullptr; // further dependencies between nodes
   int extra_count = 0;
+  straight_test is_straight = nullptr; // null: nothing runs as straight-line code
 };
 
 /// Each pass has three functions: `runs`, whether it has anything to do; `run`; `room`, a guess of the size of its result.
@@ -149,6 +153,20 @@ struct budget {
   static constexpr bool runs(graph_view const&, auto const& o) { return o.budget.limits; }
   static constexpr built run(graph_view const& g, auto const& o) { return o.budget(g); }
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
+};
+
+/// Sub-graphs that run as straight-line code have formulas in place of small linear systems.
+struct expand {
+  static constexpr bool runs(graph_view const& g, auto const& o) {
+    return o.is_straight != nullptr && detail::regions_with_formulas(g, o.is_straight).nodes > 0;
+  }
+  static constexpr built run(graph_view const& g, auto const& o) { return detail::expanded(g, o.is_straight); }
+  static constexpr capacity room(graph_view const& g) {
+    capacity c = capacity::of(g).widened();
+    for (std::int32_t i = 0; i < g.node_count; ++i)
+      if (g.nodes[i].op->formula != nullptr) c.tensors += 96, c.nodes += 96, c.ids += 320, c.numbers += 128;
+    return c;
+  }
 };
 
 } // namespace passes

@@ -37,6 +37,13 @@ template <class Pivot> struct reporting_pivot : extend::primitive<operation_kind
   }
 };
 
+/// 0 if a pivot of a small linear system, or of a triangle, is 0, else 1. Only formulas have it, and interpreters and archives have
+/// no formulas.
+template <bool Triangle> struct system_pivot : pivot {
+  static constexpr char const *name = Triangle ? "triangle_pivot" : "solve_pivot", *reports = Triangle ? "triangular_solve" : "solve";
+  using reporting = reporting_pivot<system_pivot>;
+};
+
 } // namespace detail
 
 namespace op {
@@ -61,18 +68,19 @@ namespace extend {
 /// Entry (i, j) of the last two axes.
 constexpr term entry(term a, dimension i, dimension j) { return at(at(a, a.rank() - 2, i), a.rank() - 2, j); }
 
-/// Matrices of n rows with these entries, row by row.
-constexpr term assembled(term const* entries, dimension n) {
+/// Matrices of n columns with these entries, row by row.
+constexpr term assembled(term const* entries, dimension rows, dimension n) {
   builder& b = *entries[0].b;
   dimensions column = entries[0].dims(), whole = column;
   column.size[column.rank++] = 1;
-  whole.size[whole.rank++] = n, whole.size[whole.rank++] = n;
+  whole.size[whole.rank++] = rows, whole.size[whole.rank++] = n;
   std::int32_t const shape = b.shape(column);
   symbol ids[36]{};
-  for (dimension k = 0; k < n * n; ++k) ids[k] = op::reshape::of(entries[k], shape).id;
+  for (dimension k = 0; k < rows * n; ++k) ids[k] = op::reshape::of(entries[k], shape).id;
   std::int64_t const axis = column.rank - 1;
-  return op::reshape::of({&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(n * n), &axis, 1, b.place)}, b.shape(whole));
+  return op::reshape::of({&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(rows * n), &axis, 1, b.place)}, b.shape(whole));
 }
+constexpr term assembled(term const* entries, dimension n) { return assembled(entries, n, n); }
 
 /// True for square matrices of floating numbers with 1 to `most` rows.
 constexpr bool is_small(term a, dimension most) {
@@ -167,7 +175,145 @@ constexpr term small_cholesky(term a) {
   return assembled(entries, n);
 }
 
+// ---- small linear systems, with the bits of `detail::lu_of`, `detail::lu_solve_of` and `detail::triangular_solve_of`
+
+inline constexpr dimension most_formula_rows = 4, most_triangle_rows = 8;
+
+/// The result of `detail::lu_of`.
+constexpr term small_lu(term a) {
+  dimension const n = a.dims().size[a.rank() - 1];
+  term e[most_formula_rows * (most_formula_rows + 1)];
+  for (dimension i = 0; i < n; ++i)
+    for (dimension j = 0; j < n; ++j) e[i * n + j] = entry(a, i, j);
+  term* const order = e + n * n;
+  auto const number = [&](dimension x) { return constant_like(e[0], static_cast<double>(x)); };
+  for (dimension k = 0; k < n; ++k) order[k] = number(k + 1);
+  term sign = number(1);
+  for (dimension i = 0; i + 1 < n; ++i) {
+    term most = apply<op::abs>(e[i * n + i]), best = number(i);
+    for (dimension k = i + 1; k < n; ++k) {
+      term const size = apply<op::abs>(e[k * n + i]), larger = size > most;
+      most = select(larger, size, most);
+      best = select(larger, number(k), best);
+    }
+    for (dimension k = i + 1; k < n; ++k) {
+      term const here = best == number(k);
+      sign = select(here, -sign, sign);
+      for (dimension c = 0; c <= n; ++c) {
+        term &above = c == n ? order[i] : e[i * n + c], &below = c == n ? order[k] : e[k * n + c];
+        term const kept = above;
+        above = select(here, below, above);
+        below = select(here, kept, below);
+      }
+    }
+    term const pivot = e[i * n + i], is_zero = pivot == 0, inverse = apply<op::reciprocal>(pivot);
+    for (dimension k = i + 1; k < n; ++k) {
+      term const factor = e[k * n + i] * inverse, minus = -factor;
+      e[k * n + i] = select(is_zero, e[k * n + i], factor);
+      for (dimension c = i + 1; c < n; ++c)
+        e[k * n + c] = select(is_zero, e[k * n + c], apply<op::multiply_add>(minus, e[i * n + c], e[k * n + c]));
+    }
+  }
+  for (dimension k = 0; k < n; ++k) order[k] = order[k] * sign;
+  return assembled(e, n + 1, n);
+}
+
+/// A right side, row by row.
+struct small_rows {
+  term of[most_triangle_rows];
+  dimension n = 0, m = 0; // rows, elements of a row
+
+  constexpr explicit small_rows(term b) : n(b.dims().size[b.rank() - 2]), m(b.dims().size[b.rank() - 1]) {
+    for (dimension i = 0; i < n; ++i) of[i] = at(b, b.rank() - 2, i);
+  }
+  /// A number for each matrix, along a row.
+  constexpr term along(term x) const {
+    dimensions column = x.dims(), whole = column;
+    column.size[column.rank++] = 1, whole.size[whole.rank++] = m;
+    return broadcast_to(op::reshape::of(x, x.b->shape(column)), x.b->shape(whole));
+  }
+  constexpr term assembled() const {
+    builder& b = *of[0].b;
+    dimensions row = of[0].dims();
+    row.size[row.rank - 1] = 1, row.size[row.rank++] = m;
+    symbol ids[most_triangle_rows]{};
+    for (dimension i = 0; i < n; ++i) ids[i] = op::reshape::of(of[i], b.shape(row)).id;
+    std::int64_t const axis = row.rank - 2;
+    return {&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(n), &axis, 1, b.place)};
+  }
+};
+/// 1 if no element of the diagonals is 0, else 0.
+constexpr term no_zero_on_diagonal(term a, dimension n) {
+  term all = constant_like(entry(a, 0, 0), 1);
+  for (dimension i = 0; i < n; ++i) all = select(entry(a, i, i) == 0, constant_like(all, 0), all);
+  return all;
+}
+/// The diagonal is that of `a`, or `diagonal` if that is given.
+constexpr void small_triangular_solve(term a, small_rows& x, bool lower, bool transposed, bool unit, term const* diagonal = nullptr) {
+  dimension const n = x.n;
+  auto const subtract = [&](dimension from, dimension to, dimension k) {
+    x.of[to] = apply<op::multiply_add>(x.along(-entry(a, transposed ? from : to, k)), x.of[from], x.of[to]);
+  };
+  bool const down = lower != transposed;
+  for (dimension step = 0; step < n; ++step) {
+    dimension const i = down ? step : n - 1 - step;
+    if (!transposed)
+      for (dimension k = down ? 0 : n - 1; k != i; k += down ? 1 : -1) subtract(k, i, k);
+    if (!unit) x.of[i] = x.of[i] / x.along(diagonal != nullptr ? diagonal[i] : entry(a, i, i));
+    if (transposed)
+      for (dimension k = down ? i + 1 : 0, end = down ? n : i; k < end; ++k) subtract(i, k, k);
+  }
+}
+constexpr term small_triangular_solve(term a, term b, bool lower, bool transposed, bool unit) {
+  small_rows x(b);
+  term diagonal[most_triangle_rows];
+  if (!unit) { // zeros are read from the pivot, which is reported
+    term const pivot = apply<detail::system_pivot<true>>(no_zero_on_diagonal(a, x.n));
+    for (dimension i = 0; i < x.n; ++i) diagonal[i] = select(entry(a, i, i) == 0, pivot * entry(a, i, i), entry(a, i, i));
+  }
+  small_triangular_solve(a, x, lower, transposed, unit, diagonal);
+  return x.assembled();
+}
+/// The result of `detail::lu_solve_of`.
+constexpr term small_lu_solve(term lu, term b, bool transposed) {
+  small_rows x(b);
+  dimension const n = x.n;
+  if (transposed) {
+    small_triangular_solve(lu, x, false, true, false);
+    small_triangular_solve(lu, x, true, true, true);
+  }
+  small_rows moved = x; // row from(i) of B, or row i to row from(i) of X
+  auto const from = [&](dimension i) { return apply<op::abs>(entry(lu, n, i)); };
+  for (dimension i = 0; i < n; ++i)
+    for (dimension k = 0; k < n; ++k)
+      moved.of[i] = k == 0 ? x.of[0] : select(x.along(transposed ? from(k) == i + 1 : from(i) == k + 1), x.of[k], moved.of[i]);
+  if (!transposed) {
+    small_triangular_solve(lu, moved, true, false, true);
+    small_triangular_solve(lu, moved, false, false, false);
+  }
+  term const regular = x.along(apply<detail::system_pivot<false>>(no_zero_on_diagonal(lu, n)) > 0);
+  for (dimension i = 0; i < n; ++i)
+    moved.of[i] = select(regular, moved.of[i], constant_like(moved.of[i], std::numeric_limits<double>::quiet_NaN()));
+  return moved.assembled();
+}
+
 } // namespace extend
+
+namespace detail {
+
+/// The steps of a formula for `n` with at most `most_rows` rows, else -1: per matrix, `of_matrix(rows)` and `of_row(rows)` for each
+/// vector of a right side's row.
+template <class OfMatrix, class OfRow>
+constexpr int steps_of_formula(graph_view const& g, node const& n, dimension most_rows, OfMatrix of_matrix, OfRow of_row) {
+  dimensions const d = g.shape(g.operand(n, 0));
+  dimension const rows = d.size[d.rank - 1], m = g.shape(g.result(n)).size[d.rank - 1];
+  dimension matrices = 1;
+  for (int k = 0; k + 2 < d.rank; ++k) matrices = d.size[k] < 0 ? -1 : capped_product(matrices, d.size[k]);
+  if (rows < 1 || rows > most_rows || m < 1 || m > 16 || matrices < 1 || matrices > 8) return -1;
+  return static_cast<int>(matrices * (of_matrix(rows) + of_row(rows) * ((m + 1) / 2)));
+}
+
+} // namespace detail
 } // namespace cotangent
 
 #endif

@@ -57,6 +57,10 @@ struct triangular_solve : detail::matrix_operation<triangular_solve, 2> {
   static constexpr term of(term a, term b, bool lower, bool transposed, bool unit) {
     return detail::push(info_of<triangular_solve>(), {a, b}, {lower, transposed, unit});
   }
+  static constexpr term formula(rule const& r) { return extend::small_triangular_solve(r.x(0), r.x(1), r.attribute(0) != 0, r.attribute(1) != 0, r.attribute(2) != 0); }
+  static constexpr int formula_steps(graph_view const& g, node const& n) {
+    return detail::steps_of_formula(g, n, extend::most_triangle_rows, [](auto k) { return 5 * k; }, [](auto k) { return k * (k + 1) / 2; });
+  }
   /// The triangle of A that is read.
   static constexpr term part(rule const& r, term x) { return extend::triangle(x, r.attribute(0) != 0, r.attribute(2) != 0); }
   static constexpr void adjoint(adjoint_rule& r) {
@@ -165,6 +169,10 @@ struct lu : detail::matrix_operation<lu, 1> {
     r.result(r.type, d);
   }
   static constexpr term of(term a) { return detail::push(info_of<lu>(), {a}); }
+  static constexpr term formula(rule const& r) { return extend::small_lu(r.x()); }
+  static constexpr int formula_steps(graph_view const& g, node const& n) {
+    return detail::steps_of_formula(g, n, extend::most_formula_rows, [](auto k) { return 3 * k * k * k; }, [](auto) { return 0; });
+  }
   /// Rows of the result that L and U share.
   static constexpr term packed(term y, std::int32_t shape) {
     std::int64_t window[2 * max_rank]{};
@@ -229,6 +237,10 @@ struct lu_solve : detail::matrix_operation<lu_solve, 3> {
   }
   static constexpr term of(term a, term factors, term b, std::int64_t which) {
     return detail::push(info_of<lu_solve>(), {a, factors, b}, {which});
+  }
+  static constexpr term formula(rule const& r) { return extend::small_lu_solve(r.x(1), r.x(2), r.attribute() == transposed); }
+  static constexpr int formula_steps(graph_view const& g, node const& n) {
+    return detail::steps_of_formula(g, n, extend::most_formula_rows, [](auto k) { return k * (k + 4); }, [](auto k) { return 2 * k * k; });
   }
   static constexpr void adjoint(adjoint_rule& r) {
     bool const turns = r.attribute() == transposed;

@@ -152,6 +152,12 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
     case operation_kind::slice:
     case operation_kind::pad:
     case operation_kind::concatenate: steps += elements > 1 ? vectors : 0; break;
+    case operation_kind::whole: {
+      int const formula = n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
+      if (formula < 0) return -1;
+      steps += formula;
+      break;
+    }
     default: return -1;
     }
   }

@@ -104,6 +104,9 @@ template <class Before, bool Rewrite, recomputation Recompute> struct static_opt
     o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
     o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
     o.recompute = Recompute;
+    o.is_straight = [](graph_view const& g, std::int32_t r) {
+      return runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r)), COTANGENT_ABI_BYTES);
+    };
     return o;
   }();
 };
