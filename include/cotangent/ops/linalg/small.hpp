@@ -37,7 +37,7 @@ template <class Pivot> struct reporting_pivot : extend::primitive<operation_kind
   }
 };
 
-/// 0 if a pivot of a small linear system, or of a triangle, is 0, else 1. Only formulas have it, and interpreters and archives have
+/// 0 if a pivot of a small linear system, or of a triangle, is 0, else above 0. Only formulas have it, and interpreters and archives have
 /// no formulas.
 template <bool Triangle> struct system_pivot : pivot {
   static constexpr char const *name = Triangle ? "triangle_pivot" : "solve_pivot", *reports = Triangle ? "triangular_solve" : "solve";
@@ -242,11 +242,14 @@ struct small_rows {
     return {&b, b.push(info_of<op::concatenate>(), ids, static_cast<int>(n), &axis, 1, b.place)};
   }
 };
-/// 1 if no element of the diagonals is 0, else 0.
-constexpr term no_zero_on_diagonal(term a, dimension n) {
-  term all = constant_like(entry(a, 0, 0), 1);
-  for (dimension i = 0; i < n; ++i) all = select(entry(a, i, i) == 0, constant_like(all, 0), all);
-  return all;
+/// 0 if an element of the diagonals is 0, else above 0. (A select of constants 0 and 1 ends g++ 12 with an internal error.)
+constexpr term least_on_diagonal(term a, dimension n) {
+  term least = constant_like(entry(a, 0, 0), 1);
+  for (dimension i = 0; i < n; ++i) {
+    term const size = apply<op::abs>(entry(a, i, i));
+    least = select(size < least, size, least);
+  }
+  return least;
 }
 /// The diagonal is that of `a`, or `diagonal` if that is given.
 constexpr void small_triangular_solve(term a, small_rows& x, bool lower, bool transposed, bool unit, term const* diagonal = nullptr) {
@@ -268,7 +271,7 @@ constexpr term small_triangular_solve(term a, term b, bool lower, bool transpose
   small_rows x(b);
   term diagonal[most_triangle_rows];
   if (!unit) { // zeros are read from the pivot, which is reported
-    term const pivot = apply<detail::system_pivot<true>>(no_zero_on_diagonal(a, x.n));
+    term const pivot = apply<detail::system_pivot<true>>(least_on_diagonal(a, x.n));
     for (dimension i = 0; i < x.n; ++i) diagonal[i] = select(entry(a, i, i) == 0, pivot * entry(a, i, i), entry(a, i, i));
   }
   small_triangular_solve(a, x, lower, transposed, unit, diagonal);
@@ -291,7 +294,7 @@ constexpr term small_lu_solve(term lu, term b, bool transposed) {
     small_triangular_solve(lu, moved, true, false, true);
     small_triangular_solve(lu, moved, false, false, false);
   }
-  term const regular = x.along(apply<detail::system_pivot<false>>(no_zero_on_diagonal(lu, n)) > 0);
+  term const regular = x.along(apply<detail::system_pivot<false>>(least_on_diagonal(lu, n)) > 0);
   for (dimension i = 0; i < n; ++i)
     moved.of[i] = select(regular, moved.of[i], constant_like(moved.of[i], std::numeric_limits<double>::quiet_NaN()));
   return moved.assembled();
