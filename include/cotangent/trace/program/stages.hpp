@@ -95,23 +95,35 @@ template <class Traced, bool WithValue, int... FirstAndCount> struct gradient_st
   }
 };
 
-/// The options of the pipeline for a static program.
-template <class Before, bool Rewrite, recomputation Recompute> struct static_options {
+/// Sub-graphs that run as straight-line code have formulas.
+struct straight_options {
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
-    o.simplify.rewrite = Rewrite;
-    // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
-    o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
-    o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
-    o.recompute = Recompute;
     o.is_straight = [](graph_view const& g, std::int32_t r) {
       return runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r)), COTANGENT_ABI_BYTES);
     };
     return o;
   }();
 };
-template <class Before, bool Rewrite, recomputation Recompute = recomputation::to_lower_peak>
-using pipelined = typename passed_through<Before, static_options<Before, Rewrite, Recompute>, pipeline>::type;
+/// The options of the pipeline for a static program, or for one with a separate pullback.
+template <class Before, bool Rewrite, bool Splits> struct static_options {
+  static constexpr pipeline_options<> value = [] {
+    pipeline_options<> o = straight_options::value;
+    if (Splits) { // (a block that is not rematerialized would be saved, whatever the peak of one program; formulas come after the split)
+      o.recompute = recomputation::always;
+      o.is_straight = nullptr;
+    }
+    o.simplify.rewrite = Rewrite;
+    // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
+    o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
+    o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
+    return o;
+  }();
+};
+template <class Before, bool Rewrite, bool Splits = false>
+using pipelined = typename passed_through<Before, static_options<Before, Rewrite, Splits>, pipeline>::type;
+/// A part of a split graph.
+template <class Part> using with_formulas = typename passed_through<Part, straight_options, pass_list<passes::expand>>::type;
 
 /// The request of the outermost transformation: the function to trace, and the derivatives to append.
 template <class F> struct outermost {

@@ -66,7 +66,7 @@ template <class F, int... I, class... Args> struct linear_stages<F, std::integer
   };
   using joint = typename joint_from<typename outermost<gradient_function<F, false, I...>>::template joined<
       std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type>::type;
-  using simplified = pipelined<joint, outermost<F>::rewrites, recomputation::always>;
+  using simplified = pipelined<joint, outermost<F>::rewrites, true>;
   struct in_workspace {
     using graph = simplified;
   };
@@ -75,8 +75,8 @@ template <class F, int... I, class... Args> struct linear_stages<F, std::integer
   static constexpr int cotangents = joint::view.input_count() - inputs;
   static constexpr joint_graph whole{simplified::view, inputs, cotangents, outputs};
   static constexpr auto const& saved = chosen_values<linear_stages>::value;
-  using forward = frozen<part_stage<linear_stages, false>, capacity::of(simplified::view).widened()>;
-  using backward = frozen<part_stage<linear_stages, true>, capacity::of(simplified::view).widened()>;
+  using forward = with_formulas<frozen<part_stage<linear_stages, false>, capacity::of(simplified::view).widened()>>;
+  using backward = with_formulas<frozen<part_stage<linear_stages, true>, capacity::of(simplified::view).widened()>>;
 };
 
 template <class F, int... I> struct outermost<linear_forward<F, I...>> {

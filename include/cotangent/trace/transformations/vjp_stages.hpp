@@ -99,8 +99,7 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
   using joint = typename joint_from<typename outermost<gradient_function<F, false, I...>>::template joined<
       std::integer_sequence<int, first_leaf<I, Args...>, leaf_count<argument_at<I, Args...>>>...>::type>::
       type;
-  // (always: a value of a block that is not rematerialized would be saved, whatever the peak of one program)
-  using simplified = pipelined<joint, outermost<F>::rewrites, recomputation::always>;
+  using simplified = pipelined<joint, outermost<F>::rewrites, true>;
   struct in_workspace {
     using graph = simplified;
   };
@@ -109,8 +108,8 @@ template <class F, int... I, class... Args> struct vjp_stages<F, std::integer_se
   static constexpr int cotangents = joint::view.input_count() - inputs;
   static constexpr joint_graph whole{simplified::view, inputs, cotangents, outputs};
   static constexpr auto const& saved = chosen_values<vjp_stages>::value;
-  using forward = frozen<part_stage<vjp_stages, false>, capacity::of(simplified::view).widened()>;
-  using backward = frozen<part_stage<vjp_stages, true>, capacity::of(simplified::view).widened()>;
+  using forward = with_formulas<frozen<part_stage<vjp_stages, false>, capacity::of(simplified::view).widened()>>;
+  using backward = with_formulas<frozen<part_stage<vjp_stages, true>, capacity::of(simplified::view).widened()>>;
 };
 
 /// A saved value as the forward program returns it.
