@@ -3,6 +3,7 @@
 
 #include <cotangent/cotangent.hpp>
 #include <cotangent/linalg.hpp>
+#include <cotangent/memory_budget.hpp>
 
 #include <array>
 #include <cmath>
@@ -284,6 +285,13 @@ TEMPLATE_TEST_CASE("Small systems in straight-line code have the bits of scalar 
   if constexpr (std::is_same_v<TestType, float>) return check_small_systems<1, 1, float>();
   check_small_systems<2, 4, TestType>();
   check_small_systems<7, 2, TestType>();
+}
+
+TEST_CASE("Small systems in a memory budget, which are kernels, have the same gradients") {
+  ct::tensor<double, 3, 3> const a{{0, 2, 3}, {2, 5, 1}, {3, 1, 10}};
+  ct::tensor<double, 3> const b{1, 2, 3};
+  auto const gradient = ct::value_and_grad<0, 1>([](auto m, auto y) { return ct::sum(ct::solve(m, y) * y); });
+  CHECK(ct::memory_budget<100000>(gradient)(a, b) == gradient(a, b));
 }
 
 } // namespace

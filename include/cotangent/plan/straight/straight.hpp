@@ -117,8 +117,9 @@ struct lane_rule {
 } // namespace detail
 
 /// The approximate number of steps of a graph as straight-line code for vectors of that many bytes; -1 if
-/// impossible: sizes are unknown or large, or elements are selected by index.
-constexpr int straight_size(graph_view const& g, int vector_bytes) {
+/// impossible: sizes are unknown or large, or elements are selected by index. `formulas`: functions of whole tensors count if
+/// they have a formula, by which a pass replaces them.
+constexpr int straight_size(graph_view const& g, int vector_bytes, bool formulas = false) {
   if (g.region_count > 1 || g.extent_count > 0 || g.node_count > 4 * most_straight_steps) return -1;
   detail::lane_rule const rule(g, vector_bytes);
   int steps = 0;
@@ -153,7 +154,7 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
     case operation_kind::pad:
     case operation_kind::concatenate: steps += elements > 1 ? vectors : 0; break;
     case operation_kind::whole: {
-      int const formula = n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
+      int const formula = !formulas || n.op->formula_steps == nullptr ? -1 : n.op->formula_steps(g, n);
       if (formula < 0) return -1;
       steps += formula;
       break;
@@ -165,8 +166,8 @@ constexpr int straight_size(graph_view const& g, int vector_bytes) {
 }
 
 /// True if this graph runs as straight-line code.
-constexpr bool runs_straight(graph_view const& g, int vector_bytes) {
-  int const steps = straight_size(g, vector_bytes);
+constexpr bool runs_straight(graph_view const& g, int vector_bytes, bool formulas = false) {
+  int const steps = straight_size(g, vector_bytes, formulas);
   return steps >= 0 && steps <= most_straight_steps;
 }
 

@@ -100,7 +100,7 @@ struct straight_options {
   static constexpr pipeline_options<> value = [] {
     pipeline_options<> o;
     o.is_straight = [](graph_view const& g, std::int32_t r) {
-      return runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r)), COTANGENT_ABI_BYTES);
+      return runs_straight(g.region_count == 1 ? g : graph_view(region_graph(g, r)), COTANGENT_ABI_BYTES, true);
     };
     return o;
   }();
@@ -115,7 +115,7 @@ template <class Before, bool Rewrite, bool Splits> struct static_options {
     }
     o.simplify.rewrite = Rewrite;
     // (of the graph before: the executor decides about the simplified one, and a borderline graph may differ)
-    o.simplify.split_sums = !is_straight_line<Before, COTANGENT_ABI_BYTES>;
+    o.simplify.split_sums = !runs_straight(Before::view, COTANGENT_ABI_BYTES, !Splits);
     o.simplify.accumulate_rows = Before::view.region_count > 1; // (without loops, the sum is part of a nest)
     return o;
   }();

@@ -36,7 +36,7 @@ public:
 /// The graph with formulas in place of nodes, in sub-graphs that run as straight-line code.
 constexpr built expanded(graph_view const& g, straight_test is_straight) {
   regions_with_formulas const chosen(g, is_straight);
-  bounded_builder b;
+  builder b; // (without a limit: straight-line code has one)
   rewriter copy(g, b);
   copy.begin_regions();
   for (std::int32_t i = 0; i < g.node_count; ++i) {
@@ -57,7 +57,7 @@ constexpr built expanded(graph_view const& g, straight_test is_straight) {
   }
   b.region = 0;
   copy.end_regions();
-  return b.finish();
+  return {static_cast<graph&&>(b.edit()), b.failed()};
 }
 
 } // namespace detail
