@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--compiler", action="append", help="g++ and clang++-19, where installed")
     parser.add_argument("--repeats", type=int, default=3, help="the fastest of so many counts (3)")
     parser.add_argument("--slow", action="store_true", help="run-time graphs and the separate half, once each, instead")
-    parser.add_argument("--case", action="append", choices=CASES)
+    parser.add_argument("--case", action="append", choices=CASES, help="these alone; all if left out")
     parser.add_argument("--json")
     options = parser.parse_args()
     compilers = options.compiler or [c for c in ("g++", "clang++-19") if shutil.which(c)]

@@ -284,7 +284,7 @@ TEMPLATE_TEST_CASE("Small systems in straight-line code have the bits of scalar 
   check_small_systems<4, 3, TestType>();
   if constexpr (std::is_same_v<TestType, float>) return check_small_systems<1, 1, float>();
   check_small_systems<2, 4, TestType>();
-  check_small_systems<7, 2, TestType>();
+  check_small_systems<8, 2, TestType>();
 }
 
 #if COTANGENT_EXCEPTIONS
