@@ -618,6 +618,32 @@ inline constexpr std::tuple layouts{
                  return x({p[0], p[1], last}) * y({last}) + x({x.size[0] - 1 - p[0], p[1], p[2]});
                });
              }},
+    function{"roll of axes with names", [](auto x, auto y, auto) { return ct::roll<2>(x) * ct::roll<-1>(y) + ct::roll<1, 0>(x); },
+             [](grid const& x, grid const& y, grid const&) {
+               std::int64_t const n = x.size[0], m = x.size[2];
+               return made(x.size, [&](place const& p) {
+                 return x({p[0], p[1], (p[2] + 2 * m - 2) % m}) * y({(p[2] + 1) % m}) + x({(p[0] + n - 1) % n, p[1], p[2]});
+               });
+             }},
+    function{"diag, diagonal, trace of axes with names",
+             [](auto x, auto y, auto) { return ct::diagonal(ct::expand<3>(x) * y + ct::diag(y)) + ct::trace(ct::outer(y, y)); },
+             [](grid const& x, grid const& y, grid const&) {
+               dual s;
+               for (dual const a : y.at) s = s + a * a;
+               return made(x.size, [&](place const& p) { return x(p) * y({p[2]}) + y({p[2]}) + s; });
+             }},
+    function{"ranges that fall, and steps in axes with names",
+             [](auto x, auto y, auto z) {
+               auto const part = x(ct::all, ct::range<3, ct::end, -2>, ct::range<-1, ct::end, -1>) * ct::expand<2>(z(ct::all, ct::range<3, 0, -2>));
+               auto const twice = ct::concatenate<0>(y, y);
+               return part * twice(ct::range<0, ct::end, 2>) + twice(ct::range<-1, ct::end, -2>);
+             },
+             [](grid const& x, grid const& y, grid const& z) {
+               std::int64_t const m = x.size[2];
+               return made({x.size[0], 2, m}, [&](place const& p) {
+                 return x({p[0], 3 - 2 * p[1], m - 1 - p[2]}) * z({p[0], 3 - 2 * p[1]}) * y({2 * p[2] % m}) + y({(2 * m - 1 - 2 * p[2]) % m});
+               });
+             }},
     function{"repeat", [](auto, auto y, auto z) { return ct::expand<0>(ct::repeat<3>(z)(0)) * ct::expand<1>(ct::repeat<2>(y)); },
              [](grid const&, grid const& y, grid const& z) {
                return made({2 * y.size[0], 12}, [&](place const& p) { return z({0, p[1] / 3}) * y({p[0] / 2}); });

@@ -100,6 +100,18 @@ inline constexpr auto infinities = [](auto x, auto y) {
 static_assert(ct::compiled(infinities)(ct::tensor<double, 3>{infinity, 2, infinity},
                                        ct::tensor<double, 3>{1, -infinity, 1}) == 7);
 
+// Ranges that fall.
+inline constexpr auto falling = [](auto x, auto y) {
+  x(ct::range<-1, ct::end, -1>) = y;
+  x(ct::range<2, ct::end, -2>) += 10 * y(ct::range<1, 3>);
+  return ct::at(x, ct::range<1, ct::end, -1>).add(y(ct::range<0, 2>) * y(0));
+};
+static_assert(ct::compiled(falling)(v, ct::tensor<double, 3>{2, 3, 5}) == ct::tensor<double, 3>{5 + 50 + 6, 3 + 4, 2 + 30});
+static_assert(ct::grad<1>([](auto x, auto y) { return ct::dot(falling(x, y), ct::iota<double, 3>(1)); })(
+                  v, ct::tensor<double, 3>{2, 3, 5}) == ct::tensor<double, 3>{3 + 4 * 2 + 3, 2 + 30 + 2, 1 + 10});
+static_assert(ct::compiled([](auto x) { return x(ct::range<0, 0, -1>); })(ct::tensor<double, 2>{1, 2}) == ct::tensor<double, 0>{});
+static_assert(ct::compiled([](auto x) { return x(ct::range<-1, ct::end, -1>); })(ct::tensor<double, 0>{}) == ct::tensor<double, 0>{});
+
 // In loops, in functions of references, and in members.
 inline constexpr auto sums = [](auto x) {
   auto const add = [](auto& y, int i) { y(i) += y(i - 1); };

@@ -140,6 +140,17 @@ namespace extend {
 
 constexpr term gather(term x, term indices) { return detail::push(info_of<op::gather>(), {x, indices}); }
 
+/// In the opposite order along an axis.
+constexpr term reversed(auto x, int axis) {
+  dimension const n = x.dims().size[axis];
+  if (n == 0 || n == 1) return x;
+  // rows of the axis, gathered by falling numbers
+  auto const numbers = iota(*x.b, element::int64, n);
+  auto const last = n > 0 ? constant_like(numbers, static_cast<double>(n - 1))
+                          : count_of(numbers, 1, numbers.shape_id()) - constant_like(numbers, 1);
+  return move_axis(gather(move_axis(x, axis, 0), last - numbers), 0, axis);
+}
+
 /// True where the index along a new last axis of size `classes` equals the label.
 constexpr term hits(term labels, dimension classes) {
   builder& b = *labels.b;

@@ -111,20 +111,11 @@ inline void put_sizes(sizes const& s, eager_key& key) {
   key.put(s.rank());
   for (std::int64_t const n : s) key.put(n);
 }
-template <class Kind> bool describe(along_some_fn<Kind> const& fn, eager_key& key) {
-  key.put(fn.keep);
-  for (int const axis : fn.axes) key.put(axis);
-  return true;
-}
 template <class Kind> bool describe(along_value<Kind> const& fn, eager_key& key) {
   return key.put(fn.at), true;
 }
 inline bool describe(reshape_to_fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }
 inline bool describe(broadcast_to_sizes_fn const& fn, eager_key& key) { return put_sizes(fn.to, key), true; }
-inline bool describe(permute_by_fn const& fn, eager_key& key) {
-  for (int const axis : fn.axes) key.put(axis);
-  return true;
-}
 inline bool describe(take_some_fn const& fn, eager_key& key) {
   for (int k = 0; k < fn.count; ++k) {
     place_on_axis const& p = fn.places[k];
@@ -135,8 +126,15 @@ inline bool describe(take_some_fn const& fn, eager_key& key) {
   }
   return true;
 }
-/// The state of any other function is unknown: it is found by the graph that it builds.
-template <class Fn> bool describe(Fn const&, eager_key&) { return std::is_empty_v<Fn>; }
+/// The state of a function without numbers is unknown: it is found by the graph that it builds.
+template <class Fn> bool describe(Fn const& fn, eager_key& key) {
+  if constexpr (!requires { fn.numbers.count; }) return (void)fn, (void)key, std::is_empty_v<Fn>;
+  else {
+    key.put(fn.numbers.count);
+    for (int k = 0; k < fn.numbers.count; ++k) key.put(fn.numbers[k]);
+    return true;
+  }
+}
 
 // ---- operands
 
@@ -252,6 +250,39 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
     held y;
     apply_code(*s, c, x, &y, where);
     return variable<T>(s->new_value(static_cast<held&&>(y)));
+  }
+}
+
+/// `fn` of a list of variables, of which there is at least one: `fn.of_list(builder, symbols, count)`.
+template <class Fn, class X> auto eager_lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
+  if constexpr (is_half_expr<X>) {
+    std::vector<as_element<float, X>> wide;
+    for (X const& x : all) wide.push_back(widened(where, x));
+    return detail::eager_lift_list(where, fn, wide);
+  } else {
+    request const r = request_of<Fn>(where);
+    eager_state* s = nullptr;
+    for (X const& x : all) s = s == nullptr ? eager_state_of(x) : s;
+    if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
+    if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
+    add_kernels<Fn, typename X::value_type>(s->kernels);
+    eager_key key{&function_tag<Fn>::here, {}, 0};
+    bool described = true;
+    std::vector<eager_operand> given;
+    for (X const& x : all) {
+      if (x.empty() && !x.is_number()) raise<refusals::eager_no_value>(builder(), r);
+      given.push_back(detail::operand_of<Fn, typename X::value_type>(*s, x, r, key, described));
+    }
+    described = detail::describe(fn, key) && described && key.fits();
+    int const n = static_cast<int>(given.size());
+    auto const build = [&](builder& b, symbol const* t, std::vector<symbol>& y) {
+      std::vector<symbol> parts(t, t + n);
+      y.push_back(fn.of_list(b, parts.data(), n).id);
+    };
+    eager_code& c = described ? code_for(*s, key, given.data(), n, r, build) : code_by_content(*s, given.data(), n, r, build);
+    held y;
+    apply_code(*s, c, given.data(), &y, where);
+    return X(s->new_value(static_cast<held&&>(y)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace cotangent::dynamic {
 inline namespace COTANGENT_ABI {
@@ -58,6 +59,7 @@ template <class T> class variable : public any_variable,
 public:
   using value_type = T;
   using open_expression = void;
+  using axis_list = dynamic::axis_list;
   static constexpr element type = element_of<T>;
 
   variable() = default;
@@ -171,6 +173,9 @@ public:
   }
   template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
     return detail::eager_lift(where, fn, a...);
+  }
+  template <class Fn> static auto lift_list(std::source_location where, Fn const& fn, std::vector<variable> const& all) {
+    return detail::eager_lift_list(where, fn, all);
   }
   cotangent::detail::standing standing() const noexcept { return {}; }
   void* graph_held() const noexcept { return nullptr; }

@@ -33,6 +33,8 @@ struct front_end; // dynamic/graph/transformations.hpp
 ///
 /// Throws: `shape_error` for operands that do not fit; `graph_error` for expressions of two graphs, or of a
 /// loop body that has ended. After an error the graph is unchanged.
+class axis_list;
+
 template <class T> class expr : public cotangent::detail::operators<expr<T>>,
                                 public detail::indexed<expr<T>>,
                                 public run_time_expression {
@@ -43,6 +45,7 @@ public:
   using value_type = T;
   using open_expression = void;
   using front_end = detail::front_end;
+  using axis_list = dynamic::axis_list;
   static constexpr element type = element_of<T>;
 
   expr() = default;
@@ -93,6 +96,9 @@ public:
   }
   template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
     return detail::lift(where, fn, a...);
+  }
+  template <class Fn> static auto lift_list(std::source_location where, Fn const& fn, std::vector<expr> const& all) {
+    return detail::lift_list(where, fn, all);
   }
   void* graph_held() const noexcept { return at_.s; }
   using undo = detail::undo;

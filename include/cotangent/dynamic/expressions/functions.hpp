@@ -6,9 +6,11 @@
 #include <cotangent/dynamic/expressions/expr.hpp>
 #include <cotangent/trace/expressions/statistics.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <source_location>
+#include <vector>
 
 // Functions whose axes and sizes are numbers known when the graph is built, instead of template arguments:
 // ct::sum(x, {0, 2}), ct::reshape(x, {4, 5}), ct::softmax(x, axis).
@@ -17,35 +19,30 @@ namespace cotangent {
 
 namespace dynamic {
 
-/// Axes, counted from the first, or negative from the last: `{0, -1}`.
+/// Axes, counted from the first, or negative from the last: `{0, -1}`, or one axis.
 class axis_list {
-  std::vector<int> axes_;
+  std::vector<std::int64_t> axes_;
 
 public:
-  axis_list(int axis) : axes_(1, axis) {}
-  axis_list(std::initializer_list<int> axes) : axes_(axes) {}
-  axis_list(std::vector<int> axes) : axes_(static_cast<std::vector<int>&&>(axes)) {}
-  std::vector<int> const& all() const noexcept { return axes_; }
+  axis_list(std::int64_t axis) : axes_(1, axis) {}
+  axis_list(std::initializer_list<std::int64_t> axes) : axes_(axes) {}
+  axis_list(std::vector<int> const& axes) : axes_(axes.begin(), axes.end()) {}
+  axis_list(std::vector<std::int64_t> axes) : axes_(static_cast<std::vector<std::int64_t>&&>(axes)) {}
+  std::vector<std::int64_t> const& all() const noexcept { return axes_; }
 };
 
 namespace detail {
 
-template <class Kind> struct along_some_fn : cotangent::detail::element_given<Kind> {
-  static constexpr char const* name = Kind::name;
-  std::vector<int> const& axes;
-  bool keep;
-  along_some_fn(std::vector<int> const& some, bool keeps) : axes(some), keep(keeps) {}
-  term operator()(term x) const {
-    std::uint32_t mask = 0;
-    for (int const axis : axes) {
-      std::uint32_t const bit = 1u << axis_of(x, axis);
-      if ((mask & bit) != 0)
-        x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
-      mask |= bit;
-    }
-    return x.b->failed().why != nullptr ? x : Kind::of(x, mask, keep);
-  }
-};
+/// `Kind` with these numbers, which must outlive it.
+template <class Kind> with_values<Kind> with(std::vector<std::int64_t> const& numbers) {
+  return with_values<Kind>({numbers.data(), static_cast<int>(numbers.size())});
+}
+template <class Kind> with_values<Kind> with(list_of<std::int64_t> const& numbers) {
+  return with_values<Kind>({numbers.size() == 0 ? nullptr : &numbers[0], static_cast<int>(numbers.size())});
+}
+template <class Kind, std::size_t N> with_values<Kind> with(std::int64_t const (&numbers)[N]) {
+  return with_values<Kind>({numbers, static_cast<int>(N)});
+}
 
 /// A shape in the builder; invalid sizes are refused.
 inline std::int32_t shape_for(builder& b, sizes const& s) {
@@ -96,17 +93,14 @@ struct broadcast_to_sizes_fn {
   }
 };
 
-struct permute_by_fn {
-  static constexpr char const* name = "permute";
-  using emits = operations<>;
-  std::vector<int> const& axes;
-  term operator()(term x) const {
-    if (static_cast<int>(axes.size()) != x.rank())
-      return x.b->refuse<refusals::permute_rank>(static_cast<dimension>(axes.size()), x.rank(), x.b->place),
-             x;
-    std::int64_t order[max_rank + 1]{};
-    for (std::size_t k = 0; k < axes.size(); ++k) order[k] = axis_of(x, axes[k]);
-    return x.b->failed().why != nullptr ? x : op::permute::of(x, order);
+/// `Kind` with a size, which is refused if it is negative.
+template <class Kind> struct with_size : with_values<Kind> {
+  using with_values<Kind>::with_values;
+  term operator()(term first, auto... x) const {
+    dimension const n = this->numbers[0];
+    if (n >= 0) return with_values<Kind>::operator()(first, x...);
+    first.b->fail({why<refusals::dynamic_size>(), extent::of(0), extent::of(0), none, first.b->place});
+    return first;
   }
 };
 
@@ -117,12 +111,12 @@ struct permute_by_fn {
   template <detail::open_expr X>                                                                             \
   auto NAME(X const& x, dynamic::axis_list const& axes,                                                      \
             std::source_location where = std::source_location::current()) {                                  \
-    return X::lift(where, dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), false}, x);          \
+    return X::lift(where, dynamic::detail::with<detail::along_some<detail::NAME##_fn, false>>(axes.all()), x); \
   }                                                                                                          \
   template <detail::open_expr X>                                                                             \
   auto NAME(X const& x, dynamic::axis_list const& axes, keep_t,                                              \
             std::source_location where = std::source_location::current()) {                                  \
-    return X::lift(where, dynamic::detail::along_some_fn<detail::NAME##_fn>{axes.all(), true}, x);           \
+    return X::lift(where, dynamic::detail::with<detail::along_some<detail::NAME##_fn, true>>(axes.all()), x); \
   }
 COTANGENT_ALONG_AXES(sum)
 COTANGENT_ALONG_AXES(mean)
@@ -139,11 +133,28 @@ COTANGENT_ALONG_AXES(median)
 
 template <int P = 2, detail::open_expr X>
 auto norm(X const& x, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_some_fn<detail::norm_fn<P>>{axes.all(), false}, x);
+  return X::lift(where, dynamic::detail::with<detail::along_some<detail::norm_fn<P>, false>>(axes.all()), x);
 }
 template <int P = 2, detail::open_expr X>
 auto norm(X const& x, dynamic::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::along_some_fn<detail::norm_fn<P>>{axes.all(), true}, x);
+  return X::lift(where, dynamic::detail::with<detail::along_some<detail::norm_fn<P>, true>>(axes.all()), x);
+}
+
+template <detail::open_expr X>
+auto all_t::operator()(X const& x, typename X::axis_list const& axes, std::source_location where) const {
+  return X::lift(where, dynamic::detail::with<detail::along_some<detail::all_fn, false>>(axes.all()), x);
+}
+template <detail::open_expr X>
+auto all_t::operator()(X const& x, typename X::axis_list const& axes, keep_t, std::source_location where) const {
+  return X::lift(where, dynamic::detail::with<detail::along_some<detail::all_fn, true>>(axes.all()), x);
+}
+template <detail::open_expr X, detail::operand Q>
+auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::with<detail::quantile_along<false>>(axes.all()), x, q);
+}
+template <detail::open_expr X, detail::operand Q>
+auto quantile(X const& x, Q const& q, dynamic::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::with<detail::quantile_along<true>>(axes.all()), x, q);
 }
 
 /// Along an axis that is known when the graph is built.
@@ -173,7 +184,7 @@ auto broadcast_to(X const& x, dynamic::sizes const& to,
 template <detail::open_expr X>
 auto permute(X const& x, dynamic::axis_list const& axes,
              std::source_location where = std::source_location::current()) {
-  return X::lift(where, dynamic::detail::permute_by_fn{axes.all()}, x);
+  return X::lift(where, dynamic::detail::with<detail::permute_kind>(axes.all()), x);
 }
 
 } // namespace cotangent

@@ -15,6 +15,7 @@
 #include <source_location>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 // Runs the library's functions over terms on expressions of a graph under construction; a failure becomes an
 // exception.
@@ -108,9 +109,6 @@ template <class C, class A, class B> struct result_element<select_fn, C, A, B> {
   using type = A;
 };
 template <element To, class X> struct result_element<convert_fn<To>, X> {
-  using type = element_t<To>;
-};
-template <extent Classes, element To, class X> struct result_element<one_hot_fn<Classes, To>, X> {
   using type = element_t<To>;
 };
 
@@ -210,6 +208,34 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     back.keep();
     tell_made(*s);
     return expr<T>(standing(*s, y.id));
+  }
+}
+
+/// `fn` of a list of expressions, of which there is at least one: `fn.of_list(builder, symbols, count)`.
+template <class Fn, class X> auto lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
+  if constexpr (is_half_expr<X>) {
+    std::vector<as_element<float, X>> wide;
+    for (X const& x : all) wide.push_back(widened(where, x));
+    return detail::lift_list(where, fn, wide);
+  } else {
+    request r = request_of<Fn>(where);
+    graph_state* s = nullptr;
+    for (X const& x : all) s = s == nullptr ? state_of(x) : s;
+    if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
+    if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
+    undo back(*s);
+    s->b.place = where;
+    add_kernels<Fn, typename X::value_type>(s->kernels);
+    std::vector<symbol> ids;
+    for (X const& x : all) ids.push_back(symbol_of<typename X::value_type>(*s, x, r));
+    std::vector<symbol> parts = ids; // (overwritten)
+    r.operands = ids.data();
+    r.operand_count = static_cast<int>(ids.size());
+    term const y = fn.of_list(s->b, parts.data(), r.operand_count);
+    back.check(r);
+    back.keep();
+    tell_made(*s);
+    return X(standing(*s, y.id));
   }
 }
 

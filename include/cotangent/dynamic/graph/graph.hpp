@@ -3,6 +3,7 @@
 #define COTANGENT_DYNAMIC_GRAPH_GRAPH_HPP
 
 #include <cotangent/dynamic/expressions/functions.hpp>
+#include <cotangent/dynamic/expressions/layout.hpp>
 #include <cotangent/dynamic/symbolic/compiling.hpp>
 #include <cotangent/dynamic/symbolic/symbolic.hpp>
 

@@ -17,6 +17,7 @@ COTANGENT_REFUSAL_OF(dynamic_no_value, allowed, "cotangent: an expression must h
 COTANGENT_REFUSAL_OF(graph_moved_from, allowed, "cotangent: graph: a graph must not be used after it was moved from")
 COTANGENT_REFUSAL_OF(dynamic_detached, allowed, "cotangent: an expression without operands must be combined with an expression of a graph first; create it with g.constant(value)")
 COTANGENT_REFUSAL(dynamic_size, at_least, size_given, nothing_less, "cotangent: dynamic: a size must be at least 0, and all together must fit 64 bits")
+COTANGENT_REFUSAL_OF(dynamic_no_parts, allowed, "cotangent: stack, concatenate: there must be at least one operand")
 COTANGENT_REFUSAL(dynamic_rank, at_most, rank_given, largest_rank, "cotangent: dynamic: there must be at most 8 axes")
 COTANGENT_REFUSAL(dynamic_constant_count, equal, elements_given, elements_of_shape, "cotangent: dynamic: a constant must have one element for each position of its shape")
 COTANGENT_REFUSAL_OF(dynamic_element, allowed, "cotangent: dynamic: the requested element type must be that of the expression; convert it with ct::convert<T>(x)")

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_OPS_FUNCTIONS_COMPOSED_HPP
 #define COTANGENT_OPS_FUNCTIONS_COMPOSED_HPP
 
+#include <cotangent/ops/along.hpp>
 #include <cotangent/ops/functions/special.hpp>
 
 #include <limits>
@@ -179,11 +180,12 @@ struct lerp_fn {
     return (1 - t) * a + t * b;
   }
 };
-template <extent Count> struct linspace_fn {
+struct linspace_kind {
   static constexpr char const* name = "linspace";
-  constexpr term operator()(auto first, auto last) const {
+  using emits = operations<>;
+  static constexpr term of(number_list const& count, auto first, auto last) {
     builder& b = *first.b;
-    dimension const n = b.size(Count);
+    dimension const n = count[0];
     term const i = extend::convert(extend::iota(b, element::int64, n), first.type());
     if (n <= 1) return first + 0 * i;
     term const part = i * (1. / static_cast<double>(n - 1));

@@ -51,19 +51,19 @@ struct nan_to_num_fn {
     return extend::select(x != x, zero, bounded);
   }
 };
-template <extent Count> struct geomspace_fn {
+struct geomspace_kind {
   static constexpr char const* name = "geomspace";
   using emits = operations<op::pow>;
-  constexpr term operator()(auto first, auto last) const { // (quotients of negative numbers are positive, too)
-    term const exponents = linspace_fn<Count>{}(extend::constant_like(first, 0), term(extend::apply<op::log>(last / first)));
+  static constexpr term of(number_list const& count, auto first, auto last) { // (quotients of negative numbers are positive, too)
+    term const exponents = linspace_kind::of(count, extend::constant_like(first, 0), term(extend::apply<op::log>(last / first)));
     return first * extend::apply<op::exp>(exponents);
   }
 };
-template <extent Count> struct logspace_fn {
+struct logspace_kind {
   static constexpr char const* name = "logspace";
   using emits = operations<op::pow>;
-  constexpr term operator()(auto first, auto last) const {
-    term const exponents = linspace_fn<Count>{}(first, last);
+  static constexpr term of(number_list const& count, auto first, auto last) {
+    term const exponents = linspace_kind::of(count, first, last);
     return extend::apply<op::pow>(extend::constant_like(exponents, 10), exponents);
   }
 };
@@ -175,12 +175,12 @@ template <detail::operand X> constexpr auto nan_to_num(X const& x, std::source_l
 /// Count numbers from first to last with equal quotients. Both are positive, or both negative.
 template <extent Count, detail::operand A, detail::operand B>
 constexpr auto geomspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::geomspace_fn<Count>{}, first, last);
+  return detail::lift(where, detail::with_extent<detail::geomspace_kind, Count>{}, first, last);
 }
 /// Count powers of 10, whose exponents are equally spaced from first to last.
 template <extent Count, detail::operand A, detail::operand B>
 constexpr auto logspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::logspace_fn<Count>{}, first, last);
+  return detail::lift(where, detail::with_extent<detail::logspace_kind, Count>{}, first, last);
 }
 /// The differences of neighbors along the last axis, or another one. Of no elements: none.
 template <int Axis = -1, detail::operand X>

@@ -150,10 +150,10 @@ template <bool Least> constexpr term segment_extremum(auto x, auto segments, dim
   auto const taken = taken_along(extend::transpose(joined_along(0, rows, nothing)), extend::transpose(at));
   return op::reshape::of(extend::transpose(taken), b.shape(to));
 }
-template <bool Least, extent Count> struct segment_extremum_fn {
+template <bool Least> struct segment_extremum_kind {
   static constexpr char const* name = Least ? "segment_min" : "segment_max";
   using emits = operations<>;
-  constexpr term operator()(auto x, auto segments) const { return segment_extremum<Least>(x, segments, x.b->size(Count)); }
+  static constexpr term of(number_list const& count, auto x, auto segments) { return segment_extremum<Least>(x, segments, count[0]); }
 };
 
 } // namespace detail
@@ -188,12 +188,12 @@ constexpr auto logcumsumexp(X const& x, A axis, std::source_location where = std
 /// The largest element of each of Count segments: row i of x belongs to segment `segments[i]`. Of an empty one: -infinity.
 template <extent Count, detail::operand X, detail::operand S>
 constexpr auto segment_max(X const& x, S const& segments, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::segment_extremum_fn<false, Count>{}, x, segments);
+  return detail::lift(where, detail::with_extent<detail::segment_extremum_kind<false>, Count>{}, x, segments);
 }
 /// The smallest element of each of Count segments. Of an empty one: infinity.
 template <extent Count, detail::operand X, detail::operand S>
 constexpr auto segment_min(X const& x, S const& segments, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::segment_extremum_fn<true, Count>{}, x, segments);
+  return detail::lift(where, detail::with_extent<detail::segment_extremum_kind<true>, Count>{}, x, segments);
 }
 
 } // namespace cotangent

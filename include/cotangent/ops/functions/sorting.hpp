@@ -124,20 +124,20 @@ struct sort_fn {
 constexpr term order_reversed(auto x) {
   return is_floating(x.type()) ? term(-x) : term(extend::constant_like(x, -1) - x);
 }
-template <std::int64_t K> struct top_positions_fn {
+struct top_positions {
   static constexpr char const* name = "top_k";
   using emits = operations<>;
   static constexpr element gives = element::int64;
-  constexpr term operator()(auto x) const {
+  static constexpr term of(number_list const& count, auto x) {
     if (x.rank() == 0) return axis_of(x, 0), x;
-    return extend::slice(extend::apply<op::argsort>(order_reversed(x)), x.rank() - 1, 0, K);
+    return extend::slice(extend::apply<op::argsort>(order_reversed(x)), x.rank() - 1, 0, count[0]);
   }
 };
-template <std::int64_t K> struct top_values_fn {
+struct top_values {
   static constexpr char const* name = "top_k";
   using emits = operations<>;
-  constexpr term operator()(auto x) const {
-    auto const order = top_positions_fn<K>{}(x);
+  static constexpr term of(number_list const& count, auto x) {
+    auto const order = top_positions::of(count, x);
     return x.b->failed().why != nullptr ? x : taken_along(x, order);
   }
 };
@@ -166,7 +166,8 @@ constexpr auto sort(X const& x, A axis, std::source_location where = std::source
 template <std::int64_t K, detail::operand X>
   requires(K > 0)
 constexpr auto top_k(X const& x, std::source_location where = std::source_location::current()) {
-  return std::pair(detail::lift(where, detail::top_values_fn<K>{}, x), detail::lift(where, detail::top_positions_fn<K>{}, x));
+  return std::pair(detail::lift(where, detail::with_constants<detail::top_values, K>{}, x),
+                   detail::lift(where, detail::with_constants<detail::top_positions, K>{}, x));
 }
 
 } // namespace cotangent

@@ -26,6 +26,11 @@ struct all_t {
   constexpr auto operator()(X const& x, axes_t<Axis...>, std::source_location where = std::source_location::current()) const;
   template <detail::operand X, int... Axis>
   constexpr auto operator()(X const& x, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) const;
+  // Of run-time graphs, whose axes may be numbers. (In dynamic/expressions/functions.hpp.)
+  template <detail::open_expr X>
+  auto operator()(X const& x, typename X::axis_list const& axes, std::source_location where = std::source_location::current()) const;
+  template <detail::open_expr X>
+  auto operator()(X const& x, typename X::axis_list const& axes, keep_t, std::source_location where = std::source_location::current()) const;
 };
 /// Keeps an axis.
 inline constexpr all_t all{};

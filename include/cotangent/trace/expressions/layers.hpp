@@ -105,7 +105,7 @@ template <bool Causal> struct attention_fn {
     auto scores = extend::matmul(q, extend::transpose(k)) * extend::apply<op::reciprocal>(extend::apply<op::sqrt>(width));
     if (scores.b->failed().why != nullptr) return scores;
     if constexpr (Causal) {
-      auto const seen = triangle_fn<true, 0>{}(extend::constant_like(scores, 1)) > 0;
+      auto const seen = with_constants<triangle_kind<true>, 0>{}(extend::constant_like(scores, 1)) > 0;
       scores = extend::select(seen, scores, extend::constant_like(scores, -1e30));
     }
     ((scores = extend::select(mask, scores, extend::constant_like(scores, -1e30))), ...);

@@ -23,6 +23,7 @@ COTANGENT_REFUSAL(vector_rank, equal, rank_needed, rank_of_operand, "cotangent: 
 COTANGENT_REFUSAL(cross_extent, equal, three, extent_of_last_axis, "cotangent: cross: the last axis must have size 3")
 COTANGENT_REFUSAL(extent_must_be_number, at_least, zero, extent_of_the_axis, "cotangent: this function needs an extent that is a number, not a name")
 COTANGENT_REFUSAL(pad_reflect_sides, less_than, elements_reflected, extent_of_padded_axis, "cotangent: pad_reflect, pad_edge: there must be elements to repeat: fewer than the axis has for pad_reflect, and an axis that is not empty for pad_edge")
+COTANGENT_REFUSAL(repeat_times, equal, zero, times_below_zero, "cotangent: repeat, tile: the number of copies must be at least 0")
 COTANGENT_REFUSAL(pad_sides, equal, two_for_each_axis, numbers_given, "cotangent: pad: two numbers of at least 0 must be given for each axis")
 // clang-format on
 } // namespace refusals
@@ -39,13 +40,13 @@ constexpr term without_axes(auto x, std::uint32_t mask) {
   }
   return op::reshape::of(x, x.b->shape(d));
 }
-template <int... Axis> struct squeeze_fn {
+/// Without these axes; `All`, if none is named: without all axes of size 1.
+template <bool All> struct squeeze_kind {
   static constexpr char const* name = "squeeze";
   using emits = operations<>;
-  constexpr term operator()(auto x) const {
-    std::uint32_t mask = 0;
-    if constexpr (sizeof...(Axis) > 0) mask = mask_of<Axis...>(x);
-    else
+  static constexpr term of(number_list const& axes, auto x) {
+    std::uint32_t mask = mask_of(x, axes);
+    if (All && axes.count == 0)
       for (int k = 0; k < x.rank(); ++k) mask |= x.dims().size[k] == 1 ? 1u << k : 0u;
     return x.b->failed().why != nullptr ? x : without_axes(x, mask);
   }
@@ -56,87 +57,83 @@ constexpr dimension number_of(auto x, int axis) {
   if (n < 0) x.b->template refuse<refusals::extent_must_be_number>(0, n, x.b->place);
   return n;
 }
-struct roll_kind {
-  static constexpr term of(auto x, int axis, std::int64_t by) {
-    dimension const n = number_of(x, axis);
-    if (n <= 0 || by % n == 0) return x;
+constexpr term rolled(auto x, int axis, std::int64_t by) {
+  dimension const n = x.dims().size[axis];
+  if (n == 0 || by == 0 || (n > 0 && by % n == 0)) return x;
+  if (n > 0) {
     std::int64_t const turn = (by % n + n) % n;
     return joined_along(axis, extend::slice(x, axis, n - turn, turn), extend::slice(x, axis, 0, n - turn));
   }
-};
-template <std::int64_t By, int Axis> struct roll_fn {
+  // of a named extent: rows of the axis, gathered by (i - by) modulo n
+  auto const i = extend::iota(*x.b, element::float64, n);
+  auto const size = extend::count_of(i, 1, i.shape_id()), from = i - static_cast<double>(by);
+  auto const row = from - size * extend::apply<op::floor>(from / size);
+  return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), extend::convert(row, element::int64)), 0, axis);
+}
+struct roll_kind {
   static constexpr char const* name = "roll";
-  constexpr term operator()(auto x) const {
-    int const axis = axis_of(x, Axis);
-    return x.b->failed().why != nullptr ? x : roll_kind::of(x, axis, By);
+  using emits = operations<>;
+  static constexpr term of(number_list const& by_and_axis, auto x) {
+    int const axis = axis_of(x, by_and_axis[1]);
+    return x.b->failed().why != nullptr ? x : rolled(x, axis, by_and_axis[0]);
   }
 };
 struct reverse_fn {
   static constexpr char const* name = "reverse";
-  static constexpr term of(auto x, int axis) {
-    dimension const n = x.dims().size[axis];
-    if (n == 0 || n == 1) return x;
-    // rows of the axis, gathered by falling numbers
-    auto const numbers = extend::iota(*x.b, element::int64, n);
-    auto const last = n > 0 ? extend::constant_like(numbers, static_cast<double>(n - 1))
-                            : extend::count_of(numbers, 1, numbers.shape_id()) - extend::constant_like(numbers, 1);
-    return extend::move_axis(extend::gather(extend::move_axis(x, axis, 0), last - numbers), 0, axis);
-  }
+  using emits = operations<>;
+  static constexpr term of(auto x, int axis) { return extend::reversed(x, axis); }
 };
-template <std::int64_t Times, int Axis> struct repeat_fn {
+/// `times` copies along a new axis at `at`, which is merged with its neighbor `axis`.
+constexpr term repeated(auto x, int axis, int at, std::int64_t times) {
+  dimensions const from = x.dims();
+  if (times < 0) return x.b->template refuse<refusals::repeat_times>(0, -times, x.b->place), x;
+  if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(from.rank + 1, max_rank, x.b->place), x;
+  dimensions many = join_kind<true>::widened(from, at);
+  term const one = op::reshape::of(x, x.b->shape(many));
+  many.size[at] = times;
+  return extend::merge_axes(term(extend::broadcast_to(one, x.b->shape(many))), axis);
+}
+struct repeat_kind {
   static constexpr char const* name = "repeat";
   using emits = operations<>;
-  constexpr term operator()(auto x) const {
-    int const axis = axis_of(x, Axis);
-    if (x.b->failed().why != nullptr) return x;
-    return repeated(x, axis, axis + 1, Times);
-  }
-  /// A new axis at `at`, of that size, merged with its neighbor `axis`.
-  static constexpr term repeated(auto x, int axis, int at, std::int64_t times) {
-    dimensions const from = x.dims();
-    if (from.rank == max_rank) return x.b->template refuse<refusals::rank_too_large>(from.rank + 1, max_rank, x.b->place), x;
-    dimensions one, many;
-    one.rank = many.rank = from.rank + 1;
-    for (int k = 0; k <= from.rank; ++k) {
-      one.size[k] = k == at ? 1 : from.size[k < at ? k : k - 1];
-      many.size[k] = k == at ? times : one.size[k];
-    }
-    term const wide = extend::broadcast_to(op::reshape::of(x, x.b->shape(one)), x.b->shape(many));
-    return extend::merge_axes(wide, axis);
+  static constexpr term of(number_list const& times_and_axis, auto x) {
+    int const axis = axis_of(x, times_and_axis[1]);
+    return x.b->failed().why != nullptr ? x : repeated(x, axis, axis + 1, times_and_axis[0]);
   }
 };
-template <std::int64_t... Times> struct tile_fn {
+struct tile_kind {
   static constexpr char const* name = "tile";
-  constexpr term operator()(auto x) const {
-    constexpr std::int64_t times[]{Times..., 1};
-    constexpr int count = sizeof...(Times);
+  using emits = operations<>;
+  static constexpr term of(number_list const& times, auto x) {
+    builder& b = *x.b;
+    if (times.count > max_rank) return b.template refuse<refusals::rank_too_large>(times.count, max_rank, b.place), x;
     term y = x;
-    if (x.rank() < count) { // further axes in front
+    if (x.rank() < times.count) { // further axes in front
       dimensions d;
-      for (int k = x.rank(); k < count; ++k) d.size[d.rank++] = 1;
+      for (int k = x.rank(); k < times.count; ++k) d.size[d.rank++] = 1;
       for (int k = 0; k < x.rank(); ++k) d.size[d.rank++] = x.dims().size[k];
-      y = op::reshape::of(x, x.b->shape(d));
+      y = op::reshape::of(x, b.shape(d));
     }
-    for (int k = 0; k < count; ++k)
-      if (int const axis = y.rank() - count + k; times[k] != 1 && y.b->failed().why == nullptr)
-        y = repeat_fn<1, 0>::repeated(y, axis, axis, times[k]);
+    for (int k = 0; k < times.count; ++k)
+      if (int const axis = y.rank() - times.count + k; times[k] != 1 && b.failed().why == nullptr) y = repeated(y, axis, axis, times[k]);
     return y;
   }
 };
-/// True where column - row compares with `Offset` as asked, in the last two axes.
-template <bool Lower, int Offset> struct triangle_fn {
+/// column - row, of matrices of this many rows and columns.
+constexpr term diagonal_numbers(builder& b, dimension rows, dimension columns) {
+  dimensions const column{2, {rows, 1}};
+  return term(extend::iota(b, element::int64, columns)) - op::reshape::of(extend::iota(b, element::int64, rows), b.shape(column));
+}
+/// A triangle of each matrix: the elements up to a diagonal, which has a number, or from it on.
+template <bool Lower> struct triangle_kind {
   static constexpr char const* name = Lower ? "tril" : "triu";
-  constexpr term operator()(auto x) const {
+  using emits = operations<>;
+  static constexpr term of(number_list const& number, auto x) {
     int const rank = x.rank();
     if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
-    builder& b = *x.b;
-    dimensions const d = x.dims();
-    dimensions column;
-    column.rank = 2, column.size[0] = d.size[rank - 2], column.size[1] = 1;
-    term const i = op::reshape::of(extend::iota(b, element::int64, d.size[rank - 2]), b.shape(column));
-    term const apart = extend::iota(b, element::int64, d.size[rank - 1]) - i;
-    term const kept = Lower ? apart <= Offset : apart >= Offset;
-    return extend::select(kept, x, extend::constant_like(x, 0));
+    term const apart = diagonal_numbers(*x.b, x.dims().size[rank - 2], x.dims().size[rank - 1]);
+    term const bound = extend::constant_like(apart, static_cast<double>(number[0]));
+    return extend::select(Lower ? apart <= bound : apart >= bound, x, extend::constant_like(x, 0));
   }
 };
 struct diagonal_fn {
@@ -145,43 +142,52 @@ struct diagonal_fn {
   constexpr term operator()(auto x) const {
     int const rank = x.rank();
     if (rank < 2) return x.b->template refuse<refusals::matrix_rank>(2, rank, x.b->place), x;
-    dimension const n = number_of(x, rank - 2), m = number_of(x, rank - 1);
-    if (x.b->failed().why != nullptr) return x;
+    dimension const n = x.dims().size[rank - 2], m = x.dims().size[rank - 1];
+    if (n == m && n < 0) { // element i of row i
+      dimensions column{2, {n, 1}}, one = x.dims(), line{rank - 1, {}};
+      for (int k = 0; k < rank - 1; ++k) line.size[k] = one.size[k];
+      one.size[rank - 1] = 1;
+      term const i = op::reshape::of(extend::iota(*x.b, element::int64, n), x.b->shape(column));
+      return op::reshape::of(taken_along(x, extend::broadcast_to(i, x.b->shape(one))), x.b->shape(line));
+    }
+    if (number_of(x, rank - 2) < 0 || number_of(x, rank - 1) < 0) return x;
     return extend::slice(extend::merge_axes(x, rank - 2), rank - 2, 0, n < m ? n : m, m + 1);
   }
 };
 struct diag_fn {
   static constexpr char const* name = "diag";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     if (x.rank() != 1) return x.b->template refuse<refusals::vector_rank>(1, x.rank(), x.b->place), x;
-    dimension const n = number_of(x, 0);
-    if (x.b->failed().why != nullptr) return x;
-    dimensions line, square;
-    line.rank = 1, line.size[0] = x.b->product(n, n);
-    square.rank = 2, square.size[0] = square.size[1] = n;
+    builder& b = *x.b;
+    dimension const n = x.dims().size[0];
+    dimensions const line{1, {b.product(n, n)}}, square{2, {n, n}};
+    if (n < 0) // of a named extent: a pad has a number as its step
+      return extend::select(diagonal_numbers(b, n, n) == 0, x, extend::constant_like(x, 0));
     std::int64_t const window[2 * max_rank]{0, n + 1};
-    return op::reshape::of(op::pad::of(x, window, x.b->shape(line)), x.b->shape(square));
+    return op::reshape::of(op::pad::of(x, window, b.shape(line)), b.shape(square));
   }
 };
 struct trace_fn {
   static constexpr char const* name = "trace";
+  using emits = operations<>;
   constexpr term operator()(auto x) const {
     term const y = diagonal_fn{}(x);
     return y.b->failed().why != nullptr ? y : extend::sum(y, 1u << (y.rank() - 1));
   }
 };
 /// True if there are two numbers of at least 0 for each axis; else the failure is recorded.
-constexpr bool pads(auto x, std::int64_t const* sides, int count) {
-  bool fits = x.rank() * 2 == count;
-  for (int k = 0; k < count; ++k) fits = fits && sides[k] >= 0;
-  if (!fits) x.b->template refuse<refusals::pad_sides>(2 * x.rank(), count, x.b->place);
+constexpr bool pads(auto x, number_list const& sides) {
+  bool fits = x.rank() * 2 == sides.count;
+  for (int k = 0; k < sides.count; ++k) fits = fits && sides[k] >= 0;
+  if (!fits) x.b->template refuse<refusals::pad_sides>(2 * x.rank(), sides.count, x.b->place);
   return fits;
 }
-template <bool Reflect, std::int64_t... Sides> struct pad_with_elements_fn {
+template <bool Reflect> struct pad_with_elements_kind {
   static constexpr char const* name = Reflect ? "pad_reflect" : "pad_edge";
-  constexpr term operator()(auto x) const {
-    constexpr std::int64_t sides[]{Sides..., 0};
-    if (!pads(x, sides, sizeof...(Sides))) return x;
+  using emits = operations<>;
+  static constexpr term of(number_list const& sides, auto x) {
+    if (!pads(x, sides)) return x;
     term y = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
       std::int64_t const before = sides[2 * axis], after = sides[2 * axis + 1], more = before > after ? before : after;
@@ -204,13 +210,12 @@ template <bool Reflect, std::int64_t... Sides> struct pad_with_elements_fn {
     return y;
   }
 };
-template <std::int64_t... Sides> struct pad_fn {
+struct pad_kind {
   static constexpr char const* name = "pad";
   using emits = operations<>;
-  constexpr term operator()(auto x, auto value) const {
+  static constexpr term of(number_list const& sides, auto x, auto value) {
     builder& b = *x.b;
-    constexpr std::int64_t sides[]{Sides..., 0};
-    if (!pads(x, sides, sizeof...(Sides))) return x;
+    if (!pads(x, sides)) return x;
     if (value.rank() != 0) return b.template refuse<refusals::vector_rank>(0, value.rank(), b.place), x;
     term y = x;
     for (int axis = 0; axis < x.rank(); ++axis) {
@@ -260,7 +265,7 @@ struct cross_fn {
       dimension const n = x.rank() == 0 ? 0 : x.dims().size[x.rank() - 1];
       if (n != 3) return x.b->template refuse<refusals::cross_extent>(3, n, x.b->place), x;
     }
-    auto const next = [](term x, int by) { return roll_kind::of(x, x.rank() - 1, -by); };
+    auto const next = [](term x, int by) { return rolled(x, x.rank() - 1, -by); };
     return next(a, 1) * next(b, 2) - next(a, 2) * next(b, 1);
   }
 };
@@ -270,7 +275,7 @@ struct cross_fn {
 /// Without the named axes, or without all axes of size 1: `squeeze<0>(x)`, `squeeze(x)`.
 template <int... Axis, detail::operand X>
 constexpr auto squeeze(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::squeeze_fn<Axis...>{}, x);
+  return detail::lift(where, detail::with_constants<detail::squeeze_kind<true>, Axis...>{}, x);
 }
 /// With a new axis of size 1 at position Axis of the result (NumPy: expand_dims).
 template <int Axis, detail::operand X>
@@ -280,7 +285,7 @@ constexpr auto expand(X const& x, std::source_location where = std::source_locat
 /// Elements moved By positions along an axis, the last if left out; those beyond the end return at the beginning.
 template <std::int64_t By, int Axis = -1, detail::operand X>
 constexpr auto roll(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::roll_fn<By, Axis>{}, x);
+  return detail::lift(where, detail::with_constants<detail::roll_kind, By, Axis>{}, x);
 }
 /// In the opposite order along an axis, the last if left out (NumPy: flip).
 template <int Axis = -1, detail::operand X>
@@ -295,23 +300,23 @@ constexpr auto reverse(X const& x, A axis, std::source_location where = std::sou
 template <std::int64_t Times, int Axis = -1, detail::operand X>
   requires(Times >= 0)
 constexpr auto repeat(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::repeat_fn<Times, Axis>{}, x);
+  return detail::lift(where, detail::with_constants<detail::repeat_kind, Times, Axis>{}, x);
 }
 /// Copies side by side: Times... of the last axes.
 template <std::int64_t... Times, detail::operand X>
   requires(sizeof...(Times) > 0 && ((Times >= 0) && ...))
 constexpr auto tile(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::tile_fn<Times...>{}, x);
+  return detail::lift(where, detail::with_constants<detail::tile_kind, Times...>{}, x);
 }
 /// The lower triangle of matrices: zeros where column - row is more than Offset.
 template <int Offset = 0, detail::operand X>
 constexpr auto tril(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::triangle_fn<true, Offset>{}, x);
+  return detail::lift(where, detail::with_constants<detail::triangle_kind<true>, Offset>{}, x);
 }
 /// The upper triangle of matrices: zeros where column - row is less than Offset.
 template <int Offset = 0, detail::operand X>
 constexpr auto triu(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::triangle_fn<false, Offset>{}, x);
+  return detail::lift(where, detail::with_constants<detail::triangle_kind<false>, Offset>{}, x);
 }
 /// The diagonals of matrices.
 template <detail::operand X>
@@ -331,21 +336,21 @@ constexpr auto trace(X const& x, std::source_location where = std::source_locati
 /// x between a value, 0 if left out: before and after each axis that many, `pad<1, 1, 0, 2>(x)` of a matrix.
 template <std::int64_t... Sides, detail::operand X, detail::operand V>
 constexpr auto pad(X const& x, V const& value, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::pad_fn<Sides...>{}, x, value);
+  return detail::lift(where, detail::with_constants<detail::pad_kind, Sides...>{}, x, value);
 }
 template <std::int64_t... Sides, detail::operand X>
 constexpr auto pad(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::pad_fn<Sides...>{}, x, 0);
+  return detail::lift(where, detail::with_constants<detail::pad_kind, Sides...>{}, x, 0);
 }
 /// x between copies of its first and last elements: `pad_edge<1, 1, 0, 2>(x)` of a matrix (NumPy: mode "edge").
 template <std::int64_t... Sides, detail::operand X>
 constexpr auto pad_edge(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::pad_with_elements_fn<false, Sides...>{}, x);
+  return detail::lift(where, detail::with_constants<detail::pad_with_elements_kind<false>, Sides...>{}, x);
 }
 /// x between its mirror images, without the first and last elements (NumPy: mode "reflect").
 template <std::int64_t... Sides, detail::operand X>
 constexpr auto pad_reflect(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::pad_with_elements_fn<true, Sides...>{}, x);
+  return detail::lift(where, detail::with_constants<detail::pad_with_elements_kind<true>, Sides...>{}, x);
 }
 /// The grids of coordinates of vectors: `auto [u, v] = ct::meshgrid(x, y)`, with u[i, j] = x[j] and v[i, j] = y[i], as in NumPy;
 /// with `ct::meshgrid<ct::indexing::ij>(x, y, z)`, axis k is that of operand k.
@@ -367,7 +372,7 @@ constexpr auto linspace(A const& first, B const& last, std::source_location wher
     using T = std::conditional_t<std::is_same_v<A, float> && std::is_same_v<B, float>, float, double>;
     if constexpr (!Count.is_number()) refusals::extent_must_be_number::report<extent::of(0), Count>();
     return iota<T, Count>(static_cast<T>(first), detail::even_step(Count.number, static_cast<T>(first), static_cast<T>(last)));
-  } else return detail::lift(where, detail::linspace_fn<Count>{}, first, last);
+  } else return detail::lift(where, detail::with_extent<detail::linspace_kind, Count>{}, first, last);
 }
 /// The same of two literals, as elements of type T.
 template <element_type T, extent Count> constexpr auto linspace(T first, T last) { return linspace<Count>(first, last); }

@@ -201,9 +201,9 @@ template <class Kind, class X, one_axis A> constexpr auto lift_along(std::source
   using last = along_axis<Kind, -1>;
   if constexpr (names_one_axis<A>) return detail::lift(where, along_axis<Kind, decltype(detail::number_of(axis))::value>{}, x);
   else if constexpr (is_half_expr<X>) return detail::lift_along<Kind>(where, detail::widened(where, x), axis);
-  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{static_cast<int>(axis)}, x);
+  else if constexpr (open_expr<X>) return X::lift(where, along_value<Kind>{static_cast<std::int64_t>(axis)}, x);
   else if constexpr (inferred<last, X>::refuses) return detail::lift(where, last{}, x);
-  else return detail::lift_as<typename along_result<Kind, X>::type>(where, along_value<Kind>{static_cast<int>(axis)}, x);
+  else return detail::lift_as<typename along_result<Kind, X>::type>(where, along_value<Kind>{static_cast<std::int64_t>(axis)}, x);
 }
 
 // ---- common cases, whose types need no trial

@@ -4,8 +4,11 @@
 
 #include <cotangent/trace/expressions/reductions.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
+#include <tuple>
 
 // Functions that move or select elements, and matrix products.
 
@@ -72,63 +75,72 @@ struct transpose_fn {
   using emits = operations<>;
   constexpr term operator()(term x) const { return extend::transpose(x); }
 };
-template <int... Axis> struct permute_fn {
+struct permute_kind {
   static constexpr char const* name = "permute";
   using emits = operations<>;
-  constexpr term operator()(term x) const {
-    std::int64_t axes[sizeof...(Axis) + 1]{axis_of(x, Axis)...};
-    if (x.b->failed().why != nullptr) return x;
-    if (x.rank() == sizeof...(Axis)) return op::permute::of(x, axes);
-    x.b->refuse<refusals::permute_rank>(sizeof...(Axis), x.rank(), x.b->place);
-    return x;
+  static constexpr term of(number_list const& axes, term x) {
+    if (x.rank() != axes.count) return x.b->refuse<refusals::permute_rank>(axes.count, x.rank(), x.b->place), x;
+    std::int64_t order[max_rank + 1]{};
+    for (int k = 0; k < axes.count; ++k) order[k] = axis_of(x, axes[k]);
+    return x.b->failed().why != nullptr ? x : op::permute::of(x, order);
   }
 };
-template <int Axis> struct concatenate_fn {
-  static constexpr char const* name = "concatenate";
+/// Joins operands along an axis, or with `New` along a new one.
+template <bool New> struct join_kind {
+  static constexpr char const* name = New ? "stack" : "concatenate";
   using emits = operations<>;
-  template <class... Term> constexpr term operator()(term first, Term... rest) const {
-    symbol const ids[]{first.id, rest.id...};
-    std::int64_t const axis = axis_of(first, Axis);
-    if (first.b->failed().why != nullptr) return first;
-    return {first.b,
-            first.b->push(info_of<op::concatenate>(), ids, sizeof...(Term) + 1, &axis, 1, first.b->place)};
+  static constexpr term of(number_list const& axis, term first, auto... rest) {
+    symbol parts[]{first.id, rest.id...};
+    return joined(*first.b, parts, sizeof...(rest) + 1, axis[0]);
   }
-};
-template <int Axis> struct stack_fn {
-  static constexpr char const* name = "stack";
-  using emits = operations<>;
-  template <class... Term> constexpr term operator()(term first, Term... rest) const {
-    builder& b = *first.b;
-    int const rank = first.rank() + 1, axis = Axis < 0 ? Axis + rank : Axis;
-    if (rank > max_rank) return b.refuse<refusals::rank_too_large>(rank, max_rank, b.place), first;
-    if (axis < 0 || axis >= rank)
-      return b.refuse<refusals::axis_out_of_range>(Axis < 0 ? -Axis - 1 : Axis, rank, b.place), first;
-    auto const row = [&](term x) {
-      dimensions const from = x.dims();
-      dimensions d;
-      for (int k = 0; k <= from.rank; ++k) {
-        if (k == axis) d.size[d.rank++] = 1;
-        if (k < from.rank) d.size[d.rank++] = from.size[k];
+  /// `parts` are overwritten.
+  static constexpr term joined(builder& b, symbol* parts, int count, std::int64_t at) {
+    term const first{&b, parts[0]};
+    std::int64_t axis = at;
+    if constexpr (!New) axis = axis_of(first, at);
+    else {
+      int const rank = first.rank() + 1;
+      axis += at < 0 ? rank : 0;
+      if (rank > max_rank) b.refuse<refusals::rank_too_large>(rank, max_rank, b.place);
+      else if (axis < 0 || axis >= rank) b.refuse<refusals::axis_out_of_range>(at < 0 ? -(at + 1) : at, rank, b.place);
+      for (int i = 0; i < count && b.failed().why == nullptr; ++i) {
+        term const x{&b, parts[i]};
+        dimensions const from = x.dims();
+        if (from.rank + 1 != rank) b.refuse<refusals::concatenate_rank>(rank - 1, from.rank, b.place);
+        else parts[i] = op::reshape::of(x, b.shape(widened(from, static_cast<int>(axis)))).id;
       }
-      return op::reshape::of(x, b.shape(d)).id;
-    };
-    for (term const& x : {first, rest...})
-      if (x.rank() != first.rank())
-        return b.refuse<refusals::concatenate_rank>(first.rank(), x.rank(), b.place), first;
-    symbol const rows[]{row(first), row(rest)...};
-    std::int64_t const along = axis;
-    return {&b, b.push(info_of<op::concatenate>(), rows, sizeof...(Term) + 1, &along, 1, b.place)};
+    }
+    if (b.failed().why != nullptr) return first;
+    return {&b, b.push(info_of<op::concatenate>(), parts, count, &axis, 1, b.place)};
+  }
+  /// With a new axis of size 1.
+  static constexpr dimensions widened(dimensions const& from, int axis) {
+    dimensions d;
+    for (int k = 0; k <= from.rank; ++k) {
+      if (k == axis) d.size[d.rank++] = 1;
+      if (k < from.rank) d.size[d.rank++] = from.size[k];
+    }
+    return d;
   }
 };
+/// The same of a list.
+template <bool New> struct join_list : with_values<join_kind<New>> {
+  using with_values<join_kind<New>>::with_values;
+  constexpr term of_list(builder& b, symbol* parts, int count) const {
+    return join_kind<New>::joined(b, parts, count, this->numbers[0]);
+  }
+};
+template <int Axis> using concatenate_fn = with_constants<join_kind<false>, Axis>;
+template <int Axis> using stack_fn = with_constants<join_kind<true>, Axis>;
 struct gather_fn {
   static constexpr char const* name = "gather";
   using emits = operations<>;
   constexpr term operator()(term x, term indices) const { return extend::gather(x, indices); }
 };
-template <extent Rows> struct scatter_add_fn {
+struct scatter_add_kind {
   static constexpr char const* name = "scatter_add";
   using emits = operations<>;
-  constexpr term operator()(term rows, term indices) const {
+  static constexpr term of(number_list const& number, term rows, term indices) {
     builder& b = *rows.b;
     dimensions const from = rows.dims(), places = indices.dims();
     if (!is_index(indices.type())) return b.refuse<refusals::index_not_integer>(0, 0, b.place), rows;
@@ -137,17 +149,16 @@ template <extent Rows> struct scatter_add_fn {
         return b.refuse<refusals::scatter_shapes>(k < from.rank ? from.size[k] : 1, places.size[k], b.place),
                rows;
     dimensions d;
-    d.size[d.rank++] = b.size(Rows);
+    d.size[d.rank++] = number[0];
     for (int k = places.rank; k < from.rank; ++k) d.size[d.rank++] = from.size[k];
     return op::scatter_add::of(rows, indices, b.shape(d));
   }
 };
-template <extent Classes, element To> struct one_hot_fn {
+template <element To> struct one_hot_kind {
   static constexpr char const* name = "one_hot";
   using emits = operations<>;
-  constexpr term operator()(term labels) const {
-    return extend::one_hot(labels, labels.b->size(Classes), To);
-  }
+  static constexpr element gives = To;
+  static constexpr term of(number_list const& classes, term labels) { return extend::one_hot(labels, classes[0], To); }
 };
 struct matmul_fn {
   static constexpr char const* name = "matmul";
@@ -165,10 +176,11 @@ struct dot_fn {
   }
 };
 
-template <int A, int B> struct swapped_fn {
+struct swap_kind {
   static constexpr char const* name = "swap_axes";
-  constexpr term operator()(auto x) const {
-    int const a = axis_of(x, A), b = axis_of(x, B);
+  using emits = operations<>;
+  static constexpr term of(number_list const& axes, auto x) {
+    int const a = axis_of(x, axes[0]), b = axis_of(x, axes[1]);
     if (x.b->failed().why != nullptr) return x;
     std::int64_t order[max_rank]{};
     for (int k = 0; k < x.rank(); ++k) order[k] = k == a ? b : k == b ? a : k;
@@ -201,7 +213,7 @@ constexpr auto transpose(X const& x, std::source_location where = std::source_lo
 /// Result axis k is operand axis `Axis...[k]`.
 template <int... Axis, detail::operand X>
 constexpr auto permute(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::permute_fn<Axis...>{}, x);
+  return detail::lift(where, detail::with_constants<detail::permute_kind, Axis...>{}, x);
 }
 
 /// Concatenates the operands along an axis.
@@ -246,6 +258,18 @@ constexpr auto stack(A const& a, B const& b, C const& c, D const& d, X const&...
   return detail::lift({}, detail::stack_fn<Axis>{}, a, b, c, d, x...);
 }
 
+/// The same of an array of them: `std::array<decltype(x), 3> rows{x, y, z}; ct::stack<0>(rows)`.
+template <int Axis, detail::expression X, std::size_t N>
+  requires(N > 0)
+constexpr auto concatenate(std::array<X, N> const& parts, std::source_location where = std::source_location::current()) {
+  return std::apply([&](auto const&... x) { return detail::lift(where, detail::concatenate_fn<Axis>{}, x...); }, parts);
+}
+template <int Axis, detail::expression X, std::size_t N>
+  requires(N > 0)
+constexpr auto stack(std::array<X, N> const& parts, std::source_location where = std::source_location::current()) {
+  return std::apply([&](auto const&... x) { return detail::lift(where, detail::stack_fn<Axis>{}, x...); }, parts);
+}
+
 /// Rows of `x` selected by integers: row i of the result is row `indices[i]`. Indices out of range are
 /// clamped and reported.
 template <detail::operand X, detail::operand I>
@@ -257,17 +281,17 @@ constexpr auto gather(X const& x, I const& indices,
 template <extent Rows, detail::operand X, detail::operand I>
 constexpr auto scatter_add(X const& rows, I const& indices,
                            std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::scatter_add_fn<Rows>{}, rows, indices);
+  return detail::lift(where, detail::with_extent<detail::scatter_add_kind, Rows>{}, rows, indices);
 }
 /// The sums of the rows of each of Count segments: row i belongs to segment `segments[i]`. As scatter_add.
 template <extent Count, detail::operand X, detail::operand S>
 constexpr auto segment_sum(X const& rows, S const& segments, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::scatter_add_fn<Count>{}, rows, segments);
+  return detail::lift(where, detail::with_extent<detail::scatter_add_kind, Count>{}, rows, segments);
 }
 /// 1 where the index along a new last axis equals the label, else 0.
 template <extent Classes, class T = float, detail::operand X>
 constexpr auto one_hot(X const& labels, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::one_hot_fn<Classes, element_of<T>>{}, labels);
+  return detail::lift(where, detail::with_extent<detail::one_hot_kind<element_of<T>>, Classes>{}, labels);
 }
 
 /// The product of two matrices.
@@ -278,7 +302,7 @@ constexpr auto matmul(A const& a, B const& b, std::source_location where = std::
 /// Two axes exchanged.
 template <int A, int B, detail::operand X>
 constexpr auto swap_axes(X const& x, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::swapped_fn<A, B>{}, x);
+  return detail::lift(where, detail::with_constants<detail::swap_kind, A, B>{}, x);
 }
 /// The sum of the products of two vectors.
 template <detail::operand A, detail::operand B>

@@ -28,10 +28,15 @@ struct place_on_axis {
   /// True if the range lies within an axis of n elements; `start` and `stop` are then relative to its start.
   constexpr bool fits(dimension n) noexcept {
     start += start < 0 ? n : 0;
-    stop = stop == end ? n : stop < 0 ? stop + n : stop;
-    return start >= 0 && start <= stop && stop <= n;
+    stop = stop == end ? (step < 0 ? -1 : n) : stop < 0 ? stop + n : stop;
+    return step < 0 ? stop >= -1 && stop <= start && start < n : start >= 0 && start <= stop && stop <= n;
   }
-  constexpr std::int64_t count() const noexcept { return stop > start ? (stop - start - 1) / step + 1 : 0; }
+  /// Precondition: `fits` was true.
+  constexpr std::int64_t count() const noexcept { return counted(step < 0 ? start - stop : stop - start, step); }
+  /// The number of positions in a range of this length.
+  static constexpr std::int64_t counted(std::int64_t length, std::int64_t step) noexcept {
+    return length > 0 ? (length - 1) / (step < 0 ? -step : step) + 1 : 0;
+  }
 };
 
 /// The elements of `x` that `places[k]` selects along axis k; axes from `count` on are kept whole. Without
@@ -40,6 +45,7 @@ class indexed_part {
   term x_;
   dimensions part_, result_;
   std::int64_t window_[2 * max_rank]{};
+  std::uint32_t reversed_ = 0; // axes whose positions fall: of these, the window has the rising ones
 
 public:
   constexpr indexed_part(term x, place_on_axis const* places, std::int64_t const* at, int count)
@@ -63,7 +69,7 @@ public:
     builder& b = *x_.b;
     if (b.failed().why != nullptr) return x_;
     term const y = part_ == x_.dims() ? x_ : op::slice::of(x_, window_, b.shape(part_));
-    return op::reshape::of(y, b.shape(result_));
+    return op::reshape::of(turned(y), b.shape(result_));
   }
 
   /// The shape of the part.
@@ -79,7 +85,7 @@ public:
       if (part_.size[k] == 0) return x_;
       strided = strided || (window_[2 * k + 1] != 1 && part_.size[k] != 1);
     }
-    y = op::reshape::of(y, b.shape(part_));
+    y = turned(op::reshape::of(y, b.shape(part_)));
     return strided ? chosen(y) : joined(y);
   }
 
@@ -93,29 +99,51 @@ private:
     if (i < -n || i >= n) refuse(why<refusals::index_out_of_range>(), i, extent::of(n));
     return i < 0 ? i + n : i;
   }
+  constexpr term turned(term y) const {
+    for (int k = 0; k < part_.rank; ++k)
+      if ((reversed_ >> k & 1u) != 0) y = extend::reversed(y, k);
+    return y;
+  }
   constexpr void narrow(int k, place_on_axis p) {
     builder& b = *x_.b;
     dimension const n = part_.size[k];
-    window_[2 * k + 1] = p.step;
-    if (p.step < 1) return refuse(why<refusals::range_step>(), p.step, extent::of(1));
+    if (p.step == 0 || p.step == INT64_MIN) return refuse(why<refusals::range_step>(), 0, b.extent_of(n));
+    bool const falls = p.step < 0;
+    std::int64_t const step = falls ? -p.step : p.step;
+    window_[2 * k + 1] = step;
+    if (falls) reversed_ |= 1u << k;
     if (n >= 0) {
       place_on_axis const asked = p;
       if (!p.fits(n)) {
-        bool const start_fits = p.start >= 0 && p.start <= p.stop;
+        bool const start_fits = falls ? p.start < n && p.start >= p.stop : p.start >= 0 && p.start <= p.stop;
         return refuse(why<refusals::slice_out_of_range>(), start_fits ? asked.stop : asked.start,
                       extent::of(n));
       }
-      window_[2 * k] = p.start;
       part_.size[k] = p.count();
+      window_[2 * k] = part_.size[k] == 0 ? 0 : falls ? p.start - step * (part_.size[k] - 1) : p.start;
       return;
     }
-    extent const size = b.extent_of(n), first = place_on_axis::counted(p.start, size);
-    extent const length = place_on_axis::counted(p.stop, size) - first;
+    // from `low` on, up to below `high`
+    extent const size = b.extent_of(n), one = extent::of(1);
+    extent low = place_on_axis::counted(p.start, size), high = falls && p.stop == end ? extent::of(0) : place_on_axis::counted(p.stop, size);
+    if (falls) {
+      extent const first = low;
+      low = p.stop == end ? high : high + one;
+      high = first + one;
+    }
+    extent const length = high - low;
     if (!length.is_symbol() && !length.is_number())
       return refuse(why<refusals::slice_out_of_range>(), p.start, size);
-    if (length.is_symbol() && p.step != 1) return refuse(why<refusals::range_step>(), p.step, extent::of(1));
-    window_[2 * k] = b.size(first);
-    part_.size[k] = length.is_symbol() ? b.size(length) : length.number > 0 ? (length.number - 1) / p.step + 1 : 0;
+    if (!length.is_symbol()) {
+      part_.size[k] = place_on_axis::counted(length.number, step);
+      std::int64_t const over = part_.size[k] == 0 ? 0 : (length.number - 1) % step; // what a falling range leaves below
+      window_[2 * k] = b.size(falls ? low + extent::of(over) : low);
+      return;
+    }
+    extent const count = divide(length, extent::of(step));
+    if (!count.is_valid()) return refuse(why<refusals::range_step>(), step, length);
+    part_.size[k] = b.size(count);
+    window_[2 * k] = b.size(falls ? low + extent::of(step - 1) : low);
   }
 
   /// Concatenates `y` with the elements before and behind the part, axis by axis from the last.

@@ -24,12 +24,13 @@ inline constexpr keep_t keep{};
 
 namespace detail {
 
-template <int... Axis> constexpr std::uint32_t mask_of(term x) {
+/// The axes as bits; refuses an axis that does not exist or is named twice.
+constexpr std::uint32_t mask_of(term x, number_list const& axes) {
   std::uint32_t mask = 0;
-  for (int const axis : std::initializer_list<int>{Axis...}) {
+  for (int k = 0; k < axes.count; ++k) {
+    std::int64_t const axis = axes[k];
     std::uint32_t const bit = 1u << axis_of(x, axis);
-    if ((mask & bit) != 0)
-      x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
+    if ((mask & bit) != 0) x.b->refuse<refusals::axis_repeated>(axis < 0 ? -(axis + 1) : axis, x.rank(), x.b->place);
     mask |= bit;
   }
   return mask;
@@ -64,13 +65,15 @@ template <class Kind> struct along_all : element_given<Kind> {
   static constexpr char const* name = Kind::name;
   constexpr term operator()(term x) const { return Kind::of(x, extend::all_axes(x), false); }
 };
-template <class Kind, bool Keep, int... Axis> struct along_axes : element_given<Kind> {
+/// Along axes, of which each is kept with size 1 or dropped.
+template <class Kind, bool Keep> struct along_some : element_given<Kind> {
   static constexpr char const* name = Kind::name;
-  constexpr term operator()(term x) const {
-    std::uint32_t const mask = mask_of<Axis...>(x);
+  static constexpr term of(number_list const& axes, term x) {
+    std::uint32_t const mask = mask_of(x, axes);
     return x.b->failed().why != nullptr ? x : Kind::of(x, mask, Keep);
   }
 };
+template <class Kind, bool Keep, int... Axis> using along_axes = with_constants<along_some<Kind, Keep>, Axis...>;
 
 struct softmax_fn {
   static constexpr char const* name = "softmax";

@@ -128,11 +128,16 @@ struct median_fn {
     return quantile_of(x, extend::constant(*x.b, element::float64, x.b->shape(dimensions{}), 0.5), mask, keep);
   }
 };
-template <bool All, bool Keep, int... Axis> struct quantile_fn {
+struct quantile_fn {
   static constexpr char const* name = "quantile";
   using emits = operations<>;
-  constexpr term operator()(auto x, auto q) const {
-    std::uint32_t const mask = All ? (1u << x.rank()) - 1 : mask_of<Axis...>(x);
+  constexpr term operator()(auto x, auto q) const { return quantile_of(x, q, (1u << x.rank()) - 1, false); }
+};
+template <bool Keep> struct quantile_along {
+  static constexpr char const* name = "quantile";
+  using emits = operations<>;
+  static constexpr term of(number_list const& axes, auto x, auto q) {
+    std::uint32_t const mask = mask_of(x, axes);
     return x.b->failed().why != nullptr ? x : quantile_of(x, q, mask, Keep);
   }
 };
@@ -256,15 +261,15 @@ constexpr auto median(X const& x, axes_t<Axis...>, keep_t, std::source_location 
 /// The quantile q in [0, 1], interpolated between two elements: `quantile(x, 0.9)`, `quantile(x, 0.9, ct::axes<0>)`. q may be an expression.
 template <detail::operand X, detail::operand Q>
 constexpr auto quantile(X const& x, Q const& q, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::quantile_fn<true, false>{}, x, q);
+  return detail::lift(where, detail::quantile_fn{}, x, q);
 }
 template <detail::operand X, detail::operand Q, int... Axis>
 constexpr auto quantile(X const& x, Q const& q, axes_t<Axis...>, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::quantile_fn<false, false, Axis...>{}, x, q);
+  return detail::lift(where, detail::with_constants<detail::quantile_along<false>, Axis...>{}, x, q);
 }
 template <detail::operand X, detail::operand Q, int... Axis>
 constexpr auto quantile(X const& x, Q const& q, axes_t<Axis...>, keep_t, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::quantile_fn<false, true, Axis...>{}, x, q);
+  return detail::lift(where, detail::with_constants<detail::quantile_along<true>, Axis...>{}, x, q);
 }
 /// The position (int64) of the minimum along the last axis, or another one; the first of equals.
 template <int Axis = -1, detail::operand X>
