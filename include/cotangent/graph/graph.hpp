@@ -62,6 +62,7 @@ struct node_flags {
   bool exact = false;       // no rewrite changes it, merges it with a node that may be changed, or looks into it
   bool repeated = false;    // it may run again in a copy, so no rewrite may depend on the readers of its result
   bool read_once = false;   // of a repeated node: its sub-graph read its result once when it was differentiated
+  bool of_carried = false;  // of a repeated node: an operand of it was a value that its loop carries
   bool of_gradient = false; // differentiation has emitted it
   std::int32_t block = 0;   // the recomputed function it belongs to, see `ct::checkpoint`; -k: the gradient of block k
 

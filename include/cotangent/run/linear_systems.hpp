@@ -39,6 +39,10 @@ template <class Self> struct matrix_kernel {
     return index + (c.result.type == element::float32 ? 4 * kernels::detail::update_scratch<float>(n, n)
                                                       : 8 * kernels::detail::update_scratch<double>(n, n));
   }
+  /// Tensors without elements may have no memory, and then a copy of 0 bytes is undefined.
+  template <class T> static void copy(T* to, T const* from, std::int64_t count) noexcept {
+    if (count > 0) std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(T));
+  }
   /// Solves op(A) X = B in place of B, as detail::triangular_solve_of does.
   template <class T, std::int64_t Rows>
   static void solve(T const* a, T* x, std::int64_t n, std::int64_t m, bool lower, bool transposed, bool unit, T* scratch) noexcept {
@@ -96,7 +100,7 @@ template <> struct whole_kernel<op::triangular_solve> : matrix_kernel<whole_kern
     std::int64_t const n = rows(c), m = columns(c);
     T const* const a = detail::matrix_at<T>(c.operand[0], k);
     T* const x = detail::matrix_at<T>(c.result, k);
-    std::memmove(x, detail::matrix_at<T>(c.operand[1], k), static_cast<std::size_t>(n * m) * sizeof(T));
+    matrix_kernel::copy(x, detail::matrix_at<T>(c.operand[1], k), n * m);
     bool const unit = c.attribute[2] != 0;
     matrix_kernel::template solve<T, Rows>(a, x, n, m, c.attribute[0] != 0, c.attribute[1] != 0, unit, scratch);
     if (!unit && has_zero(a, n)) c.report(status::singular_matrix);
@@ -119,11 +123,11 @@ template <> struct whole_kernel<op::lu_solve> : matrix_kernel<whole_kernel<op::l
     auto const from = [&](std::int64_t i) { return static_cast<std::int64_t>(math::abs(lu[n * n + i])) - 1; };
     std::int64_t* const to = reinterpret_cast<std::int64_t*>(c.scratch); // before the solve uses the scratch, and after
     if (c.attribute[0] != op::lu_solve::transposed) {
-      for (std::int64_t i = 0; i < n; ++i) std::memcpy(x + i * m, b + from(i) * m, static_cast<std::size_t>(m) * sizeof(T));
+      for (std::int64_t i = 0; i < n; ++i) matrix_kernel::copy(x + i * m, b + from(i) * m, m);
       matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, false, true, scratch);
       return matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, false, false, scratch);
     }
-    std::memmove(x, b, static_cast<std::size_t>(n * m) * sizeof(T));
+    matrix_kernel::copy(x, b, n * m);
     matrix_kernel::template solve<T, Rows>(lu, x, n, m, false, true, false, scratch);
     matrix_kernel::template solve<T, Rows>(lu, x, n, m, true, true, true, scratch);
     // A' = U' L' P: row i of the solution goes to row from(i). Each exchange brings a row to its place.

@@ -204,7 +204,7 @@ private:
   }
 
   void node_at(json const& j) {
-    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "once", "block", "gradient", "place"});
+    graph_parts::object(j, {"op", "in", "out", "attributes", "region", "merges", "exact", "repeated", "once", "carried", "block", "gradient", "place"});
     node n;
     std::string const& name = graph_parts::text(graph_parts::member(j, "op"));
     n.op = known_.find(name);
@@ -228,6 +228,7 @@ private:
     if (json const* const b = graph_parts::member_if(j, "exact")) n.flags.exact = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "repeated")) n.flags.repeated = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "once")) n.flags.read_once = graph_parts::truth(*b);
+    if (json const* const b = graph_parts::member_if(j, "carried")) n.flags.of_carried = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "gradient")) n.flags.of_gradient = graph_parts::truth(*b);
     if (json const* const b = graph_parts::member_if(j, "block"))
       n.flags.block = index(*b, g_.blocks.size() + std::int64_t{1}, -g_.blocks.size());

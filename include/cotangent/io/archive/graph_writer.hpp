@@ -44,7 +44,7 @@ private:
     [[maybe_unused]] auto const& [tensors, nodes, ids, numbers, shapes, extents, regions, names, blocks] = g;
     [[maybe_unused]] auto const& [type, depth, shape, producer, base, window, region, name] = t;
     [[maybe_unused]] auto const& [op, first, operands, results, attribute, attributes, of_region, flags, where] = n;
-    [[maybe_unused]] auto const& [merges, exact, repeated, read_once, of_gradient, block] = flags;
+    [[maybe_unused]] auto const& [merges, exact, repeated, read_once, of_carried, of_gradient, block] = flags;
     [[maybe_unused]] auto const& [first_input, inputs, first_output, outputs, owner, parent] = r;
   }
   template <class T> static json list(T const* first, int count) {
@@ -81,6 +81,7 @@ private:
     if (n.flags.exact) j["exact"] = true;
     if (n.flags.repeated) j["repeated"] = true;
     if (n.flags.read_once) j["once"] = true;
+    if (n.flags.of_carried) j["carried"] = true;
     if (n.flags.block != 0) j["block"] = n.flags.block;
     if (n.flags.of_gradient) j["gradient"] = true;
     if (n.where.line() != 0) j["place"] = place(n.where);

@@ -27,18 +27,23 @@ class loop_adjoint {
   array<symbol> outputs_, seeds_; // of the body
   array<int> carried_, scanned_;  // positions among the results of the loop that have cotangents
   array<symbol> carried_in_, scanned_in_;
+  array<symbol> product_;         // by carried value: see `find_products`; none for others
+  array<int> factor_;             // of such a product: the position of its captured factor
 
 public:
   constexpr loop_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted)
       : s_(s), b_(s.b), at_(at), layout_(loop_layout::of(s.b, s.b.get().nodes[at])), cotangent_(cotangent),
-        wanted_(wanted), active_(layout_.operand_count()) {}
+        wanted_(wanted), active_(layout_.operand_count()), product_(layout_.carried, none), factor_(layout_.carried) {}
 
   constexpr void run(symbol* given) {
     find_active();
     if (wrt_.size() == 0) return;
     std::int32_t const body = layout_.body;
-    repeats(body);
+    repeats(body, layout_.carried);
+    for (int k = 0; k < wrt_.size(); ++k)
+      if (int const j = wrt_position_[k] - layout_.init(0); j < layout_.carried && product_[j] != none) wrt_[k] = product_[j];
     adjoint_region adjoint(b_);
+    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape, s_.sum};
     symbol const count = b_.symbol_of(element::int64, b_.shape(dimensions{}));
     adjoint.in.stands_for(region_input(b_, body, 0), count);
     for (int k = 0; k < layout_.carried; ++k)
@@ -46,7 +51,7 @@ public:
         carried_.push(k);
         carried_in_.push(adjoint.input(region_output(b_, body, k)));
         outputs_.push(region_output(b_, body, k));
-        seeds_.push(carried_in_.back());
+        seeds_.push(times_factor(k, carried_in_.back(), inner, region_input(b_, body, factor_[k])));
       }
     for (int k = 0; k < layout_.stacked; ++k)
       if (cotangent_[layout_.stack(k)] != none) {
@@ -57,15 +62,15 @@ public:
       }
     array<symbol> dx(wrt_.size(), none);
     gradient_request const r{outputs_.data(), seeds_.data(), outputs_.size(), wrt_.data(), wrt_.size()};
-    sweep_scope const inner{b_, s_.index, body, &adjoint.in, s_.control, s_.tape, s_.sum};
     if (!backward_sweep(inner, r).run(r, dx.data())) return;
     make(adjoint, count, dx, given);
   }
 
 private:
   /// Rewrites the body as if it reran, with or without a tape limit, so that bits do not depend on the limit. Its copies differ in
-  /// the readers of their values, so the readers that decide about fused multiply-adds are counted here.
-  constexpr void repeats(std::int32_t r) {
+  /// the readers of their values and in their carried values, so both, which decide about fused multiply-adds, are noted here.
+  /// `carried`: the number of inputs of sub-graph r, from the second on, that its loop carries.
+  constexpr void repeats(std::int32_t r, int carried) {
     std::int32_t const* const nodes = s_.index.nodes(r);
     symbol const low = s_.index.low(r);
     array<unsigned char> readers(s_.index.high(r) > low ? s_.index.high(r) - low : 0); // by symbol - low; 2: several
@@ -81,7 +86,11 @@ private:
       if (n.result_count == 1 && n.op->kind != operation_kind::control) {
         symbol const y = ids[n.operand_count];
         int const readers_of_y = readers[y - low];
-        if (!n.flags.repeated) n.flags.read_once = readers_of_y == 1;
+        if (!n.flags.repeated) {
+          n.flags.read_once = readers_of_y == 1;
+          n.flags.of_carried = n.op == info_of<op::multiply>() && (carried_at(ids[0], r, carried) >= 0 || carried_at(ids[1], r, carried) >= 0);
+        }
+        if (n.op == info_of<op::multiply>() && r == layout_.body && readers_of_y > 0) note_product(n, ids);
         if (readers_of_y > 0 || g.tensors[y].base != none) read(ids, n.operand_count); // nothing reads dead nodes
       } else {
         read(ids, n.operand_count);
@@ -89,14 +98,55 @@ private:
       n.flags.repeated = true;
       if (n.op == info_of<op::loop>()) {
         loop_layout const at = loop_layout::of(b_, n);
-        repeats(at.body);
-        if (at.condition != none) repeats(at.condition);
+        repeats(at.body, at.carried);
+        if (at.condition != none) repeats(at.condition, at.carried);
       } else if (n.op == info_of<op::case_of>()) {
         case_layout const at = case_layout::of(b_, n);
-        for (int j = 0; j < at.branches; ++j) repeats(at.branch(j));
+        for (int j = 0; j < at.branches; ++j) repeats(at.branch(j), 0);
       }
     }
+    for (int k = 0; k < layout_.carried && r == layout_.body; ++k)
+      if (product_[k] != none && (readers[region_input(b_, r, layout_.init(k)) - low] != 1 || has_views(r))) product_[k] = none;
   }
+  /// The position of a carried value among those of sub-graph r; -1 for others.
+  constexpr int carried_at(symbol x, std::int32_t r, int carried) const {
+    graph const& g = b_.get();
+    if (g.tensors[x].producer != none || g.tensors[x].region != r) return -1;
+    for (int k = 0; k < carried; ++k)
+      if (g.ids[g.regions[r].first_input + 1 + k] == x) return k;
+    return -1;
+  }
+  constexpr bool has_views(std::int32_t r) const {
+    graph const& g = b_.get();
+    for (symbol t = s_.index.low(r); t < s_.index.high(r); ++t)
+      if (g.tensors[t].region == r && g.tensors[t].base != none) return true;
+    return false;
+  }
+
+  // ---- cotangents that are carried as one factor of a product
+
+  /// Where the body reads a carried value x only in a x, a is captured, and the cotangent of x after the loop is 0, the adjoint
+  /// carries the cotangent d of a x, and not that of x, a d: each iteration begins with a d + ..., a fused multiply-add, for which
+  /// alone the next one waits. It holds for finite a, since the first iteration has a times 0 in place of 0.
+  constexpr void note_product(node const& n, symbol const* ids) {
+    for (int which = 0; which < 2; ++which) {
+      int const k = carried_at(ids[which], layout_.body, layout_.carried);
+      if (k < 0 || cotangent_[k] != none || !n.flags.merges || n.flags.exact || ids[0] == ids[1]) continue;
+      for (int j = 0; j < layout_.captured; ++j)
+        if (region_input(b_, layout_.body, layout_.capture(j)) == ids[1 - which]) product_[k] = ids[2], factor_[k] = layout_.capture(j);
+    }
+  }
+  /// The cotangent of carried value k, from the factor of it that is carried; `a`: the other factor, in the scope of `where`.
+  constexpr symbol times_factor(int k, symbol carried, sweep_scope const& where, symbol a) {
+    if (product_[k] == none || carried == none) return carried;
+    builder_scope const outer(b_);
+    b_.flags.of_gradient = true;
+    return (term{&b_, where.value(a)} * term{&b_, carried}).id;
+  }
+  constexpr symbol after_loop(int k, symbol carried) {
+    return times_factor(k, carried, s_, b_.get().ids[b_.get().nodes[at_].first + factor_[k]]);
+  }
+
   /// Propagates both marks through the carried values to a fixed point.
   constexpr void find_active() {
     activity const follow(b_.get(), s_.index);
@@ -229,7 +279,7 @@ private:
         carry_rows(adjoint, count, rows, parts.carried_in);
         array<symbol> const dx = again.run();
         for (int k = 0; k < carried_.size() && k < dx.size(); ++k)
-          if (wanted_[layout_.init(carried_[k])]) given[layout_.init(carried_[k])] = dx[k];
+          if (wanted_[layout_.init(carried_[k])]) given[layout_.init(carried_[k])] = after_loop(carried_[k], dx[k]);
         for (int k = 0; k < summed.size() && carried_.size() + k < dx.size(); ++k)
           given[summed[k]] = dx[carried_.size() + k];
         for (int k = 0; k < stacked.size() && dx.size() > 0; ++k)
@@ -299,6 +349,8 @@ private:
     b_.set_inputs(inputs.data(), inputs.size(), adjoint.region);
     (void)b_.assign(info_of<op::loop>(), operands.data(), operands.size(), results.data(), results.size(),
                     attributes, loop_layout::attribute_count, b_.place);
+    for (int const k : carried_)
+      if (wanted_[layout_.init(k)]) given[layout_.init(k)] = after_loop(k, given[layout_.init(k)]);
   }
 };
 
