@@ -244,10 +244,14 @@ bool scatter_add_rows(std::int64_t count, Index const* indices, std::int64_t row
                       T const* from, std::int64_t from_row, T* to, std::int64_t to_row) {
   if (rows <= 0) return count <= 0;
   bool fits = true;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t const row = detail::clamp_index(indices[i], rows, fits);
-    detail::add_elements(size, from + i * from_row, to + row * to_row);
-  }
+  auto const place = [&](std::int64_t i) { return to + detail::clamp_index(indices[i], rows, fits) * to_row; };
+  bool const is_short = detail::for_short_rows(size, [&]<int Size>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      T* const row = place(i);
+      for (int j = 0; j < Size; ++j) row[j] = math::add(row[j], from[i * from_row + j]);
+    }
+  });
+  for (std::int64_t i = 0; i < count && !is_short; ++i) detail::add_elements(size, from + i * from_row, place(i));
   return fits;
 }
 

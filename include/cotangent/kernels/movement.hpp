@@ -158,6 +158,16 @@ COTANGENT_INLINE std::int64_t clamp_index(Index index, std::int64_t rows, bool& 
   return i < 0 ? 0 : i < rows ? i : rows - 1;
 }
 
+/// Calls `body` with the size of short rows as a constant, for which packs are too long: points, and single elements. False for others.
+template <class Body> COTANGENT_INLINE bool for_short_rows(std::int64_t size, Body body) {
+  switch (size) {
+  case 1: return body.template operator()<1>(), true;
+  case 2: return body.template operator()<2>(), true;
+  case 3: return body.template operator()<3>(), true;
+  default: return false;
+  }
+}
+
 } // namespace detail
 
 /// Copies row indices[i] of `from` to row i of `to`. A row has `size` contiguous elements; rows are
@@ -172,13 +182,14 @@ bool gather_rows(std::int64_t count, Index const* indices, std::int64_t rows, st
     return count <= 0;
   }
   bool fits = true;
-  if (size == 1)
-    for (std::int64_t i = 0; i < count; ++i)
-      to[i * to_row] = from[detail::clamp_index(indices[i], rows, fits) * from_row];
-  else
-    for (std::int64_t i = 0; i < count; ++i)
-      detail::copy_elements(size, from + detail::clamp_index(indices[i], rows, fits) * from_row,
-                            to + i * to_row);
+  auto const place = [&](std::int64_t i) { return from + detail::clamp_index(indices[i], rows, fits) * from_row; };
+  bool const is_short = detail::for_short_rows(size, [&]<int Size>() {
+    for (std::int64_t i = 0; i < count; ++i) {
+      T const* const row = place(i);
+      for (int j = 0; j < Size; ++j) to[i * to_row + j] = row[j];
+    }
+  });
+  for (std::int64_t i = 0; i < count && !is_short; ++i) detail::copy_elements(size, place(i), to + i * to_row);
   return fits;
 }
 
