@@ -232,6 +232,7 @@ struct pad_kind {
 };
 template <int Operand, bool Columns> struct meshgrid_fn {
   static constexpr char const* name = "meshgrid";
+  using emits = operations<>;
   constexpr term operator()(auto first, auto... rest) const {
     constexpr int count = 1 + static_cast<int>(sizeof...(rest));
     constexpr int axis = Columns && Operand < 2 && count > 1 ? 1 - Operand : Operand; // of this operand
@@ -250,6 +251,7 @@ template <int Operand, bool Columns> struct meshgrid_fn {
 };
 struct outer_fn {
   static constexpr char const* name = "outer";
+  using emits = operations<>;
   constexpr term operator()(auto a, auto b) const {
     for (term const& x : {a, b})
       if (x.rank() != 1) return x.b->template refuse<refusals::vector_rank>(1, x.rank(), x.b->place), x;
@@ -260,13 +262,20 @@ struct outer_fn {
 };
 struct cross_fn {
   static constexpr char const* name = "cross";
+  using emits = operations<>;
   constexpr term operator()(auto a, auto b) const {
     for (term const& x : {a, b}) {
       dimension const n = x.rank() == 0 ? 0 : x.dims().size[x.rank() - 1];
       if (n != 3) return x.b->template refuse<refusals::cross_extent>(3, n, x.b->place), x;
     }
-    auto const next = [](term x, int by) { return rolled(x, x.rank() - 1, -by); };
-    return next(a, 1) * next(b, 2) - next(a, 2) * next(b, 1);
+    auto const part = [](term x, int k) { return extend::at(x, x.rank() - 1, k); };
+    symbol of[3]{};
+    for (int k = 0; k < 3; ++k) {
+      int const u = (k + 1) % 3, v = (k + 2) % 3;
+      term const first = part(a, u) * part(b, v), second = part(a, v) * part(b, u);
+      of[k] = (first - second).id;
+    }
+    return join_kind<true>::joined(*a.b, of, 3, -1);
   }
 };
 
