@@ -16,14 +16,14 @@ inline constexpr auto squeezed = [](auto x) { return ct::squeeze<1>(x); };
 inline constexpr auto lower = [](auto x) { return ct::tril(x(0)); };
 inline constexpr auto product = [](auto x) { return ct::outer(x, x(0)); };
 inline constexpr auto crossed = [](auto x) { return ct::cross(x, x); };
-inline constexpr auto turned = [](auto y) { return ct::roll<1>(y); };
+inline constexpr auto edged = [](auto y) { return ct::pad_edge<1, 0>(y); };
 inline constexpr auto padded = [](auto x) { return ct::pad<1, 1>(x); };
 #else
 inline constexpr auto squeezed = [](auto x) { return ct::squeeze<1>(ct::expand<1>(x)); };
 inline constexpr auto lower = [](auto x) { return ct::tril(x); };
 inline constexpr auto product = [](auto x) { return ct::outer(x(1), x(0)); };
 inline constexpr auto crossed = [](auto x) { return ct::cross(ct::pad<0, 0, 0, 1>(x), ct::pad<0, 0, 1, 0>(x)); };
-inline constexpr auto turned = [](auto y) { return ct::roll<1>(ct::reshape<4>(y)); };
+inline constexpr auto edged = [](auto y) { return ct::pad_edge<1, 0>(ct::reshape<4>(y)); };
 inline constexpr auto padded = [](auto x) { return ct::pad<1, 1, 0, 0>(x); };
 #endif
 
@@ -36,6 +36,6 @@ int main() {
   ct::tensor<double, 2, 2> z;
 #endif
   auto const all = [](auto const&...) { return 0; };
-  return all(ct::compiled(squeezed)(y), ct::compiled(lower)(y), ct::compiled(product)(y), ct::compiled(crossed)(y), ct::compiled(turned)(z),
+  return all(ct::compiled(squeezed)(y), ct::compiled(lower)(y), ct::compiled(product)(y), ct::compiled(crossed)(y), ct::compiled(edged)(z),
              ct::compiled(padded)(y));
 }

@@ -268,13 +268,10 @@ struct cross_fn {
       dimension const n = x.rank() == 0 ? 0 : x.dims().size[x.rank() - 1];
       if (n != 3) return x.b->template refuse<refusals::cross_extent>(3, n, x.b->place), x;
     }
-    auto const part = [](term x, int k) { return extend::at(x, x.rank() - 1, k); };
+    auto const product = [&](int u, int v) { return extend::at(a, a.rank() - 1, u) * extend::at(b, b.rank() - 1, v); };
     symbol of[3]{};
-    for (int k = 0; k < 3; ++k) {
-      int const u = (k + 1) % 3, v = (k + 2) % 3;
-      term const first = part(a, u) * part(b, v), second = part(a, v) * part(b, u);
-      of[k] = (first - second).id;
-    }
+    for (int k = 0, u = 1, v = 2; k < 3; u = v, v = k++)
+      if (term const first = product(u, v); true) of[k] = (first - product(v, u)).id;
     return join_kind<true>::joined(*a.b, of, 3, -1);
   }
 };
