@@ -270,8 +270,10 @@ struct cross_fn {
     }
     auto const product = [&](int u, int v) { return extend::at(a, a.rank() - 1, u) * extend::at(b, b.rank() - 1, v); };
     symbol of[3]{};
-    for (int k = 0, u = 1, v = 2; k < 3; u = v, v = k++)
-      if (term const first = product(u, v); true) of[k] = (first - product(v, u)).id;
+    for (int k = 0, u = 1, v = 2; k < 3; u = v, v = k++) {
+      term const first = product(u, v);
+      of[k] = (first - product(v, u)).id;
+    }
     return join_kind<true>::joined(*a.b, of, 3, -1);
   }
 };
