@@ -159,6 +159,43 @@ TEST_CASE("Gradients of recurrences have the same bits with a tape limit", "[rec
   static_assert(Q::workspace_bytes < P::workspace_bytes);
 }
 
+/// Its loop becomes a loop over parts, whose operands have another order.
+template <ct::loop O, bool First> inline constexpr auto sum_of_squares = [](auto s, auto x, auto b) {
+  auto const step = [&](auto u, auto t) {
+    auto const q = b + x * u;
+    return std::pair(q, t + ct::sum(q * q));
+  };
+  if constexpr (First) return std::get<1>(ct::for_loop<O>(100, [&](auto, auto u, auto t) { return step(u, t); }, s, 0.0));
+  else return std::get<0>(ct::for_loop<O>(100, [&](auto, auto t, auto u) { return std::pair(step(u, t).second, step(u, t).first); }, 0.0, s));
+};
+template <bool First, class T> void check_parts(T const& s, T const& x, T const& b) {
+  auto const whole = ct::grad<0, 1, 2>(sum_of_squares<ct::loop{}, First>)(s, x, b);
+  CHECK(whole == ct::grad<0, 1, 2>(sum_of_squares<ct::loop{.tape_limit = 400}, First>)(s, x, b));
+  CHECK(whole == ct::grad<0, 1, 2>(sum_of_squares<ct::loop{.tape_limit = 1000}, First>)(s, x, b));
+}
+TEST_CASE("Gradients in the first value have the same bits if a tape limit cuts the loop into parts", "[recurrences]") {
+  CHECK(ct::grad<0>(sum_of_squares<ct::loop{.tape_limit = 400}, true>)(.1, .7, .3) == Approx(2.9372549));
+  check_parts<true>(.1, .7, .3);
+  check_parts<false>(.1, .7, .3);
+  check_parts<true>(ct::tensor<double, 4>{.1, -.2, .3, .4}, ct::tensor<double, 4>{.7, .9, -.5, .2}, ct::tensor<double, 4>{.3, .1, -.2, .5});
+
+  ct::dynamic::graph g;
+  auto s = g.input<double>("s", {4}), x = g.input<double>("x", {4}), b = g.input<double>("b", {4});
+  auto const y = sum_of_squares<ct::loop{}, true>(s, x, b);
+  ct::dynamic::gradient_options const limited{.tape = {.limit = 3000}};
+  auto const whole = g.gradient({y}, {s, x}), parts = g.gradient({y}, {s, x}, {}, limited);
+  auto p = g.compile({whole[0], whole[1], parts[0], parts[1]});
+  p.bind(s, std::vector<double>{.1, -.2, .3, .4});
+  p.bind(x, std::vector<double>{.7, .9, -.5, .2});
+  p.bind(b, std::vector<double>{.3, .1, -.2, .5});
+  p.run();
+  for (std::size_t k = 0; k < 2; ++k)
+    for (int i = 0; i < 4; ++i) CHECK(p.value(whole[k])(i) == p.value(parts[k])(i));
+  CHECK(p.value(whole[0])(0) == ct::grad<0>(sum_of_squares<ct::loop{}, true>)(
+                                    ct::tensor<double, 4>{.1, -.2, .3, .4}, ct::tensor<double, 4>{.7, .9, -.5, .2},
+                                    ct::tensor<double, 4>{.3, .1, -.2, .5})(0));
+}
+
 TEST_CASE("The value of a recurrence has the same bits with and without its gradient", "[recurrences]") {
   ct::tensor<double, 1000> x;
   for (int k = 0; k < 1000; ++k) x.data()[k] = std::sin(.1 * k);

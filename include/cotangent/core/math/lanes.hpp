@@ -195,9 +195,13 @@ COTANGENT_INLINE constexpr V select(M const& mask, V const& a, V const& b) {
     return join<V>(select(split(mask).low, split(a).low, split(b).low),
                    select(split(mask).high, split(a).high, split(b).high));
 #if defined(__SSE2__) && !defined(__SSE4_1__) && !defined(__clang__)
-  // SSE2 compares no lanes of 8 bytes with zero: g++ would choose lane by lane.
-  else if constexpr (is_vector<V> && sizeof(lane_t<V>) == 8)
-    return bit_cast<V>((bit_cast<M>(a) & mask) | (bit_cast<M>(b) & ~mask));
+  // SSE2 compares no lanes of 8 bytes with zero: g++ would choose lane by lane; and g++ 12 ends with an internal error where it
+  // makes such a choice from these bits, so it must not see where the mask comes from.
+  else if constexpr (is_vector<V> && sizeof(lane_t<V>) == 8) {
+    M m = mask;
+    if (!std::is_constant_evaluated()) asm("" : "+x"(m));
+    return bit_cast<V>((bit_cast<M>(a) & m) | (bit_cast<M>(b) & ~m));
+  }
 #endif
   else return mask ? a : b;
 }

@@ -29,11 +29,12 @@ class loop_adjoint {
   array<symbol> carried_in_, scanned_in_;
   array<symbol> product_;         // by carried value: see `find_products`; none for others
   array<int> factor_;             // of such a product: the position of its captured factor
+  array<symbol> factor_outside_;  // the operand there, noted before a tape limit may cut the loop into parts
 
 public:
   constexpr loop_adjoint(sweep_scope const& s, std::int32_t at, symbol const* cotangent, bool const* wanted)
       : s_(s), b_(s.b), at_(at), layout_(loop_layout::of(s.b, s.b.get().nodes[at])), cotangent_(cotangent),
-        wanted_(wanted), active_(layout_.operand_count()), product_(layout_.carried, none), factor_(layout_.carried) {}
+        wanted_(wanted), active_(layout_.operand_count()), product_(layout_.carried, none), factor_(layout_.carried), factor_outside_(layout_.carried, none) {}
 
   constexpr void run(symbol* given) {
     find_active();
@@ -133,7 +134,11 @@ private:
       int const k = carried_at(ids[which], layout_.body, layout_.carried);
       if (k < 0 || cotangent_[k] != none || !n.flags.merges || n.flags.exact || ids[0] == ids[1]) continue;
       for (int j = 0; j < layout_.captured; ++j)
-        if (region_input(b_, layout_.body, layout_.capture(j)) == ids[1 - which]) product_[k] = ids[2], factor_[k] = layout_.capture(j);
+        if (region_input(b_, layout_.body, layout_.capture(j)) == ids[1 - which]) {
+          product_[k] = ids[2];
+          factor_[k] = layout_.capture(j);
+          factor_outside_[k] = b_.get().ids[b_.get().nodes[at_].first + factor_[k]];
+        }
     }
   }
   /// The cotangent of carried value k, from the factor of it that is carried; `a`: the other factor, in the scope of `where`.
@@ -143,9 +148,7 @@ private:
     b_.flags.of_gradient = true;
     return (term{&b_, where.value(a)} * term{&b_, carried}).id;
   }
-  constexpr symbol after_loop(int k, symbol carried) {
-    return times_factor(k, carried, s_, b_.get().ids[b_.get().nodes[at_].first + factor_[k]]);
-  }
+  constexpr symbol after_loop(int k, symbol carried) { return times_factor(k, carried, s_, factor_outside_[k]); }
 
   /// Propagates both marks through the carried values to a fixed point.
   constexpr void find_active() {
