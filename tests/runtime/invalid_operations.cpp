@@ -208,20 +208,26 @@ TEST_CASE("Positions and ranges must lie within their axis") {
     auto a = g.input<double>("a", {4});
     (void)a(-5);
   }));
-  CHECK(refused("ct::range<start, stop, step>: the step must be at least 1, and must be 1 along an axis "
-                "whose extent has a name",
-                [] {
-                  dynamic::graph g;
-                  auto a = g.input<double>("a", {4});
-                  (void)a(dynamic::between(0, 4, 0));
-                }));
-  CHECK(refused("ct::range<start, stop, step>: the step must be at least 1, and must be 1 along an axis "
-                "whose extent has a name",
-                [] {
-                  dynamic::graph g;
-                  auto a = g.input<double>("a", {4});
-                  (void)a(dynamic::between(0, 4, -1));
-                }));
+  CHECK(refused("ct::range<start, stop, step>: the step must not be 0", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(0, 4, 0));
+  }));
+  CHECK(refused("a range must lie within its axis (0 and 4)", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(0, 4, -1));
+  }));
+  CHECK(refused("a range must lie within its axis (4 and 4)", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(4, 0, -1));
+  }));
+  CHECK(refused("a range must lie within its axis (-6 and 4)", [] {
+    dynamic::graph g;
+    auto a = g.input<double>("a", {4});
+    (void)a(dynamic::between(-1, -6, -1));
+  }));
   CHECK(refused("a range must lie within its axis", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4});
