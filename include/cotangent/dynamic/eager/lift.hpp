@@ -254,36 +254,30 @@ template <class Fn, class... A> auto eager_lift(std::source_location where, Fn c
 }
 
 /// `fn` of a list of variables, of which there is at least one: `fn.of_list(builder, symbols, count)`.
-template <class Fn, class X> auto eager_lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
-  if constexpr (is_half_expr<X>) {
-    std::vector<as_element<float, X>> wide;
-    for (X const& x : all) wide.push_back(widened(where, x));
-    return detail::eager_lift_list(where, fn, wide);
-  } else {
-    request const r = request_of<Fn>(where);
-    eager_state* s = nullptr;
-    for (X const& x : all) s = s == nullptr ? eager_state_of(x) : s;
-    if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
-    if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
-    add_kernels<Fn, typename X::value_type>(s->kernels);
-    eager_key key{&function_tag<Fn>::here, {}, 0};
-    bool described = true;
-    std::vector<eager_operand> given;
-    for (X const& x : all) {
-      if (x.empty() && !x.is_number()) raise<refusals::eager_no_value>(builder(), r);
-      given.push_back(detail::operand_of<Fn, typename X::value_type>(*s, x, r, key, described));
-    }
-    described = detail::describe(fn, key) && described && key.fits();
-    int const n = static_cast<int>(given.size());
-    auto const build = [&](builder& b, symbol const* t, std::vector<symbol>& y) {
-      std::vector<symbol> parts(t, t + n);
-      y.push_back(fn.of_list(b, parts.data(), n).id);
-    };
-    eager_code& c = described ? code_for(*s, key, given.data(), n, r, build) : code_by_content(*s, given.data(), n, r, build);
-    held y;
-    apply_code(*s, c, given.data(), &y, where);
-    return X(s->new_value(static_cast<held&&>(y)));
+template <class Fn, class X> X eager_lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
+  request const r = request_of<Fn>(where);
+  eager_state* s = nullptr;
+  for (X const& x : all) s = s == nullptr ? eager_state_of(x) : s;
+  if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
+  if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
+  add_kernels<Fn, typename X::value_type>(s->kernels);
+  eager_key key{&function_tag<Fn>::here, {}, 0};
+  bool described = true;
+  std::vector<eager_operand> given;
+  for (X const& x : all) {
+    if (x.empty() && !x.is_number()) raise<refusals::eager_no_value>(builder(), r);
+    given.push_back(detail::operand_of<Fn, typename X::value_type>(*s, x, r, key, described));
   }
+  described = detail::describe(fn, key) && described && key.fits();
+  int const n = static_cast<int>(given.size());
+  auto const build = [&](builder& b, symbol const* t, std::vector<symbol>& y) {
+    std::vector<symbol> parts(t, t + n);
+    y.push_back(fn.of_list(b, parts.data(), n).id);
+  };
+  eager_code& c = described ? code_for(*s, key, given.data(), n, r, build) : code_by_content(*s, given.data(), n, r, build);
+  held y;
+  apply_code(*s, c, given.data(), &y, where);
+  return X(s->new_value(static_cast<held&&>(y)));
 }
 
 // ---- operations of variables

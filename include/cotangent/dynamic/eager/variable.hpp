@@ -174,7 +174,7 @@ public:
   template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
     return detail::eager_lift(where, fn, a...);
   }
-  template <class Fn> static auto lift_list(std::source_location where, Fn const& fn, std::vector<variable> const& all) {
+  template <class Fn> static variable lift_list(std::source_location where, Fn const& fn, std::vector<variable> const& all) {
     return detail::eager_lift_list(where, fn, all);
   }
   cotangent::detail::standing standing() const noexcept { return {}; }

@@ -24,6 +24,8 @@ namespace detail {
 struct front_end; // dynamic/graph/transformations.hpp
 }
 
+class axis_list;
+
 /// A value of a `ct::dynamic::graph`: the argument and result type of the library's functions and operators.
 /// Its element is in its type, its extents are known at run time only.
 ///
@@ -33,8 +35,6 @@ struct front_end; // dynamic/graph/transformations.hpp
 ///
 /// Throws: `shape_error` for operands that do not fit; `graph_error` for expressions of two graphs, or of a
 /// loop body that has ended. After an error the graph is unchanged.
-class axis_list;
-
 template <class T> class expr : public cotangent::detail::operators<expr<T>>,
                                 public detail::indexed<expr<T>>,
                                 public run_time_expression {
@@ -97,7 +97,7 @@ public:
   template <class Fn, class... A> static auto lift(std::source_location where, Fn const& fn, A const&... a) {
     return detail::lift(where, fn, a...);
   }
-  template <class Fn> static auto lift_list(std::source_location where, Fn const& fn, std::vector<expr> const& all) {
+  template <class Fn> static expr lift_list(std::source_location where, Fn const& fn, std::vector<expr> const& all) {
     return detail::lift_list(where, fn, all);
   }
   void* graph_held() const noexcept { return at_.s; }

@@ -16,23 +16,34 @@
 
 namespace cotangent {
 
+namespace dynamic::detail {
+/// Joins a list along an axis, or with `New` along a new one; half precision as float.
+template <bool New, class X> auto join(std::source_location where, std::vector<X> const& parts, std::int64_t axis) {
+  if constexpr (is_half_expr<X>) {
+    std::vector<as_element<float, X>> wide;
+    for (X const& x : parts) wide.push_back(widened(where, x));
+    return detail::join<New>(where, wide, axis);
+  } else return X::lift_list(where, join_list<New>({&axis, 1}), parts);
+}
+} // namespace dynamic::detail
+
 /// Operands joined along an axis.
 template <detail::open_expr X>
 auto concatenate(std::vector<X> const& parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
-  return X::lift_list(where, detail::join_list<false>({&axis, 1}), parts);
+  return dynamic::detail::join<false>(where, parts, axis);
 }
 template <detail::open_expr X>
 auto concatenate(std::initializer_list<X> parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
-  return cotangent::concatenate(std::vector<X>(parts), axis, where);
+  return dynamic::detail::join<false>(where, std::vector<X>(parts), axis);
 }
 /// Operands of one shape joined along a new axis.
 template <detail::open_expr X>
 auto stack(std::vector<X> const& parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
-  return X::lift_list(where, detail::join_list<true>({&axis, 1}), parts);
+  return dynamic::detail::join<true>(where, parts, axis);
 }
 template <detail::open_expr X>
 auto stack(std::initializer_list<X> parts, std::int64_t axis, std::source_location where = std::source_location::current()) {
-  return cotangent::stack(std::vector<X>(parts), axis, where);
+  return dynamic::detail::join<true>(where, std::vector<X>(parts), axis);
 }
 
 /// With a new axis of size 1 at this position of the result.

@@ -212,31 +212,25 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
 }
 
 /// `fn` of a list of expressions, of which there is at least one: `fn.of_list(builder, symbols, count)`.
-template <class Fn, class X> auto lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
-  if constexpr (is_half_expr<X>) {
-    std::vector<as_element<float, X>> wide;
-    for (X const& x : all) wide.push_back(widened(where, x));
-    return detail::lift_list(where, fn, wide);
-  } else {
-    request r = request_of<Fn>(where);
-    graph_state* s = nullptr;
-    for (X const& x : all) s = s == nullptr ? state_of(x) : s;
-    if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
-    if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
-    undo back(*s);
-    s->b.place = where;
-    add_kernels<Fn, typename X::value_type>(s->kernels);
-    std::vector<symbol> ids;
-    for (X const& x : all) ids.push_back(symbol_of<typename X::value_type>(*s, x, r));
-    std::vector<symbol> parts = ids; // (overwritten)
-    r.operands = ids.data();
-    r.operand_count = static_cast<int>(ids.size());
-    term const y = fn.of_list(s->b, parts.data(), r.operand_count);
-    back.check(r);
-    back.keep();
-    tell_made(*s);
-    return X(standing(*s, y.id));
-  }
+template <class Fn, class X> X lift_list(std::source_location where, Fn const& fn, std::vector<X> const& all) {
+  request r = request_of<Fn>(where);
+  graph_state* s = nullptr;
+  for (X const& x : all) s = s == nullptr ? state_of(x) : s;
+  if (all.empty()) raise<refusals::dynamic_no_parts>(builder(), r);
+  if (s == nullptr) raise<refusals::dynamic_detached>(builder(), r);
+  undo back(*s);
+  s->b.place = where;
+  add_kernels<Fn, typename X::value_type>(s->kernels);
+  std::vector<symbol> ids;
+  for (X const& x : all) ids.push_back(symbol_of<typename X::value_type>(*s, x, r));
+  std::vector<symbol> parts = ids; // (overwritten)
+  r.operands = ids.data();
+  r.operand_count = static_cast<int>(ids.size());
+  term const y = fn.of_list(s->b, parts.data(), r.operand_count);
+  back.check(r);
+  back.keep();
+  tell_made(*s);
+  return X(standing(*s, y.id));
 }
 
 /// An elementwise operation: like `lift`, but a literal immediately takes the shape of the other operand.
