@@ -62,6 +62,33 @@ constexpr bool keeps() {
 }
 static_assert(keeps());
 
+/// s <- w s + b sin(s): of both products, the fused one reads the carried value, whichever was written first, with and without a gradient.
+constexpr bool fuses_carried(bool first, bool differentiates) {
+  scalars s;
+  symbol const x = s.input(), w = s.input(), b = s.input();
+  loop_builder loop(s.b, {.inits = &x, .carried = 1, .limit = s.index(4).id});
+  symbol const in = loop.open_body()[1];
+  term const u = s.of(loop.capture(w)), v = s.of(loop.capture(b)), y = extend::apply<op::sin>(s.of(in)), early = first ? u * s.of(in) : v * y,
+             late = first ? v * y : u * s.of(in);
+  symbol const next = (early + late).id;
+  loop.close_body(&next, 1, nullptr, 0);
+  (void)loop.finish();
+  symbol const last = loop.last(0), wrt[]{x, w, b};
+  s.output(last);
+  symbol d[3]{none, none, none};
+  if (differentiates) gradient(s.b, {.outputs = &last, .output_count = 1, .wrt = wrt, .wrt_count = 3}, d);
+  for (symbol const t : d)
+    if (t != none) s.output(t);
+  if (!s.finish()) return false;
+  graph const simple = simplify(s.b.get(), fusing);
+  graph_view const g = simple;
+  node const* const sum = g.producer(g.output(0, forward_body(g)));
+  symbol const carried = g.input(1, forward_body(g));
+  return verify(g) && sum->op == info_of<op::multiply_add>() && (g.operand(*sum, 0) == carried || g.operand(*sum, 1) == carried);
+}
+static_assert(fuses_carried(true, false) && fuses_carried(false, false));
+static_assert(fuses_carried(true, true) && fuses_carried(false, true));
+
 /// The values where a body reruns from checkpoints, or records everything.
 template <bool Records, std::int64_t Limit, checkpoints Schedule> struct simplified {
   static constexpr built make() {
