@@ -134,6 +134,20 @@ struct two_products {
 };
 static_assert(nests<two_products> == 3 && kernels<two_products> == 2);
 
+/// Halves of a row that is computed as a vector: axes of size 1 move nothing, so it is not copied.
+struct halves_of_a_row {
+  static constexpr built make() {
+    builder b;
+    term const x = input(b, element::float64, {1, {64}});
+    b.set_inputs(&x.id, 1);
+    term const row = op::reshape::of(extend::apply<op::exp>(x), b.shape(dimensions{2, {1, 64}}));
+    term const y = extend::slice(row, 1, 0, 32) * extend::apply<op::tanh>(extend::slice(row, 1, 32, 32));
+    b.set_outputs(&y.id, 1);
+    return {b.get(), b.failed()};
+  }
+};
+static_assert(nests<halves_of_a_row> == 2 && kernels<halves_of_a_row> == 0);
+
 /// tanh(h w + x), again and again, with its gradient: so many nodes.
 template <int Steps> struct recurrence {
   static constexpr built make() {

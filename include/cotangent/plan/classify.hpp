@@ -173,7 +173,13 @@ private:
           s_.repeats.push(s_.at[x].kind == place_kind::repeated ? s_.repeats[s_.at[x].view] : resolved{x});
       return;
     }
-    if (s_.at[x].kind == place_kind::repeated) s_.at[x].kind = place_kind::kernel;
+    if (s_.at[x].kind == place_kind::repeated) {
+      if (resolved const r = s_.resolve(x); r.repeats) s_.at[x].kind = place_kind::kernel;
+      else {
+        if (s_.at[r.base].kind == place_kind::immediate) s_.at[r.base].kind = place_kind::lane;
+        set_alias(x, with_axes_of_one(r.base, x));
+      }
+    }
     if (s_.at[x].kind == place_kind::immediate) s_.at[x].kind = place_kind::lane;
     memory_view from = s_.view_of(x), v;
     dimensions const &dx = s_.g.shape(x), &dy = s_.g.shape(y);
@@ -187,13 +193,7 @@ private:
         v.stride[k] = dy.size[k] == 1 ? 0 : s_.sizes.product(s_.g.attribute(n, 2 * k + 1), from.stride[k]);
       }
     } else if (s_.domain_of[s_.g.tensors[x].shape] == s_.domain_of[s_.g.tensors[y].shape]) {
-      v.root = from.root;
-      v.offset = from.offset;
-      for (int k = 0, j = 0; k < dy.rank; ++k) {
-        if (dy.size[k] == 1) continue;
-        while (dx.size[j] == 1) ++j;
-        v.stride[k] = from.stride[j++];
-      }
+      v = with_axes_of_one(x, y);
     } else {
       if (!s_.contiguous(from, x)) {
         s_.at[x].kind = place_kind::kernel;
@@ -203,9 +203,26 @@ private:
       v.root = from.root;
       v.offset = from.offset;
     }
+    set_alias(y, v);
+  }
+  constexpr void set_alias(symbol y, memory_view const& v) {
     s_.at[y].kind = place_kind::alias;
     s_.at[y].view = s_.views.push(v);
     s_.at[v.root].viewed = true;
+  }
+  /// The memory of x as that of y, whose shape differs in axes of size 1.
+  constexpr memory_view with_axes_of_one(symbol x, symbol y) {
+    memory_view const from = s_.view_of(x);
+    dimensions const &dx = s_.g.shape(x), &dy = s_.g.shape(y);
+    memory_view v;
+    v.root = from.root;
+    v.offset = from.offset;
+    for (int k = 0, j = 0; k < dy.rank; ++k) {
+      if (dy.size[k] == 1) continue;
+      while (dx.size[j] == 1) ++j;
+      v.stride[k] = from.stride[j++];
+    }
+    return v;
   }
 
   /// Operands of a concatenation are computed in its memory, unless something else requires memory of their
