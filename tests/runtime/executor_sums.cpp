@@ -68,6 +68,28 @@ template <element E> struct dots {
   }
 };
 
+/// Two sums over the rows of small matrices, one of products with a column and one with scaled values, which stay in registers.
+template <element E, dimension N, dimension M> struct rows {
+  static constexpr built make() {
+    builder b;
+    symbol const in[3]{b.symbol_of(E, b.shape(dimensions{2, {N, M}})), b.symbol_of(E, b.shape(dimensions{2, {N, M}})),
+                       b.symbol_of(E, b.shape(dimensions{2, {N, 1}}))};
+    term const x{&b, in[0]}, y{&b, in[1]}, column{&b, in[2]};
+    b.set_inputs(in, 3);
+    symbol const out[2]{extend::sum(x * column, 1).id, extend::sum((x - y) * column, 1).id};
+    b.set_outputs(out, 2);
+    return {b.get(), b.failed()};
+  }
+};
+template <element E, dimension N, dimension M> void check_rows(int panel) {
+  using stage = plain<rows<E, N, M>>;
+  CAPTURE(N, M);
+  plan const p = make_plan(stage::view, simd::bytes);
+  REQUIRE(p.nests.size() == 1);
+  CHECK(p.nests[0].panel == panel);
+  check_bits<stage>(N, M);
+}
+
 } // namespace
 
 TEST_CASE("Sums over rows, columns and everything have the bits of the plan's order") {
@@ -79,6 +101,21 @@ TEST_CASE("Sums over rows, columns and everything have the bits of the plan's or
   check_sums<element::float32, 19, 32>();
   for (std::int64_t const n : {1, 7, 40})
     for (std::int64_t const m : {1, 6, 33, 64}) check_bits<plain<sums<element::float32, 0, 0>>>(n, m);
+}
+
+TEST_CASE("Sums over the rows of small matrices stay in registers, and have the bits of the plan's order") {
+  if (math::is_fast) return;
+  constexpr int w = simd::width<double>;
+  check_rows<element::float64, 2, 4 * w>(4);
+  check_rows<element::float64, 3, 8 * w>(4);      // two panels, and no full block of rows
+  check_rows<element::float64, 16, 5 * w>(3);     // panels of three vectors and of two
+  check_rows<element::float64, 13, 4 * w + 1>(3); // the last vector is not full
+  check_rows<element::float64, 30, w + 1>(2);
+  check_rows<element::float64, 12, w - 1>(0);     // narrower than a vector
+  check_rows<element::float64, 300, 3 * w>(3);    // one panel: any number of rows
+  check_rows<element::float64, 300, 9 * w>(0);    // too large
+  check_rows<element::float32, 28, simd::width<float> + 2>(2);
+  check_rows<element::float32, 5, 4 * simd::width<float>>(4);
 }
 
 TEST_CASE("Sums in one row have the bits of the plan's order") {

@@ -119,10 +119,12 @@ private:
     float cost = 0;
     std::int64_t slots = 0, tiles = 0, streams = 0;
     bool windows = false;
+    n.adds_rows = n.stages == 1;
     instance const* const all = p.instances.data();
     std::int32_t const* const sorted = sorted_.data() + n.first_instance;
     for (int k = 0; k < n.instance_count; ++k) {
       instance const& v = all[sorted[k]];
+      n.adds_rows = n.adds_rows && only_adds_rows(v);
       if (v.what == action::compute && v.where == role::lane && v.access == none && v.slot == none) continue;
       if (v.where == role::row && v.op != nullptr) cost += v.op->cost;
       if (v.slot != none) ++slots;
@@ -138,7 +140,8 @@ private:
     }
     int const width = vector_bytes_ / larger(4, static_cast<int>(size_of(n.widest)));
     bool const short_rows = n.size[1] > 0 && n.size[1] <= most_columns && n.size[1] < 2 * width;
-    n.rows_in_lanes = short_rows && !windows && tiles <= most_tiles && (n.size[0] < 0 || n.size[0] >= width);
+    n.rows_in_lanes = short_rows && !windows && tiles <= most_tiles && (n.size[0] < 0 || n.size[0] >= width) &&
+                      !(n.adds_rows && n.size[0] > 0 && n.size[1] >= width);
     if (n.rows_in_lanes) n.block = width;
     else if (cost >= 2 && (slots == 0 || n.size[1] >= 0)) {
       std::int64_t const bytes = n.size[1] * (vector_bytes_ / width); // of a row of one buffer
@@ -146,6 +149,12 @@ private:
       while (n.block > 4 && bytes * n.block * (slots + streams) > most_cached) n.block /= 2;
       while (n.block > 1 && bytes * n.block * slots > most_buffered) n.block /= 2;
     }
+  }
+  constexpr bool only_adds_rows(instance const& v) const {
+    if (v.where != role::lane) return v.what != action::accumulate;
+    if (v.detail != none || v.slot != none || (v.type != element::float32 && v.type != element::float64)) return false;
+    return v.what == action::load || (v.what == action::accumulate && p.accesses[v.access].stride[1] != 0) ||
+           (v.what == action::compute && v.access == none && v.op->cost <= 1);
   }
   static constexpr std::int64_t most_buffered = 16384,
                                 most_cached = 40960;       // bytes of the rows of a block

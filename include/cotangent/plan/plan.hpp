@@ -96,6 +96,8 @@ struct nest {
   std::int32_t first_form = 0; // of its stages, into plan::forms
   bool single_pass = false;    // a row fits one vector: reductions need no accumulator
   bool pairs_blocks = false;   // full blocks 2 k and 2 k + 1 are interleaved, with totals of their own
+  bool adds_rows = false;      // its lanes do nothing but load, multiply or add, and sum over rows
+  std::int32_t panel = 0;      // if positive: the vectors whose sums over all rows are computed together, in registers
   std::int32_t node = none;   // of a kernel
   std::int32_t replaced = none; // of a kernel: its last operand, if the result may replace it
   std::int32_t domain = none; // of loops, during planning

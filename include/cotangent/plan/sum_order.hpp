@@ -45,6 +45,7 @@ public:
       n.first_form = p.forms.size();
       for (int stage = 0; stage < n.stages; ++stage) p.forms.push(form_of(n, stage));
       n.pairs_blocks = pairs_blocks(n);
+      n.panel = panel(n);
     }
   }
 
@@ -84,6 +85,22 @@ private:
     f.whole_blocks = f.rows == 4 && n.block > 4 && to - from <= 6 && !clipped && n.lanes > 0 &&
                      n.lanes <= 8 * n.width && n.lanes % n.width == 0;
     return f;
+  }
+  /// As many vectors of columns as registers hold the sums of, if rows are few, or no longer than a panel: others are read in order.
+  constexpr int panel(nest const& n) const {
+    constexpr int most_sums = 8;
+    constexpr std::int64_t most_bytes = std::int64_t{1} << 15; // of each matrix
+    if (!n.adds_rows || n.rows_in_lanes || n.size[0] <= 0 || n.lanes < n.width || n.width == 1) return 0;
+    int sums = 0;
+    std::int64_t bytes = 0; // of an element
+    for (int i = p.lists[n.first_list + 2]; i < p.lists[n.first_list + 3]; ++i) {
+      sums += p.instances[i].what == action::accumulate ? 1 : 0;
+      bytes = larger(bytes, static_cast<std::int64_t>(size_of(p.instances[i].type)));
+    }
+    if (sums == 0 || sums > most_sums) return 0;
+    std::int64_t const vectors = (n.lanes + n.width - 1) / n.width, panels = (vectors * sums + most_sums - 1) / most_sums;
+    if (panels > 1 && n.size[0] * n.lanes * bytes > most_bytes) return 0;
+    return static_cast<int>((vectors + panels - 1) / panels);
   }
   /// Rows are short, and stages wait for values computed from their sums.
   constexpr bool pairs_blocks(nest const& n) const {

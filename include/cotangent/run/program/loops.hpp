@@ -243,7 +243,64 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     static_cast<void>(std::initializer_list<int>{(finish_total<static_cast<int>(I)>(), 0)...});
   }
 
+  // A panel: several vectors of columns, whose sums over all rows stay in registers.
+
+  using columns = typename shape::template columns_of<0>;
+  using column_sums = typename lane_loops::column_sums;
+  template <std::size_t... I> COTANGENT_INLINE void start_columns(column_sums& into, std::index_sequence<I...>) noexcept {
+    static_cast<void>(std::initializer_list<int>{(start_column<static_cast<int>(I)>(into), 0)...});
+  }
+  template <int I> COTANGENT_INLINE void start_column(column_sums& into) noexcept {
+    constexpr element E = at(I).type;
+    into.template at<E>(memory::template total_index<I>) =
+        math::broadcast<lane_value<E>>(described_by<at(I).op>::template neutral<element_t<E>>());
+  }
+  /// Row R of a block. `Masked`: the last vector is not full.
+  template <bool Masked, int R, std::size_t... V>
+  COTANGENT_INLINE void panel_row(column_sums* into, std::int64_t c, std::int64_t count, std::index_sequence<V...>) noexcept {
+    constexpr std::make_index_sequence<static_cast<std::size_t>(shape::size(shape::lane_list(0)))> list{};
+    registers<W, typename shape::wide, register_count{}> sums, *const before = nullptr;
+    this->sub = R;
+    static_cast<void>(std::initializer_list<int>{
+        (this->template body<0, !(Masked && V + 1 == sizeof...(V))>(sums, into[V], before, c + static_cast<int>(V) * W, count, list), 0)...});
+  }
+  template <bool Masked, class Vectors, std::size_t... R>
+  COTANGENT_INLINE void panel_block(column_sums* into, std::int64_t c, std::int64_t count, Vectors all, std::index_sequence<R...>) noexcept {
+    row_steps<0>(std::make_index_sequence<static_cast<std::size_t>(shape::size(shape::row_list(0)))>{});
+    static_cast<void>(std::initializer_list<int>{(panel_row<Masked, static_cast<int>(R)>(into, c, count, all), 0)...});
+  }
+  template <bool Masked, std::size_t... V>
+  COTANGENT_INLINE void panel(std::int64_t c, std::int64_t count, std::index_sequence<V...> all) noexcept {
+    constexpr auto rest = static_cast<std::size_t>(N.size[0] % B);
+    column_sums into[sizeof...(V)];
+    static_cast<void>(std::initializer_list<int>{(start_columns(into[V], columns{}), 0)...});
+    if constexpr (rest > 0) active = B;
+    for (row = 0; row + B <= N.size[0]; row += B)
+      panel_block<Masked>(into, c, count, all, std::make_index_sequence<static_cast<std::size_t>(B)>{});
+    if constexpr (rest > 0) {
+      active = static_cast<int>(rest);
+      row_values = {}; // see `blocks`
+      panel_block<Masked>(into, c, count, all, std::make_index_sequence<rest>{});
+    }
+    row = this->sub = 0;
+    static_cast<void>(std::initializer_list<int>{
+        (this->template store_columns<!(Masked && V + 1 == sizeof...(V))>(into[V], c + static_cast<int>(V) * W, count, columns{}), 0)...});
+  }
+  COTANGENT_INLINE void panels() noexcept {
+    constexpr std::int64_t n = shape::inner_size, together = std::int64_t{N.panel} * W, rest = n % together;
+    for (std::int64_t c = 0; c + together <= n; c += together) panel<false>(c, W, std::make_index_sequence<static_cast<std::size_t>(N.panel)>{});
+    if constexpr (rest > 0)
+      panel<rest % W != 0>(n - rest, rest % W, std::make_index_sequence<static_cast<std::size_t>((rest + W - 1) / W)>{});
+  }
+
   COTANGENT_INLINE static void run(Context const& context) noexcept {
+    if constexpr (N.panel > 0) {
+      loops own(context);
+      own.once_steps(std::make_index_sequence<shape::size(0)>{});
+      own.panels();
+    } else run_rows(context);
+  }
+  COTANGENT_INLINE static void run_rows(Context const& context) noexcept {
     if constexpr (N.pairs_blocks)
       if (N.size[0] >= 0 || context.value(N.size[0]) >= 2 * B) {
         sums_of_rows totals;
