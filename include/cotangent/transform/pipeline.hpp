@@ -110,10 +110,11 @@ struct prune : on_control_flow {
   static constexpr capacity room(graph_view const& g) { return capacity::of(g); }
 };
 
-/// Loop-invariant values are computed before their loops. Equal values of nested sub-graphs are one value.
+/// Loop-invariant values are computed before their loops. Equal values of nested sub-graphs are one value. Unless memory is limited,
+/// or `simplify.rewrite` is false, sums of the matrix products of all iterations are products after their loops.
 struct hoist : on_control_flow {
-  static constexpr built run(graph_view const& g, auto const&) {
-    return {cotangent::hoist(g), {}};
+  static constexpr built run(graph_view const& g, auto const& o) {
+    return {cotangent::hoist(g, o.simplify.rewrite && !o.budget.limits), {}};
   }
   static constexpr capacity room(graph_view const& g) { return capacity::of(g).widened(); }
 };

@@ -5,6 +5,7 @@
 #include <cotangent/ops/control/case_builder.hpp>
 #include <cotangent/ops/control/loop_builder.hpp>
 #include <cotangent/transform/simplify/hoist_values.hpp>
+#include <cotangent/transform/simplify/late_products.hpp>
 
 #include <cstdint>
 
@@ -14,6 +15,8 @@ namespace detail {
 
 class hoisting : hoist_values {
   region_nodes nodes_;
+  late_products late_;
+  array<bool> left_out_; // by node; empty if none is
   /// A loop or a choice of branches of the copy.
   struct made_node {
     std::int32_t node = none;
@@ -23,7 +26,7 @@ class hoisting : hoist_values {
   hash_index made_index_;
 
 public:
-  constexpr explicit hoisting(graph_view const& g) : hoist_values(g), nodes_(g) {
+  constexpr hoisting(graph_view const& g, bool sums_later) : hoist_values(g), nodes_(g), late_(g_, sums_later) {
     array<symbol> in, out;
     for (int k = 0; k < g_.input_count(); ++k) in.push(get_old(g_.input(k), 0));
     b_.set_inputs(in.data(), in.size());
@@ -40,6 +43,7 @@ private:
   }
   constexpr void visit_node(std::int32_t i) {
     node const& n = g_.nodes[i];
+    if (!left_out_.empty() && left_out_[i]) return;
     if (n.op == info_of<op::loop>()) return visit_loop(i);
     if (n.op == info_of<op::case_of>()) return visit_case(i);
     symbol const* const ids = g_.ids + n.first;
@@ -207,15 +211,24 @@ private:
       return;
     }
     if (found(i, x)) return;
+    array<late_product> const late = late_.of(n);
     array<symbol> inits, scans;
-    for (int k = 0; k < at.carried; ++k) inits.push(get(x[at.init(k)], depth()));
+    array<int> carried; // the others
+    for (int k = 0, j = 0; k < at.carried; ++k) {
+      if (j < late.size() && late[j].carried == k) {
+        leave_out(late[j++]);
+        continue;
+      }
+      carried.push(k);
+      inits.push(get(x[at.init(k)], depth()));
+    }
     for (int k = 0; k < at.scanned; ++k) scans.push(get(x[at.scan(k)], depth()));
-    loop_builder loop(b_, {inits.data(), at.carried, x[0] == none ? none : get(x[0], depth()), at.flags,
+    loop_builder loop(b_, {inits.data(), inits.size(), x[0] == none ? none : get(x[0], depth()), at.flags,
                            scans.data(), at.scanned, at.has_start() ? get(x[at.start()], depth()) : none, at.tape_limit});
     auto const enter = [&](std::int32_t region, symbol const* in) {
       open(&loop, true);
       set_number(g_.input(0, region), fresh(in[0]));
-      for (int k = 0; k < at.carried; ++k) set_number(g_.input(at.init(k), region), fresh(in[1 + k]));
+      for (int k = 0; k < carried.size(); ++k) set_number(g_.input(at.init(carried[k]), region), fresh(in[1 + k]));
       for (int k = 0; k < at.captured; ++k) set_number(g_.input(at.capture(k), region), x[at.capture(k)]);
     };
     if (at.condition != none) {
@@ -228,18 +241,76 @@ private:
     symbol const* const in = loop.open_body();
     enter(at.body, in);
     for (int k = 0; k < at.scanned; ++k)
-      set_number(g_.input(at.scan(k), at.body), fresh(in[1 + at.carried + k]));
+      set_number(g_.input(at.scan(k), at.body), fresh(in[1 + inits.size() + k]));
     visit(at.body);
-    array<symbol> out;
-    for (int k = 0; k < at.output_count(); ++k) out.push(get_old(g_.output(k, at.body), depth()));
-    loop.close_body(out.data(), at.carried, out.data() + at.carried, at.stacked);
+    array<symbol> out, factors;
+    for (int const k : carried) out.push(get_old(g_.output(k, at.body), depth()));
+    for (int k = 0; k < at.stacked; ++k) out.push(get_old(g_.output(at.entry(k), at.body), depth()));
+    for (late_product const& p : late)
+      for (symbol const t : p.factor)
+        if (late_.scanned(at, t) < 0 && index_of(factors, t) == factors.size()) factors.push(t);
+    for (symbol const t : factors) out.push(get_old(t, depth()));
+    loop.close_body(out.data(), inits.size(), out.data() + inits.size(), at.stacked + factors.size());
     close();
     std::int32_t const owner = loop.finish(n.where);
     if (owner == none) return;
     b_.edit().nodes[owner].flags = n.flags;
-    for (int k = 0; k < at.carried; ++k) name_result(n, k, owner, loop.last(k));
+    for (int k = 0; k < carried.size(); ++k) name_result(n, carried[k], owner, loop.last(k));
     for (int k = 0; k < at.stacked; ++k) name_result(n, at.stack(k), owner, loop.stack(k));
     name_result(n, at.trips(), owner, loop.trips());
+    array<term> stacks; // by factor
+    for (int k = 0; k < factors.size(); ++k)
+      stacks.push(extend::sequence_to_rows({&b_, loop.stack(at.stacked + k)}, shape_of_all(factors[k], late_.trips(n))));
+    for (late_product const& p : late) {
+      term of[2];
+      for (int k = 0; k < 2; ++k)
+        if (int const scan = late_.scanned(at, p.factor[k]); scan < 0) of[k] = stacks[index_of(factors, p.factor[k])];
+        else of[k] = rows_of(get(x[scan], depth()), shape_of_all(p.factor[k], late_.trips(n)));
+      add_product(n, p, x[at.init(p.carried)], of);
+    }
+  }
+
+  // ---- sums of products, after their loop
+
+  static constexpr int index_of(array<symbol> const& in, symbol t) {
+    int k = 0;
+    while (k < in.size() && in[k] != t) ++k;
+    return k;
+  }
+  constexpr void leave_out(late_product const& p) {
+    if (left_out_.empty()) left_out_.assign(g_.node_count, false);
+    left_out_[p.sum] = left_out_[p.product] = true;
+  }
+  /// The shape of an old value of a body, stacked.
+  constexpr std::int32_t shape_of_all(symbol old, dimension trips) {
+    dimensions all = g_.shape(old);
+    for (int k = all.rank++; k > 0; --k) all.size[k] = all.size[k - 1];
+    all.size[0] = trips;
+    return b_.shape(all);
+  }
+  /// The entries of a sequence that a loop scans.
+  constexpr term rows_of(symbol sequence, std::int32_t shape) {
+    node const* const made = b_.producer(sequence);
+    if (made != nullptr && made->op == info_of<op::rows_to_sequence>())
+      if (term const tensor{&b_, b_.get().ids[made->first]}; tensor.shape_id() == shape) return tensor;
+    return extend::sequence_to_rows({&b_, sequence}, shape);
+  }
+  /// Result p.carried of loop n: its initial value, and the product of the factors of all iterations.
+  constexpr void add_product(node const& n, late_product const& p, std::int32_t init, term const* factors) {
+    node_flags const flags = b_.flags;
+    b_.flags = n.flags;
+    b_.flags.merges = true;
+    b_.place = g_.nodes[p.product].where;
+    term matrix[2];
+    for (int k = 0; k < 2; ++k) {
+      dimension const trips = factors[k].dims().size[0];
+      matrix[k] = op::reshape::of(factors[k], b_.shape(dimensions{2, {b_.product(trips, p.rows), p.columns[k]}}));
+    }
+    term sum = op::reshape::of(op::matmul::of(matrix[0], matrix[1], true, false), shape_of(g_.result(n, p.carried)));
+    if (made_by(init) != info_of<op::constant>() || constant_of(init) != 0) sum = term{&b_, get(init, depth())} + sum;
+    b_.flags = flags;
+    b_.place = n.where;
+    set_number(g_.result(n, p.carried), fresh(sum.id));
   }
 
   constexpr void visit_case(std::int32_t i) {
@@ -302,9 +373,13 @@ private:
 /// value; equal captures, equal loops and equal choices are merged. A loop that never runs is eliminated, and a branch with a
 /// constant index replaces its choice. Nodes that never merge are copied unchanged. Loops and branches must run all sub-graphs.
 ///
-/// Value: the same bits. Cost: linear in the nodes, but for captures, each of which is looked for among those of its loop.
-/// Checked: tests/runtime/hoist.cpp, tests/runtime/control_interpreter.cpp.
-constexpr graph hoist(graph_view const& g) { return detail::hoisting(g).take(); }
+/// `sums_later`: a carried value that sums matrix products of all iterations, as the gradients of weights do, is one product after
+/// its loop (transform/simplify/late_products.hpp). It takes memory for the factors, no more than the loop scans.
+///
+/// Value: the same bits, but for sums of products, whose terms are in the order of the iterations' numbers. Cost: linear in the
+/// nodes, but for captures, each of which is looked for among those of its loop.
+/// Checked: tests/runtime/hoist.cpp, tests/runtime/late_products.cpp, tests/runtime/control_interpreter.cpp.
+constexpr graph hoist(graph_view const& g, bool sums_later = true) { return detail::hoisting(g, sums_later).take(); }
 
 } // namespace cotangent
 
