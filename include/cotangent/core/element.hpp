@@ -89,6 +89,15 @@ template <class T> inline constexpr bool is_half_type = std::is_same_v<T, float1
 /// float for half precision, else T.
 template <class T> using arithmetic_type = std::conditional_t<is_half_type<T>, float, T>;
 template <class T> inline constexpr bool is_floating_type = std::is_floating_point_v<T> || is_half_type<T>;
+/// Calls f(T()) with the unsigned integer T of as many bytes as an element has.
+template <class F> constexpr decltype(auto) as_word(std::int64_t bytes, F f) {
+  switch (bytes) {
+  case 8: return f(std::uint64_t());
+  case 4: return f(std::uint32_t());
+  case 2: return f(std::uint16_t());
+  default: return f(std::uint8_t());
+  }
+}
 /// A number as a floating element has it.
 constexpr double rounded_to(element e, double x) noexcept {
   return e == element::float64  ? x

@@ -60,7 +60,7 @@ inline copy_axes order_axes(int rank, std::int64_t const* extents, std::int64_t 
 template <class T>
 COTANGENT_INLINE void copy_elements(std::int64_t count, T const* from, T* to) {
   constexpr std::int64_t w = simd::width<T>;
-  if constexpr (w > 1 && !std::is_same_v<T, bool>)
+  if constexpr (w > 1 && std::is_arithmetic_v<T> && !std::is_same_v<T, bool>)
     if (count * static_cast<std::int64_t>(sizeof(T)) < 512) { // a call costs more
       using V = simd::pack<T, static_cast<int>(w)>;
       for (; count >= w; count -= w, from += w, to += w) simd::store(to, simd::load<V>(from));

@@ -104,7 +104,7 @@ template <int Bytes> void short_spread(short_step const* s, char* frame, char* c
 
 /// Sets a part of a slot to the first Bytes of the step's offset.
 template <int Bytes> void short_set(short_step const* s, char* frame, char* const* bases, short_register last) {
-  std::memcpy(frame + s->to, &s->x, 4);
+  std::memcpy(frame + s->to, &s->x, Bytes < 4 ? Bytes : 4); // (little-endian, as the halves are)
   if constexpr (Bytes == 8) std::memcpy(frame + s->to + 4, &s->y, 4);
   COTANGENT_JUMP return s[1].run(s + 1, frame, bases, last);
 }

@@ -3,6 +3,7 @@
 #define COTANGENT_KERNELS_STRIDED_COPY_HPP
 
 #include <cotangent/core/abi.hpp>
+#include <cotangent/core/element.hpp>
 #include <cotangent/core/memory.hpp>
 
 #include <cstddef>
@@ -189,9 +190,7 @@ template <bool ToDense, class Word> void copy_strided_words(strided_leaf const& 
   }
 }
 template <bool ToDense> void copy_strided(strided_leaf const& s, char* dense) noexcept {
-  if (s.element_bytes == 8) copy_strided_words<ToDense, std::uint64_t>(s, dense);
-  else if (s.element_bytes == 4) copy_strided_words<ToDense, std::uint32_t>(s, dense);
-  else copy_strided_words<ToDense, unsigned char>(s, dense);
+  as_word(s.element_bytes, [&]<class Word>(Word) { copy_strided_words<ToDense, Word>(s, dense); });
 }
 
 } // namespace COTANGENT_ABI

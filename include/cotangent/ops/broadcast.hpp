@@ -69,7 +69,6 @@ template <class Op> constexpr term apply(term x, term y, term z) {
   return detail::push(info_of<Op>(), {broadcast_to(x, s), broadcast_to(y, s), broadcast_to(z, s)});
 }
 
-constexpr term select(term condition, term a, term b) { return apply<op::select>(condition, a, b); }
 constexpr term convert(term x, element to) {
   if (x.type() == to) return x;
   // elements of half precision convert from and to their arithmetic element only
@@ -78,7 +77,16 @@ constexpr term convert(term x, element to) {
       return convert(convert(x, between), to);
   return detail::push(info_of<op::convert>(), {x}, {static_cast<std::int64_t>(to)});
 }
-constexpr term stop_gradient(term x) { return apply<op::stop_gradient>(x); }
+// Of half precision, which loops carry and branches return, too: in its arithmetic element, and so with the same elements.
+constexpr term select(term condition, term a, term b) {
+  element const e = a.type(), wide = detail::arithmetic_of(e);
+  if (wide == e) return apply<op::select>(condition, a, b);
+  return convert(apply<op::select>(condition, convert(a, wide), convert(b, wide)), e);
+}
+constexpr term stop_gradient(term x) {
+  element const e = x.type(), wide = detail::arithmetic_of(e);
+  return convert(apply<op::stop_gradient>(convert(x, wide)), e);
+}
 
 } // namespace extend
 

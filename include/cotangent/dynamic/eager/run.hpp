@@ -61,9 +61,7 @@ template <class Word> void repeat(char* line, void const* element) noexcept {
   for (std::size_t at = 0; at < 64; at += sizeof w) std::memcpy(line + at, &w, sizeof w);
 }
 inline void repeat(char* line, void const* element, std::size_t bytes) noexcept {
-  if (bytes == 8) repeat<std::uint64_t>(line, element);
-  else if (bytes == 4) repeat<std::uint32_t>(line, element);
-  else repeat<unsigned char>(line, element);
+  cotangent::detail::as_word(static_cast<std::int64_t>(bytes), [&]<class Word>(Word) { repeat<Word>(line, element); });
 }
 
 /// Runs one elementwise operation: `place(k)` is the location of operand k. (A single element is repeated

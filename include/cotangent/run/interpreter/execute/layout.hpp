@@ -133,9 +133,9 @@ inline void copy_strided(char* to, std::int64_t to_stride, char const* from, std
 inline void copy_line(char* to, std::int64_t to_stride, char const* from, std::int64_t from_stride,
                       std::int64_t n, std::size_t bytes) noexcept {
   if (to_stride == 1 && from_stride == 1) std::memcpy(to, from, static_cast<std::size_t>(n) * bytes);
-  else if (bytes == 8) copy_strided<8>(to, to_stride, from, from_stride, n);
-  else if (bytes == 4) copy_strided<4>(to, to_stride, from, from_stride, n);
-  else copy_strided<1>(to, to_stride, from, from_stride, n);
+  else
+    cotangent::detail::as_word(static_cast<std::int64_t>(bytes),
+                               [&]<class Word>(Word) { copy_strided<sizeof(Word)>(to, to_stride, from, from_stride, n); });
 }
 
 } // namespace cotangent::detail::interpret

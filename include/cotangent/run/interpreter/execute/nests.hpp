@@ -5,6 +5,7 @@
 #include <cotangent/run/interpreter/execute/groups.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 // Executes the nests of a plan: rows of lanes, in stages that each end in reductions of rows. A tile holds whole rows, or a
 // part of one row; its values stay in the L1 cache.
@@ -50,9 +51,7 @@ template <class T> void spread_rows(char* to, char const* from, std::int64_t row
 }
 inline void spread_rows(row_spread const& s, run_context const& c, std::int64_t rows, std::int64_t lanes) noexcept {
   char *const to = c.bases[s.to.base] + s.to.offset, *const from = c.at(s.from);
-  if (s.bytes == 8) spread_rows<std::int64_t>(to, from, rows, lanes);
-  else if (s.bytes == 4) spread_rows<std::int32_t>(to, from, rows, lanes);
-  else spread_rows<std::int8_t>(to, from, rows, lanes);
+  cotangent::detail::as_word(s.bytes, [&]<class Word>(Word) { spread_rows<std::make_signed_t<Word>>(to, from, rows, lanes); });
 }
 
 /// The lanes of a stage, in one tile.

@@ -4,6 +4,7 @@
 
 #include <cotangent/run/interpreter/prepare/tile_units.hpp>
 
+#include <bit>
 #include <cstdint>
 
 // Translates a step of elementwise nodes over a short shape to threaded code over a frame of slots. Tiles would be copied to
@@ -118,24 +119,29 @@ private:
     open_ = last_ = none;
   }
 
-  /// Kernels by 1, 4, 8 and 16 bytes.
+  /// Kernels by 1, 2, 4, 8 and 16 bytes.
   struct moves {
-    kernels::short_kernel by[4];
-    kernels::short_kernel of(std::int64_t bytes) const { return by[bytes == 16 ? 3 : bytes == 8 ? 2 : bytes == 4 ? 1 : 0]; }
+    kernels::short_kernel by[5];
+    kernels::short_kernel of(std::int64_t bytes) const { return by[std::countr_zero(static_cast<std::uint64_t>(bytes))]; }
   };
   static moves loads() {
-    return {{&kernels::short_load<1>, &kernels::short_load<4>, &kernels::short_load<8>, &kernels::short_load<16>}};
+    return {{&kernels::short_load<1>, &kernels::short_load<2>, &kernels::short_load<4>, &kernels::short_load<8>, &kernels::short_load<16>}};
   }
   static moves inserts() {
-    return {{&kernels::short_insert<1>, &kernels::short_insert<4>, &kernels::short_insert<8>, nullptr}};
+    return {{&kernels::short_insert<1>, &kernels::short_insert<2>, &kernels::short_insert<4>, &kernels::short_insert<8>, nullptr}};
   }
   static moves spreads() {
-    return {{&kernels::short_spread<1>, &kernels::short_spread<4>, &kernels::short_spread<8>, nullptr}};
+    return {{&kernels::short_spread<1>, &kernels::short_spread<2>, &kernels::short_spread<4>, &kernels::short_spread<8>, nullptr}};
   }
   static moves saves() {
-    return {{&kernels::short_store<1>, &kernels::short_store<4>, &kernels::short_store<8>, &kernels::short_store<16>}};
+    return {{&kernels::short_store<1>, &kernels::short_store<2>, &kernels::short_store<4>, &kernels::short_store<8>, &kernels::short_store<16>}};
   }
-  static std::int64_t piece_of(std::int64_t bytes) { return bytes >= 16 ? 16 : bytes >= 8 ? 8 : bytes >= 4 ? 4 : 1; }
+  static moves sets() {
+    return {{&kernels::short_set<1>, &kernels::short_set<2>, &kernels::short_set<4>, &kernels::short_set<8>, nullptr}};
+  }
+  static std::int64_t piece_of(std::int64_t bytes) {
+    return bytes >= kernels::short_bytes ? kernels::short_bytes : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
+  }
 
   /// Visits elements first, ..., first + n - 1 of a view in pieces of consecutive elements: with the offset in the
   /// slot, the offset in memory, and the bytes of each piece.
@@ -157,8 +163,7 @@ private:
         std::int64_t const at = v.offset + v.position(first + i < count_ ? first + i : first);
         std::int64_t bits = 0;
         write(v.type, &bits, 0, is_floating(v.type) ? scalar{v.type, static_cast<double>(at), 0} : scalar{v.type, 0, at});
-        push(kernels::short_step::move(size == 8 ? &kernels::short_set<8> : &kernels::short_set<4>,
-                                       slot + static_cast<std::int32_t>(i * size), 0, bits));
+        push(kernels::short_step::move(sets().of(size), slot + static_cast<std::int32_t>(i * size), 0, bits));
       }
       return;
     }

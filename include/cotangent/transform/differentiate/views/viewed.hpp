@@ -159,7 +159,7 @@ public:
     w.root = written;
     symbol const mask = detail::symbol_of(b_, share{own, w});
     term const total_term{&b_, total};
-    return push(info_of<op::select>(), {{&b_, mask}, extend::constant_like(total_term, 0), total_term}).id;
+    return extend::select({&b_, mask}, extend::constant_like(total_term, 0), total_term).id;
   }
 
 private:
