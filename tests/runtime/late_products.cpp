@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSL-1.0
-// Loops that sum matrix products of their iterations, as gradients of weights in loops do: the sum is one product after the loop.
+// Matrix products in loops: sums of products of all iterations, as gradients of weights are, and vectors times matrices in run-time graphs.
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>
+#include <cotangent/eager.hpp>
 
 #include "catch.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -228,4 +230,40 @@ TEST_CASE("A sum of outer products begins with its initial value", "[late_produc
   auto const high = ct::grad<1>(gram)(first, up, y), low = ct::grad<1>(gram)(first, down, y);
   for (int k = 0; k < 6 * 16; ++k)
     CHECK(second.data()[k] == Approx((high.data()[k] - low.data()[k]) / (2 * h)).epsilon(1e-7).margin(1e-8));
+}
+
+TEST_CASE("A vector times a matrix in a loop of a run-time graph takes no memory for the products", "[late_products]") {
+  constexpr int n = 48, m = 80;
+  ct::tensor<double, n, m> w;
+  ct::tensor<double, n> x;
+  ct::tensor<double, m> v;
+  fill(w, .3);
+  fill(x, .8);
+  fill(v, .6);
+  std::vector<double> row(m), column(n);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) row[j] += x.data()[i] * w.data()[i * m + j], column[i] += w.data()[i * m + j] * v.data()[j];
+
+  ct::dynamic::graph g;
+  auto gw = g.input<double>("w", {n, m}), gx = g.input<double>("x", {n}), gv = g.input<double>("v", {m});
+  auto const [y, z] = ct::for_loop(
+      3, [&](auto, auto const&, auto const&) { return std::tuple(ct::matmul(gx, gw), ct::matmul(gw, gv)); }, gv, gx);
+  auto p = g.compile({y, z});
+  p.bind(gw, w);
+  p.bind(gx, x);
+  p.bind(gv, v);
+  p.run();
+  compare(p.value(y), row, 1e-13);
+  compare(p.value(z), column, 1e-13);
+  CHECK(p.workspace_bytes() < n * m * 8);
+
+  ct::dynamic::eager e;
+  auto const ew = e.parameter(std::vector<double>(w.begin(), w.end()), {n, m}), ex = e.parameter(std::vector<double>(x.begin(), x.end()), {n});
+  auto const ey = ct::matmul(ex, ew);
+  compare(ey.value(), row, 1e-13);
+  e.backward(ct::sum(ey * ey));
+  ct::tensor<double, m> twice;
+  for (std::size_t j = 0; j < m; ++j) twice.data()[j] = 2 * row[j];
+  auto const slope = ct::compiled([](auto a, auto b) { return ct::matmul(a, b); })(w, twice);
+  compare(ex.grad().value(), std::vector<double>(slope.begin(), slope.end()), 1e-12);
 }

@@ -126,7 +126,7 @@ template <class = void> single_kernel single_kernel_of(graph_view const& g, inte
 /// Prepares the program of a graph with its inputs and outputs. Returns a refusal, if any.
 template <class = void> failure prepare(eager_code& c, interpret::kernel_list const& users) {
   cotangent::graph const simple =
-      run_passes(c.g, pipeline_options<>{.recompute = recomputation::never}, pipeline{}).g;
+      run_passes(c.g, pipeline_options<>{.simplify = {.matrix_products = true}, .recompute = recomputation::never}, pipeline{}).g;
   graph_view const view = simple;
   c.same_as.clear();
   for (int k = 0; k < view.output_count(); ++k) c.same_as.push_back(operand_behind(view, view.output(k)));

@@ -17,6 +17,7 @@ struct simplify_options {
   bool fuse_multiply_add =
       math::has_fma;      // whether the target has it: decided here, before a pass duplicates a node
   bool accumulate_rows = false; // a sum with a scatter_add as one operation: for back ends that add in place
+  bool matrix_products = false; // a vector times a matrix as one operation: for back ends that fuse no broadcast with a sum
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
 };
 
@@ -40,7 +41,7 @@ class simplifier {
 public:
   constexpr simplifier(graph_view const& g, simplify_options const& o, bool views)
       : r_(g.tensor_count + g.tensor_count / 2 + 64, o.fuse_multiply_add),
-        sums_(r_, move_, arithmetic_, o.split_sums), from_(g), rewrite_(o.rewrite), readers_(g, views),
+        sums_(r_, move_, arithmetic_, o.split_sums, o.matrix_products), from_(g), rewrite_(o.rewrite), readers_(g, views),
         read_(readers_.by_symbol()), copy_(g, r_.b), now_(copy_.now), shapes_(copy_.shapes) {
     r_.b.reserve(g.tensor_count + g.tensor_count / 2, g.node_count + g.node_count / 2,
                  g.id_count + g.id_count / 2);

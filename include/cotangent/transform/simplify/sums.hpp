@@ -14,12 +14,13 @@ class sum_rules {
   rewriting& r_;
   movement_rules& move_;
   arithmetic_rules& arithmetic_;
-  bool const splits_; // a sum of two products becomes two sums
+  bool const splits_;          // a sum of two products becomes two sums
+  bool const matrix_products_; // a sum of a matrix times a repeated vector becomes a matrix product
   int nested_ = 0;    // sums of products of sums
 
 public:
-  constexpr sum_rules(rewriting& r, movement_rules& move, arithmetic_rules& arithmetic, bool splits)
-      : r_(r), move_(move), arithmetic_(arithmetic), splits_(splits) {}
+  constexpr sum_rules(rewriting& r, movement_rules& move, arithmetic_rules& arithmetic, bool splits, bool matrix_products)
+      : r_(r), move_(move), arithmetic_(arithmetic), splits_(splits), matrix_products_(matrix_products) {}
 
   constexpr symbol sum(symbol x, std::uint32_t mask) {
     if (mask == 0) return x;
@@ -69,6 +70,9 @@ public:
       if (r_.same_but_ones(r_.shape_of(r_.operand(x)), r_.shape_of(x), mask, before))
         return move_.reshape(sum(r_.operand(x), before), shape);
     }
+    if (matrix_products_ && op == the<op::multiply> && read_once(x))
+      for (int k = 0; k < 2; ++k)
+        if (symbol const y = matrix_product(r_.operand(x, k), r_.operand(x, 1 - k), mask, shape); y != none) return y;
     return reduce(the<op::sum>, x, mask, shape);
   }
 
@@ -95,6 +99,37 @@ public:
   }
 
 private:
+  /// True if one node reads x, also in the copies of a node that is repeated.
+  constexpr bool read_once(symbol x) const {
+    node const* const n = r_.b.producer(x);
+    return r_.single(x) || (n != nullptr && n->flags.repeated && n->flags.read_once);
+  }
+  /// The sum over `mask` of v w, where v repeats a vector along the other axes, and w is in memory: one row times a matrix. None for
+  /// others.
+  constexpr symbol matrix_product(symbol v, symbol w, std::uint32_t mask, std::int32_t shape) {
+    std::int32_t const all = r_.shape_of(w);
+    std::uint32_t const longs = static_cast<std::uint32_t>(r_.long_axes(all)), summed = longs & mask, kept = longs & ~mask;
+    element const e = r_.type_of(w);
+    if ((e != element::float32 && e != element::float64) || !r_.is_small(v) || r_.is_small(w) || r_.is_constant(v) || kept == 0 ||
+        static_cast<std::uint32_t>(r_.varies(v)) != summed)
+      return none;
+    if (operation const* const op = r_.op_of(w);
+        op != nullptr && (op->kind == operation_kind::elementwise || op->kind == operation_kind::pad))
+      return none;
+    bool const first = summed < (kept & (~kept + 1)); // the summed axes come before the others
+    if (!first && kept >= (summed & (~summed + 1))) return none;
+    dimension inner = 1, outer = 1;
+    dimensions const d = r_.g.shapes[all];
+    for (int k = 0; k < d.rank; ++k) {
+      dimension& n = (mask >> k & 1u) != 0 ? inner : outer;
+      n = r_.b.product(n, d.size[k]);
+    }
+    symbol const vector = arithmetic_.narrowed(v, static_cast<std::int32_t>(mask), r_.shape_without(all, ~mask));
+    symbol const x[2]{move_.reshape(vector, r_.b.shape(dimensions{2, {1, inner}})),
+                      move_.reshape(w, r_.b.shape(first ? dimensions{2, {inner, outer}} : dimensions{2, {outer, inner}}))};
+    std::int64_t const transposed[2]{0, first ? 0 : 1};
+    return move_.reshape(r_.make(the<op::matmul>, x, 2, transposed, 2, e, r_.b.shape(dimensions{2, {1, outer}})), shape);
+  }
   /// Moves terms that do not vary along the summed axes out of the sum, times the number of elements; else none.
   constexpr symbol sum_of_terms(symbol x, std::uint32_t mask, std::int32_t shape) {
     symbol small = none, rest = x;
