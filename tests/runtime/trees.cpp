@@ -57,6 +57,21 @@ TEST_CASE("the gradient of a struct of tensors is a struct with the same nesting
   CHECK(value == Approx(sum));
 }
 
+namespace {
+inline constexpr auto sum_of_layer = [](auto const& p) { return ct::sum(p.w * p.w) + 3 * ct::sum(p.b); };
+} // namespace
+
+TEST_CASE("a const struct of views receives results, and a const struct of tensors does not") {
+  using P = ct::program<decltype(ct::grad(sum_of_layer)), layer<ct::tensor>>;
+  layer<ct::tensor> const p = some_network().first;
+  layer<ct::tensor> d;
+  layer<ct::view> const to{ct::view<double, 2, 3>(d.w), ct::view<double, 3>(d.b)};
+  static_assert(ct::detail::is_writable<layer<ct::view> const>() && !ct::detail::is_writable<layer<ct::tensor> const>());
+  P::workspace space;
+  REQUIRE(P::run(space, std::tie(p), to) == ct::status::ok);
+  CHECK((d.w(1, 2) == 2 * p.w(1, 2) && d.b(2) == 3));
+}
+
 TEST_CASE("a function may return a struct, and use gradients in it") {
   auto const p = some_network();
   ct::tensor<double, 2> const x{0.3, -0.7};

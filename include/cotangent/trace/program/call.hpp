@@ -81,9 +81,13 @@ template <class Tree> consteval bool is_writable() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       return (true && ... && is_writable<std::remove_reference_t<decltype(std::get<I>(std::declval<Tree&>()))>>());
     }(std::make_index_sequence<std::tuple_size<T>::value>{});
+  else if constexpr (tree_kind_of<T> == tree_kind::structure)
+    return decltype(with_members<T>([]<class... Accessor>(Accessor const&... accessor) {
+      return std::bool_constant<(true && ... && is_writable<std::remove_reference_t<decltype(boost::hana::second(accessor)(std::declval<Tree&>()))>>())>();
+    }))::value;
   else if constexpr (tree_kind_of<T> == tree_kind::memory)
     return !std::is_const_v<std::remove_pointer_t<decltype(memory_traits<T>::data(std::declval<Tree&>()))>>;
-  else return !std::is_const_v<Tree> || tree_kind_of<T> != tree_kind::structure;
+  else return true;
 }
 
 } // namespace COTANGENT_ABI
