@@ -159,16 +159,14 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
       }
       if constexpr (!shape::whole_blocks && !turned)
         if (active < B) row_values = {}; // garbage in missing rows could be subnormal, and slow
-      if constexpr (N.split > 1) {
-        std::int64_t rest = row;
-        for (int k = N.split - 1; k >= 0; --k) {
-          index[k] = rest % x.value(N.size[k]);
-          rest /= x.value(N.size[k]);
-        }
-      }
       turn_in(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
       static_cast<void>(std::initializer_list<int>{(stage<static_cast<int>(S)>(buffers), 0)...});
       turn_out(std::make_index_sequence<shape::tiles == 0 ? 0 : N.instance_count>{});
+      if constexpr (N.split > 1) { // (its blocks have one row)
+        int k = N.split - 1;
+        for (; k > 0 && ++index[k] == x.value(N.size[k]); --k) index[k] = 0;
+        if (k == 0) ++index[0];
+      }
     }
   }
 
