@@ -12,6 +12,7 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/dynamic.hpp>
 
 #if COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/eager/control.hpp>
 #  include <cotangent/dynamic/eager/recorder.hpp>
 #  include <cotangent/dynamic/eager/trainer.hpp>
 #endif

@@ -78,32 +78,32 @@ private:
 /// `case_of(index, f0, f1, ...)(x...)` is the result of branch number `index` for x...; for any other index
 /// (-1) it is x... itself. Only the selected branch is computed. The index is not differentiated.
 template <class I, class... Branch>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type> &&
+  requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type> &&
            sizeof...(Branch) != 0)
 auto case_of(I const& index, Branch const&... branch) {
   return dynamic::detail::branches<I, Branch...>{
       index, std::tuple<Branch...>(branch...), true, "case_of", {}};
 }
 template <class I, class F0>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+  requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, std::source_location where = std::source_location::current()) {
   return dynamic::detail::branches<I, F0>{index, std::tuple<F0>(f0), true, "case_of", where};
 }
 template <class I, class F0, class F1>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+  requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1,
              std::source_location where = std::source_location::current()) {
   return dynamic::detail::branches<I, F0, F1>{index, std::tuple<F0, F1>(f0, f1), true, "case_of", where};
 }
 template <class I, class F0, class F1, class F2>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+  requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2,
              std::source_location where = std::source_location::current()) {
   return dynamic::detail::branches<I, F0, F1, F2>{index, std::tuple<F0, F1, F2>(f0, f1, f2), true, "case_of",
                                                   where};
 }
 template <class I, class F0, class F1, class F2, class F3>
-  requires(dynamic::detail::open_expr<I> && std::is_integral_v<typename I::value_type>)
+  requires(detail::graph_expr<I> && std::is_integral_v<typename I::value_type>)
 auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const& f3,
              std::source_location where = std::source_location::current()) {
   return dynamic::detail::branches<I, F0, F1, F2, F3>{index, std::tuple<F0, F1, F2, F3>(f0, f1, f2, f3), true,
@@ -112,7 +112,7 @@ auto case_of(I const& index, F0 const& f0, F1 const& f1, F2 const& f2, F3 const&
 
 /// `cond(predicate, f, g)(x...)` is f(x...) if the predicate, one bool, is true, else g(x...).
 template <class P, class Then, class Otherwise>
-  requires(dynamic::detail::open_expr<P> && std::is_same_v<typename P::value_type, bool>)
+  requires(detail::graph_expr<P> && std::is_same_v<typename P::value_type, bool>)
 auto cond(P const& predicate, Then const& then, Otherwise const& otherwise,
           std::source_location where = std::source_location::current()) {
   auto const index =

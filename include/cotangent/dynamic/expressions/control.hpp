@@ -214,7 +214,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
 
 /// True if the call is for expressions of a run-time graph. (Loops of trees are in trace/functions/loops.hpp.)
 template <class... A>
-concept for_open = (open_expr<A> || ...) && ((open_expr<A> || is_expr<A> || literal<A>) && ...);
+concept for_open = (cotangent::detail::graph_expr<A> || ...) && ((cotangent::detail::graph_expr<A> || is_expr<A> || literal<A>) && ...);
 
 } // namespace dynamic::detail
 
