@@ -159,6 +159,11 @@ TEST_CASE("An expression without a value is refused") {
     dynamic::expr<double> e;
     (void)g.gradient({a}, {e});
   }));
+  CHECK(refused("; in mul, at ", [] { // and not "in mul of x", the first symbol of the graph
+    dynamic::graph g;
+    auto const x = g.input<double>("x", {3});
+    (void)(ct::reshape<2, 2>(ct::iota<double, 4>(0.1, 0.13)) * x(0));
+  }));
   CHECK(dynamic::expr<double>().rank() == 0);
   CHECK(refused<ct::graph_error>("an expression must have a value before it is used", [] {
     dynamic::graph g;

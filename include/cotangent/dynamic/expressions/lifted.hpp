@@ -197,6 +197,7 @@ template <class Fn, class... A> auto lift(std::source_location where, Fn const& 
     s->b.place = where;
     add_kernels<Fn, T, typename element_taken<std::conditional_t<literal<A>, L, A>>::type...>(s->kernels);
     symbol const ids[]{symbol_of<L>(*s, a, r)...};
+    back.check(r); // a detached operand may have no symbol
     r.operands = ids;
     r.operand_count = sizeof...(A);
     int next = 0;
@@ -223,6 +224,7 @@ template <class Fn, class X> X lift_list(std::source_location where, Fn const& f
   add_kernels<Fn, typename X::value_type>(s->kernels);
   std::vector<symbol> ids;
   for (X const& x : all) ids.push_back(symbol_of<typename X::value_type>(*s, x, r));
+  back.check(r);
   std::vector<symbol> parts = ids; // (overwritten)
   r.operands = ids.data();
   r.operand_count = static_cast<int>(ids.size());
