@@ -145,6 +145,10 @@ void copy(int rank, std::int64_t const* extents, T const* from, std::int64_t con
   for (int k = 0; k < last; ++k)
     if (axes.axis[k].from == 1) other = k;
   detail::copy_axis const a = last > 0 ? axes.axis[other] : detail::copy_axis{}, b = axes.axis[last];
+  if (b.to == 1 && b.from == 1 && b.extent < 64) // short rows: a call for each plane would cost as much as its copy
+    return detail::for_planes(axes.axis, last, other, from, to, [&](T const* from_plane, T* to_plane) {
+      for (std::int64_t i = 0; i < a.extent; ++i) detail::copy_elements(b.extent, from_plane + i * a.from, to_plane + i * a.to);
+    });
   detail::for_planes(axes.axis, last, other, from, to,
                      [&](T const* from_plane, T* to_plane) { detail::copy_plane(a, b, from_plane, to_plane); });
 }
