@@ -124,6 +124,18 @@ static_assert(counted<program<hidden>>().products == 2 && counted<program<hidden
 static_assert(counted<program<8>>().products == 0, "small matrices are summed in the loop");
 static_assert(counted<program<hidden, ct::loop{.tape_limit = 16 * 1024}>>().products == 0, "the factors would exceed the limit");
 
+/// The same over the first five rows of x, which may have more.
+inline constexpr auto first_rows = [](auto x, auto w, auto u, auto start) {
+  auto const [last, total] = ct::for_loop(
+      5,
+      [&](auto i, auto h, auto sum) {
+        auto const next = ct::tanh(ct::matmul(x(i), w) + ct::matmul(h, u));
+        return std::tuple(next, sum + ct::dot(next, next));
+      },
+      start, 0.0);
+  return total;
+};
+
 /// A sum of outer products that a user wrote, on top of a matrix.
 inline constexpr auto gram = [](auto first, auto x, auto y) {
   auto const sum = ct::scan([](auto all, auto u, auto v) { return std::pair(all + ct::outer(u, v), 0.0); }, first, x, y).first;
@@ -167,6 +179,39 @@ TEST_CASE("Gradients of weights in loops are right for a named number of iterati
     ct::view<double const, "n", inputs> const view(x.data(), n);
     check<double>(view, s, n, 1, 1e-12);
   }
+}
+
+TEST_CASE("Gradients of weights in loops are right if a loop reads the first rows of a tensor", "[late_products]") {
+  ct::tensor<double, 9, inputs> x;
+  ct::tensor<double, inputs, hidden> w;
+  ct::tensor<double, hidden, hidden> u;
+  ct::tensor<double, hidden> s;
+  fill(x, .9);
+  fill(w, .5);
+  fill(u, .2);
+  fill(s, .1);
+  result const r = swept(5, 1, false, x.data(), w.data(), u.data(), s.data());
+  auto const [value, gradient] = ct::value_and_grad<0, 1, 2, 3>(first_rows)(x, w, u, s);
+  CHECK(value == Approx(r.value).epsilon(1e-12));
+  compare(std::get<1>(gradient), r.dw, 1e-12);
+  compare(std::get<2>(gradient), r.du, 1e-12);
+  compare(std::get<3>(gradient), r.dstart, 1e-12);
+  for (int i = 5; i < 9; ++i)
+    for (int k = 0; k < inputs; ++k) CHECK(std::get<0>(gradient)(i, k) == 0);
+
+  ct::dynamic::graph g;
+  auto gx = g.input<double>("x", {9, inputs}), gw = g.input<double>("w", {inputs, hidden}), gu = g.input<double>("u", {hidden, hidden}),
+       gs = g.input<double>("s", {hidden});
+  auto y = first_rows(gx, gw, gu, gs);
+  auto const d = g.gradient({y}, {gw, gu});
+  auto p = g.compile({d[0], d[1]});
+  p.bind(gx, x);
+  p.bind(gw, w);
+  p.bind(gu, u);
+  p.bind(gs, s);
+  p.run();
+  compare(p.value(d[0]), r.dw, 1e-12);
+  compare(p.value(d[1]), r.du, 1e-12);
 }
 
 TEST_CASE("Run-time graphs sum products after their loops", "[late_products]") {

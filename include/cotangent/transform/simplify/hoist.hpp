@@ -211,7 +211,8 @@ private:
       return;
     }
     if (found(i, x)) return;
-    array<late_product> const late = late_.of(n);
+    array<late_product> late;
+    if (!writes_views(n)) late = late_.of(n);
     array<symbol> inits, scans;
     array<int> carried; // the others
     for (int k = 0, j = 0; k < at.carried; ++k) {
@@ -248,7 +249,7 @@ private:
     for (int k = 0; k < at.stacked; ++k) out.push(get_old(g_.output(at.entry(k), at.body), depth()));
     for (late_product const& p : late)
       for (symbol const t : p.factor)
-        if (late_.scanned(at, t) < 0 && index_of(factors, t) == factors.size()) factors.push(t);
+        if (late_.scanned(n, t) < 0 && index_of(factors, t) == factors.size()) factors.push(t);
     for (symbol const t : factors) out.push(get_old(t, depth()));
     loop.close_body(out.data(), inits.size(), out.data() + inits.size(), at.stacked + factors.size());
     close();
@@ -264,7 +265,7 @@ private:
     for (late_product const& p : late) {
       term of[2];
       for (int k = 0; k < 2; ++k)
-        if (int const scan = late_.scanned(at, p.factor[k]); scan < 0) of[k] = stacks[index_of(factors, p.factor[k])];
+        if (int const scan = late_.scanned(n, p.factor[k]); scan < 0) of[k] = stacks[index_of(factors, p.factor[k])];
         else of[k] = rows_of(get(x[scan], depth()), shape_of_all(p.factor[k], late_.trips(n)));
       add_product(n, p, x[at.init(p.carried)], of);
     }

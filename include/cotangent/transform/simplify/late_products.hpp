@@ -55,20 +55,24 @@ public:
       if (!matches(at, p)) continue;
       std::int64_t more = 0;
       for (symbol const t : p.factor)
-        if (scanned(at, t) < 0 && !contains(stacked, t)) more += bytes(t);
+        if (scanned(n, t) < 0 && !contains(stacked, t)) more += bytes(t);
       if (more > room) continue;
       room -= more;
       for (symbol const t : p.factor)
-        if (scanned(at, t) < 0) stacked.push(t);
+        if (scanned(n, t) < 0) stacked.push(t);
       found.push(p);
     }
     return found;
   }
-  /// The position of the sequence that a value of the body is an entry of, -1 for others.
-  constexpr int scanned(loop_layout const& at, symbol t) const {
-    for (int k = at.scan(0); k < at.operand_count(); ++k)
-      if (g_.input(k, at.body) == t) return k;
-    return -1;
+  /// The position of the sequence that a value of the body is an entry of, if there is one entry for each iteration; else -1.
+  constexpr int scanned(node const& n, symbol t) const {
+    int const k = entry(loop_layout::of(g_, n), t);
+    node const* const made = k < 0 ? nullptr : g_.producer(g_.operand(n, k));
+    if (made == nullptr) return -1;
+    dimension const entries = made->op == info_of<op::rows_to_sequence>() ? g_.shape(g_.operand(*made, 0)).size[0]
+                              : made->op == info_of<op::loop>()           ? trips(*made)
+                                                                          : 0;
+    return entries == trips(n) ? k : -1;
   }
 
 private:
@@ -76,6 +80,12 @@ private:
     for (symbol const s : in)
       if (s == t) return true;
     return false;
+  }
+  /// The position of the sequence that a value of the body is an entry of, -1 for others.
+  constexpr int entry(loop_layout const& at, symbol t) const {
+    for (int k = at.scan(0); k < at.operand_count(); ++k)
+      if (g_.input(k, at.body) == t) return k;
+    return -1;
   }
   /// -1 if it is not a number.
   constexpr std::int64_t elements(symbol t) const {
@@ -115,7 +125,7 @@ private:
   /// Computed in the body, or an entry of a sequence.
   constexpr bool varies(loop_layout const& at, symbol t) const {
     node const* const n = g_.producer(t);
-    return n == nullptr ? scanned(at, t) >= 0 && g_.tensors[t].depth == 0
+    return n == nullptr ? entry(at, t) >= 0 && g_.tensors[t].depth == 0
                         : n->region == at.body && n->op != info_of<op::constant>() && g_.tensors[t].base == none;
   }
   /// The same elements in the shape in which they are computed.
