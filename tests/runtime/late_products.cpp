@@ -142,6 +142,28 @@ inline constexpr auto gram = [](auto first, auto x, auto y) {
   return ct::sum(sum * sum);
 };
 
+/// The value and the gradients of f in a run-time graph, for `rows` rows of x.
+template <class F>
+void check_in_graph(F const& f, double const* x, int rows, ct::tensor<double, inputs, hidden> const& w, ct::tensor<double, hidden, hidden> const& u,
+                    ct::tensor<double, hidden> const& start, result const& r, ct::dynamic::compile_options const& options) {
+  ct::dynamic::graph g;
+  auto gx = g.input<double>("x", {rows, inputs}), gw = g.input<double>("w", {inputs, hidden}), gu = g.input<double>("u", {hidden, hidden}),
+       gs = g.input<double>("s", {hidden});
+  auto y = f(gx, gw, gu, gs);
+  auto const d = g.gradient({y}, {gw, gu, gs});
+  auto p = g.compile({y, d[0], d[1], d[2]}, {}, options);
+  std::vector<double> const all(x, x + rows * inputs);
+  p.bind(gx, all);
+  p.bind(gw, w);
+  p.bind(gu, u);
+  p.bind(gs, start);
+  p.run();
+  CHECK(p.value(y)() == Approx(r.value).epsilon(1e-12));
+  compare(p.value(d[0]), r.dw, 1e-12);
+  compare(p.value(d[1]), r.du, 1e-12);
+  compare(p.value(d[2]), r.dstart, 1e-12);
+}
+
 } // namespace
 
 TEST_CASE("Gradients of weights in loops agree with a sweep by hand, for vectors and batches, forward and in reverse", "[late_products]") {
@@ -199,19 +221,7 @@ TEST_CASE("Gradients of weights in loops are right if a loop reads the first row
   for (int i = 5; i < 9; ++i)
     for (int k = 0; k < inputs; ++k) CHECK(std::get<0>(gradient)(i, k) == 0);
 
-  ct::dynamic::graph g;
-  auto gx = g.input<double>("x", {9, inputs}), gw = g.input<double>("w", {inputs, hidden}), gu = g.input<double>("u", {hidden, hidden}),
-       gs = g.input<double>("s", {hidden});
-  auto y = first_rows(gx, gw, gu, gs);
-  auto const d = g.gradient({y}, {gw, gu});
-  auto p = g.compile({d[0], d[1]});
-  p.bind(gx, x);
-  p.bind(gw, w);
-  p.bind(gu, u);
-  p.bind(gs, s);
-  p.run();
-  compare(p.value(d[0]), r.dw, 1e-12);
-  compare(p.value(d[1]), r.du, 1e-12);
+  check_in_graph(first_rows, x.data(), 9, w, u, s, r, {});
 }
 
 TEST_CASE("Run-time graphs sum products after their loops", "[late_products]") {
@@ -226,23 +236,9 @@ TEST_CASE("Run-time graphs sum products after their loops", "[late_products]") {
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = .4 * std::cos(1.3 * static_cast<double>(k));
     result const r = swept(n, 1, false, x.data(), w.data(), u.data(), s.data());
     for (bool const limited : {false, true}) {
-      ct::dynamic::graph g;
-      auto gx = g.input<double>("x", {n, inputs}), gw = g.input<double>("w", {inputs, hidden}), gu = g.input<double>("u", {hidden, hidden}),
-           gs = g.input<double>("s", {hidden});
-      auto y = network<>(gx, gw, gu, gs);
-      auto const d = g.gradient({y}, {gw, gu, gs});
       ct::dynamic::compile_options options;
       if (limited) options.memory_budget = std::int64_t{1} << 20;
-      auto p = g.compile({y, d[0], d[1], d[2]}, {}, options);
-      p.bind(gx, x);
-      p.bind(gw, w);
-      p.bind(gu, u);
-      p.bind(gs, s);
-      p.run();
-      CHECK(p.value(y)() == Approx(r.value).epsilon(1e-12));
-      compare(p.value(d[0]), r.dw, 1e-12);
-      compare(p.value(d[1]), r.du, 1e-12);
-      compare(p.value(d[2]), r.dstart, 1e-12);
+      check_in_graph(network<>, x.data(), n, w, u, s, r, options);
     }
   }
 }

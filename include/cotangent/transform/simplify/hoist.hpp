@@ -249,7 +249,7 @@ private:
     for (int k = 0; k < at.stacked; ++k) out.push(get_old(g_.output(at.entry(k), at.body), depth()));
     for (late_product const& p : late)
       for (symbol const t : p.factor)
-        if (late_.scanned(n, t) < 0 && index_of(factors, t) == factors.size()) factors.push(t);
+        if (late_.scanned(n, t) < 0 && late_products::index_of(factors, t) == factors.size()) factors.push(t);
     for (symbol const t : factors) out.push(get_old(t, depth()));
     loop.close_body(out.data(), inits.size(), out.data() + inits.size(), at.stacked + factors.size());
     close();
@@ -265,7 +265,7 @@ private:
     for (late_product const& p : late) {
       term of[2];
       for (int k = 0; k < 2; ++k)
-        if (int const scan = late_.scanned(n, p.factor[k]); scan < 0) of[k] = stacks[index_of(factors, p.factor[k])];
+        if (int const scan = late_.scanned(n, p.factor[k]); scan < 0) of[k] = stacks[late_products::index_of(factors, p.factor[k])];
         else of[k] = rows_of(get(x[scan], depth()), shape_of_all(p.factor[k], late_.trips(n)));
       add_product(n, p, x[at.init(p.carried)], of);
     }
@@ -273,11 +273,6 @@ private:
 
   // ---- sums of products, after their loop
 
-  static constexpr int index_of(array<symbol> const& in, symbol t) {
-    int k = 0;
-    while (k < in.size() && in[k] != t) ++k;
-    return k;
-  }
   constexpr void leave_out(late_product const& p) {
     if (left_out_.empty()) left_out_.assign(g_.node_count, false);
     left_out_[p.sum] = left_out_[p.product] = true;

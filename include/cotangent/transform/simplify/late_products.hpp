@@ -55,7 +55,7 @@ public:
       if (!matches(at, p)) continue;
       std::int64_t more = 0;
       for (symbol const t : p.factor)
-        if (scanned(n, t) < 0 && !contains(stacked, t)) more += bytes(t);
+        if (scanned(n, t) < 0 && index_of(stacked, t) == stacked.size()) more += bytes(t);
       if (more > room) continue;
       room -= more;
       for (symbol const t : p.factor)
@@ -63,6 +63,12 @@ public:
       found.push(p);
     }
     return found;
+  }
+  /// The position in a list; its length for others.
+  static constexpr int index_of(array<symbol> const& in, symbol t) {
+    int k = 0;
+    while (k < in.size() && in[k] != t) ++k;
+    return k;
   }
   /// The position of the sequence that a value of the body is an entry of, if there is one entry for each iteration; else -1.
   constexpr int scanned(node const& n, symbol t) const {
@@ -76,11 +82,6 @@ public:
   }
 
 private:
-  static constexpr bool contains(array<symbol> const& in, symbol t) {
-    for (symbol const s : in)
-      if (s == t) return true;
-    return false;
-  }
   /// The position of the sequence that a value of the body is an entry of, -1 for others.
   constexpr int entry(loop_layout const& at, symbol t) const {
     for (int k = at.scan(0); k < at.operand_count(); ++k)
