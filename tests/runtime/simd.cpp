@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "../catch.hpp"
 
+#include <cotangent/core/math/roots.hpp>
 #include <cotangent/kernels/simd.hpp>
 #include <cotangent/kernels/simd_join.hpp>
 
@@ -215,6 +216,7 @@ TEMPLATE_TEST_CASE("arithmetic on packs is arithmetic on their lanes", "[simd]",
       expect(each_lane(math::round_to_even(x), [&](int i) { return std::nearbyint(a[i]); }));
       expect(each_lane(math::abs(x), [&](int i) { return std::fabs(a[i]); }));
       expect(each_lane(math::copysign(x, y), [&](int i) { return std::copysign(a[i], b[i]); }));
+      expect(each_lane(math::select(x < z, y, math::copysign(x, y)), [&](int i) { return a[i] < c[i] ? b[i] : std::copysign(a[i], b[i]); }));
       expect(each_lane(math::max(x, y), [&](int i) { return a[i] < b[i] ? b[i] : a[i]; }));
       expect(each_lane(math::min(x, y), [&](int i) { return a[i] > b[i] ? b[i] : a[i]; }));
       expect(each_lane(math::at_most(x, y), [&](int i) { return a[i] > b[i] ? b[i] : a[i]; }));
@@ -224,6 +226,7 @@ TEMPLATE_TEST_CASE("arithmetic on packs is arithmetic on their lanes", "[simd]",
       auto const back = math::convert<V>(math::convert<math::with_lane<V, std::int32_t>>(x));
       expect(each_lane(back, [&](int i) { return std::trunc(a[i]); }));
       if (math::is_fast) continue;
+      expect(each_lane(math::fmod(x, V(math::abs(z) + 1)), [&](int i) { return std::fmod(a[i], std::fabs(c[i]) + 1); }));
       V const any = math::select(x < V{}, math::broadcast<V>(not_a_number<T>), x * math::broadcast<V>(T(1e9)));
       expect(each_lane(math::to_integer<math::with_lane<V, std::int32_t>>(any),
                        [&](int i) { return math::to_integer<std::int32_t>(math::get(any, i)); }));

@@ -175,7 +175,12 @@ COTANGENT_INLINE constexpr V copysign(V const& x, V const& y) {
   if constexpr (is_vector<V>) {
     using bits = bits_t<V>;
     constexpr auto magnitude = std::numeric_limits<lane_t<bits>>::max();
-    return bit_cast<V>((bit_cast<bits>(x) & magnitude) | (bit_cast<bits>(y) & ~magnitude));
+    V const r = bit_cast<V>((bit_cast<bits>(x) & magnitude) | (bit_cast<bits>(y) & ~magnitude));
+#if defined(__clang__) && defined(__AVX512F__) // joined with a select, it becomes an instruction with wrong bits (LLVM issue 157929)
+    return opaque<V>(r);
+#else
+    return r;
+#endif
   } else if constexpr (sizeof(V) == sizeof(float)) return __builtin_copysignf(x, y);
   else return __builtin_copysign(x, y);
 }

@@ -142,7 +142,7 @@ COTANGENT_INLINE constexpr V polygamma_positive(V const& x) {
     V const small = fma(series, w, V(constant<V>(factorial / 2) * inverse));
     V const power = inverse_power<N - 1>(a);
     V const tail = fma(power, small, V(constant<V>(factorial / N) * power));
-    V const magnitude = fma(sum, constant<V>(factorial), V(tail + constant<V>(factorial) * lost));
+    V const magnitude = fma(sum, constant<V>(factorial), fma(lost, constant<V>(factorial), tail));
     return N % 2 == 0 ? V(-magnitude) : magnitude;
   }
 }
@@ -155,10 +155,10 @@ COTANGENT_INLINE constexpr V reflection_term(V const& r) {
   V const one = constant<V>(1), s = math::sin(V(r * constant<V>(pi_high<V>)));
   V const c = math::sin(V((constant<V>(0.5) - abs(r)) * constant<V>(pi_high<V>)));
   V const cot = c / s, q = one / (s * s); // 1 + cot^2
-  if constexpr (N == 0) return constant<V>(pi) * cot;
-  else if constexpr (N == 1) return constant<V>(-pi * pi) * q;
-  else if constexpr (N == 2) return constant<V>(2 * pi * pi * pi) * (cot * q);
-  else return constant<V>(-2 * pi * pi * pi * pi) * (q * fma(V(constant<V>(3) * cot), cot, one));
+  if constexpr (N == 0) return mul(constant<V>(pi), cot);
+  else if constexpr (N == 1) return mul(constant<V>(-pi * pi), q);
+  else if constexpr (N == 2) return mul(constant<V>(2 * pi * pi * pi), V(cot * q));
+  else return mul(constant<V>(-2 * pi * pi * pi * pi), V(q * fma(V(constant<V>(3) * cot), cot, one)));
 }
 
 } // namespace detail

@@ -19,9 +19,9 @@ struct jet {
   V c[N + 1]{};
   constexpr jet operator*(jet const& g) const {
     jet r;
-    r.c[0] = c[0] * g.c[0];
-    if constexpr (N > 0) r.c[1] = c[1] * g.c[0] + c[0] * g.c[1];
-    if constexpr (N > 1) r.c[2] = c[2] * g.c[0] + (c[1] + c[1]) * g.c[1] + c[0] * g.c[2];
+    r.c[0] = mul(c[0], g.c[0]);
+    if constexpr (N > 0) r.c[1] = fma(c[1], g.c[0], V(c[0] * g.c[1]));
+    if constexpr (N > 1) r.c[2] = fma(c[2], g.c[0], fma(V(c[1] + c[1]), g.c[1], V(c[0] * g.c[2])));
     return r;
   }
   constexpr jet operator+(jet const& g) const {
@@ -31,7 +31,7 @@ struct jet {
   }
   constexpr jet times(V const& s) const {
     jet r;
-    for (int k = 0; k <= N; ++k) r.c[k] = c[k] * s;
+    for (int k = 0; k <= N; ++k) r.c[k] = mul(c[k], s);
     return r;
   }
   constexpr jet where(mask_t<V> const& m, jet const& other) const {
@@ -49,7 +49,7 @@ constexpr V log1p_minus(V const& y) {
   V const u = select(near, y, V{}), s = u / (constant<V>(2) + u), w = s * s;
   V series{};
   for (int k = single<V> ? 8 : 17; k >= 0; --k) series = fma(series, w, constant<V>(1. / (2 * k + 3)));
-  V const inner = (s * w) * (series + series) - s * u;
+  V const inner = fma(V(s * w), V(series + series), V(-s * u));
   return select(near, inner, V(math::log1p(select(near, V{}, y)) - y));
 }
 
@@ -73,7 +73,7 @@ struct gamma_prefactor {
     if constexpr (single<V>) stirling = horner(w, 1. / 1260, -1. / 360, 1. / 12);
     else stirling = horner(w, 1. / 156, -691. / 360360, 1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12);
     V const root = math::sqrt(V(constant<V>(6.283185307179586476925286766559) * high));
-    V const exponent = at_least(V(high * excess), constant<V>(-1e4)) - stirling * inverse;
+    V const exponent = fma(V(-stirling), inverse, at_least(V(high * excess), constant<V>(-1e4)));
     V const far_value = math::exp(exponent) / root;
     V const near_value = math::pow(of_low, low) * math::exp(V(-of_low)) * math::exp(V(-math::lgamma(V(low + one))));
     d.c[0] = select(small, near_value, far_value);
@@ -87,7 +87,7 @@ struct gamma_prefactor {
       slope = select(small, low_slope, V(logarithm - psi));
       curve = math::polygamma<1>(V(a + one));
       d.c[1] = d.c[0] * slope;
-      if constexpr (N > 1) d.c[2] = d.c[0] * (slope * slope - curve);
+      if constexpr (N > 1) d.c[2] = d.c[0] * fma(slope, slope, V(-curve));
     }
   }
 };
@@ -133,10 +133,10 @@ constexpr jet<N, V> incomplete_gamma_fraction(V const& a, V const& x, mask_t<V> 
     above_before = above_before.times(scale), below_before = below_before.times(scale);
     jet<N, V> now;
     now.c[0] = above.c[0];
-    if constexpr (N > 0) now.c[1] = above.c[1] - now.c[0] * below.c[1];
-    if constexpr (N > 1) now.c[2] = above.c[2] - (now.c[1] + now.c[1]) * below.c[1] - now.c[0] * below.c[2];
+    if constexpr (N > 0) now.c[1] = fma(V(-now.c[0]), below.c[1], above.c[1]);
+    if constexpr (N > 1) now.c[2] = fma(V(-now.c[0]), below.c[2], fma(V(constant<V>(-2) * now.c[1]), below.c[1], above.c[2]));
     auto changes = abs(now.c[0] - value.c[0]) > least * abs(now.c[0]);
-    if constexpr (N > 0) changes = logical_or<mask_t<V>>(changes, abs(now.c[N] - value.c[N]) > least * abs(now.c[N]) + least * least * abs(now.c[0]));
+    if constexpr (N > 0) changes = logical_or<mask_t<V>>(changes, abs(now.c[N] - value.c[N]) > fma(least, abs(now.c[N]), V(least * least * abs(now.c[0]))));
     value = now.where(active, value);
     active = logical_and<mask_t<V>>(active, changes);
     n = n + one;
@@ -185,20 +185,20 @@ constexpr jet<N, V> incomplete_gamma_quadrature(V const& a, V const& x, V const&
   auto const upper = x > a;
   // a parabola reaches the end of the exponent at s; the tail above is longer
   V const tilt = power - x, delta = abs(tilt) / x, kappa = power / (x * x);
-  V const s = constant<V>(2 * end) / (delta + math::sqrt(V(delta * delta + constant<V>(2 * end) * kappa))) / x;
-  V const whole = select(upper, V(s * (one + constant<V>(0.37) * s)), at_most(s, constant<V>(0.9999))), half = constant<V>(0.5) * whole;
+  V const s = constant<V>(2 * end) / (delta + math::sqrt(fma(delta, delta, V(constant<V>(2 * end) * kappa)))) / x;
+  V const whole = select(upper, V(s * fma(constant<V>(0.37), s, one)), at_most(s, constant<V>(0.9999))), half = constant<V>(0.5) * whole;
   V const side = select(upper, one, V(-one));
   jet<N, V> sum;
   for (int k = 0; k < 2 * rule::count; ++k) {
     int const at = k < rule::count ? k : k - rule::count;
     V const z = constant<V>(k < rule::count ? rule::node[at] : -rule::node[at]);
-    V const y = side * (half + half * z), excess = log1p_minus(y);
-    V const g = math::exp(at_least(V(power * excess + tilt * y), constant<V>(-80))) * constant<V>(rule::weight[at]);
+    V const y = side * fma(half, z, half), excess = log1p_minus(y);
+    V const g = mul(math::exp(at_least(fma(power, excess, V(tilt * y)), constant<V>(-80))), constant<V>(rule::weight[at]));
     sum.c[0] = sum.c[0] + g;
     if constexpr (N > 0) {
       V const slope = log_slope + (excess + y);
-      sum.c[1] = sum.c[1] + g * slope;
-      if constexpr (N > 1) sum.c[2] = sum.c[2] + g * (slope * slope - log_curve);
+      sum.c[1] = fma(g, slope, sum.c[1]);
+      if constexpr (N > 1) sum.c[2] = fma(g, fma(slope, slope, V(-log_curve)), sum.c[2]);
     }
   }
   return sum.times(V(half * x));
@@ -233,7 +233,7 @@ struct incomplete_gamma {
       }
       if (any(near)) {
         V const safe = select(near, x, constant<V>(30)), of = select(near, a, constant<V>(30)), inverse = one / of;
-        jet<N, V> const area = incomplete_gamma_quadrature<N, V>(of, safe, V(pre.slope + inverse), V(pre.curve + inverse * inverse));
+        jet<N, V> const area = incomplete_gamma_quadrature<N, V>(of, safe, V(pre.slope + inverse), fma(inverse, inverse, pre.curve));
         value = area.times(V(pre.d.c[0] * of / safe)).where(near, value);
       }
     }
@@ -245,14 +245,14 @@ struct incomplete_gamma {
 template <class V>
 constexpr V upper_gamma_of_small(V const& a, V const& x) {
   V const one = constant<V>(1);
-  V const logarithm = a * math::log(x) - math::lgamma(V(a + one)), power = math::exp(logarithm);
+  V const logarithm = fma(a, math::log(x), V(-math::lgamma(V(a + one)))), power = math::exp(logarithm);
   V sum{}, term = one, n{};
   for (int k = 0; k < (single<V> ? 10 : 18); ++k) {
     n = n + one;
     term = -(term * x) / n;
     sum = sum + term / (a + n);
   }
-  return -math::expm1(logarithm) - power * a * sum;
+  return fma(V(-power * a), sum, V(-math::expm1(logarithm)));
 }
 
 /// True where a > 0 and x > 0 are finite numbers.
@@ -323,7 +323,7 @@ constexpr V gamma_density(V const& a, V const& x) {
   if constexpr (!is_vector<V>)
     if (std::is_constant_evaluated() && !ordinary) return edge;
   V const shape = select(ordinary, a, one), at = select(ordinary, x, one);
-  return select(ordinary, V(gamma_prefactor<0, V>(shape, at).d.c[0] * (shape / at)), edge);
+  return select(ordinary, mul(gamma_prefactor<0, V>(shape, at).d.c[0], V(shape / at)), edge);
 }
 
 /// The number x with P(a, x) = p.
@@ -347,11 +347,11 @@ constexpr V gammaincinv(V const& a, V const& p) {
   constexpr double least = single<V> ? -80 : -690; // of log(x)
   V const first = (math::log(target) + math::lgamma(V(shape + one))) / shape;
   V const l = goal + math::log(V(constant<V>(4) * (one - rest))), t = fma(l, half, constant<V>(4.330746750799873));
-  V const normal = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(V(t * t - l * constant<V>(1 / 0.147))) + t)));
-  V const ninth = constant<V>(1. / 9) / shape, cube = one - ninth + select(above, normal, V(-normal)) * math::sqrt(ninth);
+  V const normal = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(fma(t, t, V(l * constant<V>(-1 / 0.147)))) + t)));
+  V const ninth = constant<V>(1. / 9) / shape, cube = fma(select(above, normal, V(-normal)), math::sqrt(ninth), V(one - ninth));
   V const start = math::exp(at_least(at_most(first, one), constant<V>(least)));
   auto const by_cube = logical_and<mask>(cube > constant<V>(0.1), logical_or<mask>(shape > half, above));
-  V x = select(by_cube, V(shape * cube * cube * cube), start);
+  V x = select(by_cube, mul(shape, V(cube * cube * cube)), start);
   // Newton's method for the logarithms of both, which are concave in log(x): it converges from every start.
   auto active = logical_and<mask>(ordinary, first > constant<V>(least));
   for (int k = 0; k < 40 && any(active); ++k) {
@@ -362,7 +362,7 @@ constexpr V gammaincinv(V const& a, V const& p) {
     V const apart = goal - math::log(side);
     V const safe = at_least(slope, broadcast<V>(std::numeric_limits<lane_t<V>>::min() * 16));
     V const step = at_least(at_most(V(select(above, V(-apart), apart) / safe), constant<V>(3)), constant<V>(-3) * at_least(V(one / shape), one));
-    x = select(active, at_least(V(x * math::exp(step)), broadcast<V>(std::numeric_limits<lane_t<V>>::min())), x);
+    x = select(active, at_least(mul(x, math::exp(step)), broadcast<V>(std::numeric_limits<lane_t<V>>::min())), x);
     active = logical_and<mask>(active, abs(step) > constant<V>(single<V> ? 2e-4 : 1e-8));
   }
   V const result = select(first > constant<V>(least), x, math::exp(at_least(first, constant<V>(single<V> ? -104 : -750))));

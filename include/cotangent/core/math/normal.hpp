@@ -169,7 +169,7 @@ COTANGENT_INLINE constexpr V erfinv(V const& x) {
   auto const inner = a < constant<V>(0.5);
   V const rest = one - a; // exact if it is used
   V const l = math::log1p(V(-(mul(a, a)))), s = fma(l, constant<V>(0.5), constant<V>(4.330746750799873)); // 2 / (pi 0.147)
-  V const root = math::sqrt(V(mul(s, s) - l * constant<V>(1 / 0.147)));
+  V const root = math::sqrt(V(mul(s, s) - mul(l, constant<V>(1 / 0.147))));
   V y = math::sqrt(V(-l * constant<V>(1 / 0.147) / (root + s)));
   for (int k = 0; k < 2; ++k) {
     V const residual = select(inner, V(math::erf(y) - a), V(rest - math::erfc(y)));

@@ -29,14 +29,14 @@ COTANGENT_INLINE constexpr V normal_quantile(V const& p) {
   // As erfinv: Winitzki's approximation, then two steps of Halley's method: on the probability beyond a, or on its logarithm
   // where it is small. Both are computed times e^(a^2 / 2), which is in range also where the probability is subnormal.
   V const l = math::log(V(constant<V>(4) * rest)) + math::log1p(V(-rest)), s = fma(l, half, constant<V>(4.330746750799873));
-  V a = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(V(s * s - l * constant<V>(1 / 0.147))) + s)));
+  V a = math::sqrt(V(-l * constant<V>(2 / 0.147) / (math::sqrt(fma(s, s, V(l * constant<V>(-1 / 0.147)))) + s)));
   for (int k = 0; k < 2; ++k) {
     V const growth = math::exp(V(a * a * constant<V>(0.25))), near = at_most(a, one);
     V const small = at_most(growth, constant<V>(2)); // no overflow where it is not used
     auto const tail = normal_tail_scaled(a);
     V const beyond = root_of_two_pi * (fma(tail.smooth, tail.change, tail.smooth) / tail.sum);
     V const wanted = root_of_two_pi * (rest * growth * growth);
-    V const step = select(inner, V((gap - near * normal_slope(V(near * near))) * root_of_two_pi * small * small),
+    V const step = select(inner, V(fma(V(-near), normal_slope(V(near * near)), gap) * root_of_two_pi * small * small),
                           V(-beyond * math::log(V(wanted / beyond))));
     a = a + step / fma(half * step, select(inner, V(-a), V(one / beyond - a)), one);
   }

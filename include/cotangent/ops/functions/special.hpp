@@ -243,7 +243,7 @@ struct xlogy : extend::elementwise<2> {
       if (std::is_constant_evaluated() && (x != x || !(y >= 0))) // no arithmetic on NaN
         return x != x ? x : vanishes(x, y) ? V{} : math::log(y);
     auto const zero = vanishes(x, y);
-    return math::select(zero, V{}, static_cast<V>(x * math::log(math::select(zero, math::broadcast<V>(1), y))));
+    return math::select(zero, V{}, math::mul(x, math::log(math::select(zero, math::broadcast<V>(1), y))));
   }
   /// x is 0, and y a number.
   template <class V> COTANGENT_INLINE static constexpr auto vanishes(V const& x, V const& y) {
