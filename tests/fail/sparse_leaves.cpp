@@ -17,6 +17,7 @@ inline constexpr auto f = [](auto x) {
 
 int main() {
   ct::tensor<double, 3> const x{1, 2, 3};
-  (void)ct::sparse_jacobian(f)(x);
+  auto const j = ct::sparse_jacobian(f)(x); // what is refused has the members of a result
+  (void)j.values, (void)j.dense(), (void)j.times(x);
   return 0;
 }

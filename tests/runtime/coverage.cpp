@@ -73,6 +73,22 @@ TEST_CASE("a tensor is zeroed only if an element is read that no node assigns") 
   CHECK(covered(b.get(), nothing)); // nothing is all there
 }
 
+TEST_CASE("a tensor in which only empty pieces are written is zeroed") {
+  builder b;
+  symbol const x = tensor(b, {0}), y = tensor(b, {5}), z = tensor(b, {2, 3}), one = tensor(b, {1, 0}), full = tensor(b, {2}), of = tensor(b, {2});
+  symbol const inputs[]{x, one, of};
+  b.set_inputs(inputs, 3);
+  write(b, info_of<op::exp>(), {x}, range(b, y, {2}, {0}));
+  write(b, info_of<op::exp>(), {one}, range(b, z, {1, 1}, {1, 0}));
+  write(b, info_of<op::exp>(), {x}, range(b, full, {0}, {0})); // an empty piece beside one that is not
+  write(b, info_of<op::exp>(), {of}, range(b, full, {0}, {2}));
+  symbol const out[]{b.push(info_of<op::exp>(), {y}), b.push(info_of<op::exp>(), {z}), b.push(info_of<op::exp>(), {full})};
+  b.set_outputs(out, 3);
+  CHECK(zero_filled(b.get(), y));
+  CHECK(zero_filled(b.get(), z));
+  CHECK_FALSE(zero_filled(b.get(), full));
+}
+
 TEST_CASE("boxes that form tens of thousands of cells cover a tensor, and so do pieces with other strides") {
   for (int const side : {40, 137, 320}) // each row is cut in two, somewhere else in each
     for (bool const gap : {false, true}) {

@@ -212,6 +212,27 @@ TEST_CASE("pieces are written to non-contiguous memory, and unwritten elements a
   }
 }
 
+TEST_CASE("a tensor into which only an empty batch is written is zero", "[dynamic][views]") {
+  for (std::int64_t const size : {1, 5, 700}) {
+    ct::dynamic::graph g;
+    auto const x = g.input<double>("x", {0});
+    auto const t = g.tensor<double>("t", {size});
+    g.write(g.view(t, {.offset = {0}, .shape = {0}}), x * x);
+    auto const y = ct::sum(t + 1.0);
+    auto p = g.compile({t, y});
+    std::vector<double> const none;
+    p.bind(x, none);
+    std::vector<double> to(static_cast<std::size_t>(size), 7.0);
+    p.bind(t, to);
+    for (int run = 0; run < 2; ++run) {
+      p.run();
+      CHECK(to == std::vector<double>(to.size()));
+      CHECK(double(p.value(y)) == double(size));
+      to.assign(to.size(), -3.0);
+    }
+  }
+}
+
 TEST_CASE("all readers of a written input see the written elements", "[dynamic][views]") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {4}), y = g.input<double>("y", {2});

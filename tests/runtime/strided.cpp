@@ -154,6 +154,25 @@ TEST_CASE("run writes results by strides and nothing between them") {
   }
 }
 
+TEST_CASE("a growing workspace has the memory for results and arguments with strides") {
+  using P = ct::program<decltype(ct::compiled(sum_and_difference)), ct::tensor<double, 2, 2>, ct::tensor<double, 2, 2>>;
+  ct::tensor<double, 2, 2> const x{{1, 2}, {3, 4}}, y{{10, 20}, {30, 40}};
+  std::vector<double> to(8, -1), from{1, 3, 2, 4};
+  ct::strided_span<double, 2, 2> sum(to.data(), {2, 2}, {1, 2}), difference(to.data() + 4, {2, 2}, {1, 2});
+  ct::growing_workspace memory;
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(P::run_growing(memory, std::tie(x, y), std::tie(sum, difference)) == ct::status::ok);
+    CHECK(to == std::vector<double>{11, 33, 22, 44, -9, -27, -18, -36});
+    to.assign(8, -1);
+  }
+  ct::strided_span<double const, 2, 2> const turned(from.data(), {2, 2}, {1, 2});
+  ct::tensor<double, 2, 2> plain;
+  REQUIRE(P::run_growing(memory, std::tie(turned, y), std::tie(plain, difference)) == ct::status::ok);
+  CHECK(plain == x + y);
+  ct::strided_span<double, 2, 2> repeated(to.data(), {2, 2}, {0, 1});
+  CHECK(P::run_growing(memory, std::tie(x, y), std::tie(repeated, sum)) == ct::status::overlap);
+}
+
 TEST_CASE("memory with strides that is row-major is not copied") {
   auto memory = counted<double>(6);
   std::vector<double> to(6);

@@ -52,6 +52,13 @@ inline constexpr auto either = [](auto v) { return ct::select(v > 0.75, v * v, c
 
 // a dense row beside a diagonal: cotangents, where columns need a color each
 inline constexpr auto arrow = [](auto v) { return ct::concatenate<0>(v * v, ct::reshape<1>(ct::sum(v * v))); };
+// axes of size 1 that are repeated
+inline constexpr auto times_sum = [](auto v) { return v * ct::sum(v, ct::axes<0>, ct::keep); };
+inline constexpr auto centered = [](auto v) { return v - ct::mean(v, ct::axes<1>, ct::keep); };
+inline constexpr auto expanded = [](auto v) { return v * ct::expand<1>(v(ct::all, 1)); };
+inline constexpr auto first_repeated = [](auto v) { return ct::broadcast_to<6>(v(ct::range<1, 2>)) * v; };
+inline constexpr auto scaled = [](auto v) { return v / ct::reshape<2, 1>(ct::sum(v * v, ct::axes<1>)); };
+inline constexpr auto one_of_none = [](auto v) { return ct::broadcast_to<6>(ct::floor(v(ct::range<1, 2>))) * v; };
 // functions of whole tensors, loops and branches count as dense
 inline constexpr auto looped = [](auto v) { return ct::for_loop(2, [](auto, auto s) { return s * s * 0.5; }, v); };
 
@@ -86,6 +93,11 @@ inline constexpr auto newton = [](auto v, auto u) {
 };
 static_assert(ct::compiled(newton)(x, x) == ct::hvp(rosenbrock)(x, x));
 static_assert(ct::grad<1>([](auto v, auto u) { return ct::sum(newton(v, u) * u); })(x, x)(0) == 2 * ct::hvp(rosenbrock)(x, x)(0));
+inline constexpr auto all_of_hessian = [](auto v) { return ct::sparse_hessian(rosenbrock)(v).dense(); };
+static_assert(ct::compiled([](auto v, auto u) { return ct::matmul(all_of_hessian(v), u); })(x, x) == ct::hvp(rosenbrock)(x, x));
+static_assert(ct::grad([](auto v) { return ct::sum(all_of_hessian(v)); })(x)(2) ==
+              ct::grad([](auto v) { return ct::sum(ct::sparse_hessian(rosenbrock)(v).values); })(x)(2));
+static_assert(ct::compiled([](auto v) { return ct::sparse_jacobian(constant)(v).dense(); })(ct::tensor<double, 2>{1, 2}) == ct::tensor<double, 2, 2>{});
 inline constexpr auto sum_of_elements = [](auto v) { return ct::sum(ct::square(ct::sparse_jacobian(differences)(v).values)); };
 static_assert(ct::grad(sum_of_elements)(x) == vector{0, 16, -8, 24, 4, -16});
 static_assert(ct::vmap([](auto v) { return ct::sparse_jacobian(differences)(v).values; })(m) == ct::tensor<double, 2, 4>{{-1, 4, -1, -2}, {-1, 1, -1, -4}});
@@ -112,6 +124,12 @@ int main() {
       agrees(arrow, x, 12, 2),
       ct::sparse_jacobian(looped)(x).elements == 36 && agrees(looped, x, 36, 6),
       agrees(ct::grad(rosenbrock), x, 16, 3),
+      agrees(times_sum, x, 36, 6),
+      agrees(centered, m, 18, 3),
+      agrees(expanded, m, 10, 2),
+      agrees(first_repeated, x, 11, 2),
+      agrees(scaled, m, 18, 3),
+      agrees(one_of_none, x, 6, 1),
   };
   for (bool const good : all)
     if (!good) return 3;

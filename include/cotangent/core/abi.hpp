@@ -44,7 +44,8 @@
 #  define COTANGENT_ABI_ROUNDS 0
 #endif
 
-#if defined(__FAST_MATH__)
+// Also parts of -ffast-math, where the compiler tells (clang does not tell that it may reassociate).
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
 #  define COTANGENT_ABI_FAST 1
 #  define COTANGENT_ABI_FAST_NAME fast
 #else

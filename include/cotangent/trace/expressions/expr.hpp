@@ -115,6 +115,9 @@ public:
   constexpr std::int64_t size() const { return 0; }
   constexpr std::int64_t extent(int) const { return 0; }
   constexpr int rank() const { return 0; }
+  static refused const values; // of a sparse result
+  constexpr refused dense() const { return {}; }
+  template <class Any> constexpr refused times(Any const&) const { return {}; }
 
   friend constexpr refused operator-(refused) { return {}; }
   friend constexpr refused operator+(refused) { return {}; }
@@ -148,6 +151,7 @@ public:
     return s;
   }
 };
+inline constexpr refused refused::values{};
 
 } // namespace cotangent
 

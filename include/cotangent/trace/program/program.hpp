@@ -142,8 +142,13 @@ public:
       memory m;
       if (!collect(m, arguments, results)) return status::size_mismatch;
       if constexpr (std::is_same_v<kind, growing_workspace>) {
-        std::size_t const needed = workspace_with(own_workspace(m.sizes), staged_bytes<Simplified, result, Args...>(m.sizes)) +
-                                   memory::bytes_of_copies(m.sizes);
+        std::size_t staged = 0;
+        if constexpr (has_strided<Arguments, std::remove_cvref_t<Results>>) {
+          staging<input_count, output_count> const copies(arguments, results);
+          if (status const s = copies.check(); s != status::ok) return s;
+          staged = copies.bytes();
+        }
+        std::size_t const needed = workspace_with(own_workspace(m.sizes), staged) + memory::bytes_of_copies(m.sizes);
         void* const first = growing_access::memory(workspace).at_least(needed);
         if (first == nullptr && needed != 0) return status::out_of_memory;
         return run_in({first, needed}, m, arguments, results, &workspace);

@@ -127,7 +127,7 @@ template <class Pattern, class T> struct sparse_result {
     static constexpr auto const& row_indices = Pattern::table.row_indices;
     static constexpr auto const& column_indices = Pattern::table.column_indices;
 
-    /// All elements, [rows, columns].
+    /// All elements, [rows, columns]; in a function, as an expression.
     constexpr tensor<T, extent::of(rows), extent::of(columns)> dense() const
       requires(argument_type<Tensor<T>>)
     {
@@ -135,6 +135,14 @@ template <class Pattern, class T> struct sparse_result {
       for (int k = 0; k < elements; ++k)
         whole(row_indices[static_cast<std::size_t>(k)], column_indices[static_cast<std::size_t>(k)]) = values.data()[k];
       return whole;
+    }
+    constexpr expr<T, extent::of(rows), extent::of(columns)> dense() const
+      requires(!argument_type<Tensor<T>>)
+    {
+      using result = expr<T, extent::of(rows), extent::of(columns)>;
+      detail::found_builder found;
+      detail::visit_leaves(values, found);
+      return found.b == nullptr ? result() : result(*found.b, placed(*found.b, values.attach(*found.b)));
     }
     /// The product with a vector of the extent `columns`; in a function, as an expression.
     constexpr tensor<T, extent::of(rows)> times(tensor<T, extent::of(columns)> const& x) const
@@ -154,6 +162,11 @@ template <class Pattern, class T> struct sparse_result {
     }
 
   private:
+    static constexpr symbol placed(builder& b, symbol of) {
+      std::array<std::int64_t, static_cast<std::size_t>(elements)> at{};
+      for (std::size_t k = 0; k < at.size(); ++k) at[k] = std::int64_t{row_indices[k]} * columns + column_indices[k];
+      return op::reshape::of(op::place::of(term{&b, of}, std::int64_t{rows} * columns, at.data()), b.shape(dimensions{2, {rows, columns}})).id;
+    }
     static constexpr symbol product(builder& b, symbol of, symbol x) {
       std::array<std::int64_t, static_cast<std::size_t>(elements)> row{}, column{};
       for (std::size_t k = 0; k < row.size(); ++k) row[k] = row_indices[k], column[k] = column_indices[k];

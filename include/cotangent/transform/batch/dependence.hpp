@@ -133,7 +133,9 @@ private:
     case operation_kind::broadcast: {
       dependence y = d;
       for (int a = 0; a < to.rank; ++a) y.set(a, 0, 1, to.size[a], 0);
-      for (int a = 0; a < from.rank; ++a) copy_axis(d, a, y, static_cast<int>(g_.attribute(n, a)));
+      for (int a = 0; a < from.rank; ++a)
+        if (int const at = static_cast<int>(g_.attribute(n, a)); from.size[a] == to.size[at]) copy_axis(d, a, y, at);
+        else if (d.count[a] == 0) return true; // (an axis of size 1 is repeated like a new one)
       clear(y, to.rank);
       add(found, y, to);
       return true;

@@ -128,8 +128,10 @@ private:
     std::int64_t step[max_rank]{}, n = 1;
     for (int k = g.rank - 1; k >= 0; n *= g.size[k--]) step[k] = n;
     for (int i = 0; i < index.size(); ++i) {
+      element_set const piece(index.window(i));
+      if (piece.empty) continue;
       grid_box b;
-      (void)box_on(g, element_set(index.window(i)), b);
+      (void)box_on(g, piece, b);
       tensor_window w;
       w.rank = g.rank;
       for (int k = 0; k < g.rank; ++k) {
