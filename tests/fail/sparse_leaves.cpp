@@ -17,7 +17,7 @@ inline constexpr auto f = [](auto x) {
 
 int main() {
   ct::tensor<double, 3> const x{1, 2, 3};
-  auto const j = ct::sparse_jacobian(f)(x); // what is refused has the members of a result
+  auto const j = ct::sparse_jacobian(f)(x); // a refused one has the members of a result
   (void)j.values, (void)j.dense(), (void)j.times(x);
   return 0;
 }
