@@ -60,6 +60,9 @@ TEST_CASE("Functions of rows as run-time graphs have the bits of the compiled fu
   agrees<40, 17, float>(normalization);
   agrees<300, 3, double>(normalization);
   agrees<128, 256, double>(normalization);
+  agrees<50, 64, double>(normalization); // short rows in vectors of 8: a total over interleaved rows
+  agrees<70, 128, float>(normalization);
+  agrees<37, 520, float>(normalization);
   agrees<6, 4000, float>(softmax);
 }
 

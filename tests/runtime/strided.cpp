@@ -168,7 +168,7 @@ TEST_CASE("a growing workspace has the memory for results and arguments with str
   ct::strided_span<double const, 2, 2> const turned(from.data(), {2, 2}, {1, 2});
   ct::tensor<double, 2, 2> plain;
   REQUIRE(P::run_growing(memory, std::tie(turned, y), std::tie(plain, difference)) == ct::status::ok);
-  CHECK(plain == x + y);
+  CHECK(plain == ct::tensor<double, 2, 2>{{11, 22}, {33, 44}});
   ct::strided_span<double, 2, 2> repeated(to.data(), {2, 2}, {0, 1});
   CHECK(P::run_growing(memory, std::tie(x, y), std::tie(repeated, sum)) == ct::status::overlap);
 }

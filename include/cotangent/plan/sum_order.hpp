@@ -34,6 +34,7 @@ class sum_order {
 public:
   /// Longer bodies are compiled once, for any count of lanes: less compile time, for a mask in the loop.
   static constexpr int long_body = 96;
+  static constexpr int short_rows = 8; // in vectors
 
   constexpr sum_order(plan& laid_out, int vector_bytes) : p(laid_out) {
     for (nest& n : p.nests) {
@@ -64,7 +65,7 @@ private:
   constexpr stage_form form_of(nest const& n, int stage) {
     int const from = p.lists[n.first_list + 2 + 2 * stage], to = p.lists[n.first_list + 3 + 2 * stage];
     float cost = 0;
-    bool sums = false, clipped = false;
+    bool sums = false, totals = false, clipped = false;
     instance* const all = p.instances.data();
     for (int i = from; i < to; ++i) {
       instance& v = all[i];
@@ -73,9 +74,12 @@ private:
       if (v.what < action::reduce) continue;
       bool const row_sum = v.what == action::reduce, column = !row_sum && is_column(v, n);
       sums = sums || row_sum || (n.block > 1 && column);
+      totals = totals || (!row_sum && v.where == role::lane && !column && !n.rows_in_lanes);
       v.fused = (row_sum ? !n.single_pass : column) && sums_products(v);
     }
-    int const most = !sums || n.rows_in_lanes || n.lanes == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    // (a total over all elements is one chain of additions, in whatever order: long rows, which may be computed in parts, follow each other)
+    bool const in_turn = totals && n.block > 1 && (n.lanes < 0 || n.lanes > short_rows * n.width);
+    int const most = !sums || in_turn || n.rows_in_lanes || n.lanes == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
     stage_form f;
     if (n.block == 1)
       f.chains = static_cast<std::int8_t>(n.lanes < 0 || n.lanes >= most * n.width ? most : n.lanes >= 2 * n.width ? 2 : 1);
@@ -83,7 +87,7 @@ private:
       f.rows = static_cast<std::int8_t>(most < n.block ? most : n.block);
     // rows and bodies are short, else it is too much code
     f.whole_blocks = f.rows == 4 && n.block > 4 && to - from <= 6 && !clipped && n.lanes > 0 &&
-                     n.lanes <= 8 * n.width && n.lanes % n.width == 0;
+                     n.lanes <= short_rows * n.width && n.lanes % n.width == 0;
     return f;
   }
   /// As many vectors of columns as registers hold the sums of, if rows are few, or no longer than a panel: others are read in order.

@@ -108,13 +108,17 @@ struct nest_memory {
     for (int k = n.split; k < n.rank; ++k) c.lanes *= n.size[k];
     std::int64_t granule = 1;
     int computed = 0;
-    bool interleaves = false;
+    bool interleaves = false, ordered = false; // `ordered`: totals of interleaved rows
     cheap = true;
     largest = 1;
     for (std::int32_t i = n.first_instance; i < n.first_instance + n.instance_count; ++i) {
       instance const& v = at(i);
       largest = larger(largest, bytes_of(v.type));
-      interleaves = interleaves || (v.what == action::accumulate && v.where == role::lane);
+      if (v.what == action::accumulate && v.where == role::lane) {
+        stage_form const& form = p.forms[n.first_form + v.stage];
+        interleaves = true;
+        ordered = ordered || form.rows > 1 || form.whole_blocks;
+      }
       if (v.where != role::lane || v.what != action::compute || is_copy(v)) continue;
       ++computed;
       instance const& last = operand(v, v.operand_count - 1);
@@ -129,6 +133,7 @@ struct nest_memory {
     std::int64_t unit = granule / common_divisor(granule, c.lanes);
     if (interleaves && unit < n.block) unit = n.block;
     c.tile_rows = tile / c.lanes / unit * unit;
+    if (c.tile_rows == 0 && ordered && c.lanes <= sum_order::short_rows * n.width) c.tile_rows = unit;
     if (c.tile_rows > c.rows) c.tile_rows = (c.rows + unit - 1) / unit * unit;
     if (c.tile_rows > 1 && c.rows > 1) {
       c.tile_lanes = c.lanes;
