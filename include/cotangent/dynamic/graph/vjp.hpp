@@ -161,8 +161,7 @@ vjp_program vjp_graph(graph_state& s, std::vector<symbol> const& y, std::vector<
   ready.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   ready.set_outputs(results.data(), static_cast<int>(results.size()));
   built const simple = run_passes(ready,
-                                  pipeline_options<>{.simplify = {.rewrite = !options.exact, .accumulate_rows = true,
-                                                                  .matrix_products = ready.regions.size() > 1},
+                                  pipeline_options<>{.simplify = simplify_options::of_interpreter(ready, options.exact),
                                                      .recompute = recomputation::always,
                                                      .in_order = false,
                                                      .extra = low.extra.data(),

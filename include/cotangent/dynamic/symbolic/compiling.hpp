@@ -184,7 +184,7 @@ P compiled_as(graph_state const& built, lowering const& wanted, std::vector<bind
     return {cotangent::graph(g), {}};
   };
   pipeline_options<decltype(bytes_of), memory_limit<decltype(limited)>> const passes{
-      .simplify = {.rewrite = !options.exact, .accumulate_rows = true, .matrix_products = ready.regions.size() > 1},
+      .simplify = simplify_options::of_interpreter(ready, options.exact),
       .recompute = recomputation::to_lower_peak,
       .measure = bytes_of,
       .budget = {options.memory_budget != 0 || options.mirror != nullptr, limited},

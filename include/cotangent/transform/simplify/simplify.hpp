@@ -19,6 +19,15 @@ struct simplify_options {
   bool accumulate_rows = false; // a sum with a scatter_add as one operation: for back ends that add in place
   bool matrix_products = false; // a vector times a matrix as one operation: for back ends that fuse no broadcast with a sum
   bool split_sums = true; // a sum of two products as two sums: less work in a loop, more where there is none
+
+  /// Of run-time graphs. Without loops, the interpreter fuses a broadcast with a sum.
+  static constexpr simplify_options of_interpreter(graph_view const& g, bool exact) {
+    simplify_options o;
+    o.rewrite = !exact;
+    o.accumulate_rows = true;
+    o.matrix_products = g.region_count > 1;
+    return o;
+  }
 };
 
 namespace detail {
