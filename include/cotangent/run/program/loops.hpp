@@ -152,7 +152,9 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
     [[maybe_unused]] char* buffers[shape::shared_values + 1];
     if constexpr (shape::shares_stages)
       for (int k = 0; k < shape::shared_values; ++k) buffers[k] = x.buffer[shape::stages::value.buffers.data[k]];
+    bool const far = is_far(loads{});
     for (; row < rows; row += B) {
+      if (far) prefetch<B>(loads{});
       if constexpr (!shape::whole_blocks) {
         active = rows - row < B ? rows - row : B;
         if (active < 1 || active > B) __builtin_unreachable(); // masks need no other bounds
@@ -168,6 +170,35 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
         if (k == 0) ++index[0];
       }
     }
+  }
+
+  // Short rows of a block are read side by side, an order that processors do not foresee. Where the tensors are larger than a cache, the
+  // next block is prefetched while one is computed: measured 1.3 to 2.2 times as fast for reductions, but up to 1.2 times as slow for
+  // rows below 256 bytes and for nests that write rows.
+
+  static constexpr std::int64_t cached = std::int64_t{1} << 21, most_prefetched = std::int64_t{1} << 14, least_row = 256; // bytes
+  using loads = typename shape::template loads_of<0>;
+  /// The bytes of a row that instance `I` reads, if rows follow each other.
+  template <int I> static constexpr std::int64_t streamed() {
+    constexpr access a = shape::P.accesses.data[at(I).access];
+    constexpr std::int64_t bytes = N.size[1] * static_cast<std::int64_t>(size_of(at(I).type));
+    return a.stride[0] == N.size[1] && a.stride[1] == 1 && bytes >= least_row && 2 * B * bytes <= most_prefetched ? bytes : 0;
+  }
+  template <std::size_t... I> COTANGENT_INLINE bool is_far(std::index_sequence<I...>) const noexcept {
+    if constexpr (B == 1 || turned || N.rank != 2 || N.split != 1 || N.size[1] <= 0 || shape::writes_rows) return false;
+    else {
+      constexpr std::int64_t bytes = (std::int64_t{0} + ... + streamed<static_cast<int>(I)>());
+      if constexpr (bytes == 0 || (N.size[0] >= 0 && N.size[0] * bytes <= cached)) return false;
+      else return rows * bytes > cached;
+    }
+  }
+  template <int Rows, std::size_t... I> COTANGENT_INLINE void prefetch(std::index_sequence<I...>) const noexcept {
+    static_cast<void>(std::initializer_list<int>{0, (prefetch_rows<Rows, static_cast<int>(I)>(), 0)...});
+  }
+  template <int Rows, int I> COTANGENT_INLINE void prefetch_rows() const noexcept {
+    constexpr std::int64_t bytes = streamed<I>() * Rows;
+    char const* const next = reinterpret_cast<char const*>(this->template pointer<I, element_t<at(I).type> const>(Rows));
+    for (std::int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(next + k, 0, 2);
   }
 
   // Runs two full blocks interleaved, stage by stage: each hides the latency of the other. The remaining
@@ -208,7 +239,9 @@ template <class Stage, int K, class Context> struct loops : nest_lanes<Stage, K,
   template <std::size_t... S> COTANGENT_INLINE void blocks_with(loops& other,
                                                                 std::index_sequence<S...>) noexcept {
     if constexpr (!shape::whole_blocks) active = other.active = B;
+    bool const far = is_far(loads{});
     for (; row + 2 * B <= rows; row += 2 * B) {
+      if (far) prefetch<2 * B>(loads{});
       other.row = row + B;
       static_cast<void>(std::initializer_list<int>{(stage_with<static_cast<int>(S)>(other), 0)...});
     }

@@ -230,6 +230,13 @@ template <class Stage, int K> struct nest_shape {
   using chosen_in = typename chosen<begin(lane_list(S)), begin(lane_list(S) + 1), Chosen>::type;
   template <int S> using sums_of = chosen_in<S, &nest_shape::is_sum>;
   template <int S> using columns_of = chosen_in<S, &nest_shape::is_column>;
+  static constexpr bool writes_rows = [] {
+    for (int i = first; i < first + N.instance_count; ++i)
+      if (at(i).where == role::lane && at(i).what == action::compute && at(i).access != none) return true;
+    return false;
+  }();
+  static constexpr bool is_load(int i) { return at(i).what == action::load && at(i).access != none; }
+  template <int S> using loads_of = chosen_in<S, &nest_shape::is_load>;
   template <int S> using clipped_in = chosen_in<S, &nest_shape::is_clipped>;
   using totals = typename chosen<first, first + N.instance_count, &nest_shape::is_accumulated>::type;
 
