@@ -79,7 +79,9 @@ private:
     }
     // (a total over all elements is one chain of additions, in whatever order: long rows, which may be computed in parts, follow each other)
     bool const in_turn = totals && n.block > 1 && (n.lanes < 0 || n.lanes > short_rows * n.width);
-    int const most = !sums || in_turn || n.rows_in_lanes || n.lanes == 0 ? 1 : cost <= 8 ? 4 : cost <= 20 ? 2 : 1;
+    bool const one = !sums || in_turn || n.rows_in_lanes || n.lanes == 0;
+    // (columns are loaded and stored once for all interleaved rows)
+    int const most = one ? 1 : cost <= (n.block > 1 ? 14 : 8) ? 4 : cost <= 20 ? 2 : 1;
     stage_form f;
     if (n.block == 1)
       f.chains = static_cast<std::int8_t>(n.lanes < 0 || n.lanes >= most * n.width ? most : n.lanes >= 2 * n.width ? 2 : 1);
