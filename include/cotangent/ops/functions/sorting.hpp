@@ -162,7 +162,7 @@ template <detail::expression X, detail::one_axis A>
 constexpr auto sort(X const& x, A axis, std::source_location where = std::source_location::current()) {
   return detail::lift_along<detail::sort_fn>(where, x, axis);
 }
-/// The K largest elements of the last axis, from the largest on, and their positions: a pair.
+/// The K largest elements of the last axis, from the largest on, NaN last, and their positions: a pair.
 template <std::int64_t K, detail::operand X>
   requires(K > 0)
 constexpr auto top_k(X const& x, std::source_location where = std::source_location::current()) {
