@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSL-1.0
 // Prints the bits of every elementwise operation, of a sum with it and of a difference, at random numbers: one line for each
-// operation, element and number of lanes. Built with and without contraction, the lines have to be equal.
+// operation and element, which also says whether vectors differ. Built with and without contraction, the lines have to be equal.
 #include <cotangent/all.hpp>
 #include <cotangent/ops/all.hpp>
 
