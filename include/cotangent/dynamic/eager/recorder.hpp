@@ -68,16 +68,20 @@ public:
                                  std::source_location where = std::source_location::current()) {
     return make<T>(detail::memory_in(elements), shape, name, true, where);
   }
+  /// `{0, 3}` would be a name, too: a null pointer and a length.
+  template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
+  dynamic::variable<T> parameter(M const& elements, std::initializer_list<std::int64_t> shape, std::string_view name = {},
+                                 std::source_location where = std::source_location::current()) {
+    return parameter<M, T>(elements, sizes(shape), name, where);
+  }
   /// A variable without gradients: operations on constants alone are not recorded.
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
-  dynamic::variable<T> constant(M const& elements,
-                                std::source_location where = std::source_location::current()) {
+  dynamic::variable<T> constant(M const& elements, std::source_location where = std::source_location::current()) {
     detail::memory_of const m = detail::memory_in(elements);
     return make<T>(m, m.shape, {}, false, where);
   }
   template <class M, class T = typename cotangent::detail::memory_traits<M>::element>
-  dynamic::variable<T> constant(M const& elements, sizes const& shape,
-                                std::source_location where = std::source_location::current()) {
+  dynamic::variable<T> constant(M const& elements, sizes const& shape, std::source_location where = std::source_location::current()) {
     return make<T>(detail::memory_in(elements), shape, {}, false, where);
   }
 
@@ -147,8 +151,7 @@ public:
     backward(variables{output}, variables{cotangent}, options, where);
   }
   /// From several outputs; an empty seed is 1.
-  void backward(variables const& outputs, variables const& seeds = {},
-                backward_options const& options = {},
+  void backward(variables const& outputs, variables const& seeds = {}, backward_options const& options = {},
                 std::source_location where = std::source_location::current()) {
     detail::eager_walk walk(*s_, where);
     auto const from = values_of(outputs, "backward", where);
@@ -189,10 +192,7 @@ public:
                                              variables const& seeds = {}, backward_options const& options = {},
                                              std::source_location where = std::source_location::current()) {
     std::vector<dynamic::variable<T>> all;
-    for (any_variable const& d : grad(outputs, variables(wrt), seeds, options, where)) {
-      ++d.value_held()->users;
-      all.emplace_back(d.value_held());
-    }
+    for (any_variable const& d : grad(outputs, variables(wrt), seeds, options, where)) all.push_back(d.as<T>(where));
     return all;
   }
   std::vector<any_variable> grad(variables const& outputs, variables const& wrt, variables const& seeds = {},

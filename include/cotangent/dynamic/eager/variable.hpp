@@ -35,6 +35,15 @@ public:
 
   detail::eager_value* value_held() const noexcept { return v_; }
   bool empty() const noexcept { return v_ == nullptr; }
+
+  /// Throws: `graph_error` if it is empty.
+  element type(std::source_location where = std::source_location::current()) const {
+    return detail::value_of(*this, {"type", 4, nullptr, 0, where}).now.type;
+  }
+  /// With the element in the type: another name for the same tensor.
+  ///
+  /// Throws: `graph_error` for another element, and if it is empty.
+  template <class T> variable<T> as(std::source_location where = std::source_location::current()) const;
 };
 
 /// A list of variables of any element types: in braces, or a vector, an array or a span.
@@ -190,6 +199,13 @@ private:
     return v.now.s->dims(v.now.shape);
   }
 };
+
+template <class T> variable<T> any_variable::as(std::source_location where) const {
+  detail::request const r{"as", 2, nullptr, 0, where};
+  if (detail::value_of(*this, r).now.type != element_of<T>) detail::raise_eager<refusals::dynamic_element>(*this, r);
+  ++v_->users;
+  return variable<T>(v_);
+}
 
 } // namespace COTANGENT_ABI
 } // namespace cotangent::dynamic

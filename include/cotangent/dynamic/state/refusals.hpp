@@ -20,7 +20,7 @@ COTANGENT_REFUSAL(dynamic_size, at_least, size_given, nothing_less, "cotangent: 
 COTANGENT_REFUSAL_OF(dynamic_no_parts, allowed, "cotangent: stack, concatenate: there must be at least one operand")
 COTANGENT_REFUSAL(dynamic_rank, at_most, rank_given, largest_rank, "cotangent: dynamic: there must be at most 8 axes")
 COTANGENT_REFUSAL(dynamic_constant_count, equal, elements_given, elements_of_shape, "cotangent: dynamic: a constant must have one element for each position of its shape")
-COTANGENT_REFUSAL_OF(dynamic_element, allowed, "cotangent: dynamic: the requested element type must be that of the expression; convert it with ct::convert<T>(x)")
+COTANGENT_REFUSAL_OF(dynamic_element, allowed, "cotangent: dynamic: the requested element type must be that of the expression or variable; convert it with ct::convert<T>(x)")
 
 COTANGENT_REFUSAL(dynamic_seed_count, equal, cotangents_given, outputs_given, "cotangent: gradient: there must be one cotangent for each output, or none at all")
 COTANGENT_REFUSAL_OF(dynamic_sum_alone, allowed, "cotangent: gradient: in a loop or branch, a sum of contributions must be computed from these and from constants only")

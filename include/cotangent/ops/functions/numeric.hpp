@@ -182,7 +182,8 @@ template <extent Count, detail::operand A, detail::operand B>
 constexpr auto logspace(A const& first, B const& last, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::with_extent<detail::logspace_kind, Count>{}, first, last);
 }
-/// The differences of neighbors along the last axis, or another one. Of no elements: none.
+/// The differences of neighbors along the last axis, or another one. Of no elements: none; but along an extent n,
+/// whose differences have the extent n-1, a call with n = 0 throws `shape_error`.
 template <int Axis = -1, detail::operand X>
 constexpr auto diff(X const& x, std::source_location where = std::source_location::current()) {
   return detail::lift(where, detail::diff_fn<Axis>{}, x);

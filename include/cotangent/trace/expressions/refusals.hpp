@@ -46,6 +46,7 @@ COTANGENT_REFUSAL_OF(not_a_function, allowed, "cotangent: the function must be a
 COTANGENT_REFUSAL(number_of_arguments, equal, arguments_given, parameters_of_function, "cotangent: the function must be called with as many arguments as it has parameters")
 COTANGENT_REFUSAL_OF(argument_types, allowed, "cotangent: the function has no call operator for expressions of these elements; write its parameters as auto or auto const&")
 COTANGENT_REFUSAL_OF(argument_of_kind, allowed, "cotangent: an argument must be a float, double, std::int32_t, std::int64_t or bool, a tensor, a view, an array, vector or span of these, or a tuple, array or Boost.Hana struct of such")
+COTANGENT_REFUSAL_OF(argument_of_eager, allowed, "cotangent: eager: a variable must not be an argument of a traced function; differentiate variables with e.grad, or pass the elements, x.value()")
 COTANGENT_REFUSAL_OF(struct_of_kind, allowed, "cotangent: a Boost.Hana struct of tensors must take the tensor as its one parameter: template <template <class, ct::extent...> class Tensor> struct s; all members are Tensor<element, extents...> or such structs")
 COTANGENT_REFUSAL_OF(result_of_kind, allowed, "cotangent: the function must return an expression, or a tuple, array or Boost.Hana struct of expressions")
 COTANGENT_REFUSAL_TYPES(integer_wrt, is, element_of_argument, floating, "cotangent: grad: a differentiated argument must hold float or double; name the positions of those that do, as in ct::grad<0, 2>(f)")

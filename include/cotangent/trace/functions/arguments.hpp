@@ -170,8 +170,9 @@ template <unfit Why, class F, class... About> constexpr void report_unfit() {
   if constexpr (Why == unfit::no_function) refusals::not_a_function::report<F>();
   else if constexpr (Why == unfit::argument) {
     using unread = typename decltype(first_unread<About...>())::type;
-    if constexpr (std::is_void_v<unread>) refusals::argument_of_kind::report<About...>();
-    else memory_traits<unread>::refuse();
+    if constexpr (!std::is_void_v<unread>) memory_traits<unread>::refuse();
+    else if constexpr ((open_expr<std::remove_cvref_t<About>> || ...)) refusals::argument_of_eager::report<About...>();
+    else refusals::argument_of_kind::report<About...>();
   }
   else if constexpr (Why == unfit::structure) refusals::struct_of_kind::report<About...>();
   else if constexpr (Why == unfit::capture) refusals::used_capture::report<F>();

@@ -149,7 +149,7 @@ constexpr int count_symbolic(shape const* leaves, int count) noexcept {
 inline message words_for(size_conflict const& c, int const* argument_of) {
   message text("cotangent: call: ");
   if (c.kind == size_conflict::not_a_size)
-    return text.put("the extent ").put(c.what).put(" must be a size that fits 64 bits");
+    return text.put("the extent ").put(c.what).put(" must be at least 0 and fit 64 bits");
   if (c.kind == size_conflict::range)
     return text.put("the end ")
         .put(c.size)
