@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -107,6 +108,54 @@ TEST_CASE("they run in eager mode, each with its own numbers", "[dynamic_layout]
         x, v, i);
   CHECK(ct::roll(v, 1)(0).item() == 0.125);
   CHECK(ct::roll(v, 2)(0).item() == 0.75);
+}
+
+// Horner's rule; its coefficients are the rows of a tensor.
+inline constexpr auto polynomial = [](auto coefficients, auto x) {
+  auto y = 0 * x;
+  for (auto c : coefficients) y = y * x + c;
+  return y;
+};
+
+TEST_CASE("a loop over the rows of a tensor is the same function in all front ends", "[dynamic_layout]") {
+  numbers const c{1, -2, 0.5};
+  double const y = 1.5 * 1.5 - 2 * 1.5 + 0.5, dy = 2 * 1.5 - 2;
+  CHECK(ct::grad<1>(polynomial)(ct::tensor<double, 3>{1, -2, 0.5}, 1.5) == dy);
+
+  ct::dynamic::graph g;
+  auto coefficients = g.input<double>("coefficients", {3}), x = g.input<double>("x", {});
+  auto value = polynomial(coefficients, x);
+  auto slope = ct::grad<1>(polynomial)(coefficients, x);
+  auto by_c = g.gradient({value}, {coefficients}).front();
+  auto p = g.compile({value, slope, by_c});
+  double const at = 1.5;
+  p.bind(coefficients, c), p.bind(x, at), p.run();
+  CHECK(p.value(value)() == y);
+  CHECK(p.value(slope)() == dy);
+  auto const powers = p.value(by_c);
+  CHECK(numbers(powers.begin(), powers.end()) == numbers{1.5 * 1.5, 1.5, 1});
+
+  ct::dynamic::eager e;
+  auto c_e = e.parameter(c);
+  auto x_e = e.parameter(1.5);
+  auto y_e = polynomial(c_e, x_e);
+  CHECK(y_e.item() == y);
+  CHECK(e.grad({y_e}, {x_e}).front().item() == dy);
+
+  int rows = 0;
+  auto matrix = e.parameter(numbers{1, 2, 3, 4, 5, 6}, {2, 3});
+  for (auto row : matrix) {
+    CHECK(row.shape() == ct::shape_of<3>);
+    CHECK(row[-1].item() == 3 * ++rows);
+  }
+  CHECK(rows == 2);
+  for (auto row : e.parameter(numbers{}, {0, 3})) FAIL(row.rank());
+  CHECK_THROWS_AS(x_e.begin() == x_e.end(), ct::shape_error);
+  CHECK_THROWS_AS(matrix[2], ct::shape_error);
+
+  // One expression is one operand, not a list of its rows.
+  static_assert(!std::is_convertible_v<expr<double>, ct::dynamic::expressions>);
+  static_assert(!std::is_convertible_v<variable<double>, ct::dynamic::variables>);
 }
 
 TEST_CASE("lists of many operands are one node, with its gradient", "[dynamic_layout]") {

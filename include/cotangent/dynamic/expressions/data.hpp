@@ -7,6 +7,7 @@
 #include <cotangent/core/storage.hpp>
 #include <cotangent/core/view.hpp>
 #include <cotangent/kernels/strided_copy.hpp>
+#include <cotangent/ops/function.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -72,7 +73,7 @@ public:
   list_of() = default;
   list_of(std::initializer_list<Any> all) : all_(all) {}
   template <class Range>
-    requires requires(Range const& r) {
+    requires(!cotangent::detail::open_expr<Range>) && requires(Range const& r) { // (whose rows are no list of operands)
       { *r.begin() } -> std::convertible_to<Any>;
       r.end();
     }

@@ -304,6 +304,15 @@ template <class X> struct indexed {
   auto operator()(A a, B b, C c, D d, std::source_location where = std::source_location::current()) const {
     return take(where, static_cast<X const&>(*this), a, b, c, d);
   }
+  /// `x[i]` is `x(i)` of an integer.
+  auto operator[](cotangent::detail::subscript&& i) const { return take(i.here, static_cast<X const&>(*this), i.index); }
+
+  /// The rows (or elements), in order: `for (auto row : x)`. Throws: `shape_error` for a scalar.
+  auto begin() const { return cotangent::detail::row_iterator<X>{static_cast<X const&>(*this), 0}; }
+  auto end() const {
+    X const& x = static_cast<X const&>(*this);
+    return cotangent::detail::row_iterator<X>{x, x.extent(0)};
+  }
 };
 
 } // namespace detail

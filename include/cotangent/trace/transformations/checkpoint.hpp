@@ -14,7 +14,7 @@ namespace detail {
 inline namespace COTANGENT_ABI {
 
 template <class A>
-concept holds_values = requires(A const& a) {
+concept holds_values = !open_expr<A> && requires(A const& a) {
   typename A::value_type;
   a.begin();
   a.end();
