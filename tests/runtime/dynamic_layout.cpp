@@ -152,6 +152,9 @@ TEST_CASE("a loop over the rows of a tensor is the same function in all front en
   for (auto row : e.parameter(numbers{}, {0, 3})) FAIL(row.rank());
   CHECK_THROWS_AS(x_e.begin() == x_e.end(), ct::shape_error);
   CHECK_THROWS_AS(matrix[2], ct::shape_error);
+  CHECK(matrix(ct::range<1, 2>, ct::range<2>).item() == 6); // of shape [1, 1]
+  CHECK_THROWS_AS(matrix[0].item(), ct::shape_error);
+  CHECK_THROWS_AS(matrix(ct::range<0, 0>, 0).item(), ct::shape_error);
 
   // One expression is one operand, not a list of its rows.
   static_assert(!std::is_convertible_v<expr<double>, ct::dynamic::expressions>);

@@ -107,10 +107,11 @@ public:
     detail::eager_value& v = detail::value_of(*this, {"value", 5, nullptr, 0, where});
     return {static_cast<T const*>(detail::elements_of(*v.now.s, v.now.data, where, true)), shape()};
   }
-  /// The number of a scalar.
+  /// The only element. Throws: `shape_error` if there are none or several.
   T item(std::source_location where = std::source_location::current()) const {
     if (is_number_) return cotangent::detail::scalar_of(type, number_).template as<T>();
-    return value(where);
+    values<T> const all = value(where);
+    return all.size() == 1 ? all[0] : all;
   }
   /// True if it depends on a variable with gradients.
   bool tracked() const noexcept {
