@@ -66,6 +66,56 @@ TEST_CASE("Functions of rows as run-time graphs have the bits of the compiled fu
   agrees<6, 4000, float>(softmax);
 }
 
+// Long chains of expensive operations: compiled functions interleave the vectors of a row.
+
+namespace {
+
+inline constexpr auto chain = [](auto x) {
+  auto y = x;
+  for (int k = 0; k < 5; ++k) y = ct::tanh(y) + 0.5 * ct::exp(-(y * y));
+  return y;
+};
+inline constexpr auto short_chain = [](auto x) { return ct::log(1.5 + ct::sin(ct::exp(x))); };
+inline constexpr auto of_masks = [](auto x) {
+  auto const y = ct::pow(1.25 + ct::sin(ct::exp(x)), x);
+  return ct::select(y > 1, ct::log(y + 1), x);
+};
+/// Computed again for a second pass over the row, or kept.
+inline constexpr auto of_rows = [](auto x) {
+  auto const y = short_chain(x) + 2;
+  return y / ct::sum(y, ct::axes<1>, ct::keep);
+};
+
+/// Each element alone, in vectors of all lengths.
+template <class T, class F> void agrees_with_elements(F f) {
+  auto const whole = ct::compiled(f);
+  auto const slopes = ct::grad(summed<F>{});
+  for (std::size_t n = 0; n < 140; n += n < 70 ? 1 : 7) {
+    std::vector<T> x(n);
+    for (std::size_t k = 0; k < n; ++k) x[k] = static_cast<T>(std::sin(0.37 * static_cast<double>(k)));
+    auto const y = whole(x);
+    auto const dy = slopes(x);
+    bool same = true;
+    for (std::size_t k = 0; k < n; ++k) same = same && near(y.data()[k], T(whole(x[k])), T(4)) && near(dy.data()[k], T(slopes(x[k])), T(40));
+    CAPTURE(n);
+    CHECK(same);
+  }
+}
+
+} // namespace
+
+TEST_CASE("Interleaved vectors of long chains have the bits of each element alone") {
+  agrees_with_elements<double>(chain);
+  agrees_with_elements<float>(chain);
+  agrees_with_elements<float>(short_chain);
+  agrees_with_elements<double>(of_masks);
+}
+
+TEST_CASE("Interleaved rows of long chains have the bits of run-time graphs, which do not interleave them") {
+  agrees<3, 140, double>(of_rows);
+  agrees<40, 35, float>(of_rows);
+}
+
 TEST_CASE("A run-time graph with functions of rows may be written over its input") {
   ct::dynamic::graph g;
   auto const x = g.input<double>("x", {64, 16});

@@ -68,6 +68,32 @@ template <element E> struct dots {
   }
 };
 
+/// Long chains of operations in each element, summed over everything, over rows and over columns.
+template <element E, dimension N, dimension M> struct chains {
+  static constexpr built make() {
+    builder b;
+    dimension const n = N > 0 ? N : b.size(extent::named("n", 1)), m = M > 0 ? M : b.size(extent::named("m", 1));
+    symbol const in[2]{b.symbol_of(E, b.shape(dimensions{2, {n, m}})), b.symbol_of(E, b.shape(dimensions{1, {m}}))};
+    term const x{&b, in[0]}, w{&b, in[1]};
+    b.set_inputs(in, 2);
+    term y = x;
+    for (int k = 0; k < 4; ++k) y = extend::apply<op::sqrt>(1 + y * y) / (2 + y);
+    term const share = y / extend::sum(y, 2, true); // of a row, read again after its sum
+    symbol const out[5]{extend::sum(y, 3).id, extend::sum(y, 1).id, extend::sum(y * w, 2).id, share.id, extend::max(share, 3).id};
+    b.set_outputs(out, 5);
+    return {b.get(), b.failed()};
+  }
+};
+template <element E, dimension N, dimension M> void check_chains(int ahead) {
+  using stage = plain<chains<E, N, M>>;
+  CAPTURE(N, M, ahead);
+  plan const p = make_plan(stage::view, simd::bytes);
+  int most = 0;
+  for (stage_form const& f : p.forms) most = f.ahead > most ? f.ahead : most;
+  CHECK(most == ahead);
+  check_bits<stage>(N, M);
+}
+
 /// Two sums over the rows of small matrices, one of products with a column and one with scaled values, which stay in registers.
 template <element E, dimension N, dimension M> struct rows {
   static constexpr built make() {
@@ -116,6 +142,20 @@ TEST_CASE("Sums over the rows of small matrices stay in registers, and have the 
   check_rows<element::float64, 300, 9 * w>(0);    // too large
   check_rows<element::float32, 28, simd::width<float> + 2>(2);
   check_rows<element::float32, 5, 4 * simd::width<float>>(4);
+}
+
+TEST_CASE("Sums over interleaved vectors of long chains have the bits of the plan's order") {
+  if (math::is_fast) return;
+  constexpr int w = simd::width<double>;
+  check_chains<element::float64, 1, 8 * w>(4);
+  check_chains<element::float64, 1, 7 * w + 1>(4);
+  check_chains<element::float64, 3, 3 * w>(2); // (one vector remains)
+  check_chains<element::float64, 17, 2 * w + 1>(2);
+  check_chains<element::float64, 9, 4 * w>(4);
+  check_chains<element::float32, 5, 200>(4);
+  check_chains<element::float64, 3, w + 1>(1); // fewer than two full vectors
+  for (std::int64_t const n : {1, 3, 20})
+    for (std::int64_t const m : {0, 1, 6, 33, 64, 100}) check_bits<plain<chains<element::float64, 0, 0>>>(n, m);
 }
 
 TEST_CASE("Sums in one row have the bits of the plan's order") {

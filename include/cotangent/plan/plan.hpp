@@ -107,6 +107,7 @@ struct nest {
 struct stage_form {
   std::int8_t chains = 1;    // consecutive vectors of a row go to sums of their own, in turn
   std::int8_t rows = 1;      // rows of a block that are interleaved, vector by vector
+  std::int8_t ahead = 1;     // consecutive vectors of a row that are interleaved, instance by instance: the order of sums is that of one
   bool whole_blocks = false; // all rows of a full block are interleaved
 };
 

@@ -90,7 +90,31 @@ private:
     // rows and bodies are short, else it is too much code
     f.whole_blocks = f.rows == 4 && n.block > 4 && to - from <= 6 && !clipped && n.lanes > 0 &&
                      n.lanes <= short_rows * n.width && n.lanes % n.width == 0;
+    if (f.chains == 1 && f.rows == 1 && cost >= deep && !clipped && !n.rows_in_lanes && n.width > 1 && to - from <= long_body &&
+        (n.lanes < 0 || n.lanes >= 2 * n.width) && is_deep(from, to))
+      f.ahead = n.lanes < 0 || n.lanes >= 4 * n.width ? 4 : 2;
     return f;
+  }
+  /// In operations that each wait for the one before: a processor does not look far enough ahead to begin the next vector meanwhile.
+  static constexpr float deep = 26;
+  static constexpr float longest_operation = 60; // operations of more instructions gain nothing: they are not interleaved themselves
+  /// True if a value of these instances depends on a long chain of others.
+  constexpr bool is_deep(int from, int to) const {
+    array<float> depth;
+    float most = 0;
+    for (int i = from; i < to; ++i) {
+      instance const& v = p.instances[i];
+      float before = 0;
+      for (int k = 0; k < v.operand_count; ++k) {
+        int const u = p.operands[v.first_operand + k];
+        if (u >= from && u < i) before = larger(before, depth[u - from]);
+      }
+      float const own = v.op != nullptr ? v.op->cost : 0;
+      if (own > longest_operation) return false;
+      depth.push(before + own);
+      most = larger(most, before + own);
+    }
+    return most >= deep;
   }
   /// As many vectors of columns as registers hold the sums of, if rows are few, or no longer than a panel: others are read in order.
   constexpr int panel(nest const& n) const {

@@ -133,6 +133,31 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     else return simd::detail::fold(v, [](auto const& a, auto const& b) __attribute__((always_inline)) { return Op::combine(a, b); });
   }
 
+  /// Several vectors of a row, instance by instance: each hides the latency of the others. Sums take them in order.
+  template <int S, class Sums, class Before, std::size_t... I, std::size_t... V>
+  COTANGENT_INLINE void interleaved(Sums& sums, Before* before, std::int64_t c, std::index_sequence<I...>, std::index_sequence<V...> all) noexcept {
+    constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
+    constexpr typename shape::template columns_of<S> added{};
+    registers<W, wide, shape::lane_count(S)> r[sizeof...(V)];
+    column_sums into[sizeof...(V)];
+    static_cast<void>(std::initializer_list<int>{(load_columns<true>(into[V], c + static_cast<int>(V) * W, W, added), 0)...});
+    static_cast<void>(std::initializer_list<int>{
+        (this->template interleaved_step<S, from + I, (plain::far_steps(from, sizeof...(I)) > most_inlined)>(r, sums, into, before, c, all), 0)...});
+    static_cast<void>(std::initializer_list<int>{(store_columns<true>(into[V], c + static_cast<int>(V) * W, W, added), 0)...});
+  }
+  static constexpr int most_inlined = 6; // expensive operations: more are calls of one function for each, for less compile time
+  template <int S, std::size_t I, bool Far, class Registers, class Sums, class Before, std::size_t... V>
+  COTANGENT_INLINE void interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, std::int64_t c,
+                                         std::index_sequence<V...> all) noexcept {
+    constexpr auto const& s = plain::all_steps.of[I];
+    if constexpr (Far && plain::is_far(s.kind)) this->template far_step<s.kind>(r, c, s.place, s.operand0, s.operand1, s.kept, all);
+    else
+      static_cast<void>(std::initializer_list<int>{
+          (this->template lane_step<s.kind, plain::stage_for(I, S), true, false>(
+               r[V], sums, into[V], before, c + static_cast<int>(V) * W, W, s.place, s.operand0, s.operand1, s.operand2, s.kept),
+           0)...});
+  }
+
   template <int S, class Sums, class Before, class List, std::size_t... U>
   COTANGENT_INLINE void side_by_side(Sums* sums, Before* before, std::int64_t c, List list, std::index_sequence<U...>) noexcept {
     static_cast<void>(std::initializer_list<int>{
@@ -144,7 +169,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
   template <int S, int R, class Sums, std::size_t... I>
   COTANGENT_INLINE void lane_loop(Sums* sums, std::index_sequence<I...> list) noexcept {
     constexpr int U = shape::form(S).chains;
-    static_assert(U == 1 || R == 1);
+    constexpr int A = R == 1 ? shape::form(S).ahead : 1;
+    static_assert(U == 1 || (R == 1 && A == 1));
     // A long body is compiled once, for any count: less compile time, for a mask in the loop.
     constexpr bool once_made = sizeof...(I) > shape::long_body;
     constexpr std::int64_t n = shape::inner_size;
@@ -173,7 +199,13 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
       if constexpr (U > 1 && (n < 0 || n >= U * W))
         for (; c + U * W <= lanes; c += U * W)
           side_by_side<S>(sums, before, c, list, std::make_index_sequence<U>{});
-      if constexpr (n < 0 || (U == 1 ? n >= W : n % (U * W) >= W))
+      if constexpr (A > 1)
+        for (; c + A * W <= lanes; c += A * W) interleaved<S>(sums[0], before, c, list, std::make_index_sequence<A>{});
+      if constexpr (A > 1 && N.row_slots == 0 && (n < 0 || n % W != 0)) { // (the rest is compiled once, too)
+        for (; c < lanes; c += W) step<S, false>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
+        return;
+      }
+      if constexpr (n < 0 || n % (U * A * W) >= W || (U * A == 1 && n >= W))
         for (; c + W <= lanes; c += W) step<S, true>(sums, before, c, W, list, all);
       if constexpr (n < 0 || n % W != 0)
         if (c < lanes) {

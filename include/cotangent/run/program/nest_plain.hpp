@@ -4,6 +4,9 @@
 
 #include <cotangent/run/program/nest_steps.hpp>
 
+#include <initializer_list>
+#include <utility>
+
 // Most instances only combine available values, or load a vector from an address given by numbers: they share
 // one function for each kind of step.
 
@@ -21,11 +24,12 @@ struct step_kind {
   element type = element::float32, type0 = element::float32, type1 = element::float32, type2 = element::float32;
   operand_source from0 = operand_source::lane, from1 = operand_source::lane, from2 = operand_source::lane;
 };
-/// A long computation as a function of its own. Vectors are passed through memory, since their calling
+/// A long computation on one or several vectors as a function of its own. Vectors are passed through memory, since their calling
 /// convention depends on compiler flags.
-template <class Op, element To, class V, element... From, class... X>
-[[gnu::noinline]] void apply_far(V& y, X const&... x) noexcept {
-  y = apply_to<Op, To, V, From...>(x...);
+template <class Op, element To, element... From, class V, std::size_t... K, class... X>
+[[gnu::noinline]] void apply_far(V* y, std::index_sequence<K...>, X const*... x) noexcept {
+  auto const one = [&](std::size_t k) __attribute__((always_inline)) { y[k] = apply_to<Op, To, V, From...>(x[k]...); };
+  static_cast<void>(std::initializer_list<int>{(one(K), 0)...});
 }
 
 template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stage, K, Context> {
@@ -125,10 +129,9 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
         if constexpr (Full) y = load_value<V>(p);
         else y = load_value<V>(p, count);
       } else if constexpr (Q.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
-      else if constexpr (Long && Q.operand_count == 1 && Q.op->cost >= most_cost_inlined) {
-        V result;
-        run::apply_far<described_by<Q.op>, Q.type, V, Q.type0>(result, value<Q.from0, Q.type0>(r, p0));
-        y = result;
+      else if constexpr (Long && is_far(Q)) {
+        far_step<Q>(&r, c, place, p0, p1, kept, std::index_sequence<0>{});
+        return;
       } else if constexpr (Q.operand_count == 1)
         y = apply_to<described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
       else if constexpr (Q.operand_count == 2)
@@ -139,6 +142,30 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
             value<Q.from0, Q.type0>(r, p0), value<Q.from1, Q.type1>(r, p1), value<Q.from2, Q.type2>(r, p2));
       if constexpr (Q.keeps) store_value(this->template row_buffer<T>(kept, c), y);
     }
+  }
+  static constexpr bool is_far(step_kind const& q) { return q.op != nullptr && q.operand_count <= 2 && q.op->cost >= most_cost_inlined; }
+  static constexpr int far_steps(std::size_t from, std::size_t count) {
+    int n = 0;
+    for (std::size_t k = from; k < from + count; ++k) n += is_far(all_steps.of[k].kind) ? 1 : 0;
+    return n;
+  }
+  /// A step of one or several vectors, from position `c` on: one call for all.
+  template <step_kind Q, class Registers, std::size_t... V>
+  COTANGENT_INLINE void far_step(Registers* r, std::int64_t c, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
+                                 std::index_sequence<V...> all) noexcept {
+    using Y = typename steps::template lane_value<Q.type>;
+    using op = described_by<Q.op>;
+    Y y[sizeof...(V)];
+    decltype(value<Q.from0, Q.type0>(*r, p0)) const x0[]{value<Q.from0, Q.type0>(r[V], p0)...};
+    if constexpr (Q.operand_count == 1) run::apply_far<op, Q.type, Q.type0>(y, all, x0);
+    else {
+      decltype(value<Q.from1, Q.type1>(*r, p1)) const x1[]{value<Q.from1, Q.type1>(r[V], p1)...};
+      run::apply_far<op, Q.type, Q.type0, Q.type1>(y, all, x0, x1);
+    }
+    static_cast<void>(std::initializer_list<int>{(r[V].template at<Q.type>(place) = y[V], 0)...});
+    if constexpr (Q.keeps) // (vectors of a row lie side by side)
+      static_cast<void>(std::initializer_list<int>{
+          (store_value(this->template row_buffer<element_t<Q.type>>(kept, c + static_cast<std::int64_t>(V) * shape::W), y[V]), 0)...});
   }
   template <operand_source S, element E, class Registers>
   COTANGENT_INLINE auto value(Registers& r, std::int64_t place) const noexcept {
