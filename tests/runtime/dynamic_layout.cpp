@@ -117,6 +117,16 @@ inline constexpr auto polynomial = [](auto coefficients, auto x) {
   return y;
 };
 
+TEST_CASE("the maximum along an axis has it in braces; a number is an operand", "[dynamic_layout]") {
+  ct::dynamic::eager e;
+  auto x = e.parameter(numbers{1, 5, 2, 4, 0, 3}, {2, 3});
+  CHECK(ct::max(x, {1}).shape() == ct::shape_of<2>);
+  CHECK(ct::max(x, {1})(0).item() == 5);
+  CHECK(ct::min(x, {0})(1).item() == 0);
+  CHECK(ct::max(x, 1).shape() == x.shape());
+  CHECK(ct::max(x, 1)(1, 1).item() == 1);
+}
+
 TEST_CASE("a loop over the rows of a tensor is the same function in all front ends", "[dynamic_layout]") {
   numbers const c{1, -2, 0.5};
   double const y = 1.5 * 1.5 - 2 * 1.5 + 0.5, dy = 2 * 1.5 - 2;

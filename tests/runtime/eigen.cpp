@@ -7,7 +7,6 @@
 #  include <cotangent/eager.hpp>
 #  include <cotangent/interop/eigen.hpp>
 
-
 #  include <tuple>
 #  include <type_traits>
 #  include <vector>
@@ -153,6 +152,53 @@ TEST_CASE("run-time graphs and eager mode copy Eigen objects of any order") {
   auto const s = ct::sum(ct::square(v));
   e.backward(s);
   CHECK((ct::eigen_map(v.grad().value()) - 2 * a).norm() == 0);
+}
+
+TEST_CASE("eigen_map sees memory with strides") {
+  double p[6]{1, 2, 3, 4, 5, 6};
+  ct::strided_span<double, 2, 3> const by_columns(p, {2, 3}, {1, 2});
+  auto m = ct::eigen_map(by_columns);
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j) CHECK(m(i, j) == by_columns(i, j));
+  m(0, 1) = 7;
+  CHECK(p[2] == 7);
+  ct::strided_span<double const, 2> const every_third(p, {2}, {3});
+  CHECK(ct::eigen_map(every_third)(1) == 4);
+  ct::strided_span<double, 3, 1> const column(p, {3, 1}, {2, 1});
+  CHECK(ct::eigen_map(column)(2, 0) == 5);
+  ct::strided_span<double, 2> const reversed(p + 5, {2}, {-1});
+  CHECK_THROWS_AS(ct::eigen_map(reversed), ct::shape_error);
+  Eigen::Matrix<double, 2, 3> e;
+  e << 1, 2, 3, 4, 5, 6;
+  CHECK((ct::eigen_map(e) - e).norm() == 0);
+  Eigen::MatrixXd d = e;
+  CHECK((ct::eigen_map(ct::eigen_view<"n", "m">(d)) - e).norm() == 0);
+  CHECK((ct::eigen_map(d.row(1)) - e.row(1).transpose()).norm() == 0);
+}
+
+TEST_CASE("segments of vectors, and classes that derive from matrices, are arguments and results") {
+  Eigen::VectorXd v(6), to(6);
+  v << 1, 2, 3, 4, 5, 6;
+  to.setZero();
+  auto const squared = [](auto x) { return x * x; };
+  CHECK(ct::compiled(squared)(v.head<3>())(2) == 9);
+  CHECK(ct::compiled(squared)(v.segment(2, 3))(2) == 25);
+  CHECK(ct::compiled(squared)(v.tail(1))(0) == 36);
+  CHECK(ct::grad([](auto x) { return ct::sum(x * x * x); })(v.head<3>())(2) == 27);
+  auto from = v.segment<2>(1), place = to.tail<2>();
+  using program = ct::program<decltype(ct::compiled(squared)), decltype(from)>;
+  alignas(64) unsigned char workspace[program::workspace_bytes + 1];
+  CHECK(program::run(workspace, std::tie(from), place) == ct::status::ok);
+  CHECK(to(4) == 4);
+  CHECK(to(5) == 9);
+  CHECK(to(3) == 0);
+  struct pose : Eigen::Vector3d {
+    pose() : Eigen::Vector3d(1, 2, 3) {}
+  };
+  pose const p;
+  CHECK(ct::compiled(squared)(p)(2) == 9);
+  Eigen::Vector3d const slopes = ct::grad([](auto x) { return ct::sum(x * x); })(p);
+  CHECK(slopes(2) == 6);
 }
 
 TEST_CASE("eigen_map sees tensors and views without a copy") {

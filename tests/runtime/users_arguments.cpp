@@ -40,6 +40,29 @@ TEST_CASE("vectors, spans, arrays and memory are arguments, and have gradients o
 }
 } // namespace p02
 
+namespace nothing {
+TEST_CASE("a checked call of a view of nothing throws, unless it has no elements") {
+  ct::view<double const, 4> few;
+  ct::view<double const, 300> many;
+  ct::strided_span<double const, 4> strided;
+  ct::view<double const, 0> none;
+  auto const total = ct::compiled([](auto v) { return ct::sum(v * v); });
+  CHECK_THROWS_WITH(total(few), Catch::Contains("a view must not be of nothing"));
+  CHECK_THROWS_WITH(total(many), Catch::Contains("a view must not be of nothing"));
+  CHECK_THROWS_WITH(total(strided), Catch::Contains("a view must not be of nothing"));
+  CHECK_THROWS_WITH(ct::grad([](auto v) { return ct::sum(v * v); })(many), Catch::Contains("a view must not be of nothing"));
+  CHECK(total(none) == 0);
+  CHECK(total(ct::view<double, "n">()) == 0);
+  CHECK(total(std::vector<double>()) == 0);
+
+  auto const square = [](auto v) { return v * v; };
+  CHECK_THROWS_WITH(ct::vjp(square)(many), Catch::Contains("a view must not be of nothing"));
+  auto const [y, back] = ct::vjp(square)(ct::tensor<double, 4>{1, 2, 3, 4});
+  CHECK_THROWS_WITH(back(few), Catch::Contains("a view must not be of nothing"));
+  CHECK_THROWS_WITH(back(strided), Catch::Contains("a view must not be of nothing"));
+}
+} // namespace nothing
+
 namespace p03 {
 constexpr auto dot = [](auto x, auto y) { return ct::sum(x * y); };
 

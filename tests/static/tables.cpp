@@ -26,6 +26,9 @@ using positions = ct::tensor<std::int64_t, 5>;
 static_assert(left(vector<4>{1, 2, 2, 5}, vector<5>{0, 1, 2, 5, 6}) == positions{0, 0, 1, 3, 4});
 static_assert(right(vector<4>{1, 2, 2, 5}, vector<5>{0, 1, 2, 5, 6}) == positions{0, 1, 3, 4, 4});
 static_assert(left(vector<3>{1, 2, nan}, vector<2>{nan, 3}) == ct::tensor<std::int64_t, 2>{2, 2} && left(vector<0>{}, 3.0) == 0);
+static_assert(right(vector<3>{1, 2, nan}, vector<2>{nan, 3}) == ct::tensor<std::int64_t, 2>{3, 2});
+static_assert(ct::compiled([](auto a, auto x) { return ct::vmap([](auto b, auto y) { return ct::searchsorted<ct::side::right>(b, y); })(a, x); })(
+                  ct::tensor<double, 2, 3>{{1, 2, nan}, {1, nan, nan}}, vector<2>{nan, nan}) == ct::tensor<std::int64_t, 2>{3, 3});
 static_assert(left(ct::tensor<std::int32_t, 3>{1, 4, 9}, ct::tensor<std::int32_t, 2>{4, 5}) == ct::tensor<std::int64_t, 2>{1, 2});
 
 template <ct::table How> constexpr auto at = ct::compiled([](auto x, auto xs, auto ys) { return ct::interp<How>(x, xs, ys); });

@@ -19,15 +19,19 @@
 namespace cotangent {
 namespace detail {
 
+template <class T> void as_eigen_base(Eigen::DenseBase<T> const&); // also of a class that derives from a matrix, such as a segment
+
 template <class T>
-concept eigen_memory = eigen_object<T> && std::is_base_of_v<Eigen::DenseBase<T>, T> &&
+concept eigen_memory = eigen_object<T> && requires(T const& t) { detail::as_eigen_base(t); } &&
                        element_type<typename T::Scalar> && requires(T const& t) {
                          typename T::PlainObject;
                          { *t.data() } -> std::convertible_to<typename T::Scalar>;
                          t.innerStride();
                        };
 
-template <class T> inline constexpr bool eigen_owns = std::is_base_of_v<Eigen::PlainObjectBase<T>, T>;
+template <class T> std::true_type eigen_ownership(Eigen::PlainObjectBase<T> const*);
+std::false_type eigen_ownership(void const*);
+template <class T> inline constexpr bool eigen_owns = decltype(detail::eigen_ownership(static_cast<T*>(nullptr)))::value;
 template <class T> inline constexpr bool eigen_is_unstrided_map = false;
 template <class Plain, int Options>
 inline constexpr bool eigen_is_unstrided_map<Eigen::Map<Plain, Options, Eigen::Stride<0, 0>>> = true;
@@ -111,12 +115,13 @@ template <extent... Extents, class M> auto eigen_view(M&& m) {
 }
 
 /// A map on the elements of a tensor, a view, or a value of a run-time graph, without a copy: rank 1 as a vector, rank 2
-/// as a row-major matrix, rank 0 as 1 x 1. A value of a run-time graph has its rank at run time, and is always a matrix.
+/// as a row-major matrix, rank 0 as 1 x 1. Memory with strides is a map with strides. A value of a run-time graph has its rank at run
+/// time, and is always a matrix.
 ///
 ///     Eigen::MatrixXd const jacobian = ct::eigen_map(tensor);
 ///
 /// Refuses: a temporary that owns its elements, a rank above 2 that is known.
-/// Throws: `shape_error` if the rank of a value of a run-time graph is above 2.
+/// Throws: `shape_error` if the rank of a value of a run-time graph is above 2, or a stride is negative, which Eigen does not take.
 /// Checked: tests/runtime/eigen.cpp
 template <class X> auto eigen_map(X&& x) {
   using plain = std::remove_cvref_t<X>;
@@ -124,7 +129,16 @@ template <class X> auto eigen_map(X&& x) {
   using number = std::remove_const_t<pointed>;
   auto const with = [&]<class Matrix>(std::type_identity<Matrix>, std::int64_t rows, std::int64_t columns) {
     using seen = std::conditional_t<std::is_const_v<pointed>, Matrix const, Matrix>;
-    return Eigen::Map<seen>(x.data(), static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(columns));
+    auto const height = static_cast<Eigen::Index>(rows), width = static_cast<Eigen::Index>(columns);
+    if constexpr (detail::strided_memory<plain>) {
+      std::int64_t strides[max_rank + 1]{};
+      extend::memory<plain>::strides(x, strides);
+      if (strides[0] < 0 || strides[1] < 0)
+        detail::raise_if_offered<shape_error>(message("cotangent: eigen_map: strides must be at least 0"));
+      auto const first = static_cast<Eigen::Index>(strides[0]), second = static_cast<Eigen::Index>(strides[1]);
+      using stride = Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>;
+      return Eigen::Map<seen, Eigen::Unaligned, stride>(x.data(), height, width, Matrix::IsRowMajor ? stride(first, second) : stride(second, first));
+    } else return Eigen::Map<seen>(x.data(), height, width);
   };
   using any_matrix = Eigen::Matrix<number, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   if constexpr (requires { x.rank(); }) {

@@ -26,7 +26,7 @@ COTANGENT_REFUSAL(polyval_extent, at_least, zero, extent_of_coefficients, "cotan
 namespace op {
 
 /// The number of elements of a sorted vector, operand 0, that lie before each element of operand 1, as int64. Attribute 0 counts
-/// equal ones, too. Every number lies before NaN. Adjoint: 0. Cost: log n comparisons.
+/// equal ones, too. Every number lies before NaN, and NaN equal each other, as in NumPy. Adjoint: 0. Cost: log n comparisons.
 struct searchsorted : extend::primitive<operation_kind::whole, 2> {
   static constexpr char const* name = "searchsorted";
   static constexpr float cost = 10;
@@ -50,7 +50,7 @@ struct searchsorted : extend::primitive<operation_kind::whole, 2> {
     for (int k = 1; k < x.rank(); ++k) line.size[k] = 1;
     line.size[x.rank()] = r.x(0).dims().size[0];
     term const a = op::reshape::of(r.each(0), r.b.shape(line)), b = op::reshape::of(x, r.b.shape(column));
-    term const before = (right ? a <= b : a < b) || (b != b && a == a);
+    term const before = right ? a <= b || b != b : a < b || (b != b && a == a);
     r.give(extend::sum(extend::convert(before, element::int64), 1u << x.rank()));
   }
 
@@ -64,7 +64,7 @@ struct searchsorted : extend::primitive<operation_kind::whole, 2> {
       while (count > 0) {
         std::int64_t const half = count / 2;
         T const a = sorted[first + half];
-        bool const before = (right ? a <= x[i] : a < x[i]) || (x[i] != x[i] && a == a);
+        bool const nan = x[i] != x[i], before = right ? a <= x[i] || nan : a < x[i] || (nan && a == a);
         if (before) first += half + 1, count -= half + 1;
         else count = half;
       }

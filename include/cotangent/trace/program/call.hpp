@@ -30,9 +30,25 @@ struct leaf_sizes {
     next += max_rank;
   }
 };
+/// True for a view of nothing whose sizes promise elements.
+template <class X> constexpr bool is_of_nothing(X const& x) {
+  if constexpr (memory_traits<X>::owns) return false;
+  else {
+    if (data_of_leaf(x) != nullptr) [[likely]] return false;
+    std::int64_t sizes[max_rank]{};
+    memory_traits<X>::sizes(x, sizes);
+    for (int k = 0; k < memory_traits<X>::extents.rank; ++k)
+      if (sizes[k] == 0) return false;
+    return true;
+  }
+}
 struct leaf_inputs {
   void const** next;
-  template <class X> void operator()(X const& x) { *next++ = static_cast<void const*>(data_of_leaf(x)); }
+  bool nothing = false;
+  template <class X> void operator()(X const& x) {
+    *next++ = static_cast<void const*>(data_of_leaf(x));
+    nothing = nothing || is_of_nothing(x);
+  }
 };
 struct leaf_outputs {
   void** next;

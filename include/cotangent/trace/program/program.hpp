@@ -330,6 +330,7 @@ private:
     leaf_outputs out{m.outputs};
     (visit_leaves(args, in), ...);
     visit_leaves(r, out);
+    if (in.nothing) report(status::null_argument);
     constexpr bool strided = has_strided<Args..., result>;
     std::size_t const own = own_workspace(sizes),
                       needed = workspace_with(own, staged_bytes<Simplified, result, Args...>(sizes));

@@ -164,6 +164,7 @@ class pullback_of<Stages, std::index_sequence<K...>>
         for (int a = 0; a < table.cotangents[c].rank; ++a)
           if (std::int64_t const wanted = p.size(table.cotangents[c].size[a]); given[a] != wanted)
             report(c, a, given[a], wanted);
+        if (is_of_nothing(x)) report(status::null_argument);
         present[c] = true;
         if constexpr (strided_memory<X>) {
           strided_leaf const leaf = strided_leaf_of(x);
