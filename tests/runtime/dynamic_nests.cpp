@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <type_traits>
 #include <vector>
 
 // Functions of rows as run-time graphs: the bits of the compiled function, and less memory than one value of each element.
@@ -80,10 +81,20 @@ inline constexpr auto of_masks = [](auto x) {
   auto const y = ct::pow(1.25 + ct::sin(ct::exp(x)), x);
   return ct::select(y > 1, ct::log(y + 1), x);
 };
+inline constexpr auto long_chain = [](auto x) { // a body that is compiled once for any number of lanes
+  auto y = x;
+  for (int k = 0; k < 26; ++k) y = ct::tanh(ct::exp(-y) - 0.25);
+  return y;
+};
 /// Computed again for a second pass over the row, or kept.
-inline constexpr auto of_rows = [](auto x) {
-  auto const y = short_chain(x) + 2;
-  return y / ct::sum(y, ct::axes<1>, ct::keep);
+template <class F> struct of_rows {
+  template <class X> constexpr auto operator()(X x) const {
+    auto const y = F{}(x) + 2;
+    return y / ct::sum(y, ct::axes<1>, ct::keep);
+  }
+};
+template <class F> struct of_columns {
+  template <class X> constexpr auto operator()(X x) const { return ct::square(ct::sum(F{}(x), ct::axes<0>)); }
 };
 
 /// Each element alone, in vectors of all lengths.
@@ -106,14 +117,17 @@ template <class T, class F> void agrees_with_elements(F f) {
 
 TEST_CASE("Interleaved vectors of long chains have the bits of each element alone") {
   agrees_with_elements<double>(chain);
-  agrees_with_elements<float>(chain);
   agrees_with_elements<float>(short_chain);
   agrees_with_elements<double>(of_masks);
+  agrees_with_elements<double>(long_chain);
 }
 
 TEST_CASE("Interleaved rows of long chains have the bits of run-time graphs, which do not interleave them") {
-  agrees<3, 140, double>(of_rows);
-  agrees<40, 35, float>(of_rows);
+  using short_one = std::remove_const_t<decltype(short_chain)>;
+  using long_one = std::remove_const_t<decltype(long_chain)>;
+  agrees<3, 140, double>(of_rows<short_one>{});
+  agrees<3, 140, double>(of_rows<long_one>{});
+  agrees<5, 67, float>(of_columns<long_one>{});
 }
 
 TEST_CASE("A run-time graph with functions of rows may be written over its input") {

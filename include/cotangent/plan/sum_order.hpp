@@ -35,6 +35,7 @@ public:
   /// Longer bodies are compiled once, for any count of lanes: less compile time, for a mask in the loop.
   static constexpr int long_body = 96;
   static constexpr int short_rows = 8; // in vectors
+  static constexpr float dear = 8;     // the cost of an operation whose code may be a function, called where it would be inlined too often
 
   constexpr sum_order(plan& laid_out, int vector_bytes) : p(laid_out) {
     for (nest& n : p.nests) {
@@ -90,7 +91,7 @@ private:
     // rows and bodies are short, else it is too much code
     f.whole_blocks = f.rows == 4 && n.block > 4 && to - from <= 6 && !clipped && n.lanes > 0 &&
                      n.lanes <= short_rows * n.width && n.lanes % n.width == 0;
-    if (f.chains == 1 && f.rows == 1 && cost >= deep && !clipped && !n.rows_in_lanes && n.width > 1 && to - from <= long_body &&
+    if (f.chains == 1 && f.rows == 1 && cost >= deep && !clipped && !n.rows_in_lanes && n.width > 1 &&
         (n.lanes < 0 || n.lanes >= 2 * n.width) && is_deep(from, to))
       f.ahead = n.lanes < 0 || n.lanes >= 4 * n.width ? 4 : 2;
     return f;
@@ -98,12 +99,15 @@ private:
   /// In operations that each wait for the one before: a processor does not look far enough ahead to begin the next vector meanwhile.
   static constexpr float deep = 26;
   static constexpr float longest_operation = 60; // operations of more instructions gain nothing: they are not interleaved themselves
-  /// True if a value of these instances depends on a long chain of others.
+  /// True if a value of these instances depends on a long chain of others. In a long body expensive ones are half of the cost, since its
+  /// interleaved values go through memory, and no lane waits for another.
   constexpr bool is_deep(int from, int to) const {
     array<float> depth;
-    float most = 0;
+    float most = 0, all = 0, expensive = 0;
+    bool const is_long = to - from > long_body;
     for (int i = from; i < to; ++i) {
       instance const& v = p.instances[i];
+      if (is_long && v.what == action::shift) return false;
       float before = 0;
       for (int k = 0; k < v.operand_count; ++k) {
         int const u = p.operands[v.first_operand + k];
@@ -113,8 +117,10 @@ private:
       if (own > longest_operation) return false;
       depth.push(before + own);
       most = larger(most, before + own);
+      all += own;
+      if (own >= dear) expensive += own;
     }
-    return most >= deep;
+    return most >= deep && (!is_long || 2 * expensive >= all);
   }
   /// As many vectors of columns as registers hold the sums of, if rows are few, or no longer than a panel: others are read in order.
   constexpr int panel(nest const& n) const {

@@ -84,6 +84,44 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     step<S, false>(sums, before, c, count, list, all);
   }
 
+  /// Up to `Count` vectors, each instance as a loop over them: no more code than for one. Of fewer vectors the first one is computed
+  /// again in place of the missing ones, but not summed again: memory beyond the row is not touched.
+  template <int S, int Count, class Sums, class Before, std::size_t... I>
+  [[gnu::noinline]] void long_interleaved(Sums& sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...>) noexcept {
+    constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
+    constexpr typename shape::template columns_of<S> added{};
+    registers<W, wide, shape::lane_count(S)> r[Count];
+    column_sums into[Count];
+    part_of_row part[Count]{{c, count < W ? count : W}};
+    int present = 1;
+    for (int v = 1; v < Count; ++v) {
+      std::int64_t const left = count - v * W;
+      if (left > 0) ++present;
+      part[v] = left > 0 ? part_of_row{c + v * W, left < W ? left : W} : part[0];
+    }
+    for (int v = 0; v < present; ++v) load_columns<false>(into[v], part[v].c, part[v].count, added);
+    static_cast<void>(std::initializer_list<int>{
+        (this->template long_interleaved_step<S, from + I, Count>(r, sums, into, before, part, present), 0)...});
+    for (int v = 0; v < present; ++v) store_columns<false>(into[v], part[v].c, part[v].count, added);
+  }
+  struct part_of_row {
+    std::int64_t c, count;
+  };
+  template <int S, std::size_t I, int Count, class Registers, class Sums, class Before>
+  COTANGENT_INLINE void long_interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, part_of_row const* part,
+                                              int present) noexcept {
+    constexpr auto const& s = plain::all_steps.of[I];
+    constexpr bool sums_up = shape::at(first + static_cast<int>(I)).what >= action::reduce;
+    if constexpr (plain::is_far(s.kind))
+      this->template far_step<s.kind>(r, part[0].c, present, s.place, s.operand0, s.operand1, s.kept, std::make_index_sequence<Count>{});
+    else {
+#pragma GCC unroll 1
+      for (int v = 0; v < (sums_up ? present : Count); ++v)
+        this->template lane_step<s.kind, plain::stage_for(I, S), false, true>(
+            r[v], sums, into[v], before, part[v].c, part[v].count, s.place, s.operand0, s.operand1, s.operand2, s.kept);
+    }
+  }
+
   template <int I, int S, class Sums> COTANGENT_INLINE void start_sum(Sums& sums) const noexcept {
     constexpr element E = at(I).type;
     sums.template at<E>(memory::template sum_index<I, S>) =
@@ -142,15 +180,15 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     column_sums into[sizeof...(V)];
     static_cast<void>(std::initializer_list<int>{(load_columns<true>(into[V], c + static_cast<int>(V) * W, W, added), 0)...});
     static_cast<void>(std::initializer_list<int>{
-        (this->template interleaved_step<S, from + I, (plain::far_steps(from, sizeof...(I)) > most_inlined)>(r, sums, into, before, c, all), 0)...});
+        (this->template interleaved_step<S, from + I, (plain::far_cost(from, sizeof...(I)) > most_inlined)>(r, sums, into, before, c, all), 0)...});
     static_cast<void>(std::initializer_list<int>{(store_columns<true>(into[V], c + static_cast<int>(V) * W, W, added), 0)...});
   }
-  static constexpr int most_inlined = 6; // expensive operations: more are calls of one function for each, for less compile time
+  static constexpr float most_inlined = 64; // of expensive operations: if they cost more, each is a call, for less compile time
   template <int S, std::size_t I, bool Far, class Registers, class Sums, class Before, std::size_t... V>
   COTANGENT_INLINE void interleaved_step(Registers* r, Sums& sums, column_sums* into, Before* before, std::int64_t c,
                                          std::index_sequence<V...> all) noexcept {
     constexpr auto const& s = plain::all_steps.of[I];
-    if constexpr (Far && plain::is_far(s.kind)) this->template far_step<s.kind>(r, c, s.place, s.operand0, s.operand1, s.kept, all);
+    if constexpr (Far && plain::is_far(s.kind)) this->template far_step<s.kind>(r, c, static_cast<int>(sizeof...(V)), s.place, s.operand0, s.operand1, s.kept, all);
     else
       static_cast<void>(std::initializer_list<int>{
           (this->template lane_step<s.kind, plain::stage_for(I, S), true, false>(
@@ -179,6 +217,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     std::int64_t c = 0;
     if constexpr (turned) {
       for (; c < shape::columns; ++c) step<S, true>(sums, before, c, W, list, all);
+    } else if constexpr (once_made && A > 1) {
+      for (; c < lanes; c += A * W) long_interleaved<S, A>(sums[0], before, c, lanes - c, list);
     } else if constexpr (once_made) {
       for (; c < lanes; c += W) long_step<S>(sums, before, c, lanes - c < W ? lanes - c : W, list, all);
     } else if constexpr (shape::stage_clips(S)) {

@@ -113,7 +113,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
   static constexpr int stage_for(std::size_t k, int stage) { return all_steps.of[k].kind.instance == none ? 0 : stage; }
 
   /// Expensive operations in long bodies are calls, not inlined code: less compile time, for some cycles.
-  static constexpr float most_cost_inlined = 8;
+  static constexpr float dear = cotangent::detail::sum_order::dear;
 
   template <step_kind Q, int S, bool Full, bool Long, class Registers, class Sums, class Columns, class Before>
   COTANGENT_INLINE void lane_step(Registers& r, Sums& sums, Columns& into, Before* before, std::int64_t c,
@@ -130,7 +130,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
         else y = load_value<V>(p, count);
       } else if constexpr (Q.what == action::recall) y = load_value<V>(this->template row_buffer<T const>(kept, c));
       else if constexpr (Long && is_far(Q)) {
-        far_step<Q>(&r, c, place, p0, p1, kept, std::index_sequence<0>{});
+        far_step<Q>(&r, c, 1, place, p0, p1, kept, std::index_sequence<0>{});
         return;
       } else if constexpr (Q.operand_count == 1)
         y = apply_to<described_by<Q.op>, Q.type, V, Q.type0>(value<Q.from0, Q.type0>(r, p0));
@@ -143,15 +143,15 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
       if constexpr (Q.keeps) store_value(this->template row_buffer<T>(kept, c), y);
     }
   }
-  static constexpr bool is_far(step_kind const& q) { return q.op != nullptr && q.operand_count <= 2 && q.op->cost >= most_cost_inlined; }
-  static constexpr int far_steps(std::size_t from, std::size_t count) {
-    int n = 0;
-    for (std::size_t k = from; k < from + count; ++k) n += is_far(all_steps.of[k].kind) ? 1 : 0;
-    return n;
+  static constexpr bool is_far(step_kind const& q) { return q.op != nullptr && q.operand_count <= 2 && q.op->cost >= dear; }
+  static constexpr float far_cost(std::size_t from, std::size_t count) {
+    float sum = 0;
+    for (std::size_t k = from; k < from + count; ++k) sum += is_far(all_steps.of[k].kind) ? all_steps.of[k].kind.op->cost : 0;
+    return sum;
   }
-  /// A step of one or several vectors, from position `c` on: one call for all.
+  /// A step of several vectors, from position `c` on: one call for all. Only those `present` are kept.
   template <step_kind Q, class Registers, std::size_t... V>
-  COTANGENT_INLINE void far_step(Registers* r, std::int64_t c, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
+  COTANGENT_INLINE void far_step(Registers* r, std::int64_t c, int present, int place, std::int64_t p0, std::int64_t p1, std::int32_t kept,
                                  std::index_sequence<V...> all) noexcept {
     using Y = typename steps::template lane_value<Q.type>;
     using op = described_by<Q.op>;
@@ -164,8 +164,7 @@ template <class Stage, int K, class Context> struct nest_plain : nest_steps<Stag
     }
     static_cast<void>(std::initializer_list<int>{(r[V].template at<Q.type>(place) = y[V], 0)...});
     if constexpr (Q.keeps) // (vectors of a row lie side by side)
-      static_cast<void>(std::initializer_list<int>{
-          (store_value(this->template row_buffer<element_t<Q.type>>(kept, c + static_cast<std::int64_t>(V) * shape::W), y[V]), 0)...});
+      for (int v = 0; v < present; ++v) store_value(this->template row_buffer<element_t<Q.type>>(kept, c + v * shape::W), y[v]);
   }
   template <operand_source S, element E, class Registers>
   COTANGENT_INLINE auto value(Registers& r, std::int64_t place) const noexcept {
