@@ -139,6 +139,19 @@ double error_of_decompositions(std::size_t stack, std::size_t rows, std::size_t 
   return worst;
 }
 
+TEST_CASE("einsum of a run-time graph takes up to eight operands") {
+  ct::dynamic::graph g;
+  auto const a = g.input<double>("a", {2, 3}), b = g.input<double>("b", {3, 2});
+  auto const four = ct::einsum("ij,jk,kl,lm->im", a, b, a, b), five = ct::einsum("ij,jk,kl,lm,mn->in", a, b, a, b, a);
+  auto const square = ct::matmul(a, b), apart = four - ct::matmul(square, square), more = five - ct::matmul(ct::matmul(square, square), a);
+  auto p = g.compile({apart, more});
+  numbers const of_a = scattered(6), of_b = waves_of(6, 1);
+  p.bind(a, of_a), p.bind(b, of_b), p.run();
+  for (double const d : p.value(apart)) CHECK(std::fabs(d) < 1e-12);
+  for (double const d : p.value(more)) CHECK(std::fabs(d) < 1e-12);
+  CHECK_THROWS_AS(ct::einsum("ij,jk,kl,lm,mn,no,op,pq,qr->ir", a, b, a, b, a, b, a, b, a), ct::shape_error);
+}
+
 TEST_CASE("Decompositions of every size, and of stacks") {
   for (auto const& [rows, columns] : {std::pair<std::size_t, std::size_t>{1, 1}, {2, 2}, {3, 3}, {5, 3}, {3, 5}, {1, 4}, {4, 1}, {20, 20}}) {
     CAPTURE(rows, columns);

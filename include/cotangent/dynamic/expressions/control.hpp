@@ -166,6 +166,7 @@ auto make_loop(std::source_location where, char const* name, Condition const& co
   symbol last = none, most = none;
   if constexpr (!std::is_null_pointer_v<Limit>) last = symbol_of<std::int64_t>(s, limit, r);
   s.b.place = where;
+  cotangent::detail::refuse_negative<Options>();
   if constexpr (Options.max_iterations > 0) most = scalar_symbol(s, element::int64, Options.max_iterations, where);
   loop_builder loop(s.b, {.inits = first.data(),
                           .carried = count,

@@ -13,6 +13,7 @@ COTANGENT_HEADER_BEGIN
 
 #  include <cotangent/dynamic/expressions/functions.hpp>
 
+#  include <concepts>
 #  include <source_location>
 #  include <string_view>
 
@@ -46,6 +47,12 @@ template <detail::open_expr X>
 auto einsum(std::string_view text, X const& a, X const& b, X const& c,
             std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::einsum_of_text_fn{text}, a, b, c);
+}
+// A source location cannot follow a pack.
+template <detail::open_expr X, class... Y>
+  requires(std::same_as<X, Y> && ...)
+auto einsum(std::string_view text, X const& a, X const& b, X const& c, X const& d, Y const&... more) {
+  return X::lift({}, dynamic::detail::einsum_of_text_fn{text}, a, b, c, d, more...);
 }
 
 } // namespace cotangent

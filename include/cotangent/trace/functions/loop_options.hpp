@@ -37,6 +37,14 @@ struct loop {
 };
 
 } // namespace COTANGENT_ABI
+
+namespace detail {
+/// Refuses negative limits.
+template <loop Options> constexpr void refuse_negative() {
+  static_assert(Options.max_iterations >= 0 && Options.tape_limit >= 0,
+                "cotangent: loop: max_iterations and tape_limit must be at least 0, which is no limit");
+}
+} // namespace detail
 } // namespace cotangent
 
 #endif

@@ -88,6 +88,7 @@ constexpr typename Types::result append_loop(loop_count const* count, Condition 
   (attach_leaves<result_tree<X>>(b, init, inits), ...);
   symbol limit = none, most = none;
   if (count != nullptr) limit = extend::convert({&b, count->attach(b)}, element::int64).id;
+  refuse_negative<Options>();
   if constexpr (Options.max_iterations > 0) most = loop_count(Options.max_iterations).attach(b);
   loop_builder made(b, {.inits = inits.data(),
                         .carried = inits.size(),

@@ -105,6 +105,7 @@ constexpr typename Types::result append_scan(Body const& body, Carry const& carr
   (visit_leaves(xs, rows), ...);
   if constexpr (in_graph<Carry, X...>) front_end_of<Carry, X...>::check(b);
   term const limit = extend::count_of(extend::iota(b, element::int64, rows.count), 1u, b.shape(dimensions{}));
+  refuse_negative<Options>();
   loop_builder made(b, {.inits = inits.data(),
                         .carried = inits.size(),
                         .limit = limit.id,
