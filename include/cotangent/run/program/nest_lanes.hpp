@@ -84,8 +84,8 @@ template <class Stage, int K, class Context> struct nest_lanes : nest_plain<Stag
     step<S, false>(sums, before, c, count, list, all);
   }
 
-  /// Up to `Count` vectors, each instance as a loop over them: no more code than for one. Of fewer vectors the first one is computed
-  /// again in place of the missing ones, but not summed again: memory beyond the row is not touched.
+  /// Up to `Count` vectors, each instance as a loop over them: no more code than for one. Missing vectors are recomputations of the first
+  /// one, which are not summed: memory beyond the row is not touched.
   template <int S, int Count, class Sums, class Before, std::size_t... I>
   [[gnu::noinline]] void long_interleaved(Sums& sums, Before* before, std::int64_t c, std::int64_t count, std::index_sequence<I...>) noexcept {
     constexpr std::size_t from = static_cast<std::size_t>(shape::begin(shape::lane_list(S)) - first);
