@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSL-1.0
 // Programs of users: what is passed, and what comes back.
 #include <cotangent/cotangent.hpp>
+#include <cotangent/numeric.hpp>
 
 #include "catch.hpp"
 
@@ -60,6 +61,13 @@ TEST_CASE("a checked call of a view of nothing throws, unless it has no elements
   auto const [y, back] = ct::vjp(square)(ct::tensor<double, 4>{1, 2, 3, 4});
   CHECK_THROWS_WITH(back(few), Catch::Contains("a view must not be of nothing"));
   CHECK_THROWS_WITH(back(strided), Catch::Contains("a view must not be of nothing"));
+}
+
+TEST_CASE("differences along an extent n have the extent n-1, so n = 0 is refused in words") {
+  auto const differences = ct::compiled([](auto x) { return ct::diff(x); });
+  CHECK_THROWS_WITH(differences(std::vector<double>()), Catch::Contains("must be at least 0 and fit 64 bits"));
+  CHECK(differences(std::vector<double>{1}).size() == 0);
+  CHECK(differences(ct::tensor<double, 0>()).size() == 0);
 }
 } // namespace nothing
 
