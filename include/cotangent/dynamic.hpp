@@ -35,6 +35,9 @@ COTANGENT_HEADER_BEGIN
 #ifdef COTANGENT_RANDOM_HPP
 #  include <cotangent/dynamic/expressions/random.hpp>
 #endif
+#ifdef COTANGENT_SPARSE_HPP
+#  include <cotangent/dynamic/graph/sparse.hpp>
+#endif
 #ifdef COTANGENT_INSPECT_HPP
 #  include <cotangent/dynamic/graph/dot.hpp>
 #  include <cotangent/dynamic/program/memory_profile.hpp>

@@ -11,6 +11,11 @@ COTANGENT_HEADER_BEGIN
 #include <cotangent/cotangent.hpp>
 #include <cotangent/trace/transformations/sparse.hpp>
 
+// Functions of run-time expressions, if their header was included before.
+#if defined(COTANGENT_DYNAMIC_HPP) && COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/sparse.hpp>
+#endif
+
 COTANGENT_HEADER_END
 
 #endif

@@ -3,6 +3,12 @@
 
 #include <cotangent/sparse.hpp>
 
+#include <cotangent/dynamic.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
 namespace ct = cotangent;
 
 namespace {
@@ -30,4 +36,41 @@ TEST_CASE("the documented sparse Hessian is that of differences of gradients") {
     less(column) -= 1e-6;
     CHECK(h.values(k) == Approx((ct::grad(chain)(more)(row) - ct::grad(chain)(less)(row)) / 2e-6).epsilon(1e-5).margin(1e-4));
   }
+}
+
+TEST_CASE("the documented Hessian of springs is that of each spring") {
+  std::int64_t const points = 50;
+  std::vector<std::int64_t> first_ends, second_ends;
+  for (std::int64_t k = 0; k < 70; ++k) {
+    first_ends.push_back(k * 17 % points);
+    second_ends.push_back((k * k + 3) % points);
+  }
+  // [springs]
+  ct::dynamic::graph g;
+  auto x = g.input<double>("x", {points});
+  auto from = g.constant(first_ends), to = g.constant(second_ends); // std::vector<std::int64_t>
+  auto energy = [&](auto y) {
+    auto stretch = ct::gather(y, to) - ct::gather(y, from) - 1.0;
+    return ct::sum(ct::square(ct::square(stretch)));
+  };
+  auto h = ct::sparse_hessian(energy)(x); // h.row_starts, h.column_indices: std::vector<std::int32_t>
+  auto program = g.compile({h.values, ct::grad(energy)(x)});
+  // [/springs]
+  std::vector<double> at, values(h.row_indices.size()), wanted(2500), found(2500);
+  for (int k = 0; k < 50; ++k) at.push_back(std::sin(0.1 * k));
+  program.bind(x, at);
+  program.bind(h.values, values);
+  program.run();
+  for (std::size_t k = 0; k < 70; ++k) {
+    auto const i = static_cast<std::size_t>(first_ends[k]), j = static_cast<std::size_t>(second_ends[k]);
+    double const d = at[j] - at[i] - 1, second = 12 * d * d;
+    wanted[50 * i + i] += second;
+    wanted[50 * j + j] += second;
+    wanted[50 * i + j] -= second;
+    wanted[50 * j + i] -= second;
+  }
+  CHECK(h.elements < 200);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    found[static_cast<std::size_t>(50 * h.row_indices[k] + h.column_indices[k])] = values[k];
+  for (std::size_t k = 0; k < 2500; ++k) CHECK(found[k] == Approx(wanted[k]).margin(1e-12));
 }

@@ -129,10 +129,10 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
     REQUIRE(b.failed().why == nullptr);
     dimensions const shape = b.dims(y);
     int const rows = static_cast<int>(b.count(shape));
-    detail::dependences const all(b.get(), x);
-    double const most = elements_of(all.of(y).data(), all.of(y).size(), shape);
+    detail::dependences const all(b.get(), y, x);
+    double const most = elements_of(all.groups().data(), all.groups().size(), shape);
     std::vector<std::int32_t> starts(static_cast<std::size_t>(rows) + 1), columns(static_cast<std::size_t>(most) + 1);
-    int const found = find_pattern(all.of(y).data(), all.of(y).size(), shape, rows, starts.data(), columns.data());
+    int const found = find_pattern(all.groups().data(), all.groups().size(), shape, rows, starts.data(), columns.data());
     std::vector<char> has(static_cast<std::size_t>(rows) * 12);
     for (int r = 0; r < rows; ++r)
       for (std::int32_t k = starts[static_cast<std::size_t>(r)]; k < starts[static_cast<std::size_t>(r) + 1]; ++k) {

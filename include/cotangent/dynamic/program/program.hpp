@@ -246,7 +246,7 @@ private:
       for (int next = c.outputs[k].next; next >= 0; next = c.outputs[static_cast<std::size_t>(next)].next)
         if (out_[static_cast<std::size_t>(next)].bound < out_[k].bound) k = static_cast<std::size_t>(next);
       detail::check_fit(c.outputs[k], m, where);
-      if (m.to == nullptr || copied)
+      if ((m.to == nullptr && c.outputs[k].bytes != 0) || copied) // (an empty vector may have no memory)
         throw graph_error(detail::located<refusals::bind_result>(c.outputs[k], where));
       out_[k].set(m, false, 0);
       ++out_[k].bound;

@@ -41,14 +41,14 @@ template <class Traced, int Leaf> struct sparse_pattern {
   }
   static constexpr int rows = count(shape), columns = count(Traced::view.shape(wrt));
 
-  static constexpr int group_count = dependences(Traced::view, wrt).of(output).size();
+  static constexpr int group_count = dependences(Traced::view, output, wrt).groups().size();
   struct group_list {
     dependence of[group_count + 1];
   };
   static constexpr group_list groups = [] {
     group_list list{};
-    dependences const all(Traced::view, wrt);
-    for (int k = 0; k < group_count; ++k) list.of[k] = all.of(output)[k];
+    dependences const all(Traced::view, output, wrt);
+    for (int k = 0; k < group_count; ++k) list.of[k] = all.groups()[k];
     return list;
   }();
   /// At least as many as there are elements.
@@ -82,14 +82,14 @@ template <class Traced, int Leaf> struct sparse_pattern {
     c.count = color_columns(found.starts, found.columns, transposed.starts, transposed.rows, columns, c.of);
     return c;
   }();
-  /// True if cotangents cannot cost less: one costs about as much as 1.5 tangents.
-  static constexpr bool surely_forward = 2 * by_column.count <= 3 * longest_row(transposed.starts, columns);
+  /// Rows need as many colors as the longest column has elements, at least.
+  static constexpr bool surely_forward = is_forward(by_column.count, longest_row(transposed.starts, columns));
   static constexpr coloring<rows> by_row = [] {
     coloring<rows> c;
     if (!surely_forward) c.count = color_columns(transposed.starts, transposed.rows, found.starts, found.columns, rows, c.of);
     return c;
   }();
-  static constexpr bool forward = surely_forward || 2 * by_column.count <= 3 * by_row.count;
+  static constexpr bool forward = surely_forward || is_forward(by_column.count, by_row.count);
   static constexpr int colors = forward ? by_column.count : by_row.count;
 
   /// The pattern as users get it.
@@ -185,7 +185,7 @@ template <class X> struct sparse_leaf {
 };
 template <graph_expr X> struct sparse_leaf<X> {
   static constexpr bool single = true;
-  static constexpr extent named = extent::anonymous(0); // known at run time only
+  static constexpr extent named = extent::of(0); // (the pattern is found at run time)
 };
 template <class T, extent... E> struct sparse_leaf<expr<T, E...>> {
   static constexpr bool single = true;
@@ -220,6 +220,19 @@ template <class F, int I> struct sparse_function : transformation<sparse_functio
   }
 
 private:
+  struct ends {
+    symbol output, wrt;
+  };
+  /// The symbols of argument I and of the result.
+  template <std::size_t... K, class... X> constexpr ends called_in(builder& b, std::index_sequence<K...>, X const&... x) const {
+    argument_list<std::index_sequence<K...>, X...> own{{x}...};
+    renamed_leaves wrt{b};
+    visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt);
+    auto const y = detail::called(f, static_cast<held<K, X> const&>(own).value...);
+    symbols_of_leaves out{b};
+    visit_leaves(y, out);
+    return {out.ids[0], wrt.ids[0]};
+  }
   template <class Y, class Wrt, std::size_t... K, class... X>
   constexpr auto checked(std::index_sequence<K...> indices, X const&... x) const {
     if constexpr (!sparse_leaf<Y>::single || !sparse_leaf<Wrt>::single) {
@@ -231,6 +244,11 @@ private:
     } else if constexpr (!std::is_void_v<typename integer_in<Y>::type>) {
       refusals::output_not_floating::report<typename integer_in<Y>::type, refusals::wanted>();
       return refused();
+    } else if constexpr (in_graph<X...>) {
+      found_builder found;
+      (visit_leaves(x, found), ...);
+      ends const at = called_in(*found.b, indices, x...);
+      return sparse_in_graph(front_end_of<X...>{}, std::type_identity<typename Wrt::value_type>{}, *found.b, at.output, at.wrt);
     } else {
       using traced = frozen<trace_stage<F, std::index_sequence<K...>, value_tree<X>...>, traced_at_first>;
       using pattern = sparse_pattern<traced, first_leaf<I, value_tree<X>...>>;
@@ -242,20 +260,15 @@ private:
     }
   }
   template <class Matrix, class Pattern, std::size_t... K, class... X>
-  constexpr Matrix on(std::index_sequence<K...>, X const&... x) const {
+  constexpr Matrix on(std::index_sequence<K...> indices, X const&... x) const {
     found_builder found;
     (visit_leaves(x, found), ...);
     if (found.b == nullptr) return detail::without_graph<Matrix>(found, [&] { return f(x...); });
     builder& b = *found.b;
-    argument_list<std::index_sequence<K...>, X...> own{{x}...};
-    renamed_leaves wrt{b};
-    visit_leaves(static_cast<held<I, argument_at<I, X...>>&>(own).value, wrt);
-    auto const y = f(static_cast<held<K, X> const&>(own).value...);
-    symbols_of_leaves out{b};
-    visit_leaves(y, out);
+    ends const at = called_in(b, indices, x...);
     symbol values = b.refused();
     if (b.failed().why == nullptr)
-      values = compressed_jacobian(b, {out.ids[0], wrt.ids[0], Pattern::forward ? Pattern::by_column.of : Pattern::by_row.of, Pattern::colors,
+      values = compressed_jacobian(b, {at.output, at.wrt, Pattern::forward ? Pattern::by_column.of : Pattern::by_row.of, Pattern::colors,
                                        Pattern::found.starts, Pattern::found.columns, Pattern::elements, Pattern::forward});
     leaf_from_symbols make{b, &values};
     return build_tree<Matrix>(make);
@@ -274,9 +287,10 @@ inline namespace COTANGENT_ABI {
 /// takes k tangents. `ct::sparse_jacobian(ct::grad(f))` is a sparse Hessian, which `sparse_hessian` writes.
 ///
 /// Value: that of `ct::jacobian`. Loops, branches and functions of whole tensors count as dense.
+/// Of expressions of a run-time graph: a `dynamic::sparse_matrix`, whose pattern is found as the graph is built; f may capture.
 /// Refuses: trees; named extents; more than 8,192 elements.
 /// Source: A. R. Curtis, M. J. D. Powell, J. K. Reid, On the estimation of sparse Jacobian matrices, J. Inst. Maths Applics 13, 1974.
-/// Checked: tests/static/sparse.cpp, tests/runtime/sparse.cpp.
+/// Checked: tests/static/sparse.cpp, tests/runtime/sparsity.cpp, tests/runtime/dynamic_sparse.cpp.
 template <int I = 0, class F> constexpr auto sparse_jacobian(F f) { return detail::sparse_function<F, I>(f); }
 
 /// The Hessian of a function with one number as its result, in the same form.

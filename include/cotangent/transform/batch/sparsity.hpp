@@ -2,7 +2,7 @@
 #ifndef COTANGENT_TRANSFORM_BATCH_SPARSITY_HPP
 #define COTANGENT_TRANSFORM_BATCH_SPARSITY_HPP
 
-#include <cotangent/transform/batch/dependence.hpp>
+#include <cotangent/transform/batch/dependences.hpp>
 
 #include <cstdint>
 
@@ -117,6 +117,9 @@ constexpr int color_columns(std::int32_t const* row_starts, std::int32_t const* 
   }
   return count;
 }
+/// True if tangents, one for each color of the columns, cost no more than cotangents, one for each color of the rows: a cotangent
+/// costs about as much as 1.5 tangents.
+constexpr bool is_forward(int column_colors, int row_colors) { return 2 * column_colors <= 3 * row_colors; }
 /// The least number of colors that columns may need: the elements of the longest row.
 constexpr int longest_row(std::int32_t const* row_starts, int rows) {
   int most = 0;
