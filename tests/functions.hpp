@@ -576,6 +576,14 @@ inline constexpr std::tuple statistics{
              [](grid const& x) {
                return reduced(x, {1}, false, [](numbers const&) { return dual(); });
              }},
+    function{"axis_size", [](auto x) { return ct::sum(x, ct::axes<1>) / ct::convert<typename decltype(x)::value_type>(ct::axis_size<1>(x)); },
+             [](grid const& x) {
+               return reduced(x, {1}, false, [](numbers const& v) {
+                 dual sum;
+                 for (dual const a : v) sum = sum + a;
+                 return sum / static_cast<double>(v.size());
+               });
+             }},
     function{"any, all, count",
              [](auto x) {
                auto const up = x > 0;

@@ -283,3 +283,27 @@ TEST_CASE("A program with loops has its workspace as a constant, and runs in it 
           ct::status::ok);
   CHECK(in_place == value);
 }
+
+TEST_CASE("The extent of an argument is the count of a loop, and a bound") {
+  // y <- y / 2 + sin x[i], for all i
+  constexpr auto filter = [](auto x) {
+    return ct::for_loop(ct::axis_size<0>(x), [=](auto i, auto y) { return 0.5 * y + ct::sin(x(i)); }, 0.25);
+  };
+  using with_gradient = decltype(ct::value_and_grad(filter));
+  static_assert(!ct::program<with_gradient, ct::view<double const, "n">>::grows);
+  for (std::size_t const n : {0u, 1u, 2u, 7u, 40u}) {
+    std::vector<double> x, slope(n);
+    for (std::size_t k = 0; k < n; ++k) x.push_back(0.3 * static_cast<double>(k) - 1);
+    double y = 0.25, weight = 1;
+    for (double const each : x) y = 0.5 * y + std::sin(each);
+    for (std::size_t k = n; k-- > 0; weight *= 0.5) slope[k] = weight * std::cos(x[k]);
+    auto const [value, gradient] = ct::value_and_grad(filter)(ct::view<double const, "n">(x.data(), static_cast<std::int64_t>(n)));
+    CHECK(value == Approx(y));
+    REQUIRE(gradient.size() == static_cast<std::int64_t>(n));
+    for (std::size_t k = 0; k < n; ++k) CHECK(gradient.data()[k] == Approx(slope[k]).margin(1e-14));
+  }
+  agrees(ct::value_and_grad(filter), [] { return std::tuple(vec{.7, -.2, .4}); });
+  constexpr auto average = [](auto m) { return ct::sum(m) / ct::convert<double>(ct::axis_size<-1>(m) * ct::axis_size(m, ct::axes<0>)); };
+  std::vector<double> const six{1, 2, 3, 4, 5, 9};
+  CHECK(ct::compiled(average)(ct::view<double const, 2, "n">(six.data(), 3)) == 4);
+}

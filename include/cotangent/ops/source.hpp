@@ -46,8 +46,8 @@ constexpr term iota(builder& b, element type, dimension count) {
   return detail::push_as(info_of<op::iota>(), b, {}, &axis, 1, type, b.shape(dimensions{1, {count}}));
 }
 
-/// The number of elements that a reduction over the axes in `mask` combines: a constant if it is known.
-constexpr term count_of(term x, std::uint32_t mask, std::int32_t shape) {
+/// The number of elements along the axes in `mask`, as a value of any element and shape: a constant if it is known.
+constexpr term count_of(term x, std::uint32_t mask, element type, std::int32_t shape) {
   dimension number = 1;
   std::int64_t named[max_rank]{};
   int count = 0;
@@ -57,10 +57,12 @@ constexpr term count_of(term x, std::uint32_t mask, std::int32_t shape) {
       if (d.size[k] >= 0) number *= d.size[k];
       else named[count++] = d.size[k];
     }
-  if (count == 0) return constant(*x.b, x.type(), shape, static_cast<double>(number));
+  if (count == 0) return constant(*x.b, type, shape, static_cast<double>(number));
   if (number != 1) named[count++] = number;
-  return detail::push_as(info_of<op::size>(), *x.b, {}, named, count, x.type(), shape);
+  return detail::push_as(info_of<op::size>(), *x.b, {}, named, count, type, shape);
 }
+/// The number of elements that a reduction over the axes in `mask` combines.
+constexpr term count_of(term x, std::uint32_t mask, std::int32_t shape) { return count_of(x, mask, x.type(), shape); }
 
 } // namespace extend
 } // namespace cotangent

@@ -163,6 +163,12 @@ auto argmax(X const& x, int axis, std::source_location where = std::source_locat
   return X::lift(where, dynamic::detail::along_value<detail::argmax_fn>{axis}, x);
 }
 
+/// The extent of an axis, as a constant of the graph.
+template <detail::open_expr X>
+auto axis_size(X const& x, int axis, std::source_location where = std::source_location::current()) {
+  return X::lift(where, dynamic::detail::along_value<detail::axis_size_fn>{axis}, x);
+}
+
 template <detail::open_expr X>
 auto argmin(X const& x, int axis, std::source_location where = std::source_location::current()) {
   return X::lift(where, dynamic::detail::along_value<detail::argmin_fn>{axis}, x);

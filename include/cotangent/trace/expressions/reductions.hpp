@@ -91,6 +91,12 @@ struct argmax_fn {
   static constexpr element gives = element::int64;
   static constexpr term of(term x, int axis) { return extend::argmax(x, axis); }
 };
+struct axis_size_fn {
+  static constexpr char const* name = "axis_size";
+  using emits = operations<>;
+  static constexpr element gives = element::int64;
+  static constexpr term of(term x, int axis) { return extend::count_of(x, 1u << axis, element::int64, x.b->shape(dimensions{})); }
+};
 /// Axes as values, which are refused if the type of the result depends on them.
 struct axis_values {
   template <std::integral I> constexpr axis_values(I) noexcept {}
@@ -242,6 +248,22 @@ constexpr auto argmax(X const& x, std::source_location where = std::source_locat
 template <int Axis, detail::operand X>
 constexpr auto argmax(X const& x, axes_t<Axis>, std::source_location where = std::source_location::current()) {
   return cotangent::argmax<Axis>(x, where);
+}
+
+/// The extent (int64) of an axis, as a value of the call: of a named extent, too. It is a bound as the count of a loop.
+template <int Axis, detail::operand X>
+constexpr auto axis_size(X const& x, std::source_location where = std::source_location::current()) {
+  return detail::lift(where, detail::along_axis<detail::axis_size_fn, Axis>{}, x);
+}
+template <int Axis, detail::operand X>
+constexpr auto axis_size(X const& x, axes_t<Axis>, std::source_location where = std::source_location::current()) {
+  return cotangent::axis_size<Axis>(x, where);
+}
+template <class X>
+  requires detail::is_expr<X>
+constexpr auto axis_size(X const&, detail::axis_values) {
+  static_assert(refusals::axis_as_value::report<X>());
+  return refused{};
 }
 
 /// The loss of each row of logits against its label, an integer: logsumexp(z) - z[label] over the last axis.

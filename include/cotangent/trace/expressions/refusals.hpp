@@ -25,7 +25,7 @@ COTANGENT_REFUSAL_OF(detached_operation, allowed, "cotangent: an expression with
 COTANGENT_REFUSAL(number_of_places, at_most, indices_given, rank_of_expression, "cotangent: x(i, j, ...): there must not be more indices than axes")
 COTANGENT_REFUSAL_OF(index_of_kind, allowed, "cotangent: x(i, j, ...): an index must be an integer, ct::all or ct::range<start, stop, step>")
 COTANGENT_REFUSAL(range_step, divides, step_given, length_of_range, "cotangent: ct::range<start, stop, step>: the step must not be 0, and must divide the length of a range whose length has a name")
-COTANGENT_REFUSAL_OF(extent_of_name, allowed, "cotangent: x.size(), x.extent(k): the extent must be a number, since a name gets its size at the call; pass the size to the function as an argument")
+COTANGENT_REFUSAL_OF(extent_of_name, allowed, "cotangent: x.size(), x.extent(k): the extent must be a number, since a name gets its size at the call; write ct::axis_size<k>(x) for its value")
 COTANGENT_REFUSAL_OF(axis_as_value, allowed, "cotangent: sum, argmax and the like: the axes must be template arguments, since the type of the result depends on them; write ct::sum(x, ct::axes<0, 2>) or ct::argmax<0>(x)")
 COTANGENT_REFUSAL(scatter_shapes, equal, extent_of_rows, extent_of_places, "cotangent: scatter_add: there must be as many rows as places to add them at")
 COTANGENT_REFUSAL(dot_ranks, equal, rank_of_vector, rank_of_dot_operand, "cotangent: dot: both operands must be vectors; ct::matmul multiplies matrices")
