@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: vmap: every tensor of a mapped argument must have the axis that is mapped
+// EXPECT: cotangent: vmap, map: every tensor of a mapped argument must have the axis that is mapped
 // EXPECT: less_than<.*axis_mapped<0>, .*rank_of_argument<0>
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: vmap: all mapped axes must have the same extent
+// EXPECT: cotangent: vmap, map: all mapped axes must have the same extent
 // EXPECT: equal<.*extent_of_axis_mapped<2>, .*extent_of_next_mapped<3>
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>

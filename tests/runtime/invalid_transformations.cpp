@@ -207,9 +207,9 @@ TEST_CASE("Transformations refuse shapes and expressions, and leave the graph as
   CHECK(refused("jvp, hvp: after the arguments there must be a tangent for each position",
                 [&] { (void)ct::hvp(squares)(x, y); }));
   CHECK(refused("vjp: after the arguments there must be one cotangent", [&] { (void)ct::vjp(twice)(x, y); }));
-  CHECK(refused("vmap: every tensor of a mapped argument must have the axis that is mapped",
+  CHECK(refused("vmap, map: every tensor of a mapped argument must have the axis that is mapped",
                 [&] { (void)ct::vmap<1>(twice)(x); }));
-  CHECK(refused("vmap: all mapped axes must have the same extent",
+  CHECK(refused("vmap, map: all mapped axes must have the same extent",
                 [&] { (void)ct::vmap([](auto a, auto b) { return a + b; })(x, y); }));
   CHECK(refused("jacobian: the axes of an output and of an argument must be at most 8 together",
                 [&] { (void)ct::jacobian(twice)(n); }));

@@ -36,7 +36,7 @@ template <class T> inline constexpr bool is_scalar_expr<expr<T>> = true;
 
 /// Values without a graph, as `ct::zeros<3>()`; shapes are compared when the graph is built.
 template <class Like, class R> inline constexpr bool is_detached_like = false;
-template <class Like, class T, extent... E>
+template <graph_expr Like, class T, extent... E>
 inline constexpr bool is_detached_like<Like, expr<T, E...>> = std::is_same_v<typename Like::value_type, T>;
 
 template <class Like, class Given> struct misfit {
