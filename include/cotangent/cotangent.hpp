@@ -78,6 +78,7 @@ COTANGENT_HEADER_BEGIN
 
 // Transformations of functions of run-time graphs, if the header of these was included before.
 #if defined(COTANGENT_DYNAMIC_HPP) && COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/external.hpp>
 #  include <cotangent/dynamic/graph/transformations.hpp>
 #endif
 

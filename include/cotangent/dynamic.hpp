@@ -21,6 +21,7 @@ COTANGENT_HEADER_BEGIN
 
 // The part for run-time graphs of headers that were included before this one.
 #if defined(COTANGENT_COTANGENT_HPP) && COTANGENT_EXCEPTIONS
+#  include <cotangent/dynamic/graph/external.hpp>
 #  include <cotangent/dynamic/graph/transformations.hpp>
 #endif
 #ifdef COTANGENT_NN_HPP

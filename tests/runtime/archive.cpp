@@ -370,3 +370,10 @@ TEST_CASE("a graph of symbols is loaded with names, manual edges, loops and free
   CHECK_THROWS_AS(t.exec(command::of<ct::op::exp>(), {Z}, {t.symbol_of(c.find("gone"))}, "dead"),
                   ct::graph_error);
 }
+
+TEST_CASE("a graph that calls a C++ function is not saved") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {2});
+  auto const y = ct::external({2}, [](auto, auto) {}, [](auto, auto, auto, auto) {})(x);
+  CHECK(begins(said([&] { (void)ct::archive::bytes_of(g, {}, {{"y", y}}); }), "a graph must not call functions of this process"));
+}

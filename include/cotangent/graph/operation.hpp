@@ -89,6 +89,7 @@ struct operation {
   operation_kind kind = operation_kind::elementwise;
   std::int8_t arity = 0;    // -1: any number
   bool commutative = false; // swapping the first two operands changes no bit
+  bool has_address = false; // attributes are addresses of this process: no file can hold a node
   derivative_kind derivative = derivative_kind::differentiable;
   float cost = 1; // of one element, in additions
   void (*infer)(inference&) = nullptr;

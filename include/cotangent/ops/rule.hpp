@@ -106,6 +106,7 @@ template <operation_kind Kind, int Arity> struct primitive {
     if constexpr (requires { &Op::whole; }) o.whole = &Op::whole;
     if constexpr (requires { &Op::formula; }) o.formula = &Op::formula, o.formula_steps = &Op::formula_steps;
     if constexpr (requires { &Op::flops; }) o.flops = &Op::flops;
+    if constexpr (requires { Op::has_address; }) o.has_address = Op::has_address;
     if constexpr (requires { Op::reports; }) o.reports = Op::reports;
     return o;
   }

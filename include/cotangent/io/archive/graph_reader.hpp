@@ -33,6 +33,7 @@ public:
     return *this;
   }
   void add(operation const* op) {
+    if (op->has_address) refuse<refusals::archive_address>(op->name);
     if (known_.emplace(op->name, op).first->second != op) refuse<refusals::archive_one_name>(op->name);
   }
   operation const* find(std::string const& name) const {

@@ -31,6 +31,7 @@ COTANGENT_REFUSAL_OF(archive_no_graph, allowed, "cotangent: archive: the file ho
 COTANGENT_REFUSAL_OF(archive_version, allowed, "cotangent: archive: the graph must be of a version that this library reads")
 COTANGENT_REFUSAL_OF(archive_graph, allowed, "cotangent: archive: the graph in the file must be well formed")
 COTANGENT_REFUSAL_OF(archive_operation, allowed, "cotangent: archive: every operation of the graph must be known; name your own, as in load(path, ct::operations<softsign>{})")
+COTANGENT_REFUSAL_OF(archive_address, allowed, "cotangent: archive: a graph must not call functions of this process, such as those of ct::external")
 COTANGENT_REFUSAL_OF(archive_one_name, allowed, "cotangent: archive: two operations must not have one name; a file knows operations by their names")
 COTANGENT_REFUSAL_OF(archive_fit, allowed, "cotangent: archive: data must have the element type and the shape of the input that they are bound to")
 COTANGENT_REFUSAL_OF(archive_open_body, allowed, "cotangent: archive: a graph must not be saved while a loop or a branch of it is being built")

@@ -121,6 +121,7 @@ private:
   bool records_ = false;
   failure failed_;
   detail::report_sites reports_;
+  std::vector<std::shared_ptr<void const>> held_; // by operations with their address
 
   std::int64_t place(std::int64_t root) const noexcept {
     return root < 0 ? -1 : codes_[0].table_bytes + codes_[0].scratch_bytes + root;
@@ -169,6 +170,7 @@ private:
     detail::interpret::region_maker<Later> made(g, sizes, users, memory);
     failed_ = made.failed;
     if (failed_.why != nullptr) return;
+    held_ = users.held();
     codes_ = static_cast<array<detail::interpret::region_code>&&>(made.codes);
     input_elements_ = static_cast<array<std::int64_t>&&>(made.input_elements);
     output_elements_ = static_cast<array<std::int64_t>&&>(made.output_elements);

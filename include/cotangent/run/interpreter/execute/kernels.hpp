@@ -5,6 +5,8 @@
 #include <cotangent/run/interpreter/execute/kernel_sets.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 // The kernels that an interpreter has, by need: those of `basic_operations`, which any function, adjoint or pass may emit; those
 // that the functions of a graph bring as they are called; those of images and of separate.hpp, in programs with these headers.
@@ -53,6 +55,7 @@ concept emits_others = requires { typename Op::emits; };
 /// The kernels that a graph needs besides those of `basic_operations`.
 class kernel_list {
   array<kernel_set const*> sets_;
+  std::vector<std::shared_ptr<void const>> held_;
   further_kernels further_; // kernels on blocks; the others if the graph may hold any operation
   bool floating_[2]{};      // whether there are values of float, of double
 
@@ -98,9 +101,17 @@ public:
   }
   further_kernels const& further() const noexcept { return further_; }
   bool holds(element e) const noexcept { return is_floating(e) && floating_[e == element::float64 ? 1 : 0]; }
+  /// Keeps what operations of the graph have an address of. Programs keep it, too.
+  void hold(std::shared_ptr<void const> const& object) {
+    for (std::shared_ptr<void const> const& other : held_)
+      if (other == object) return;
+    held_.push_back(object);
+  }
+  std::vector<std::shared_ptr<void const>> const& held() const noexcept { return held_; }
   void add(kernel_list const& more) {
     for (kernel_set const* const k : more.sets_)
       if (find(k->op) == nullptr) sets_.push(k);
+    for (std::shared_ptr<void const> const& object : more.held_) hold(object);
     if (more.further_.named.count != 0) further_.named = more.further_.named;
     for (int t = 0; t < 2; ++t) {
       if (more.further_.blocks[t] != nullptr) further_.blocks[t] = more.further_.blocks[t];
