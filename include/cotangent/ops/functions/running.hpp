@@ -110,10 +110,13 @@ struct logcumsumexp_kind {
     auto const highest = extend::stop_gradient(running_extremum<false>::of(x, axis));
     if (x.b->failed().why != nullptr) return x;
     auto const infinite = extend::apply<op::abs>(highest) > largest_of(highest); // their difference would be NaN
-    auto const m = extend::select(infinite, extend::constant_like(x, 0), highest);
-    auto const before = op::shift::of(m, axis, 0, 0);
+    auto const zero = extend::constant_like(x, 0), one = extend::constant_like(x, 1);
+    auto const m = extend::select(infinite, zero, highest);
+    auto const last = op::shift::of(highest, axis, 0, 0);
+    auto const before = extend::select(extend::apply<op::abs>(last) > largest_of(last), m, last); // (s is 0 there, or infinite)
     auto const s = op::recurrence::of(extend::apply<op::exp>(before - m), extend::apply<op::exp>(x - m), axis, 0, 0);
-    return m + extend::apply<op::log>(s);
+    auto const none = s == 0; // all elements so far are -inf: no derivative goes through the logarithm
+    return extend::select(none, highest, m + extend::apply<op::log>(extend::select(none, one, s)));
   }
 };
 

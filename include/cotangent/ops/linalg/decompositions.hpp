@@ -30,13 +30,16 @@ constexpr term columns_of(term x, dimension start, dimension count) { return ext
 constexpr dimension row_count(term x) { return x.dims().size[x.rank() - 2]; }
 constexpr dimension column_count(term x) { return x.dims().size[x.rank() - 1]; }
 constexpr term turned(term x) { return extend::transpose_matrices(x); }
-/// 1 / x, and 0 at 0.
+/// 1 / x, and 0 at 0, which is right in a first derivative only: its own derivative there is infinite, as is that of the root of 0.
 constexpr term reciprocal_or_zero(term x) {
   term const zero = x == 0, one = extend::constant_like(x, 1);
-  return extend::select(zero, extend::constant_like(x, 0), one / extend::select(zero, one, x));
+  return extend::select(zero, extend::apply<op::sqrt>(extend::select(zero, x, one)), one / extend::select(zero, one, x));
 }
-/// The matrix of 1 / (row[j] - row[i]), and 0 where these are equal.
-constexpr term reciprocal_gaps(term row) { return reciprocal_or_zero(row - turned(row)); }
+/// The matrix of 1 / (row[j] - row[i]), and 0 where these are equal. The diagonal is 0, with the derivative 0.
+constexpr term reciprocal_gaps(term row) {
+  term const gap = row - turned(row), diagonal = op::lu::identity(gap) == 1;
+  return extend::select(diagonal, extend::constant_like(gap, 0), reciprocal_or_zero(extend::select(diagonal, extend::constant_like(gap, 1), gap)));
+}
 /// True where `x` has elements known to be compared: both extents are numbers, or one name.
 constexpr bool are_comparable(dimension a, dimension b) { return a == b || (a >= 0 && b >= 0); }
 /// True if operand 0 has matrices of floating-point numbers; else the failure is recorded.

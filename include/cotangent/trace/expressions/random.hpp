@@ -109,17 +109,17 @@ template <class K> constexpr auto as_key(K const& key) { return as_operand<std::
 /// 10>(key)`.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_uniform(K const& key, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::random_uniform_fn<element_of<T>, E...>{}, key);
+  return detail::lift(where, detail::random_uniform_fn<element_of<T>, E...>{}, detail::as_key(key));
 }
 /// Normal numbers of mean 0 and variance 1, determined by the int64 key and the position.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_normal(K const& key, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, key);
+  return detail::lift(where, detail::random_normal_fn<element_of<T>, E...>{}, detail::as_key(key));
 }
 /// Exponentially distributed numbers of mean 1, determined by the int64 key and the position.
 template <element_type T, extent... E, detail::operand K>
 constexpr auto random_exponential(K const& key, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::random_exponential_fn<element_of<T>, E...>{}, key);
+  return detail::lift(where, detail::random_exponential_fn<element_of<T>, E...>{}, detail::as_key(key));
 }
 /// True with probability p, a number or a tensor that broadcasts: `ct::random_bernoulli<64>(key, 0.25)`. Adjoint: 0.
 template <extent... E, detail::operand K, detail::operand P>
@@ -145,7 +145,7 @@ constexpr auto random_fold_in(K const& key, N const& number, std::source_locatio
 /// Count keys that are independent of each other and of the key's numbers: `auto keys = ct::random_split<2>(key)`.
 template <extent Count, detail::operand K>
 constexpr auto random_split(K const& key, std::source_location where = std::source_location::current()) {
-  return detail::lift(where, detail::random_split_fn<Count>{}, key);
+  return detail::lift(where, detail::random_split_fn<Count>{}, detail::as_key(key));
 }
 /// Each element is 0 with probability `rate`, a number, else divided by 1 - rate. The key determines which
 /// elements: each layer and each call needs its own key (`key + 1` will do).

@@ -40,10 +40,10 @@ constexpr term lined_up(auto x, std::uint32_t mask) {
   for (; merged > 1; --merged) y = extend::merge_axes(y, y.rank() - 2);
   return y;
 }
-/// The root, with the derivative 0 at 0.
+/// The root, a constant at 0: all derivatives are 0 there.
 constexpr term root_from_zero(auto x) {
   auto const zero = x == 0;
-  return extend::select(zero, x, extend::apply<op::sqrt>(extend::select(zero, extend::constant_like(x, 1), x)));
+  return extend::select(zero, extend::constant_like(x, 0), extend::apply<op::sqrt>(extend::select(zero, extend::constant_like(x, 1), x)));
 }
 
 struct prod_fn {
@@ -113,7 +113,9 @@ constexpr term quantile_of(auto x, auto q, std::uint32_t mask, bool keep) {
   int const last = line.rank() - 1;
   auto const sorted = extend::move_axis(sort_fn::of(line, last), last, 0);
   auto const number = extend::count_of(extend::convert(x, element::float64), mask, scalar);
-  auto const place = extend::convert(q, element::float64) * (number - 1), below = extend::apply<op::floor>(place);
+  auto const wide = extend::convert(q, element::float64), outside = extend::constant_like(wide, -1);
+  auto const place = extend::select(wide >= 0, extend::select(wide > 1, outside, wide * (number - 1)), outside); // a NaN is outside, too
+  auto const below = extend::apply<op::floor>(place);
   auto const above = extend::apply<op::min>(below + 1, number - 1);
   auto const at = [&](auto i) { return extend::gather(sorted, extend::convert(i, element::int64)); };
   auto const low = at(below), high = at(above), rest = extend::convert(place - below, x.type());
