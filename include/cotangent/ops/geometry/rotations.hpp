@@ -41,7 +41,7 @@ constexpr void rotation_rows(quaternion const& q, term* to, int stride = 3) {
                     xz - of_w.y,   yz + of_w.x,     1 - (xx + yy)};
   for (int k = 0; k < 9; ++k) to[k / 3 * stride + k % 3] = rows[k];
 }
-/// The rotation vector, of at most half a turn, of a quaternion of any length but 0.
+/// The rotation vector, of at most half a turn, of a quaternion of any length, the square of which is a normal number.
 constexpr triple rotation_vector(quaternion const& q) {
   term const one = constant_like(q.w, 1), sign = select(q.w < 0, -one, one);
   term const square = dot(q.v, q.v), length = apply<op::sqrt>(q.w * q.w + square);

@@ -205,7 +205,7 @@ inline namespace COTANGENT_ABI {
 /// Adjoint: `backward`, whatever the adjoint of f is. Second derivatives differentiate the rule. Expressions that f captures are
 ///   constants to derivatives. Cotangents of integers are ignored.
 /// Tangent: the transposed rule, if it is linear in the cotangent.
-/// Refuses: a rule that returns other types; forward mode through a rule that is not linear.
+/// Refuses: a rule that returns other types; forward mode through a rule that is not linear, or has a loop that computes from the cotangent.
 /// Checked: tests/static/custom.cpp, tests/runtime/custom.cpp.
 template <class F, class Rule> constexpr auto custom_vjp(F f, Rule backward) {
   return detail::custom_function<F, detail::no_rule, Rule>(f, {}, backward);

@@ -23,7 +23,7 @@ constexpr void custom_adjoint(sweep_scope const& s, std::int32_t at, symbol cons
   if (!layout.reverse) {
     symbol const dy = id(layout.value_tangent());
     gradient_request const r{&dy, cotangent, 1, of.data(), of.size()};
-    if (!backward_sweep(s, r).run(r, dx.data())) return;
+    if (!backward_sweep(s, r, at).run(r, dx.data())) return;
   } else {
     symbol const placeholders[2]{id(layout.value()), id(layout.value_cotangent())};
     symbol const values[2]{s.value(id(n.operand_count)), cotangent[0]};

@@ -132,16 +132,19 @@ class backward_sweep {
   int count_;
   std::int32_t begin_; // nodes before it do not depend on a wrt
   symbol first_;       // nor do symbols before it
+  symbol end_;         // symbols from it on are newer: values that another sweep made loops and branches save
   array<bool> depends_;
   viewed_tensors views_;
   int widest_ = 1, most_results_ = 1;
   std::int32_t outer_block_ = 0;
 
 public:
-  constexpr backward_sweep(sweep_scope const& s, gradient_request const& r)
+  /// Of the nodes before `last`, which compute all outputs.
+  constexpr backward_sweep(sweep_scope const& s, gradient_request const& r, std::int32_t last = INT32_MAX)
       : s_(s), b_(s.b), nodes_(s.index.nodes(s.region)), count_(s.index.count(s.region)), begin_(0),
-        first_(s.index.high(s.region)),
+        first_(s.index.high(s.region)), end_(s.index.high(s.region)),
         views_(s.b, s.region, s.index.low(s.region), s.index.high(s.region), s.sum) {
+    while (last != INT32_MAX && !s.index.reordered && count_ > 0 && (nodes_ == nullptr ? count_ - 1 : nodes_[count_ - 1]) >= last) --count_;
     if (views_.any() || s.index.reordered) { // dependencies may be in any position
       region const& own = b_.get().regions[s.region];
       for (int k = 0; k < own.input_count; ++k) views_.is_input(b_.get().ids[own.first_input + k]);
@@ -307,11 +310,11 @@ private:
     array<bool> from(n.operand_count), to(n.result_count);
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const x = g.ids[n.first + k];
-      from[k] = x >= first_ && depends_[x - first_];
+      from[k] = x >= first_ && x < end_ && depends_[x - first_];
     }
     activity(g, s_.index).forward(n, from.data(), to.data());
     for (int k = 0; k < n.result_count; ++k)
-      if (symbol const y = g.ids[n.first + n.operand_count + k]; to[k]) {
+      if (symbol const y = g.ids[n.first + n.operand_count + k]; to[k] && y < end_) {
         if (y < first_) return false;
         depend(y);
       }
@@ -324,10 +327,11 @@ private:
     array<symbol> total(n.result_count, none), given(n.operand_count, none);
     array<bool> wanted(n.operand_count);
     bool any = false, needed = false;
-    for (int k = 0; k < n.result_count; ++k) any = any || dy.any(b_.get().ids[n.first + n.operand_count + k]);
+    auto const has = [&](symbol y) { return y < end_ && dy.any(y); };
+    for (int k = 0; k < n.result_count; ++k) any = any || has(b_.get().ids[n.first + n.operand_count + k]);
     for (int k = 0; k < n.operand_count; ++k) {
       symbol const x = b_.get().ids[n.first + k];
-      wanted[k] = x >= first_ && depends_[x - first_];
+      wanted[k] = x >= first_ && x < end_ && depends_[x - first_];
       needed = needed || wanted[k];
     }
     if (!any || !needed) return true;
@@ -338,7 +342,7 @@ private:
     if (!control && (n.op->adjoint == nullptr || n.op->derivative == derivative_kind::none_))
       return refuse(i, n);
     for (int k = 0; k < n.result_count; ++k)
-      if (symbol const y = b_.get().ids[n.first + n.operand_count + k]; dy.any(y)) total[k] = dy.sum(y);
+      if (symbol const y = b_.get().ids[n.first + n.operand_count + k]; has(y)) total[k] = dy.sum(y);
     note(r, none);
     std::int32_t const from = n.first;
     if (control) {

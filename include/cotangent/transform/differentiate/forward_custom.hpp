@@ -40,7 +40,7 @@ constexpr void custom_tangent(forward_scope const& s, std::int32_t at, symbol co
   symbol dy = none;
   gradient_request const r{of.data(), dx.data(), of.size(), &cotangent, 1};
   sweep_scope const scope{b, s.index, s.region, nullptr, control_adjoint};
-  if (!backward_sweep(scope, r).run(r, &dy) || dy == none) return;
+  if (!backward_sweep(scope, r, at).run(r, &dy) || dy == none) return;
   std::int32_t const end = b.get().nodes.size();
   if (rule_copy(b, at, end, &cotangent, &cotangent, 1, same).varies(dy))
     return b.fail({why<refusals::custom_forward>(), {}, {}, at, n.where});
