@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSL-1.0
-// EXPECT: cotangent: x.size\(\), x.extent\(k\): the extent must be a number, since a name gets its size at the call; pass the size to the function as an argument
+// EXPECT: cotangent: x.size\(\), x.extent\(k\): the extent must be a number, since a name gets its size at the call; write ct::axis_size<k>\(x\) for its value
 // ERRORS: 1
 #include <cotangent/cotangent.hpp>
 
