@@ -276,10 +276,10 @@ private:
       std::int32_t const i = nodes_ == nullptr ? p : nodes_[p];
       if (i < begin_) continue;
       node const& n = g.nodes[i];
+      if (n.operand_count > widest_) widest_ = n.operand_count; // (the value of an operation without derivative may be a wrt)
       if (n.op->derivative == derivative_kind::zero) continue;
       symbol const* const ids = g.ids.data() + n.first;
       if (views_.any()) look_through(ids, n.operand_count);
-      if (n.operand_count > widest_) widest_ = n.operand_count;
       if (n.result_count != 1 || n.op->kind == operation_kind::control) {
         if (!find_rare(n)) return false;
         continue;
