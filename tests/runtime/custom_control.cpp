@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "catch.hpp"
 
+#include "../words.hpp"
+
 #include <cotangent/cotangent.hpp>
 
 #include <cotangent/dynamic.hpp>
@@ -96,6 +98,20 @@ TEST_CASE("rules for tangents and for cotangents beside loops and branches, in r
 TEST_CASE("rules for tangents and for cotangents beside loops and branches, in compiled functions") {
   some<std::remove_const_t<decltype(by_tangent)>>(std::index_sequence<0, 1, 3, 5, 6>());
   some<std::remove_const_t<decltype(by_cotangent)>>(std::index_sequence<0, 3, 6>());
+}
+
+TEST_CASE("forward mode refuses a rule for cotangents with a loop that computes from the cotangent") {
+  constexpr auto f = [](auto x) {
+    return ct::custom_vjp([](auto a) { return ct::sin(a); },
+                          [](auto a, auto, auto dy) { return ct::for_loop(3, [&](auto, auto u) { return u * ct::cos(a); }, dy); })(x);
+  };
+  double const slope = std::cos(0.7) * std::cos(0.7) * std::cos(0.7);
+  CHECK(ct::grad(f)(0.7) == Approx(slope));
+  auto const rows = ct::compiled(ct::vmap(ct::grad(f)))(ct::tensor<double, 2>{0.7, 0.7});
+  CHECK(rows(1) == Approx(slope));
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x");
+  CHECK(refused("forward mode needs a rule that is linear", [&] { (void)ct::jvp(f)(x, x); }));
 }
 
 TEST_CASE("a rule for tangents may contain a loop") {

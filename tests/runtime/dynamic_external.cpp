@@ -177,8 +177,9 @@ TEST_CASE("external functions of run-time graphs refuse forward mode and impossi
   auto const x = g.input<double>("x", {4});
   auto const a = g.input<double>("a");
   auto const nodes = g.get().nodes.size();
-  CHECK(refused<ct::error>("", [&] { (void)ct::jvp([&](auto z) { return waves(4, s)(z, a); })(x, x); }));
-  CHECK(refused<ct::shape_error>("", [&] { (void)waves(-1, s)(x, a); }));
+  CHECK(refused<ct::error>("external", [&] { (void)ct::jvp([&](auto z) { return waves(4, s)(z, a); })(x, x); }));
+  CHECK(refused<ct::error>("external", [&] { (void)ct::grad(ct::grad([&](auto z) { return ct::sum(waves(4, s)(z * a, a)); }))(a); }));
+  CHECK(refused<ct::shape_error>("size", [&] { (void)waves(-1, s)(x, a); }));
   CHECK(refused<ct::error>("must be combined with an expression of a graph first", [&] {
     (void)waves(4, s)(ct::dynamic::expr<double>(1.0), ct::dynamic::expr<double>(2.0));
   }));

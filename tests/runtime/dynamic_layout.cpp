@@ -50,6 +50,7 @@ inline constexpr auto both_forms = [](auto const& check, auto x, auto v, auto i)
   check(ct::all(x > 0, {0, 2}, ct::keep), ct::all(x > 0, ct::axes<0, 2>, ct::keep));
   check(ct::quantile(x, 0.25, {0, 1}), ct::quantile(x, 0.25, ct::axes<0, 1>));
   check(ct::quantile(x, ct::mean(ct::square(v)), -1, ct::keep), ct::quantile(x, ct::mean(ct::square(v)), ct::axes<2>, ct::keep));
+  check(ct::axis_size(x, -2), ct::axis_size<1>(x));
   check(ct::top_k(x, 2).first, ct::top_k<2>(x).first);
   check(ct::top_k(x, 3).second, ct::top_k<3>(x).second);
   check(ct::scatter_add(x, i, 5), ct::scatter_add<5>(x, i));

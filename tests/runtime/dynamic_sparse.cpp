@@ -145,6 +145,15 @@ TEST_CASE("indices that a graph holds as a constant keep the pattern of a mesh e
   for (std::size_t k = 0; k < one.size(); ++k) REQUIRE(one[k] == Approx(other[k]).margin(1e-9));
 }
 
+TEST_CASE("indices that are inputs count as dense") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {5});
+  auto const at = g.input<std::int64_t>("at", {3});
+  auto const held = g.constant(std::vector<std::int64_t>{4, 0, 1});
+  CHECK(ct::sparse_jacobian([&](auto y) { return ct::square(ct::gather(y, at)); })(x).elements == 15);
+  CHECK(ct::sparse_jacobian([&](auto y) { return ct::square(ct::gather(y, held)); })(x).elements == 3);
+}
+
 TEST_CASE("sparse Jacobians of values computed before, of captured values, and in bodies of loops") {
   // captured values are constants; the argument may be any expression
   agrees([](auto x) { return ct::square(x); }, {6}, 6, 1);

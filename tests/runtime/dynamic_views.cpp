@@ -434,3 +434,19 @@ TEST_CASE("windows of every shape are summed in place", "[dynamic][views]") {
 }
 
 } // namespace
+
+TEST_CASE("the offset of a view counts steps of its stride", "[dynamic][views]") {
+  ct::dynamic::graph g;
+  auto const x = g.input<double>("x", {10});
+  auto const even = g.view(x, {.offset = {2}, .shape = {3}, .stride = {2}}) * 1.0;
+  auto const odd = g.view(g.view(x, {.offset = {3}, .shape = {7}}), {.shape = {3}, .stride = {2}}) * 1.0;
+  std::vector<double> const at{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<double> from_four(3), from_three(3);
+  auto p = g.compile({even, odd});
+  p.bind(x, at);
+  p.bind(even, from_four);
+  p.bind(odd, from_three);
+  p.run();
+  CHECK(from_four == std::vector<double>{4, 6, 8});
+  CHECK(from_three == std::vector<double>{3, 5, 7});
+}

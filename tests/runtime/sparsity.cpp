@@ -170,6 +170,26 @@ TEST_CASE("patterns hold all elements of a Jacobian, and no others") {
   CHECK(elements > 5000);
 }
 
+TEST_CASE("a value of too many groups counts as dense") {
+  builder b;
+  symbol const x = b.symbol_of(element::float64, b.shape({1, {20}})), at = b.symbol_of(element::int64, b.shape({1, {20}}));
+  symbol const inputs[2]{x, at};
+  b.set_inputs(inputs, 2);
+  term const y = extend::gather({&b, x}, {&b, at});
+  b.set_outputs(&y.id, 1);
+  REQUIRE(b.failed().why == nullptr);
+  detail::known_numbers const squares{nullptr, [](void const*, symbol, array<std::int64_t>& all) {
+    for (int k = 0; k < 20; ++k) all.push(k * k % 20);
+    return true;
+  }};
+  auto const elements = [&](int most) {
+    detail::dependences const found(b.get(), y.id, x, most, &squares);
+    return elements_of(found.groups().data(), found.groups().size(), b.dims(y.id));
+  };
+  CHECK(elements(20) == 20);
+  CHECK(elements(19) == 400);
+}
+
 TEST_CASE("columns of one color share no row") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);

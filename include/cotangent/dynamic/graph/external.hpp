@@ -49,18 +49,9 @@ template <class T> struct external_rows : extend::primitive<operation_kind::whol
   static constexpr derivative_kind derivative = derivative_kind::none_;
 
   static void whole(whole_call const& c) {
-    auto const& call = *std::bit_cast<dynamic::detail::external_code<T> const*>(c.attribute[0]);
-    std::int64_t rows = 1;
-    for (int k = 0; k + 1 < c.result.rank; ++k) rows *= c.result.size[k];
-    for (std::int64_t k = 0; k < rows; ++k) call(c.operand[0].data<T>() + k * c.attribute[1], c.result.data<T>() + k * c.attribute[2]);
+    detail::each_external_row<T>(c, c.attribute[1], c.attribute[2], *std::bit_cast<dynamic::detail::external_code<T> const*>(c.attribute[0]));
   }
-  static constexpr void infer(inference& r) {
-    r.like(0);
-    dimensions d = r.dims(0);
-    if (d.rank == 0 || r.type != element_of<T>) return r.refuse<refusals::element_not_floating>();
-    d.size[d.rank - 1] = r.attribute[2];
-    r.result(r.type, d);
-  }
+  static constexpr void infer(inference& r) { detail::gives_external_rows<T>(r, r.attribute[2]); }
   static constexpr void batch(batch_rule& r) {
     r.give(detail::push(info_of<external_rows>(), {r.each(0)}, {r.attribute(0), r.attribute(1), r.attribute(2)}));
   }
@@ -136,14 +127,10 @@ private:
   static constexpr bool is_like_first = std::is_same_v<First, X> && (std::is_same_v<X, expr<float>> || std::is_same_v<X, expr<double>>);
 
   template <class T, std::size_t... K, class... X> expr<T> called(std::index_sequence<K...>, X const&... x) const {
-    graph_state* const s = state_among(x...);
-    if (s == nullptr) {
-      static builder const nothing;
-      raise<refusals::dynamic_detached>(nothing, {});
-    }
-    return front_end::changed(s, [&] {
-      std::int32_t const shape = shape_for(s->b, to_);
-      std::int64_t const given = s->b.failed().why != nullptr ? 1 : s->b.count(s->b.get().shapes[shape]);
+    graph_state& s = front_end::given(state_among(x...));
+    return front_end::changed(&s, [&] {
+      std::int32_t const shape = shape_for(s.b, to_);
+      std::int64_t const given = s.b.failed().why != nullptr ? 1 : s.b.count(s.b.get().shapes[shape]);
       using parts_of_line = external_parts<sizeof...(X)>;
       parts_of_line const parts{{x.size()..., given, given}};
       auto const value = std::make_shared<external_code<T> const>(

@@ -63,12 +63,8 @@ template <class T> struct sparse_matrix {
 
 private:
   template <class Make> expr<T> in_graph(Make const& make) const {
-    detail::graph_state* const s = values.where_it_stands().s;
-    if (s == nullptr) {
-      static builder const nothing;
-      detail::raise<refusals::dynamic_detached>(nothing, {});
-    }
-    return detail::front_end::changed(s, [&] { return expr<T>(s->b, make(s->b, values.attach(s->b))); });
+    detail::graph_state& s = detail::front_end::given(values.where_it_stands().s);
+    return detail::front_end::changed(&s, [&] { return expr<T>(s.b, make(s.b, values.attach(s.b))); });
   }
 };
 

@@ -102,11 +102,14 @@ struct front_end {
   template <class F, class... X> static auto transformed(F const& f, X const&... x) {
     found_graph found;
     (cotangent::detail::visit_leaves(x, found), ...);
-    if (found.s == nullptr) {
-      static builder const nothing;
-      raise<refusals::dynamic_detached>(nothing, {});
-    }
-    return changed(found.s, [&] { return f(argument(*found.s, x)...); });
+    graph_state& s = given(found.s);
+    return changed(&s, [&] { return f(argument(s, x)...); });
+  }
+  /// Refuses expressions without a graph.
+  static graph_state& given(graph_state* s) {
+    static builder const nothing;
+    if (s == nullptr) raise<refusals::dynamic_detached>(nothing, {});
+    return *s;
   }
   /// `x` in the graph of the first expression that has one.
   template <class T, class... X> static expr<T> attached(expr<T> const& x, X const&... others) {

@@ -66,6 +66,23 @@ template <class T, class... Leaf> consteval bool external_fits(parts<Leaf...>) {
 }
 template <class... Leaf> consteval std::int64_t external_count(parts<Leaf...>) { return (std::int64_t{0} + ... + Leaf::count); }
 
+/// Calls `one(x, y)` for rows of `taken` elements, which become rows of `given` elements.
+template <class T, class One> constexpr void each_external_row(whole_call const& c, std::int64_t taken, std::int64_t given, One const& one) {
+  T const* const x = c.operand[0].template data<T>();
+  T* const y = c.result.template data<T>();
+  std::int64_t rows = 1;
+  for (int k = 0; k + 1 < c.result.rank; ++k) rows *= c.result.size[k];
+  for (std::int64_t k = 0; k < rows; ++k) one(x + k * taken, y + k * given);
+}
+/// The result: rows of `given` elements.
+template <class T> constexpr void gives_external_rows(inference& r, std::int64_t given) {
+  r.like(0);
+  dimensions d = r.dims(0);
+  if (d.rank == 0 || r.type != element_of<T>) return r.refuse<refusals::element_not_floating>();
+  d.size[d.rank - 1] = given;
+  r.result(r.type, d);
+}
+
 } // namespace detail
 
 namespace op {
@@ -88,19 +105,9 @@ template <class F, class T, class In, class Out> struct external : extend::primi
     else (R::put(result, y), ...);
   }
   static constexpr void whole(whole_call const& c) {
-    T const* x = c.operand[0].template data<T>();
-    T* y = c.result.template data<T>();
-    std::int64_t rows = 1;
-    for (int k = 0; k + 1 < c.result.rank; ++k) rows *= c.result.size[k];
-    for (std::int64_t k = 0; k < rows; ++k) one(x + k * taken, y + k * given, In{}, Out{}, std::make_index_sequence<parts_in(In{})>{});
+    detail::each_external_row<T>(c, taken, given, [](T const* x, T* y) { one(x, y, In{}, Out{}, std::make_index_sequence<parts_in(In{})>{}); });
   }
-  static constexpr void infer(inference& r) {
-    r.like(0);
-    dimensions d = r.dims(0);
-    if (d.rank == 0 || r.type != element_of<T>) return r.refuse<refusals::element_not_floating>();
-    d.size[d.rank - 1] = given;
-    r.result(r.type, d);
-  }
+  static constexpr void infer(inference& r) { detail::gives_external_rows<T>(r, given); }
   static constexpr void batch(batch_rule& r) { r.give(detail::push(info_of<external>(), {r.each(0)})); }
 
 private:
