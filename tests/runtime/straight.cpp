@@ -187,6 +187,42 @@ TEST_CASE("The machine that executes straight-line code notices wrong code") {
   CHECK(noticed == changed);
 }
 
+TEST_CASE("Rows of small matrices stay in vectors of their length") {
+  auto const shuffles = [](straight_program const& p) {
+    int n = 0;
+    for (straight_step const& s : p.steps) n += s.what == straight_action::shuffle;
+    return n;
+  };
+  auto const most = [](straight_program const& p) {
+    int n = 0;
+    for (straight_step const& s : p.steps)
+      if (s.what == straight_action::compute && s.lanes > n) n = s.lanes;
+    return n;
+  };
+  // the covariance of a linear system of four states, and its gradient
+  builder b;
+  auto const square = b.shape(dimensions{2, {4, 4}});
+  term f{&b, b.symbol_of(element::float64, square)}, p{&b, b.symbol_of(element::float64, square)};
+  symbol const in[2]{f.id, p.id};
+  b.set_inputs(in, 2);
+  term const next = extend::matmul(extend::matmul(f, p), extend::transpose(f));
+  term const s = extend::sum(next * next, 3);
+  symbol out[4]{next.id, s.id};
+  gradient(b, {&s.id, nullptr, 1, in, 2}, out + 2);
+  b.set_outputs(out, 4);
+  graph const g = simplify(b.get());
+  straight_program const rows = straighten(g, 64), wide = detail::straightener(g, 64).result();
+  CHECK(most(rows) == 4);
+  CHECK(most(wide) == 8);
+  CHECK(shuffles(rows) < shuffles(wide));
+  dice d(7);
+  array<values> const given = inputs_of(g, d, -1, 1);
+  straight_machine const run(g, rows, given);
+  REQUIRE(run.error == "");
+  CHECK(equal(run.outputs, evaluate(g, given)));
+  CHECK(most(straighten(chain(64), 64)) == 8); // neighbors are loaded
+}
+
 TEST_CASE("Large graphs, and those that index elements, run as loops") {
   CHECK(runs_straight(chain(8), 64));
   CHECK_FALSE(runs_straight(chain(most_straight_elements + 1), 64));

@@ -277,12 +277,27 @@ public:
 
 } // namespace detail
 
-/// The straight-line code of a graph that `runs_straight`, for vectors of `vector_bytes`.
+/// The straight-line code of a graph that `runs_straight`, for vectors of up to `vector_bytes`.
 ///
 /// Value: the same bits as every other execution if no sum is reordered. Sums over all elements of a tensor
 /// are lane by lane, then by halves; sums along some axes are in the order of the elements.
 constexpr straight_program straighten(graph_view const& g, int vector_bytes) {
-  return detail::straightener(g, vector_bytes).result();
+  auto const count = [](straight_program const& p, straight_action a) {
+    int n = 0;
+    for (straight_step const& s : p.steps) n += s.what == a;
+    return n;
+  };
+  straight_program p = detail::straightener(g, vector_bytes).result();
+  int shuffles = count(p, straight_action::shuffle);
+  // Rows of small matrices fill short vectors, and have to be moved to fill long ones.
+  for (int bytes = vector_bytes / 2; bytes >= 16 && 2 * shuffles > count(p, straight_action::compute); bytes /= 2) {
+    straight_program shorter = detail::straightener(g, bytes).result();
+    int const fewer = count(shorter, straight_action::shuffle);
+    if (fewer >= shuffles) break;
+    p = static_cast<straight_program&&>(shorter);
+    shuffles = fewer;
+  }
+  return p;
 }
 
 } // namespace cotangent
