@@ -51,7 +51,7 @@ template void append_jacobian_to(graph_state&, jacobian_request const&, bool, sy
 template void append_batch_to(graph_state&, batch_request const&, symbol*);
 template symbol append_sparse_to(graph_state&, symbol, symbol, sparse_pattern&);
 template failure prepare(eager_code&, interpret::kernel_list const&);
-template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, interpret::kernel_list const&);
+template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, chosen const&, interpret::kernel_list const&);
 } // namespace dynamic::detail
 #endif
 } // namespace cotangent

@@ -26,7 +26,7 @@ inline void note(eager_state& s, eager_code& c, eager_operand const* x, held* y)
   for (int k = 0; k < n; ++k)
     if (x[k].value != nullptr && x[k].value->from != nullptr) tracked.add(k);
   if (!c.floating.any()) return;
-  adjoint_code& a = adjoint_of(c, tracked, c.floating, s.kernels);
+  adjoint_code& a = adjoint_of(c, tracked, c.floating, {}, s.kernels);
   bool const fails = a.failed.why != nullptr;
   if (!fails && !a.reached.any()) return;
   eager_record* const r = s.new_record(n, m);

@@ -60,10 +60,14 @@ struct eager_code {
 };
 
 /// The adjoint toward some operands, for cotangents of some results. Its operands are those of the operation,
-/// then its results, then these cotangents. Its results are the gradients of the operands in `reached`, in
-/// order.
+/// then its results, then these cotangents, then the masks of those in `masked`. Its results are the gradients of the
+/// operands in `reached`, in order, then their masks that are no operands.
 struct adjoint_code {
-  chosen wanted, given, reached;
+  struct mask {
+    std::int32_t operand = none, result = none;
+  };
+  chosen wanted, given, masked, reached;
+  std::vector<mask> masks; // by gradient
   std::vector<bool> reads; // by operand of the adjoint
   eager_code code;
   failure failed;
@@ -172,40 +176,60 @@ inline bool is_known_zero(builder const& b, symbol t) {
   return n != nullptr && n->op->kind == operation_kind::constant && b.get().numbers[n->attribute] == 0;
 }
 
+/// Splits a gradient into a value and the mask under which it stands: booleans, false where the gradient is 0 whatever the value
+/// is. `none` if it has no mask made by a node from `from` on.
+inline symbol take_mask(builder& b, symbol& gradient, std::int32_t from) {
+  term all{};
+  while (cotangent::detail::masked_cotangent const m = cotangent::detail::cotangent_mask(b, gradient, from)) {
+    term const c{&b, m.condition}, keep = m.on_false ? !c : c;
+    all = all.present() ? all && keep : keep;
+    gradient = m.value;
+  }
+  return all.present() ? all.id : none;
+}
+
 template <class = void>
-std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given,
+std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, chosen const& given, chosen const& masked,
                                            interpret::kernel_list const& users) {
   auto made = std::make_unique<adjoint_code>();
   made->wanted = wanted;
   made->given = given;
+  made->masked = masked;
   made->code.of = &c;
   graph_view const v = c.g;
   builder b(v);
-  std::vector<symbol> x, y, dy, outputs, seeds, wrt, dx;
+  std::int32_t const from = b.get().nodes.size();
+  bool selects = masked.any();
+  for (std::int32_t i = 0; i < from; ++i) selects = selects || v.nodes[i].op == info_of<op::select>();
+  std::vector<symbol> x, y, dy, masks, outputs, seeds, wrt, dx;
   for (int k = 0; k < v.input_count(); ++k) x.push_back(v.input(k));
   for (int k = 0; k < v.output_count(); ++k) {
     y.push_back(v.output(k));
     if (!given[k]) continue;
     outputs.push_back(y.back());
-    seeds.push_back(b.symbol_like(y.back()));
+    term const d{&b, b.symbol_like(y.back())};
+    dy.push_back(d.id);
+    masks.push_back(masked[k] ? b.symbol_of(element::boolean, b.tensor(d.id).shape) : none);
+    seeds.push_back(masked[k] ? extend::select(term{&b, masks.back()}, d, extend::constant_like(d, 0)).id : d.id);
   }
   for (int k = 0; k < v.input_count(); ++k)
     if (wanted[k]) wrt.push_back(x[static_cast<std::size_t>(k)]);
   dx.resize(wrt.size() + 1);
-  cotangent::gradient(b,
-                      {outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
-                       static_cast<int>(wrt.size()), unreachable::zeros, nullptr, 0},
-                      dx.data());
+  gradient_request request{outputs.data(), seeds.data(), static_cast<int>(outputs.size()), wrt.data(),
+                           static_cast<int>(wrt.size()), unreachable::zeros, nullptr, 0};
+  request.masks_from = from;
+  cotangent::gradient(b, request, dx.data());
   if (b.failed().why != nullptr) {
     made->failed = b.failed();
     return made;
   }
-  std::vector<symbol> results;
+  std::vector<symbol> results, kept;
   for (int k = 0, at = 0; k < v.input_count(); ++k)
     if (wanted[k]) {
-      symbol const d = dx[static_cast<std::size_t>(at++)];
+      symbol d = dx[static_cast<std::size_t>(at++)];
       if (is_known_zero(b, d)) continue;
       made->reached.add(k);
+      kept.push_back(selects ? take_mask(b, d, from) : none);
       results.push_back(d);
       made->code.results.push_back(c.operands[static_cast<std::size_t>(k)]);
     }
@@ -221,24 +245,43 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
   }
   for (int k = 0, at = 0; k < v.output_count(); ++k)
     if (given[k]) {
-      inputs.push_back(seeds[static_cast<std::size_t>(at++)]);
+      inputs.push_back(dy[static_cast<std::size_t>(at++)]);
       made->code.operands.push_back(c.results[static_cast<std::size_t>(k)]);
     }
+  for (int k = 0, at = 0; k < v.output_count(); ++k)
+    if (given[k] && masks[static_cast<std::size_t>(at++)] != none) {
+      inputs.push_back(masks[static_cast<std::size_t>(at - 1)]);
+      made->code.operands.push_back(c.results[static_cast<std::size_t>(k)]);
+      made->code.operands.back().type = element::boolean;
+    }
+  made->masks.resize(kept.size());
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    if (kept[k] == none) continue;
+    for (std::size_t j = 0; j < inputs.size(); ++j)
+      if (inputs[j] == kept[k]) made->masks[k].operand = static_cast<std::int32_t>(j);
+    if (made->masks[k].operand != none) continue;
+    made->masks[k].result = static_cast<std::int32_t>(results.size());
+    results.push_back(kept[k]);
+    made->code.results.push_back(made->code.results[k]);
+    made->code.results.back().type = element::boolean;
+  }
   whole.set_inputs(inputs.data(), static_cast<int>(inputs.size()));
   whole.set_outputs(results.data(), static_cast<int>(results.size()));
   made->code.g = whole.get();
   made->failed = prepare(made->code, users);
   for (int k = 0; made->failed.why == nullptr && k < made->code.run.input_count(); ++k)
     made->reads.push_back(made->code.run.reads_input(k));
+  for (adjoint_code::mask const& m : made->masks)
+    if (m.operand != none && made->failed.why == nullptr) made->reads[static_cast<std::size_t>(m.operand)] = true;
   return made;
 }
 
 /// Created at the first request.
-inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given,
+inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen const& given, chosen const& masked,
                                 interpret::kernel_list const& users) {
   for (auto const& d : c.adjoints)
-    if (d->wanted == wanted && d->given == given) return *d;
-  c.adjoints.push_back(make_adjoint(c, wanted, given, users));
+    if (d->wanted == wanted && d->given == given && d->masked == masked) return *d;
+  c.adjoints.push_back(make_adjoint(c, wanted, given, masked, users));
   return *c.adjoints.back();
 }
 
@@ -248,7 +291,7 @@ inline adjoint_code& adjoint_of(eager_code& c, chosen const& wanted, chosen cons
 #ifdef COTANGENT_SEPARATE
 namespace cotangent::dynamic::detail {
 extern template failure prepare(eager_code&, interpret::kernel_list const&);
-extern template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&,
+extern template std::unique_ptr<adjoint_code> make_adjoint(eager_code&, chosen const&, chosen const&, chosen const&,
                                                            interpret::kernel_list const&);
 } // namespace cotangent::dynamic::detail
 #endif

@@ -73,10 +73,29 @@ inline held filled(eager_state& s, element e, std::int32_t shape, double value, 
   return y;
 }
 
+/// The gradient of a value so far. With a mask (booleans) it is 0 where that is false, whatever the value is: a pole that
+/// `select` did not choose must not reach it.
+struct eager_cotangent {
+  held value, mask;
+};
+inline held plain(eager_state& s, eager_cotangent& d, std::source_location where) {
+  if (!d.mask) return d.value;
+  eager_operand const x[]{operand_of(d.mask), operand_of(d.value)};
+  eager_key key{&function_tag<op::select>::here, {}, 0};
+  key.put(d.value.shape * 8 + static_cast<int>(d.value.type));
+  held y;
+  apply_code(s, code_for(s, key, x, 2, {"select", 8, nullptr, 0, where}, [](builder& to, symbol const* t, std::vector<symbol>& r) {
+    term const value{&to, t[1]};
+    r.push_back(extend::select(term{&to, t[0]}, value, extend::constant_like(value, 0)).id);
+  }), x, &y, where);
+  d = {y, {}};
+  return y;
+}
+
 class eager_walk {
   eager_state& s_;
   std::vector<eager_record*> order_; // operands before the results
-  std::vector<held> cotangents_;     // by slot
+  std::vector<eager_cotangent> cotangents_; // by slot
   std::vector<char> wanted_;         // by slot: its gradient is requested
   std::source_location where_;
   std::uint64_t oldest_ = UINT64_MAX; // of the requested values
@@ -127,17 +146,19 @@ public:
   void start(eager_record* r, int which, held seed) {
     if (r == nullptr) return;
     cotangents_.resize(wanted_.size());
-    add(r, which, static_cast<held&&>(seed));
+    add(r, which, {static_cast<held&&>(seed), {}});
   }
   /// The gradient, if any contribution arrived.
   held gradient(eager_record* r, int which) {
     if (r == nullptr || !reached(r) || cotangents_.size() != wanted_.size()) return {};
-    return cotangents_[slot(r, which)];
+    return plain(s_, cotangents_[slot(r, which)], where_);
   }
   /// The gradient, moved out.
   held take_gradient(eager_record* r, int which) {
     if (cotangents_.size() != wanted_.size()) return {};
-    return static_cast<held&&>(cotangents_[slot(r, which)]);
+    held const d = plain(s_, cotangents_[slot(r, which)], where_);
+    cotangents_[slot(r, which)] = {};
+    return d;
   }
 
   /// Frees the cotangents.
@@ -156,7 +177,7 @@ public:
       if (!r.needed || (r.code == nullptr && !is_missed(r))) continue;
       step(r);
       for (int k = 0; k < r.result_count; ++k)
-        if (!wanted_[slot(&r, k)]) cotangents_[slot(&r, k)] = held();
+        if (!wanted_[slot(&r, k)]) cotangents_[slot(&r, k)] = {};
     }
   }
 
@@ -167,10 +188,17 @@ private:
   static std::size_t slot(eager_record const* r, int which) noexcept {
     return static_cast<std::size_t>(r->slot + which);
   }
-  void add(eager_record* r, int which, held d) {
-    held& sum = cotangents_[slot(r, which)];
-    if (sum) add_to(s_, sum, d, where_);
-    else sum = static_cast<held&&>(d);
+  void add(eager_record* r, int which, eager_cotangent d) {
+    eager_cotangent& sum = cotangents_[slot(r, which)];
+    if (!sum.value) {
+      sum = static_cast<eager_cotangent&&>(d);
+      return;
+    }
+    bool const alike = sum.mask.data == d.mask.data; // or none
+    held const value = alike ? d.value : plain(s_, d, where_);
+    if (!alike) (void)plain(s_, sum, where_);
+    d = {};
+    add_to(s_, sum.value, value, where_);
   }
 
   /// True if the values that the adjoint reads are alive: `a` may be another adjoint than the prepared one.
@@ -183,10 +211,13 @@ private:
 
   void step(eager_record& r) {
     int const n = r.operand_count, m = r.result_count;
-    chosen wanted, given;
+    chosen wanted, given, masked;
     bool all_given = true, all_wanted = true;
     for (int k = 0; k < m; ++k)
-      if (cotangents_[slot(&r, k)] && !r.detached()[k]) given.add(k);
+      if (eager_cotangent const& d = cotangents_[slot(&r, k)]; d.value && !r.detached()[k]) {
+        given.add(k);
+        if (d.mask) masked.add(k);
+      }
     if (!given.any()) return;
     if (is_missed(r))
       throw graph_error(
@@ -202,11 +233,11 @@ private:
     for (int k = 0; k < m; ++k) all_given = all_given && (given[k] || !r.adjoint->given[k]);
     if (r.adjoint->failed.why != nullptr) fail(r);
     adjoint_code* a = r.adjoint;
-    if (!all_given || !all_wanted) {
-      adjoint_code& less = adjoint_of(*r.code, wanted, given, s_.kernels);
+    if (!all_given || !all_wanted || masked.any()) {
+      adjoint_code& less = adjoint_of(*r.code, wanted, given, masked, s_.kernels);
       if (is_kept(r, less)) a = &less;
     }
-    int const cotangent_count = static_cast<int>(a->code.operands.size()) - n - m;
+    int const cotangent_count = static_cast<int>(a->code.operands.size()) - n - m; // and masks
     few<eager_operand> x(n + m + cotangent_count);
     std::vector<held> values;
     values.reserve(static_cast<std::size_t>(n + m + cotangent_count));
@@ -232,33 +263,39 @@ private:
       h.type = t.type;
       put(k, static_cast<held&&>(h));
     }
-    for (int k = 0, at = n + m; k < m; ++k)
+    int next = n + m;
+    for (int k = 0; k < m; ++k)
       if (a->given[k]) {
-        tensor_type const& t = a->code.operands[static_cast<std::size_t>(at)];
-        held const& d = cotangents_[slot(&r, k)];
-        put(at++, d && !r.detached()[k] ? d : filled(s_, t.type, t.shape, 0, where_));
+        tensor_type const& t = a->code.operands[static_cast<std::size_t>(next)];
+        eager_cotangent& d = cotangents_[slot(&r, k)];
+        if (!d.value || r.detached()[k]) put(next++, filled(s_, t.type, t.shape, 0, where_));
+        else put(next++, a->masked[k] ? d.value : plain(s_, d, where_));
       }
+    for (int k = 0; k < m; ++k)
+      if (a->masked[k]) put(next++, cotangents_[slot(&r, k)].mask);
     few<held> dx(static_cast<int>(a->code.results.size()));
     if (!a->code.results.empty()) apply_code(s_, a->code, x.data(), dx.data(), where_);
     for (int k = 0, at = 0; k < n; ++k)
       if (a->reached[k]) {
-        if (wanted[k]) add(r.edges()[k].from, r.edges()[k].which, static_cast<held&&>(dx[at]));
+        auto const [operand, result] = a->masks[static_cast<std::size_t>(at)];
+        held const mask = operand != none ? *x[operand].value : result != none ? dx[result] : held();
+        if (wanted[k]) add(r.edges()[k].from, r.edges()[k].which, {static_cast<held&&>(dx[at]), mask});
         ++at;
       }
   }
 
   /// Passes the cotangent of a tensor to its state before a piece was written, and to the piece.
   void pass(eager_record& r) {
-    held const d = cotangents_[slot(&r, 0)];
+    held const d = plain(s_, cotangents_[slot(&r, 0)], where_);
     edge const before = r.edges()[0], piece = r.edges()[1];
     auto const asks = [&](edge const& e) { return e.from != nullptr && reached(e.from) && e.from->needed; };
     if (asks(piece)) {
       eager_operand const x = operand_of(d);
       held part;
       apply_code(s_, *r.code, &x, &part, where_);
-      add(piece.from, piece.which, static_cast<held&&>(part));
+      add(piece.from, piece.which, {static_cast<held&&>(part), {}});
     }
-    if (asks(before)) add(before.from, before.which, d);
+    if (asks(before)) add(before.from, before.which, {d, {}});
   }
 
   [[noreturn]] void fail(eager_record& r) {

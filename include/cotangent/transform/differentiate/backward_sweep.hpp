@@ -51,6 +51,7 @@ struct gradient_request {
   array<std::int32_t>* made_for = nullptr;
   aggregation sum = {};
   gradient_walk walk = {};
+  std::int32_t masks_from = none; // the first node of the masks that seeds have, if any
 };
 
 namespace detail {
@@ -166,7 +167,7 @@ public:
 
   /// The gradients, `none` if absent; false after a failure.
   constexpr bool run(gradient_request const& r, symbol* result) {
-    std::int32_t const made = b_.get().nodes.size();
+    std::int32_t const made = r.masks_from != none ? r.masks_from : b_.get().nodes.size();
     operation const *const log = info_of<op::log>(), *const select = info_of<op::select>(), *const broadcast = info_of<op::broadcast>();
     cotangents dy(b_, first_, s_.index.high(s_.region) - first_, views_.any() ? &views_ : nullptr, s_.sum);
     for (int k = 0; k < r.output_count; ++k)
