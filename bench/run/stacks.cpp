@@ -20,6 +20,10 @@ bench::entry const absent("stacks", [](bench::suite& suite) {
 
 #  include <cotangent/linalg.hpp>
 
+// (g++ 12 warns of its own intrinsics for AVX-512, which Eigen calls.)
+#  if defined(__GNUC__) && !defined(__clang__)
+#    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#  endif
 #  include <eigen3/Eigen/Dense>
 
 #  include <cstddef>

@@ -282,6 +282,11 @@ TEST_CASE("Products, dropout and windows refuse operands that do not fit") {
         auto w = g.input<double>("w", {2, 2, 1, 1});
         (void)ct::conv2d(a, w, {.stride = 0});
       }));
+  CHECK(refused("conv_transpose2d: the padding must not be larger than the image without it", [] {
+    dynamic::graph g;
+    auto x = g.input<double>("x", {1, 2, 2, 1}), w = g.input<double>("w", {1, 1, 1, 1});
+    (void)ct::conv_transpose2d(x, w, {.padding = 2});
+  }));
   CHECK(refused("a window must fit into the image with its border", [] {
     dynamic::graph g;
     auto a = g.input<double>("a", {4, 4, 1});

@@ -145,6 +145,13 @@ TEST_CASE("the comparison notices a wrong reference", "[optimizers]") {
   CHECK(at[1] != Approx(s.p[1]).epsilon(1e-6));
 }
 
+TEST_CASE("gradient descent refuses momentum without a velocity", "[optimizers]") {
+  ct::dynamic::graph g;
+  auto w = g.input<double>("w", {7}), dw = g.input<double>("dw", {7});
+  CHECK_THROWS_AS((ct::sgd{.momentum = 0.9}.update(w, dw)), ct::graph_error);
+  CHECK_NOTHROW((ct::sgd{.learning_rate = 0.5}.update(w, dw)));
+}
+
 inline constexpr auto two_steps = [](auto p, auto gradient, auto m, auto v) {
   auto step = ct::sum(gradient) * 0.0 + 1.0;
   ct::adam const by{.learning_rate = 0.1, .weight_decay = 0.01};

@@ -98,6 +98,13 @@ TEST_CASE("strided arguments of named sizes may be empty or one element") {
   CHECK(ct::compiled(doubled)(ct::strided_span<double const, 1, 1>(one, {1, 1}, {100, -7}))(0, 0) == 6);
 }
 
+TEST_CASE("large sizes before a size 0 do not overflow") {
+  double m[1]{};
+  constexpr std::int64_t large = std::int64_t{1} << 40;
+  ct::strided_span<double const, "a", "b", "c"> const x(m, {large, large, 0}, {0, 0, 1});
+  CHECK(ct::compiled([](auto a) { return ct::sum(a * a); })(x) == 0);
+}
+
 TEST_CASE("large matrices are copied in tiles to the right places") {
   constexpr int rows = 37, columns = 53;
   auto const memory = counted<float>(rows * columns * 2);

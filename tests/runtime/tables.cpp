@@ -98,6 +98,27 @@ TEST_CASE("tables of one and two rows, of an extent that is a name") {
   CHECK(std::isfinite(f(0.5, filled<rows>(numbers{0, 1, 2}), filled<rows>(numbers{1, 3, 4}))));
 }
 
+inline constexpr ct::table extended{.ends = ct::outside::extrapolate};
+
+TEST_CASE("linear tables with equal positions have steps, at their ends too") {
+  ct::tensor<double, 5> const p{0, 0, 1, 2, 2}, v{10, 20, 30, 40, 50};
+  ct::tensor<double, 8> const at{-1, 0, 0.5, 1, 1.5, 2, 2.5, std::numeric_limits<double>::infinity()};
+  numbers const expected{10, 20, 25, 30, 35, 50, 50, 50};
+  check_near(ct::compiled([](auto a, auto b, auto c) { return ct::interp(a, b, c); })(at, p, v), expected);
+  auto const [dx, dv] = ct::grad<0, 2>([](auto a, auto b, auto c) { return ct::sum(ct::interp(a, b, c)); })(at, p, v);
+  check_near(dx, {0, 10, 10, 10, 10, 0, 0, 0});
+  check_near(dv, {1, 1.5, 2, 0.5, 3});
+}
+
+TEST_CASE("tables of one row are constants, extrapolated too") {
+  ct::tensor<double, 4> const at{-1e30, 0, 1e30, std::numeric_limits<double>::infinity()};
+  ct::tensor<double, 1> const p{0}, v{7};
+  constexpr auto f = [](auto a, auto b, auto c) { return ct::interp<extended>(a, b, c) + 10 * ct::map_coordinates<extended>(c, a); };
+  check_near(ct::compiled(f)(at, p, v), {77, 77, 77, 77});
+  using rows = ct::tensor<double, "n">;
+  check_near(ct::compiled(f)(at, filled<rows>(numbers{0}), filled<rows>(numbers{7})), {77, 77, 77, 77});
+}
+
 TEST_CASE("the value at a position that is NaN is NaN") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   ct::tensor<double, 3> const positions{0, 1, 2}, values{1, 3, 4};

@@ -25,7 +25,7 @@ struct strided_leaf {
 
   std::int64_t count() const noexcept {
     std::int64_t n = 1;
-    for (int k = 0; k < rank; ++k) n *= size[k];
+    for (int k = 0; k < rank; ++k) n = capped_product(n, size[k]); // (a size 0 may follow large ones)
     return n;
   }
   /// True if the elements are row-major without gaps.
@@ -154,7 +154,7 @@ template <class X> strided_leaf strided_leaf_of(X& x) {
   if constexpr (strided_memory<T>) traits::strides(x, leaf.stride);
   else {
     std::int64_t stride = 1;
-    for (int k = leaf.rank - 1; k >= 0; stride *= leaf.size[k--]) leaf.stride[k] = stride;
+    for (int k = leaf.rank - 1; k >= 0; stride = capped_product(stride, leaf.size[k--])) leaf.stride[k] = stride;
   }
   return leaf;
 }

@@ -20,6 +20,7 @@ COTANGENT_REFUSAL(line_rank, is, axes_needed, axes_given, "cotangent: conv1d: a 
 COTANGENT_REFUSAL(convolution_weights, is, rank_of_weights, four, "cotangent: conv2d: weights must have the axes [height, width, channels, results]")
 COTANGENT_REFUSAL(convolution_channels, equal, channels_of_image, channels_of_weights_times_groups, "cotangent: conv2d: the channels of the image must equal those of the weights times the groups")
 COTANGENT_REFUSAL(convolution_groups, divides, groups_given, results_of_weights, "cotangent: conv2d: the groups must divide the results, and both must be numbers where there are several groups")
+COTANGENT_REFUSAL(transposed_padding, at_most, padding_given, padding_for_an_empty_image, "cotangent: conv_transpose2d: the padding must not be larger than the image without it")
 COTANGENT_REFUSAL(convolution_size, equal, extent_of_weights, extent_of_the_window, "cotangent: conv2d: the height and the width of the weights must be those of the window")
 // clang-format on
 } // namespace refusals
@@ -330,12 +331,17 @@ constexpr term conv_transpose2d(term x, term w, convolution const& how) {
   bool const images = d.rank == 3 || d.rank == 4;
   int const end_height = how.padding_end.height < 0 ? how.padding.height : how.padding_end.height;
   int const end_width = how.padding_end.width < 0 ? how.padding.width : how.padding_end.width;
-  auto const size = [](dimension count, int stride, int begin, int end, int dilation, dimension taps) {
-    return count < 0 || taps < 0 ? count : (count - 1) * stride - begin - end + dilation * (taps - 1) + 1;
+  dimension least = 0, padding = 0; // the smallest extent below 0, and the padding that makes it so
+  auto const size = [&](dimension count, int stride, int begin, int end, int dilation, dimension taps) {
+    if (count < 0 || taps < 0) return count;
+    dimension const n = (count - 1) * stride - begin - end + dilation * (taps - 1) + 1;
+    if (n < least) least = n, padding = begin + end;
+    return n;
   };
   dimension const tall = k.rank == 4 ? k.size[0] : 1, wide = k.rank == 4 ? k.size[1] : 1;
   dimension const height = size(images ? d.size[d.rank - 3] : 1, how.stride.height, how.padding.height, end_height, how.dilation.height, tall);
   dimension const width = size(images ? d.size[d.rank - 2] : 1, how.stride.width, how.padding.width, end_width, how.dilation.width, wide);
+  if (least < 0 && x.b->failed().why == nullptr) return x.b->refuse<refusals::transposed_padding>(padding, padding + least, x.b->place), x;
   return detail::convolution_of<op::conv2d_image>(
       x, w,
       n{{how.stride.height, how.stride.width, how.padding.height, how.padding.width, end_height, end_width, how.dilation.height,

@@ -50,6 +50,18 @@ constexpr std::int64_t matrices_in(whole_tensor const& x) {
   for (int k = 0; k + 2 < x.rank; ++k) n *= x.size[k];
   return n;
 }
+// (g++ -O3 makes copies of a loop over matrices that are never entered, and warns of them.)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
+#endif
+/// Matrix k of a stack.
+template <class T> constexpr T* matrix_at(whole_tensor const& x, std::int64_t k) {
+  return x.data<T>() + k * x.size[x.rank - 1] * x.size[x.rank - 2];
+}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 /// y[k] -= c x[k].
 template <class T> COTANGENT_INLINE constexpr void subtract_row(T* y, T c, T const* x, std::int64_t count) {
   T const factor = -c;

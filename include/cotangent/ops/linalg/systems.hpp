@@ -24,18 +24,6 @@ template <class Self, int Arity> struct matrix_operation : extend::primitive<ope
     else all<double>(c);
   }
 };
-// (g++ -O3 makes copies of a loop over matrices that are never entered, and warns of them.)
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Waggressive-loop-optimizations"
-#endif
-/// Matrix k of a stack.
-template <class T> constexpr T* matrix_at(whole_tensor const& x, std::int64_t k) {
-  return x.data<T>() + k * x.size[x.rank - 1] * x.size[x.rank - 2];
-}
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 } // namespace detail
 

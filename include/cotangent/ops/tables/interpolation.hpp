@@ -82,19 +82,20 @@ constexpr interval regular_interval(term x, term last, outside ends) {
   term const end = broadcast_to(convert(last, x.type()), x.shape_id());
   if (ends == outside::constant) x = select(x < 0, zero, select(x > end, end, x));
   term const begin = bounded(apply<op::floor>(select(x == x, x, zero)), zero, end - 1); // (no NaN becomes an integer)
-  return {convert(begin, element::int64), broadcast_to(last, x.shape_id()), x - begin};
+  term const t = ends == outside::constant ? x - begin : select(end > 0, x - begin, zero); // (one row is a constant)
+  return {convert(begin, element::int64), broadcast_to(last, x.shape_id()), t};
 }
-/// The position among increasing ones. Precondition: xs is a vector of at least one.
+/// The position among increasing ones. Precondition: xs is a vector of at least one. An interval without length, at an end of the
+/// table, is a step from its first row to its second one.
 constexpr interval searched_interval(term x, term xs, outside ends) {
-  term const last = broadcast_to(last_row(xs, 0), x.shape_id()), zero = 0 * last;
-  if (ends == outside::constant) {
-    term const first = gather(xs, zero), final = gather(xs, last);
-    x = select(x < first, first, select(x > final, final, x));
-  }
-  interval y{zero, last, x, xs};
+  term const last = broadcast_to(last_row(xs, 0), x.shape_id()), start = 0 * last;
+  interval y{start, last, x, xs};
   if (x.b->failed().why != nullptr) return y;
-  y.at = bounded(op::searchsorted::of(xs, x, true) - 1, zero, last - 1);
-  y.t = (x - y.row_of(xs, 0)) / y.length(0); // (equal positions, and tables of one row, have length 1)
+  y.at = bounded(op::searchsorted::of(xs, x, true) - 1, start, last - 1);
+  term const from = y.row_of(xs, 0), apart = y.row_of(xs, 1) - from, zero = constant_like(x, 0), one = constant_like(x, 1);
+  term const step = select(x == x, select(x < from, zero, one), x);
+  y.t = select(apart > 0, (x - from) / y.length(0), step);
+  if (ends == outside::constant) y.t = select(x < gather(xs, start), zero, select(x > gather(xs, last), one, y.t));
   return y;
 }
 

@@ -2,6 +2,7 @@
 #ifndef COTANGENT_TRACE_EXPRESSIONS_OPTIMIZERS_HPP
 #define COTANGENT_TRACE_EXPRESSIONS_OPTIMIZERS_HPP
 
+#include <cotangent/core/error.hpp>
 #include <cotangent/trace/expressions/functions.hpp>
 #include <cotangent/trace/expressions/operators.hpp>
 #include <cotangent/trace/expressions/reductions.hpp>
@@ -25,6 +26,15 @@ namespace detail {
 /// nearly equal numbers, and a scalar.
 template <class T, class Step> constexpr auto part_there(double beta, Step const& step) {
   return convert<T>(1.0 - pow(beta, convert<double>(step)));
+}
+
+/// Not a constant: in a traced function, the compiler names it.
+[[noreturn]] inline void momentum_needs_a_velocity() {
+#if COTANGENT_EXCEPTIONS
+  throw graph_error(message("cotangent: sgd: with momentum, update takes the velocity: update(p, gradient, velocity)"));
+#else
+  __builtin_trap();
+#endif
 }
 
 /// The gradient with weight decay added.
@@ -75,8 +85,9 @@ struct sgd {
   template <class X, class G> constexpr void update(X& p, G const& gradient, X& velocity) const {
     update(p, gradient, velocity, learning_rate);
   }
-  /// Without momentum.
+  /// Without momentum. Refuses settings with momentum.
   template <class X, class G> constexpr void update(X& p, G const& gradient) const {
+    if (momentum != 0) detail::momentum_needs_a_velocity();
     X unused = p;
     sgd{.learning_rate = learning_rate, .weight_decay = weight_decay}.update(p, gradient, unused, learning_rate);
   }

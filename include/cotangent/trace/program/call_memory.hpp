@@ -50,7 +50,7 @@ template <class Simplified, class Executor> struct call_memory {
   template <symbol T> COTANGENT_INLINE static constexpr std::int64_t bytes(std::int64_t const* sizes) {
     constexpr dimensions d = g.shape(T);
     std::int64_t n = static_cast<std::int64_t>(size_of(g.tensors[T].type));
-    for (int k = 0; k < d.rank; ++k) n *= size(d.size[k], sizes);
+    for (int k = 0; k < d.rank; ++k) n = capped_product(n, size(d.size[k], sizes)); // (a size 0 may follow large ones)
     return n;
   }
   template <int K> static constexpr symbol leaf = K < input_count ? g.input(K) : g.output(K - input_count);

@@ -22,7 +22,7 @@ struct leaf_size {
 
   constexpr std::int64_t bytes(std::int64_t const* sizes) const noexcept {
     std::int64_t n = element_bytes;
-    for (int k = 0; k < shape.rank; ++k) n *= at(k, sizes);
+    for (int k = 0; k < shape.rank; ++k) n = capped_product(n, at(k, sizes)); // (a size 0 may follow large ones)
     return n;
   }
   constexpr bool is(std::int64_t const* found, std::int64_t const* sizes) const noexcept {
