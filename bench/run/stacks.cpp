@@ -23,6 +23,7 @@ bench::entry const absent("stacks", [](bench::suite& suite) {
 // (g++ 12 warns of its own intrinsics for AVX-512, which Eigen calls.)
 #  if defined(__GNUC__) && !defined(__clang__)
 #    pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#    pragma GCC diagnostic ignored "-Wuninitialized"
 #  endif
 #  include <eigen3/Eigen/Dense>
 
