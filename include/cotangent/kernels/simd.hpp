@@ -172,20 +172,20 @@ COTANGENT_INLINE V gather(lane_t<V> const* p, Index const& index) {
                 "cotangent: gather: the index must have as many lanes as the value");
   if constexpr (!math::is_vector<V>) return p[index];
   else if constexpr (detail::gathers<V, Index>) return detail::native_gather<V>(p, index);
-  else return detail::from_lanes<V>([&](int i) { return p[index[i]]; });
+  else return detail::from_lanes<V>([&](int i) __attribute__((always_inline)) { return p[index[i]]; });
 }
 
 /// p[0], p[stride], p[2 * stride], ...
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride) {
   if constexpr (!math::is_vector<V>) return static_cast<void>(stride), *p;
-  else return detail::from_lanes<V>([&](int i) { return p[i * stride]; });
+  else return detail::from_lanes<V>([&](int i) __attribute__((always_inline)) { return p[i * stride]; });
 }
 
 template <class V>
 COTANGENT_INLINE V load_strided(lane_t<V> const* p, std::ptrdiff_t stride, std::ptrdiff_t count) {
   if constexpr (!math::is_vector<V>) return count > 0 ? *p : V{};
-  else return detail::from_lanes<V>([&](int i) { return i < count ? p[i * stride] : lane_t<V>{}; });
+  else return detail::from_lanes<V>([&](int i) __attribute__((always_inline)) { return i < count ? p[i * stride] : lane_t<V>{}; });
 }
 
 namespace detail {

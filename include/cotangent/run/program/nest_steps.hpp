@@ -42,7 +42,7 @@ template <class Stage, int K, class Context> struct nest_steps : nest_memory<Sta
   }
   /// Reports pivots that are 0 or below in the first `count` lanes: rows if `Rows`, else positions from `c` on.
   template <int I, bool Rows, class V>
-  COTANGENT_INLINE void look_at([[maybe_unused]] V const& y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
+  COTANGENT_INLINE void look_at([[maybe_unused]] V const y, [[maybe_unused]] std::int64_t count, [[maybe_unused]] std::int64_t c) const noexcept {
     if constexpr (at(I).what == action::compute && at(I).op->reporting != nullptr) {
       auto const bad = y <= V{};
       if (!math::any(bad)) [[likely]] return;
