@@ -334,9 +334,9 @@ constexpr term conv_transpose2d(term x, term w, convolution const& how) {
   dimension least = 0, padding = 0; // the smallest extent below 0, and the padding that makes it so
   auto const size = [&](dimension count, int stride, int begin, int end, int dilation, dimension taps) {
     if (count < 0 || taps < 0) return count;
-    dimension const n = (count - 1) * stride - begin - end + dilation * (taps - 1) + 1;
-    if (n < least) least = n, padding = begin + end;
-    return n;
+    dimension const extent = (count - 1) * stride - begin - end + dilation * (taps - 1) + 1;
+    if (extent < least) least = extent, padding = begin + end;
+    return extent;
   };
   dimension const tall = k.rank == 4 ? k.size[0] : 1, wide = k.rank == 4 ? k.size[1] : 1;
   dimension const height = size(images ? d.size[d.rank - 3] : 1, how.stride.height, how.padding.height, end_height, how.dilation.height, tall);
