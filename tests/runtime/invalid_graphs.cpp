@@ -148,16 +148,21 @@ TEST_CASE("An expression without a value is refused") {
     dynamic::expr<double> e;
     (void)ct::exp(e);
   }));
-  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
+  CHECK(refused("an expression must have a value before it is used", [] {
     dynamic::graph g;
     dynamic::expr<double> e;
     (void)g.compile({e});
   }));
-  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
+  CHECK(refused("an expression must have a value before it is used", [] {
     dynamic::graph g;
     auto a = g.input<double>("a");
     dynamic::expr<double> e;
     (void)g.gradient({a}, {e});
+  }));
+  CHECK(refused("an expression without operands must be combined with an expression of a graph first", [] {
+    dynamic::graph g;
+    dynamic::expr<double> const one = 1.0;
+    (void)g.compile({one});
   }));
   CHECK(refused("; in mul, at ", [] { // and not "in mul of x", the first symbol of the graph
     dynamic::graph g;

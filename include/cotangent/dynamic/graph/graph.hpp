@@ -316,6 +316,7 @@ private:
   /// The symbol in its own region: of the graph, or of a body under construction.
   symbol known(any_expr const& e, detail::request const& r) const {
     detail::standing const& at = e.where_it_stands();
+    if (at.s == nullptr && !at.is_number) detail::raise<refusals::dynamic_no_value>(s_->b, r);
     if (at.s == nullptr) detail::raise<refusals::dynamic_detached>(s_->b, r);
     if (!at.is_in(*s_)) detail::raise<refusals::dynamic_other_graph>(s_->b, r);
     (void)s_->depth_of(at.id, r);
