@@ -148,8 +148,15 @@ private:
         return static_cast<L>(at<o.step>() ? -1 : 0);
       else return L(at<o.step>());
     }
+    template <int I> static constexpr bool is_constant(int k) {
+      straight_operand const o = read(I, k);
+      return o.step == none || S.steps.data[o.step].what == straight_action::constant;
+    }
     template <int I, class V, std::size_t... K> COTANGENT_INLINE V built(std::index_sequence<K...>) noexcept {
-      return V{lane<I, K, V>()...};
+      // With AVX-512, g++ 12 takes a constant of one number and zeros for that number in all lanes.
+      if constexpr (COTANGENT_ABI_BYTES == 64 && sizeof(V) >= 32 && (is_constant<I>(static_cast<int>(K)) && ...))
+        return V{math::opaque(lane<I, K, V>())...};
+      else return V{lane<I, K, V>()...};
     }
     /// True if every lane keeps its index, or comes from an operand that is one lane in all lanes.
     static constexpr bool stays(int i) {
@@ -171,8 +178,8 @@ private:
       if constexpr (stays(I)) { // g++ compiles it to a blend, but splits a shuffle
         using V = std::remove_cv_t<decltype(a)>;
         using mask = math::mask_t<V>;
-        if constexpr (is_zero(read(I, 1)) &&
-                      sizeof(V) == 64) { // clang would emit an expand, at twice the cost
+        // With AVX-512, clang would emit an expand, at twice the cost, and g++ 12 loses the mask of a constant.
+        if constexpr (is_zero(read(I, 1)) && sizeof(V) >= 32 && COTANGENT_ABI_BYTES == 64) {
           mask const kept{(S.indices.data[s.first_index + static_cast<int>(K)] < s.width ? -1 : 0)...};
           return math::bit_cast<V>(math::bit_cast<mask>(a) & math::opaque(kept));
         } else
