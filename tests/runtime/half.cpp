@@ -99,6 +99,11 @@ TEST_CASE("bfloat16 rounds to the nearest, ties to even") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("doubles are rounded to float first") {
+  CHECK(static_cast<float>(ct::float16(2049.0000001)) == 2048);
+  CHECK(static_cast<float>(ct::bfloat16(1.00390625000001)) == 1);
+}
+
 #ifdef __FLT16_MANT_DIG__
 TEST_CASE("float16 has the bits of the compiler's _Float16") {
   long wrong = 0;

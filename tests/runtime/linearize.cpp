@@ -3,6 +3,7 @@
 
 #include <cotangent/cotangent.hpp>
 
+#include <utility>
 #include <vector>
 
 // Linear maps, run: sizes that are known at run time, saved values, and equality with jvp.
@@ -19,6 +20,28 @@ template <class X, class W> auto response(X const& x, W const& w, X const& dx) {
   return map(dx);                                   // J dx, any number of times
 }
 // [/linearize]
+
+inline constexpr auto scaled = [](auto x) { return ct::sin(x) * ct::sum(x); };
+inline constexpr auto rows_by_vmap = [](auto x, auto rows) {
+  auto const map = ct::linearize(scaled)(x).second;
+  return ct::vmap([=](auto row) { return map(row); })(rows);
+};
+inline constexpr auto rows_by_scan = [](auto x, auto rows) {
+  return ct::scan([=](auto c, auto row) { return std::pair(c, ct::jvp(scaled)(x, row).second); }, 0.0, rows).second;
+};
+
+TEST_CASE("many tangents: a linear map under vmap, jvp in a loop") {
+  ct::tensor<double, 2> const x{0.3, 0.4};
+  ct::tensor<double, 3, 2> const rows{{1, 0}, {0, 1}, {1, -2}};
+  auto const a = ct::compiled(rows_by_vmap)(x, rows), b = ct::compiled(rows_by_scan)(x, rows);
+  for (int k = 0; k < 3; ++k) {
+    auto const expected = ct::jvp(scaled)(x, ct::tensor<double, 2>{rows(k, 0), rows(k, 1)}).second;
+    for (int j = 0; j < 2; ++j) {
+      CHECK(a(k, j) == Approx(expected(j)).epsilon(1e-14));
+      CHECK(b(k, j) == Approx(expected(j)).epsilon(1e-14));
+    }
+  }
+}
 
 TEST_CASE("a linear map returns the tangent that jvp returns") {
   ct::tensor<double, 2, 3> x{{0.1, -0.4, 0.7}, {1, 0.3, -2}}, dx{{1, 2, -1}, {0.5, 0, 3}};

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <tuple>
+#include <vector>
 
 namespace ct = cotangent;
 
@@ -79,6 +80,14 @@ TEST_CASE("a function may return a struct, and use gradients in it") {
   network<ct::tensor> const q = ct::compiled(descend)(p, x, 0.1);
   CHECK(q.offset == Approx(0.4));
   CHECK(q.first.w(0, 2) == Approx(p.first.w(0, 2) - 0.1 * g.first.w(0, 2)));
+}
+
+TEST_CASE("vectors of different sizes form a tuple; those of an array share their size") {
+  std::vector<double> const two{1, 2}, three{3, 4, 5};
+  constexpr auto squares = [](auto p) { return ct::sum(ct::square(std::get<0>(p))) + ct::sum(ct::square(std::get<1>(p))); };
+  CHECK(ct::compiled(squares)(std::tuple(two, three)) == 55);
+  CHECK(ct::compiled(squares)(std::array{two, two}) == 10);
+  CHECK_THROWS_AS(ct::compiled(squares)(std::array{two, three}), ct::shape_error);
 }
 
 TEST_CASE("tuples, pairs and arrays of tensors are trees too") {

@@ -209,7 +209,7 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
     outputs.push_back(y.back());
     term const d{&b, b.symbol_like(y.back())};
     dy.push_back(d.id);
-    masks.push_back(masked[k] ? b.symbol_of(element::boolean, b.tensor(d.id).shape) : none);
+    if (masked[k]) masks.push_back(b.symbol_of(element::boolean, b.tensor(d.id).shape));
     seeds.push_back(masked[k] ? extend::select(term{&b, masks.back()}, d, extend::constant_like(d, 0)).id : d.id);
   }
   for (int k = 0; k < v.input_count(); ++k)
@@ -249,8 +249,8 @@ std::unique_ptr<adjoint_code> make_adjoint(eager_code& c, chosen const& wanted, 
       made->code.operands.push_back(c.results[static_cast<std::size_t>(k)]);
     }
   for (int k = 0, at = 0; k < v.output_count(); ++k)
-    if (given[k] && masks[static_cast<std::size_t>(at++)] != none) {
-      inputs.push_back(masks[static_cast<std::size_t>(at - 1)]);
+    if (masked[k]) {
+      inputs.push_back(masks[static_cast<std::size_t>(at++)]);
       made->code.operands.push_back(c.results[static_cast<std::size_t>(k)]);
       made->code.operands.back().type = element::boolean;
     }

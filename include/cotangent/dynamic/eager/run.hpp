@@ -54,16 +54,6 @@ inline eager_place place_of(eager_operand const& x) noexcept {
   return {&x.bits, false};
 }
 
-/// Repeats one element over a line.
-template <class Word> void repeat(char* line, void const* element) noexcept {
-  Word w;
-  std::memcpy(&w, element, sizeof w);
-  for (std::size_t at = 0; at < 64; at += sizeof w) std::memcpy(line + at, &w, sizeof w);
-}
-inline void repeat(char* line, void const* element, std::size_t bytes) noexcept {
-  cotangent::detail::as_word(static_cast<std::int64_t>(bytes), [&]<class Word>(Word) { repeat<Word>(line, element); });
-}
-
 /// Runs one elementwise operation: `place(k)` is the location of operand k. (A single element is repeated
 /// over a pack.)
 template <class Place> void run_single(eager_code const& c, Place const& place, void* y) {
@@ -78,7 +68,7 @@ template <class Place> void run_single(eager_code const& c, Place const& place, 
       in[j] = from.at;
       continue;
     }
-    repeat(lines[j], from.at, size_of(c.operands[static_cast<std::size_t>(k.operand[j])].type));
+    interpret::repeat_element(lines[j], from.at, static_cast<std::int64_t>(size_of(c.operands[static_cast<std::size_t>(k.operand[j])].type)), 64 / simd::bytes);
     in[j] = lines[j];
     fixed |= 1u << j;
   }

@@ -20,15 +20,6 @@ inline void run_block(program_data const& p, segment const& s, char* const* memo
   first->run(first, memory, r, r, r, r, r, r, r, r);
 }
 
-/// Writes one element to a whole block.
-inline void fill_block(char* to, char const* element, std::int64_t bytes) noexcept {
-  cotangent::detail::as_word(bytes, [&]<class Word>(Word word) {
-    std::memcpy(&word, element, sizeof word);
-    auto const line = math::broadcast<math::vector<Word, simd::bytes / static_cast<int>(sizeof(Word))>>(word);
-    for (int k = 0; k < kernels::block_registers; ++k) std::memcpy(to + k * simd::bytes, &line, sizeof line);
-  });
-}
-
 /// A partial block is processed in staging memory. The lanes behind its end hold its first element, since
 /// arbitrary values may be slow to process.
 inline void run_last_block(program_data const& p, segment const& s, char** memory, char* staging,
@@ -39,7 +30,7 @@ inline void run_last_block(program_data const& p, segment const& s, char** memor
     places[k] = memory[k];
     memory[k] = staging + k * kernels::block_bytes;
     if (!e[k].reads) continue;
-    fill_block(memory[k], places[k], e[k].bytes);
+    repeat_element(memory[k], places[k], e[k].bytes, kernels::block_registers);
     std::memcpy(memory[k], places[k], static_cast<std::size_t>(count * e[k].bytes));
   }
   run_block(p, s, memory);

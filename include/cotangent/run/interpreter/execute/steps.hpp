@@ -64,6 +64,15 @@ inline void write_positions(element e, void* to, std::int64_t n, std::int64_t st
   }
 }
 
+/// Writes one element of that many bytes to all lanes of some registers in memory.
+inline void repeat_element(char* to, void const* element, std::int64_t bytes, int registers) noexcept {
+  cotangent::detail::as_word(bytes, [&]<class Word>(Word word) {
+    std::memcpy(&word, element, sizeof word);
+    auto const line = math::broadcast<math::vector<Word, simd::bytes / static_cast<int>(sizeof(Word))>>(word);
+    for (int k = 0; k < registers; ++k) std::memcpy(to + k * simd::bytes, &line, sizeof line);
+  });
+}
+
 /// Copies positions start, ..., start + count - 1 of the view, in row-major order, to contiguous memory.
 inline void run_fill(fill const& f, run_context const& c, std::int64_t start, std::int64_t count) noexcept {
   std::size_t const bytes = size_of(f.from.type);
@@ -72,7 +81,7 @@ inline void run_fill(fill const& f, run_context const& c, std::int64_t start, st
   if (f.repeats_one) {
     std::int64_t const at = f.from.position(start), line = static_cast<std::int64_t>(64 / bytes);
     if (f.positions) write_positions(f.from.type, to, line, f.from.offset + at, 0);
-    else copy_line(to, 1, from + at * static_cast<std::int64_t>(bytes), 0, line, bytes);
+    else repeat_element(to, from + at * static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(bytes), 64 / simd::bytes);
     return;
   }
   if (count <= 0) return;
