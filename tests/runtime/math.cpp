@@ -2,7 +2,10 @@
 #include "../catch.hpp"
 
 #include <cotangent/core/math/elementary.hpp>
+#include <cotangent/core/math/gamma.hpp>
+#include <cotangent/core/math/inverse.hpp>
 #include <cotangent/core/math/normal.hpp>
+#include <cotangent/core/math/roots.hpp>
 #include <cotangent/kernels/simd.hpp>
 
 #include <algorithm>
@@ -313,6 +316,27 @@ TEMPLATE_TEST_CASE("NaN, infinities, zeros and subnormals give the expected resu
   expect_limits<T>("atan", COTANGENT_FUNCTION(atan), atanl);
   expect_limits<T>("erf", COTANGENT_FUNCTION(erf), erfl);
   expect_limits<T>("normal_cdf", COTANGENT_FUNCTION(normal_cdf), normal_reference);
+}
+
+TEMPLATE_TEST_CASE("angles keep NaN, lengths and the gamma function take subnormals", "[math]", float, double) {
+  if (math::is_fast) return;
+  using T = TestType;
+  using V = simd::pack<T, simd::width<T>>;
+  T const nan = std::numeric_limits<T>::quiet_NaN(), least = std::numeric_limits<T>::denorm_min();
+  auto const all = [](T x) { return math::broadcast<V>(x); };
+  auto const first = [](V const& v) { return T(v[0]); };
+  for (T const zero : {T(0), T(-0.0)}) {
+    CHECK(std::isnan(math::atan2(zero, nan)));
+    CHECK(std::isnan(first(math::atan2(all(zero), all(nan)))));
+    CHECK(std::isnan(math::atan2(nan, zero)));
+  }
+  for (T const x : {least, T(3 * least), T(7 * least), T(1000 * least), std::numeric_limits<T>::min()}) {
+    CHECK(std::abs(math::hypot(x, x) - std::hypot(x, x)) <= least);
+    CHECK(first(math::hypot(all(x), all(x))) == math::hypot(x, x));
+    CHECK(math::hypot(x, T(0)) == x);
+    CHECK(math::lgamma(-x) == Approx(-std::log(x)).epsilon(4 * std::numeric_limits<T>::epsilon()));
+    CHECK(first(math::lgamma(all(-x))) == math::lgamma(-x));
+  }
 }
 
 TEST_CASE("the measure of errors notices an error", "[math]") {

@@ -89,8 +89,11 @@ COTANGENT_INLINE constexpr V lgamma(V const& x) {
   V result = positive;
   if (any(negative)) [[unlikely]] {
     // log(pi / |sin(pi x)|) - lgamma(1 - x)
-    V const s = abs(math::sin(V(r * constant<V>(pi_high<V>))));
-    V const reflected = constant<V>(0x1.250d048e7a1bdp+0) - math::log(select(s == zero, one, s)) - positive;
+    // (beside an integer, sin(pi r) / pi is r; pi r would round a subnormal r)
+    auto const beside = abs(r) < constant<V>(0x1p-40);
+    V const s = select(beside, abs(r), abs(math::sin(V(r * constant<V>(pi_high<V>)))));
+    V const log_of_pi = select(beside, zero, constant<V>(0x1.250d048e7a1bdp+0));
+    V const reflected = log_of_pi - math::log(select(s == zero, one, s)) - positive;
     result = select(negative, reflected, positive);
   }
   auto const pole = logical_and<mask_t<V>>(x <= zero, r == zero);

@@ -84,7 +84,7 @@ COTANGENT_INLINE constexpr V atan2(V const& y, V const& x) {
   V const scale = select(logical_or<mask_t<V>>(a > constant<V>(single<V> ? 0x1p100 : 0x1p1000), b > constant<V>(single<V> ? 0x1p100 : 0x1p1000)),
                          constant<V>(0.25), one);
   a = a * scale, b = b * scale;
-  auto const none = a == zero;
+  auto const none = logical_and<mask_t<V>>(a == zero, b >= zero); // not where b is NaN
   V const angle = select(none, zero, angle_of_ratio(a, V(select(none, one, b))));
   V const turned = constant<V>(pi_high<V>) - (angle - constant<V>(pi_low<V>));
   auto const left = copysign(one, x) < zero;

@@ -38,7 +38,7 @@ COTANGENT_INLINE constexpr V hypot(V const& x, V const& y) {
     if (std::is_constant_evaluated() && !(is_finite(x) && is_finite(y))) return a > top || b > top ? infinity<V> : nan<V>;
   auto const swapped = b > a;
   V const larger = select(swapped, b, a), smaller = select(swapped, a, b);
-  constexpr double far = single<V> ? 0x1p60 : 0x1p500, step = single<V> ? 0x1p70 : 0x1p600;
+  constexpr double far = single<V> ? 0x1p60 : 0x1p500, step = single<V> ? 0x1p100 : 0x1p600;
   auto const huge = larger > constant<V>(far), tiny = larger < constant<V>(1 / far);
   V const scale = select(huge, constant<V>(1 / step), select(tiny, constant<V>(step), one));
   V const back = select(huge, constant<V>(step), select(tiny, constant<V>(1 / step), one));
